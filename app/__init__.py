@@ -1,0 +1,1 @@
+"""What the workstation does: plan, check, run, store, compare, report, command line. No Qt."""

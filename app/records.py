@@ -1,0 +1,86 @@
+"""A stored run as it is read back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.events import State, Trial
+from app.plan import Plan
+from suites.facts import Facts
+from suites.vocab import Figure, Finding, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One line of the library. `headline` is the first step's first figure, in words; times are UTC, ISO 8601."""
+
+    id: str
+    name: str
+    question: str
+    hosts: tuple[str, ...]
+    steps: tuple[str, ...]
+    state: State
+    started: str
+    ended: str | None
+    trials: int
+    headline: str = ""
+    baseline: str | None = None  # the name under which the run is pinned
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """A trial as stored: what ran, how it ended, and its figures."""
+
+    trial: Trial
+    state: State
+    ended: str | None
+    exit_status: int | None
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run as stored, without its samples and raw output, which are read on demand."""
+
+    summary: RunSummary
+    plan: Plan
+    plan_hash: str
+    program_version: str
+    reason: str = ""
+    facts_before: Mapping[str, Facts] = field(default_factory=dict)
+    facts_after: Mapping[str, Facts] = field(default_factory=dict)
+    trials: tuple[TrialRecord, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    telemetry_cost: Mapping[str, float] = field(default_factory=dict)
+
+    def trials_of(self, step: str, host: str | None = None) -> tuple[TrialRecord, ...]:
+        """Return the trials of `step` (on `host`) that count: no warm-ups, with figures of their own."""
+        return tuple(
+            record
+            for record in self.trials
+            if record.trial.step == step
+            and not record.trial.warm_up
+            and host in {None, record.trial.host}
+            and record.state is State.DONE
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """What a baseline says about one series: its median and the range from `low` to `high` (quartiles of the
+    samples within its trials), and the median of its trials' figures, where it has one."""
+
+    run_id: str
+    name: str
+    metric: str
+    labels: tuple[tuple[str, str], ...]
+    unit: str
+    median: float
+    low: float
+    high: float
+    figure: float | None
+
+
+SampleSeries = Mapping[int, tuple[Sample, ...]]
+"""Samples by trial id."""

@@ -1,0 +1,53 @@
+"""What can go wrong on the way to a host, each with what it means and what to do next."""
+
+from enum import StrEnum
+
+from suites.errors import BenchwrightError
+
+
+class Outcome(StrEnum):
+    """How an attempt to connect ended."""
+
+    CONNECTED = "connected"
+    NAME_NOT_FOUND = "name not found"
+    REFUSED = "connection refused"
+    TIMED_OUT = "timed out"
+    KEY_UNKNOWN = "host key not accepted"
+    KEY_CHANGED = "host key changed"
+    AUTH_REFUSED = "authentication refused"
+    JUMP_FAILED = "jump host failed"
+    CANCELLED = "cancelled"
+    PROTOCOL = "not a usable SSH server"
+    NOT_ALLOWED = "needs consent"
+
+
+class RemoteError(BenchwrightError):
+    """The base of errors about reaching or using a host."""
+
+    def __init__(self, message: str, remedy: str = "", *, host: str = "") -> None:
+        super().__init__(message, remedy)
+        self.host = host
+
+
+class ConnectError(RemoteError):
+    """No connection was made; `outcome` says how it failed."""
+
+    def __init__(self, outcome: Outcome, message: str, remedy: str = "", *, host: str = "") -> None:
+        super().__init__(message, remedy, host=host)
+        self.outcome = outcome
+
+
+class ConnectionLostError(RemoteError):
+    """The connection broke while something was under way."""
+
+
+class RemoteTimeoutError(RemoteError):
+    """A command on the host took longer than it may."""
+
+
+class OutputLimitError(RemoteError):
+    """A command on the host printed more than it may."""
+
+
+class JobError(RemoteError):
+    """A job could not be started, followed or stopped."""

@@ -1,0 +1,178 @@
+"""What every suite provides, and what it hands over: commands out, samples and figures in."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from suites.errors import ParameterError
+from suites.facts import Facts
+from suites.parameters import Parameter, Tuned, Value, Values
+from suites.vocab import Figure, Metric, Resource, Sample
+
+if TYPE_CHECKING:
+    from suites.checks import Check
+
+
+class Purpose(StrEnum):
+    """Why a command runs: to get ready, to measure, to serve the other end, or to clean up."""
+
+    PREPARE = "prepare"
+    SERVE = "serve"
+    MEASURE = "measure"
+    CLEAN_UP = "clean-up"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command line. It runs in the step's own directory on the host, or on the peer where `on_peer`."""
+
+    argv: tuple[str, ...]
+    purpose: Purpose = Purpose.MEASURE
+    on_peer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a suite may know when it writes its commands.
+
+    `facts` are the host's; `peer_facts` the other end's; `peer_address` the address at which the host
+    reaches the peer. Each is None where it is not known (yet).
+    """
+
+    facts: Facts | None = None
+    peer_facts: Facts | None = None
+    peer_address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one trial will take: seconds, bytes written to disk, bytes of space, bytes over the network.
+
+    `duration` is None where the tool works until it is done: it cannot be known. `network` is None
+    where the rate is unlimited, so that the volume depends on what is measured.
+    """
+
+    duration: float | None
+    written: int | None = 0
+    space: int = 0
+    network: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a trial's whole output says.
+
+    `complete` is False where the tool failed or was cut off; a note then says so. Figures that the
+    output does carry are kept in either case.
+    """
+
+    figures: tuple[Figure, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    notes: tuple[str, ...] = ()
+    complete: bool = True
+
+
+class TrialParser(Protocol):
+    """Reads one trial's output as it arrives. Any bytes at all are accepted; nothing raises."""
+
+    def feed(self, data: bytes, stream: str = "stdout") -> Iterable[Sample]:
+        """Take the next bytes of `stream` ("stdout" or "stderr", possibly mixed into one); yield new samples."""
+        ...
+
+    def finish(self, exit_status: int | None = None) -> Parsed:
+        """Say what the whole output means. `exit_status` None: not known. All samples are given again."""
+        ...
+
+
+class Suite(Protocol):
+    """One kind of test. Implementations are stateless."""
+
+    id: str
+    title: str
+    summary: str
+    resource: Resource
+    tool: str
+    packages: Mapping[str, str]  # package manager ("apt", "dnf", ...) -> package that has the tool
+    parameters: tuple[Parameter, ...]
+    metrics: tuple[Metric, ...]  # the headline first
+    needs_peer: bool
+    directory_parameter: str | None  # the TEXT parameter naming where files go, for suites that write
+    checks: "tuple[Check, ...]"  # what is known to fool people about this suite alone
+
+    def tune(self, context: Context) -> Mapping[str, Tuned]:
+        """Return the parameters whose value is better fitted to this host, each with why."""
+        ...
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
+        """Return every command of a trial, in order, exactly as an expert would type them."""
+        ...
+
+    def estimate(self, values: Values, context: Context) -> Estimate:
+        """Return what one trial will take."""
+        ...
+
+    def parser(self, values: Values) -> TrialParser:
+        """Return a fresh parser for one trial's output."""
+        ...
+
+
+
+def complete_values(suite: Suite, given: Mapping[str, object]) -> dict[str, Value]:
+    """Return a value for every parameter of `suite`: `given` checked, the tool's default elsewhere.
+
+    Raises ParameterError for a name the suite does not have or a value it does not accept.
+    """
+    known_names = {parameter.name for parameter in suite.parameters}
+    for name in given:
+        if name not in known_names:
+            raise ParameterError(
+                f"{suite.id} has no parameter “{name}”.", f"It has {', '.join(sorted(known_names))}."
+            )
+    values: dict[str, Value] = {}
+    for parameter in suite.parameters:
+        try:
+            values[parameter.name] = parameter.parse(given.get(parameter.name, parameter.default))
+        except ParameterError as error:
+            raise ParameterError(f"{suite.id}: {error.message}", error.remedy) from None
+    return values
+
+
+def tuned_values(suite: Suite, context: Context) -> dict[str, Value]:
+    """Return a value for every parameter of `suite`: tuned where the host gives a reason, default elsewhere."""
+    return complete_values(suite, {name: tuned.value for name, tuned in suite.tune(context).items()})
+
+
+MAXIMUM_LINE = 64 * 1024
+"""A line longer than this is cut there: a tool that prints one is broken or hostile."""
+
+
+@dataclass(slots=True)
+class LineSplitter:
+    """Cuts arriving bytes of each stream into lines of text; bad UTF-8 is replaced, long lines are cut."""
+
+    separators: re.Pattern[bytes] = re.compile(rb"\r\n|\n|\r")
+    _pending: dict[str, bytes] = field(default_factory=dict)
+
+    def feed(self, data: bytes, stream: str = "stdout") -> list[str]:
+        """Return the lines that `data` completes."""
+        *whole, rest = self.separators.split(self._pending.get(stream, b"") + data)
+        if len(rest) > MAXIMUM_LINE:
+            whole.append(rest)
+            rest = b""
+        self._pending[stream] = rest
+        return [line[:MAXIMUM_LINE].decode("utf-8", "replace") for line in whole]
+
+    def rest(self) -> list[str]:
+        """Return what never ended in a line break."""
+        left = [line.decode("utf-8", "replace") for line in self._pending.values() if line]
+        self._pending.clear()
+        return left
+
+
+def version_of(facts: Facts | None, tool: str) -> tuple[int, ...] | None:
+    """Return the version of `tool` as numbers, or None where it is not known."""
+    text = None if facts is None else facts.tool(tool).version
+    match = re.search(r"(\d{1,6})((?:\.\d{1,6})*)", text) if isinstance(text, str) else None
+    return tuple(int(part) for part in match.group().split(".")) if match else None

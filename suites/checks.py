@@ -1,0 +1,89 @@
+"""What a check is: a pure function from evidence to an outcome, with the words that explain it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from suites.base import Context, Suite
+from suites.parameters import Value, Values
+from suites.vocab import Finding, Level
+
+
+class When(StrEnum):
+    """At what point of a run a check can speak."""
+
+    BEFORE = "before"
+    DURING = "during"
+    AFTER = "after"
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvidence:
+    """What a check of *before* may look at: one step, its frozen values, and what is known of the host.
+
+    `earlier` are the steps that the plan runs before this one.
+    """
+
+    name: str
+    suite: Suite
+    values: Values
+    context: Context
+    host: str
+    trials: int = 1
+    earlier: tuple["StepEvidence", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a check found: the evidence in words with units, and how to mend it.
+
+    `remedy`, `why` and `level`, where given, stand in for the check's own. `changes` are parameter values that
+    apply the remedy; `install` a command line that would.
+    """
+
+    measured: str
+    remedy: str | None = None
+    why: str | None = None
+    level: Level | None = None
+    changes: Mapping[str, Value] = field(default_factory=dict)
+    install: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CannotTell:
+    """The check has no evidence to speak from. It is said, and never counted as a pass or a finding."""
+
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that is known to fool people."""
+
+    id: str
+    level: Level
+    title: str
+    why: str
+    remedy: str
+    source: str
+    evaluate: Callable[[StepEvidence], Outcome | CannotTell | None]
+    when: When = When.BEFORE
+
+    def finding(self, evidence: StepEvidence) -> Finding | CannotTell | None:
+        """Return the finding for `evidence`, None where there is nothing to say, or why it cannot tell."""
+        outcome = self.evaluate(evidence)
+        if outcome is None or isinstance(outcome, CannotTell):
+            return outcome
+        return Finding(
+            id=self.id,
+            level=outcome.level or self.level,
+            title=self.title,
+            measured=outcome.measured,
+            why=outcome.why or self.why,
+            remedy=self.remedy if outcome.remedy is None else outcome.remedy,
+            source=self.source,
+            step=evidence.name,
+            host=evidence.host,
+            changes=dict(outcome.changes),
+            install=outcome.install,
+        )

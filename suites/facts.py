@@ -1,0 +1,218 @@
+"""What was read off a host: every fact with its unit, or absent with the reason why."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A fact that could not be read, and why. Never a zero, never a guess."""
+
+    reason: str
+
+
+def known(fact: "T | Absent") -> "T | None":
+    """Return the fact's value, or None where it is absent."""
+    return None if isinstance(fact, Absent) else fact
+
+
+NOT_READ = Absent("not read")
+
+
+def fact(unit: str = "", reason: str = NOT_READ.reason) -> Any:  # noqa: ANN401 (a dataclass field of any fact's type)
+    """Declare a fact measured in `unit`; until read it is absent for `reason`."""
+    return field(default=Absent(reason), metadata={"unit": unit})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemFacts:
+    """The operating system and what it runs on."""
+
+    host_name: str | Absent = fact()
+    kernel: str | Absent = fact()
+    architecture: str | Absent = fact()
+    distribution: str | Absent = fact()
+    distribution_id: str | Absent = fact()
+    virtualisation: str | Absent = fact()
+    container: str | Absent = fact()
+    boot_id: str | Absent = fact()
+    uptime: float | Absent = fact("s")
+    load_1_minute: float | Absent = fact("1")
+    clock_offset: float | Absent = fact("s")  # host minus workstation, by the middle of the round trip
+    user: str | Absent = fact()
+    workstation_address: str | Absent = fact()  # the client's address as this host sees it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudFacts:
+    """What the cloud's metadata service tells, where one answers within 300 ms."""
+
+    provider: str | Absent = fact()
+    instance_type: str | Absent = fact()
+    instance_id: str | Absent = fact()
+    region: str | Absent = fact()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cache:
+    """One CPU cache. `shared_by` is how many logical CPUs share one instance, `instances` how many there are."""
+
+    level: int
+    kind: str
+    size: int | Absent = fact("B")
+    shared_by: int | Absent = fact("1")
+    instances: int | Absent = fact("1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuFacts:
+    """The processors. `usable` is what this user may run on: affinity, not the quota."""
+
+    model: str | Absent = fact()
+    sockets: int | Absent = fact("1")
+    cores: int | Absent = fact("1")
+    threads: int | Absent = fact("1")
+    usable: int | Absent = fact("1")
+    flags: tuple[str, ...] | Absent = fact()
+    governor: str | Absent = fact()
+    frequency_maximum: float | Absent = fact("MHz")
+    caches: tuple[Cache, ...] | Absent = fact()
+    numa_nodes: int | Absent = fact("1")
+    quota: float | Absent = fact("1")  # CPUs a cgroup grants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFacts:
+    """Memory, in bytes. `limit` is a cgroup's."""
+
+    total: int | Absent = fact("B")
+    available: int | Absent = fact("B")
+    swap_total: int | Absent = fact("B")
+    swap_used: int | Absent = fact("B")
+    huge_page_size: int | Absent = fact("B")
+    huge_pages: int | Absent = fact("1")
+    transparent_huge_pages: str | Absent = fact()
+    limit: int | Absent = fact("B")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockDevice:
+    """One block device: a disk, a partition or a device built on others."""
+
+    name: str
+    kind: str | Absent = fact()
+    size: int | Absent = fact("B")
+    model: str | Absent = fact()
+    rotational: bool | Absent = fact()
+    scheduler: str | Absent = fact()
+    readahead: int | Absent = fact("B")
+    queue_depth: int | Absent = fact("1")
+    parent: str | Absent = fact()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSystem:
+    """One mounted file system that holds data."""
+
+    mount: str
+    kind: str | Absent = fact()
+    source: str | Absent = fact()
+    options: str | Absent = fact()
+    size: int | Absent = fact("B")
+    free: int | Absent = fact("B")  # for this user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    """One directory a disk test may write in, and what was found by trying."""
+
+    path: str
+    mount: str | Absent = fact()
+    kind: str | Absent = fact()  # the file system's type
+    device: str | Absent = fact()  # the whole disk below it, such as vda
+    free: int | Absent = fact("B")
+    writable: bool | Absent = fact()
+    direct: bool | Absent = fact()  # O_DIRECT accepted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """One network interface."""
+
+    name: str
+    speed: int | Absent = fact("bit/s")
+    mtu: int | Absent = fact("B")
+    state: str | Absent = fact()
+    driver: str | Absent = fact()
+    addresses: tuple[str, ...] | Absent = fact()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One benchmark tool: its version as it names itself, or absent because it is not installed."""
+
+    name: str
+    version: str | Absent = fact()
+    path: str | Absent = fact()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Short measurements the probe takes, so that warnings need not rest on constants."""
+
+    urandom_rate: float | Absent = fact("B/s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything read off one host at one moment. `read_at` is UTC, ISO 8601."""
+
+    host: str
+    read_at: str
+    system: SystemFacts = field(default_factory=SystemFacts)
+    cloud: CloudFacts = field(default_factory=CloudFacts)
+    cpu: CpuFacts = field(default_factory=CpuFacts)
+    memory: MemoryFacts = field(default_factory=MemoryFacts)
+    measured: Measured = field(default_factory=Measured)
+    block_devices: tuple[BlockDevice, ...] = ()
+    file_systems: tuple[FileSystem, ...] = ()
+    directories: tuple[Directory, ...] = ()
+    interfaces: tuple[Interface, ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+    def tool(self, name: str) -> Tool:
+        """Return the tool `name`; one the probe never looked for is absent too."""
+        for tool in self.tools:
+            if tool.name == name:
+                return tool
+        return Tool(name=name)
+
+    def directory(self, path: str) -> Directory | None:
+        """Return what was found about the directory `path`, or None where the probe did not look."""
+        wanted = path.rstrip("/") or "/"
+        return next((found for found in self.directories if found.path == wanted), None)
+
+    def block_device(self, name: str) -> BlockDevice | None:
+        """Return the block device `name`, or None."""
+        return next((device for device in self.block_devices if device.name == name), None)
+
+    def last_level_cache(self) -> int | None:
+        """Return the bytes of last-level cache of all sockets, each shared cache counted once, or None."""
+        caches = known(self.cpu.caches)
+        if not caches:
+            return None
+        level = max(cache.level for cache in caches)
+        sizes = [
+            size * (known(cache.instances) or 1)
+            for cache in caches
+            if cache.level == level and (size := known(cache.size)) is not None
+        ]
+        return sum(sizes) or None
+
+    def memory_for_cache(self) -> int | None:
+        """Return the bytes that can hold a page cache: memory, or less where a cgroup limits it."""
+        total, limit = known(self.memory.total), known(self.memory.limit)
+        given = [size for size in (total, limit) if size is not None]
+        return min(given) if given else None

@@ -1,0 +1,247 @@
+"""Parameters: typed, bounded, with a unit, a default and one sentence of help."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from suites.errors import ParameterError
+
+Value = bool | int | float | str
+Values = Mapping[str, Value]
+
+
+class Type(StrEnum):
+    """How a parameter's value is written, checked and edited."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    SIZE = "size"  # bytes, written "4 KiB"; KiB/MiB/GiB are powers of 1024, kB/MB/GB of 1000
+    DURATION = "duration"  # seconds, written "60 s", "5 min"
+    CHOICE = "choice"
+    FLAG = "flag"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a CHOICE parameter, as the tool spells it, with words for people."""
+
+    value: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A default fitted to a host, and why."""
+
+    value: Value
+    why: str
+
+
+def _always(_values: Values) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One setting of a suite.
+
+    `default` is the tool's own default. `option` is how the tool's command line spells it, shown to the
+    user. `applies` tells from the other values whether it has any effect.
+    """
+
+    name: str
+    title: str
+    type: Type
+    default: Value
+    help: str
+    unit: str = ""
+    option: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[Choice, ...] = ()
+    pattern: str = ""
+    applies: Callable[[Values], bool] = _always
+
+    def parse(self, given: object) -> Value:
+        """Return `given` (a typed value, or text as a person writes it) as this parameter's value.
+
+        Raises ParameterError naming the parameter, the value and what would be accepted.
+        """
+        value = _READERS[self.type](self, given)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            self._check_bounds(value)
+        return value
+
+    def format(self, value: Value) -> str:
+        """Return `value` as a person writes it; ``parse(format(v)) == v``."""
+        if self.type is Type.SIZE:
+            return format_size(int(value))
+        if self.type is Type.DURATION:
+            return format_duration(float(value))
+        if self.type is Type.FLAG:
+            return "yes" if value else "no"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    def bounds(self) -> str:
+        """Return the accepted range in words, or an empty string where there is none."""
+        low = None if self.minimum is None else self.format(self._typed(self.minimum))
+        high = None if self.maximum is None else self.format(self._typed(self.maximum))
+        if low and high:
+            return f"{low} to {high}"
+        return f"at least {low}" if low else f"at most {high}" if high else ""
+
+    def _typed(self, number: float) -> Value:
+        return int(number) if self.type in {Type.INTEGER, Type.SIZE} else number
+
+    def _check_bounds(self, value: float) -> None:
+        too_small = self.minimum is not None and value < self.minimum
+        too_large = self.maximum is not None and value > self.maximum
+        if too_small or too_large:
+            raise self.refuse(self.format(value), f"Give {self.bounds()}.")
+
+    def refuse(self, given: object, remedy: str) -> ParameterError:
+        """Return the error that says `given` is no value of this parameter."""
+        shown = str(given)
+        shown = shown if len(shown) <= 60 else shown[:57] + "…"
+        return ParameterError(f"{self.name}: {shown!r} is not accepted.", remedy)
+
+
+_SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,6})?)\s*([kKmMgGtT]?)(i?)([bB]?)\s*$")
+_DURATION = re.compile(r"^\s*(\d{1,9}(?:\.\d{1,6})?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|ms)?\s*$")
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes written as ``4k``, ``4 KiB``, ``1.5 GiB`` or ``1 GB``; raise ValueError otherwise.
+
+    As in fio: a bare letter or KiB is a power of 1024; kB, MB, GB are powers of 1000.
+    """
+    match = _SIZE.match(text)
+    if match is None:
+        raise ValueError(text)
+    number, prefix, binary, byte = match.groups()
+    base = 1000 if byte and prefix and not binary else 1024
+    size = float(number) * base ** _POWERS[prefix.lower()]
+    if not size.is_integer():
+        raise ValueError(text)
+    return int(number) * base ** _POWERS[prefix.lower()] if number.isdigit() else int(size)
+
+
+def format_size(size: int) -> str:
+    """Return `size` bytes exactly, in the largest unit that divides it: ``4 KiB``, ``1 GB``, ``4095 B``."""
+    for suffix, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size and size % factor == 0:
+            return f"{size // factor} {suffix}"
+    for suffix, factor in (("GB", 10**9), ("MB", 10**6)):
+        if size and size % factor == 0:
+            return f"{size // factor} {suffix}"
+    return f"{size} B"
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds written as ``60``, ``60 s``, ``5 min`` or ``1 h``; raise ValueError otherwise."""
+    match = _DURATION.match(text)
+    if match is None:
+        raise ValueError(text)
+    number, unit = match.groups()
+    key = "ms" if unit == "ms" else (unit or "s")[0]
+    return float(number) * _SECONDS[key]
+
+
+def format_duration(seconds: float) -> str:
+    """Return `seconds` exactly: ``45 s``, ``5 min``, ``2 h``."""
+    for suffix, factor in (("h", 3600), ("min", 60)):
+        if seconds and seconds % factor == 0:
+            return f"{seconds / factor:g} {suffix}"
+    return f"{seconds:g} s"
+
+
+def _read_integer(parameter: Parameter, given: object) -> Value:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    if isinstance(given, float) and given.is_integer():
+        return int(given)
+    if isinstance(given, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", given):
+        return int(given)
+    raise parameter.refuse(given, f"Give a whole number{_of(parameter)}.")
+
+
+def _read_number(parameter: Parameter, given: object) -> Value:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        number = float(given)
+    elif isinstance(given, str) and re.fullmatch(r"\s*-?\d{1,18}(\.\d{1,9})?\s*", given):
+        number = float(given)
+    else:
+        raise parameter.refuse(given, f"Give a number{_of(parameter)}.")
+    if number - number != 0:  # NaN and the infinities: they would pass any comparison with a bound
+        raise parameter.refuse(given, f"Give a finite number{_of(parameter)}.")
+    return number
+
+
+def _read_size(parameter: Parameter, given: object) -> Value:
+    if isinstance(given, str):
+        try:
+            return parse_size(given)
+        except ValueError:
+            raise parameter.refuse(given, "Give a size such as “4 KiB” or “8 GiB”.") from None
+    return _read_integer(parameter, given)
+
+
+def _read_duration(parameter: Parameter, given: object) -> Value:
+    if isinstance(given, str):
+        try:
+            return parse_duration(given)
+        except ValueError:
+            raise parameter.refuse(given, "Give a duration such as “60 s” or “5 min”.") from None
+    return _read_number(parameter, given)
+
+
+def _read_choice(parameter: Parameter, given: object) -> Value:
+    accepted = [choice.value for choice in parameter.choices]
+    if isinstance(given, str) and given in accepted:
+        return given
+    raise parameter.refuse(given, f"Give one of {', '.join(accepted)}.")
+
+
+def _read_flag(parameter: Parameter, given: object) -> Value:
+    if isinstance(given, bool):
+        return given
+    words = {"yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False}
+    if isinstance(given, str) and given.strip().lower() in words:
+        return words[given.strip().lower()]
+    if given in (0, 1):
+        return bool(given)
+    raise parameter.refuse(given, "Give yes or no.")
+
+
+def _read_text(parameter: Parameter, given: object) -> Value:
+    if not isinstance(given, str):
+        raise parameter.refuse(given, "Give text.")
+    if any(ord(character) < 32 for character in given) or len(given) > 4096:
+        raise parameter.refuse(given, "Give one line without control characters.")
+    if given and parameter.pattern and not re.fullmatch(parameter.pattern, given):
+        raise parameter.refuse(given, parameter.help)
+    return given
+
+
+def _of(parameter: Parameter) -> str:
+    bounds = parameter.bounds()
+    unit = f" in {parameter.unit}" if parameter.unit else ""
+    return f"{unit}, {bounds}" if bounds else unit
+
+
+_READERS: Mapping[Type, Callable[[Parameter, object], Value]] = MappingProxyType(
+    {
+        Type.INTEGER: _read_integer,
+        Type.NUMBER: _read_number,
+        Type.SIZE: _read_size,
+        Type.DURATION: _read_duration,
+        Type.CHOICE: _read_choice,
+        Type.FLAG: _read_flag,
+        Type.TEXT: _read_text,
+    }
+)

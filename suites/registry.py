@@ -1,0 +1,26 @@
+"""The explicit list of suites."""
+
+from suites.base import Suite
+from suites.errors import UnknownSuiteError
+
+
+def _all() -> tuple[Suite, ...]:
+    from suites.dd import Dd
+    from suites.fio import Fio
+    from suites.iperf3 import Iperf3
+    from suites.sysbench_cpu import SysbenchCpu
+    from suites.sysbench_memory import SysbenchMemory
+
+    return (SysbenchCpu(), SysbenchMemory(), Fio(), Dd(), Iperf3())
+
+
+SUITES: tuple[Suite, ...] = _all()
+
+
+def suite(suite_id: str) -> Suite:
+    """Return the suite `suite_id`; raise UnknownSuiteError where there is none."""
+    for candidate in SUITES:
+        if candidate.id == suite_id:
+            return candidate
+    known = ", ".join(candidate.id for candidate in SUITES)
+    raise UnknownSuiteError(f"There is no suite “{suite_id[:60]}”.", f"There are {known}.")

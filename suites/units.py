@@ -1,0 +1,117 @@
+"""The short list of units, and exact conversion between those of one dimension."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from suites.errors import UnitError
+
+
+class Unit(StrEnum):
+    """Every unit a metric may have. MB/s is 10^6 bytes a second, MiB/s is 2^20."""
+
+    BYTES_PER_SECOND = "B/s"
+    KB_PER_SECOND = "kB/s"
+    MB_PER_SECOND = "MB/s"
+    KIB_PER_SECOND = "KiB/s"
+    MIB_PER_SECOND = "MiB/s"
+    GIB_PER_SECOND = "GiB/s"
+    BITS_PER_SECOND = "bit/s"
+    MBIT_PER_SECOND = "Mbit/s"
+    PER_SECOND = "1/s"
+    SECOND = "s"
+    MILLISECOND = "ms"
+    MICROSECOND = "us"
+    NANOSECOND = "ns"
+    BYTE = "B"
+    PERCENT = "%"
+    ONE = "1"
+
+
+class _Scale(NamedTuple):
+    dimension: str
+    factor: float
+
+
+_SCALES = {
+    Unit.BYTES_PER_SECOND: _Scale("bytes a second", 1.0),
+    Unit.KB_PER_SECOND: _Scale("bytes a second", 1e3),
+    Unit.MB_PER_SECOND: _Scale("bytes a second", 1e6),
+    Unit.KIB_PER_SECOND: _Scale("bytes a second", 2.0**10),
+    Unit.MIB_PER_SECOND: _Scale("bytes a second", 2.0**20),
+    Unit.GIB_PER_SECOND: _Scale("bytes a second", 2.0**30),
+    Unit.BITS_PER_SECOND: _Scale("bytes a second", 1 / 8),
+    Unit.MBIT_PER_SECOND: _Scale("bytes a second", 1e6 / 8),
+    Unit.PER_SECOND: _Scale("events a second", 1.0),
+    Unit.SECOND: _Scale("time", 1.0),
+    Unit.MILLISECOND: _Scale("time", 1e-3),
+    Unit.MICROSECOND: _Scale("time", 1e-6),
+    Unit.NANOSECOND: _Scale("time", 1e-9),
+    Unit.BYTE: _Scale("bytes", 1.0),
+    Unit.PERCENT: _Scale("share", 0.01),
+    Unit.ONE: _Scale("share", 1.0),
+}
+
+
+def unit(text: str) -> Unit:
+    """Return the unit written `text`; raise UnitError for any other word."""
+    try:
+        return Unit(text)
+    except ValueError:
+        known = ", ".join(Unit)
+        raise UnitError(f"“{text}” is not a unit.", f"Use one of {known}.") from None
+
+
+def convert(value: float, origin: Unit, target: Unit) -> float:
+    """Return `value`, given in `origin`, in `target`; raise UnitError where they measure different things."""
+    if origin is target:
+        return value
+    have, want = _SCALES[origin], _SCALES[target]
+    if have.dimension != want.dimension:
+        raise UnitError(f"{origin} is {have.dimension}; {target} is {want.dimension}.")
+    return value * have.factor / want.factor
+
+
+_DISPLAY_LADDERS: tuple[tuple[frozenset[Unit], tuple[tuple[float, str], ...]], ...] = (
+    (
+        frozenset({Unit.BYTES_PER_SECOND, Unit.KB_PER_SECOND, Unit.MB_PER_SECOND}),
+        ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")),
+    ),
+    (
+        frozenset({Unit.KIB_PER_SECOND, Unit.MIB_PER_SECOND, Unit.GIB_PER_SECOND}),
+        ((2.0**30, "GiB/s"), (2.0**20, "MiB/s"), (2.0**10, "KiB/s")),
+    ),
+    (
+        frozenset({Unit.BITS_PER_SECOND, Unit.MBIT_PER_SECOND}),
+        ((1e9 / 8, "Gbit/s"), (1e6 / 8, "Mbit/s"), (1e3 / 8, "kbit/s"), (1 / 8, "bit/s")),
+    ),
+    (
+        frozenset({Unit.SECOND, Unit.MILLISECOND, Unit.MICROSECOND, Unit.NANOSECOND}),
+        ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    ),
+    (frozenset({Unit.BYTE}), ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))),
+    (frozenset({Unit.PER_SECOND}), ((1e6, "M/s"), (1e3, "k/s"), (1.0, "/s"))),
+)
+
+
+class Display(NamedTuple):
+    """How figures of one unit are shown: divide by `divisor`, write `suffix` once."""
+
+    divisor: float
+    suffix: str
+
+
+def display(largest: float, origin: Unit) -> Display:
+    """Return the prefix in which a column whose largest figure is `largest` reads best.
+
+    SI prefixes for rates and times, binary for sizes, as the tools print them.
+    """
+    factor = _SCALES[origin].factor
+    base = abs(largest) * factor
+    for units, ladder in _DISPLAY_LADDERS:
+        if origin in units:
+            for step, suffix in ladder:
+                if base >= step:
+                    return Display(step / factor, suffix)
+            step, suffix = ladder[-1]
+            return Display(step / factor, suffix)
+    return Display(1.0, "%" if origin is Unit.PERCENT else "")

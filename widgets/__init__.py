@@ -1,0 +1,1 @@
+"""What a person sees and touches: Qt and pyqtgraph."""
