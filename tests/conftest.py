@@ -1,0 +1,74 @@
+"""Shared by all tests: markers that set themselves, and a check that nothing outlives its test."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+GRACE = 3.0
+"""Seconds a thread that was told to end may take to do so."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that asks for a Qt fixture as `gui`, and every test under tests/lab as `lab`."""
+    for item in items:
+        names = getattr(item, "fixturenames", ())
+        if "qapp" in names or "qtbot" in names:
+            item.add_marker(pytest.mark.gui)
+        if "lab" in item.path.parts:
+            item.add_marker(pytest.mark.lab)
+
+
+@pytest.fixture(autouse=True)
+def no_thread_outlives_its_test() -> Iterator[None]:
+    """Fail the test that leaves a thread running, naming the thread."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + GRACE
+    left: list[threading.Thread] = []
+    while time.monotonic() < deadline:
+        left = [thread for thread in threading.enumerate() if thread not in before and thread.is_alive()]
+        if not left:
+            return
+        left[0].join(0.05)
+    pytest.fail(f"threads outlive the test: {', '.join(thread.name for thread in left)}")
+
+
+@pytest.fixture(autouse=True)
+def no_timer_outlives_its_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail the gui test that leaves a QTimer running without a parent widget to stop it."""
+    if "qapp" not in request.fixturenames and "qtbot" not in request.fixturenames:
+        yield
+        return
+    from PySide6.QtCore import QTimer
+
+    started: list[QTimer] = []
+    original = QTimer.start
+
+    def start(timer: QTimer, *arguments: object) -> None:
+        started.append(timer)
+        original(timer, *arguments)  # type: ignore[call-overload]  # Qt overloads start() by its argument
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QTimer, "start", start)
+        yield
+    import shiboken6
+
+    left = [timer for timer in started if shiboken6.isValid(timer) and timer.isActive() and timer.parent() is None]
+    assert not left, f"{len(left)} timers without a parent outlive the test"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every test a home of its own, so that none reads or writes the user's hosts, keys or library."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for variable, folder in (
+        ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config"), ("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"),
+    ):  # fmt: skip
+        monkeypatch.setenv(variable, str(home / folder))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
