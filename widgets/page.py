@@ -1,0 +1,26 @@
+"""What every page of the window has in common."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from app.questions import Asker
+from app.services import Workstation
+
+
+class Page(QWidget):
+    """One task in the middle of the window; the window wires pages to each other through their signals.
+
+    `side` explains what the middle shows (findings, facts, exact commands); the window puts it on the right,
+    where it folds away. A page without one leaves the right empty.
+    """
+
+    status = Signal(str)  # one line for the bar at the bottom
+
+    def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.workstation = workstation
+        self.asker = asker
+        self.side: QWidget | None = None
+
+    def activated(self) -> None:
+        """The page has been brought to the front: read anew what may have changed."""
