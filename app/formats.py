@@ -1,0 +1,179 @@
+"""The public JSON of facts, plans, findings, figures, samples and trials, and how it is read back with suspicion."""
+
+import json
+import math
+import shlex
+from typing import Any, TypeVar
+
+import cattrs
+from cattrs.errors import ForbiddenExtraKeysError
+
+from app.converting import converter, short
+from app.events import Trial
+from app.plan import Plan
+from suites.base import Command
+from suites.errors import BenchwrightError
+from suites.facts import Facts
+from suites.vocab import Figure, Finding, Labels, Sample
+
+FACTS_FORMAT = "benchwright-facts/1"
+PLAN_FORMAT = "benchwright-plan/1"
+
+SIZE_LIMIT = 32 * 2**20
+"""Bytes of the largest document that is read: a fact sheet has some 20 KiB."""
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+class FormatError(BenchwrightError):
+    """A document is not what it should be. The message names the field by its path."""
+
+
+def read_json(document: bytes | str, name: str) -> object:
+    """Return what the JSON `document` says; `name` is how an error calls it.
+
+    Raises FormatError for more than SIZE_LIMIT bytes, bad UTF-8, bad JSON, a key given twice, NaN, an infinity,
+    or nesting deeper than the interpreter follows.
+    """
+    if len(document) > SIZE_LIMIT:
+        raise FormatError(f"{name} has {len(document)} bytes.", f"At most {SIZE_LIMIT} are read.")
+    try:
+        text = document.decode() if isinstance(document, bytes) else document
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)
+    except RecursionError:
+        raise FormatError(f"{name} is nested too deeply to be read.") from None
+    except ValueError as error:  # bad UTF-8, bad JSON and what the three hooks refuse
+        raise FormatError(f"{name} cannot be read as JSON: {short(error)}.") from None
+
+
+def facts_to_json(facts: Facts) -> Json:
+    """Return `facts` in the format FACTS_FORMAT.
+
+    A fact is ``{"value": ..., "unit": ...}``, or ``{"absent": reason}``. What tells things apart, such as a
+    device's name, is given bare.
+    """
+    return {"format": FACTS_FORMAT, **converter().unstructure(facts)}
+
+
+def facts_from_json(data: object) -> Facts:
+    """Return the facts that facts_to_json() wrote; raise FormatError naming the field that is wrong.
+
+    A fact that is left out is absent. A unit may be left out, but a different one is refused.
+    """
+    return _structure(_body(data, FACTS_FORMAT, "The facts"), Facts, "The facts")
+
+
+def plan_to_json(plan: Plan) -> Json:
+    """Return `plan` in the format PLAN_FORMAT."""
+    return {"format": PLAN_FORMAT, **converter().unstructure(plan)}
+
+
+def plan_from_json(data: object) -> Plan:
+    """Return the plan that plan_to_json() wrote; raise FormatError naming the field that is wrong.
+
+    Suites and their parameters are not looked up: a stored plan may be older than the program that reads it.
+    """
+    return _structure(_body(data, PLAN_FORMAT, "The plan"), Plan, "The plan")
+
+
+def finding_to_json(finding: Finding) -> Json:
+    """Return the public form of `finding`: id, level, title, measured, why, remedy, source, step."""
+    names = ("id", "level", "title", "measured", "why", "remedy", "source", "step")
+    return {name: converter().unstructure(getattr(finding, name)) for name in names}
+
+
+def figure_to_json(figure: Figure) -> Json:
+    """Return the public form of `figure`: name, value, unit, better, labels."""
+    metric = figure.metric
+    return {
+        "name": metric.name,
+        "value": figure.value,
+        "unit": metric.unit.value,
+        "better": metric.better.value,
+        "labels": labels_to_json(figure.labels),
+    }
+
+
+def sample_to_json(sample: Sample) -> Json:
+    """Return the public form of `sample`: time (seconds), name, value, unit, labels, warm_up."""
+    return {
+        "time": sample.time,
+        "name": sample.metric.name,
+        "value": sample.value,
+        "unit": sample.metric.unit.value,
+        "labels": labels_to_json(sample.labels),
+        "warm_up": sample.warm_up,
+    }
+
+
+def labels_to_json(labels: Labels) -> dict[str, str]:
+    """Return `labels` as an object."""
+    return dict(labels)
+
+
+def command_to_json(command: Command) -> Json:
+    """Return `command`: its words, the line a shell takes, its purpose, and whether it runs on the peer."""
+    return {"line": shlex.join(command.argv), **converter().unstructure(command)}
+
+
+def command_from_json(data: object) -> Command:
+    """Return the command that command_to_json() wrote; raise FormatError naming the field that is wrong."""
+    body = {name: value for name, value in data.items() if name != "line"} if isinstance(data, dict) else data
+    return _structure(body, Command, "The command")
+
+
+def trial_to_json(trial: Trial) -> Json:
+    """Return the public form of `trial`."""
+    body: Json = converter().unstructure(trial)
+    return {**body, "commands": [command_to_json(command) for command in trial.commands]}
+
+
+def _structure(data: object, kind: type[T], name: str) -> T:
+    try:
+        return converter().structure(data, kind)
+    except RecursionError:
+        raise FormatError(f"{name}: nested too deeply to be read.") from None
+    except (cattrs.BaseValidationError, ValueError, TypeError, KeyError) as error:
+        raise FormatError(f"{name}: {_first_fault(error)}.") from None
+
+
+def _first_fault(error: Exception) -> str:
+    fault = cattrs.transform_error(error, format_exception=_fault)[0]
+    what, _, path = fault.rpartition(" @ $")
+    return f"{path.removeprefix('.')}: {what}" if path else what
+
+
+def _fault(error: BaseException, _kind: type | None) -> str:
+    if isinstance(error, ForbiddenExtraKeysError):
+        return f"there is no field {short(', '.join(sorted(error.extra_fields)))}"
+    if isinstance(error, KeyError):
+        return "it is missing"
+    return short(error)
+
+
+def _body(data: object, wanted: str, name: str) -> Json:
+    if not isinstance(data, dict):
+        raise FormatError(f"{name} should be a JSON object.")
+    found = data.get("format")
+    if found != wanted:
+        raise FormatError(f"{name}: format is {short(repr(found))}.", f"This Benchwright reads {wanted}.")
+    return {key: value for key, value in data.items() if key != "format"}
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is not a number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:40]} is too large")
+    return number
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Json:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
