@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from suites.base import Suite, complete_values
-from suites.errors import BenchwrightError
+from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Value
 from suites.registry import suite as find_suite
 
@@ -46,9 +46,22 @@ class Step:
         """The suite."""
         return find_suite(self.suite_id)
 
+    def identity(self) -> dict[str, Value]:
+        """Return the values that decide what is measured: not where files lie, and nothing without effect.
+
+        A parameter that an older plan does not have yet stands at the tool's own default.
+        """
+        try:
+            parameters = self.suite.parameters
+        except UnknownSuiteError:  # of a stored run whose suite has gone: what it asked for is all that is known
+            return dict(self.values)
+        values = {parameter.name: parameter.default for parameter in parameters} | dict(self.values)
+        silent = {known.name for known in parameters if not (known.identity and known.applies(values))}
+        return {name: value for name, value in values.items() if name not in silent}
+
     def fingerprint(self) -> str:
-        """Return a hash of what was asked for: steps that agree in it measure the same thing."""
-        return _digest({"suite": self.suite_id, "values": dict(self.values)})
+        """Return a hash of what is measured: steps that agree in it measure the same thing."""
+        return _digest({"suite": self.suite_id, "values": self.identity()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ class Parameter:
     """One setting of a suite.
 
     `default` is the tool's own default. `option` is how the tool's command line spells it, shown to the
-    user. `applies` tells from the other values whether it has any effect.
+    user. `applies` tells from the other values whether it has any effect. `identity` is False where it does
+    not change what is measured: a directory, an address, a port. Runs that differ only there can be compared.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Parameter:
     choices: tuple[Choice, ...] = ()
     pattern: str = ""
     applies: Callable[[Values], bool] = _always
+    identity: bool = True
 
     def parse(self, given: object) -> Value:
         """Return `given` (a typed value, or text as a person writes it) as this parameter's value.
