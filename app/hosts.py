@@ -1,10 +1,23 @@
 """The hosts a user has: this computer, those typed in, and the aliases of ~/.ssh/config."""
 
+import threading
+import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tomlkit
 
 from app.plan import LOCAL
 from remote.errors import Outcome
+from remote.questions import Asker
+from remote.session import Session
+from suites.errors import BenchwrightError
+
+if TYPE_CHECKING:
+    # What knows paramiko is imported where it is used: the window opens before anything connects.
+    from remote.target import Target
 
 
 class Origin(StrEnum):
@@ -43,3 +56,113 @@ class ConnectReport:
     message: str
     remedy: str = ""
     seconds: float = 0.0
+
+
+_KEYS = ("host_name", "port", "user", "identity_file", "jump")
+
+
+class HostsError(BenchwrightError):
+    """The file of saved hosts cannot be read or written, or a host is unknown."""
+
+
+class SavedHosts:
+    """The hosts a user has typed in, in one TOML file. It holds no secrets."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+
+    def entries(self) -> list[HostEntry]:
+        """Return the saved hosts by name; raise HostsError where the file is damaged."""
+        with self._lock:
+            return self._read()
+
+    def save(self, entry: HostEntry) -> None:
+        """Add `entry`, or replace the one of its name."""
+        if not entry.name or entry.name == LOCAL:
+            raise HostsError(f"A host cannot be named “{entry.name}”.", "Choose another name.")
+        if any(ord(character) <= 32 for character in entry.name) or entry.name.startswith("-"):
+            raise HostsError(f"“{entry.name}” is no host name.", "Leave out spaces and a leading dash.")
+        with self._lock:
+            others = [known for known in self._read() if known.name != entry.name]
+            self._write([*others, entry])
+
+    def remove(self, name: str) -> None:
+        """Forget the host `name`; raise HostsError where it is not saved."""
+        with self._lock:
+            entries = self._read()
+            left = [entry for entry in entries if entry.name != name]
+            if len(left) == len(entries):
+                raise HostsError(f"“{name}” is not a saved host.", "Hosts of ~/.ssh/config are edited there.")
+            self._write(left)
+
+    def _read(self) -> list[HostEntry]:
+        try:
+            content = tomllib.loads(self._path.read_text(encoding="utf-8"))
+            return sorted((_entry(name, table) for name, table in content.items()), key=lambda entry: entry.name)
+        except FileNotFoundError:
+            return []
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
+            raise HostsError(f"The saved hosts in {self._path} cannot be read: {error}.", "Mend or move the file.") from error
+
+    def _write(self, entries: list[HostEntry]) -> None:
+        document = {
+            entry.name: {key: getattr(entry, key) for key in _KEYS if getattr(entry, key) is not None}
+            for entry in sorted(entries, key=lambda entry: entry.name)
+        }
+        temporary = self._path.with_suffix(".part")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(tomlkit.dumps(document), encoding="utf-8")
+            temporary.replace(self._path)
+        except OSError as error:
+            raise HostsError(f"The hosts cannot be saved in {self._path}: {error.strerror}.") from error
+
+
+def _entry(name: str, table: object) -> HostEntry:
+    if not isinstance(table, dict):
+        raise TypeError(f"“{name}” is not a table")
+    for key, value in table.items():
+        if key not in _KEYS or not isinstance(value, int if key == "port" else str):
+            raise TypeError(f"{name}.{key} is {value!r}")
+    return HostEntry(name, Origin.SAVED, **table)
+
+
+class Hosts:
+    """Every host the user has, and the way to each."""
+
+    def __init__(self, saved: SavedHosts) -> None:
+        self.saved = saved
+
+    def entries(self) -> list[HostEntry]:
+        """Return this computer, the saved hosts, and the other aliases of ~/.ssh/config, in this order."""
+        from remote.target import aliases
+
+        saved = self.saved.entries()
+        names = {entry.name for entry in saved} | {LOCAL}
+        configured = [HostEntry(name, Origin.SSH_CONFIG) for name in aliases() if name not in names]
+        return [THIS_COMPUTER, *saved, *configured]
+
+    def target(self, name: str) -> "Target":
+        """Return the way to the host `name`: saved, an alias, or written as ``user@host:port``."""
+        from remote.target import resolve
+
+        entry = next((entry for entry in self.saved.entries() if entry.name == name), HostEntry(name))
+        return resolve(
+            name,
+            host_name=entry.host_name,
+            port=entry.port,
+            user=entry.user,
+            identity_file=entry.identity_file,
+            jump=entry.jump,
+        )
+
+    def connect(self, name: str, asker: Asker) -> Session:
+        """Return a session on the host `name`; raise ConnectError where there is none to be had."""
+        if name == LOCAL:
+            from remote.local import LocalSession
+
+            return LocalSession()
+        from remote.connect import connect
+
+        return connect(self.target(name), asker)

@@ -1,0 +1,27 @@
+"""Where the workstation keeps what belongs to the user."""
+
+from pathlib import Path
+
+from platformdirs import PlatformDirs
+
+_DIRECTORIES = PlatformDirs("benchwright", appauthor=False)
+
+
+def store_path() -> Path:
+    """Return where runs are kept."""
+    return Path(_DIRECTORIES.user_data_dir) / "runs.sqlite3"
+
+
+def hosts_path() -> Path:
+    """Return the file of saved hosts."""
+    return Path(_DIRECTORIES.user_config_dir) / "hosts.toml"
+
+
+def log_path() -> Path:
+    """Return the log file; tracebacks go there and nowhere else."""
+    return Path(_DIRECTORIES.user_log_dir) / "benchwright.log"
+
+
+def reports_path() -> Path:
+    """Return the folder that reports go to where no other is named."""
+    return Path(_DIRECTORIES.user_documents_dir) / "Benchwright"

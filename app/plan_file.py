@@ -1,0 +1,175 @@
+"""Plans as TOML files that a person can read, comment and edit."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from app.plan import Order, Plan, PlanError, Repetition, Step, make_step, validate
+from suites.errors import BenchwrightError
+from suites.parameters import Parameter, Type, Value
+
+FORMAT = "benchwright-plan/1"
+MAXIMUM_SIZE = 1024 * 1024
+
+_PLAN_KEYS = {"format", "name", "question", "hosts", "order", "repetition", "step"}
+_REPETITION_KEYS = {"trials", "warm_ups", "pause"}
+_STEP_KEYS = {"suite", "name", "peer", "parameters"}
+
+
+def read_plan(path: Path) -> Plan:
+    """Return the plan in the file at `path`; raise PlanError naming the file and what is wrong in it."""
+    try:
+        if path.stat().st_size > MAXIMUM_SIZE:
+            raise PlanError(f"{path} is larger than 1 MiB; a plan is a short text.")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise PlanError(f"{path} cannot be read: {error.strerror}.", "Check the name and its permissions.") from error
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{path} is not a text file.", "A plan is a TOML file in UTF-8.") from error
+    try:
+        return parse_plan(text)
+    except BenchwrightError as error:
+        raise PlanError(f"{path}: {error.message}", error.remedy) from error
+
+
+def parse_plan(text: str) -> Plan:
+    """Return the plan written in `text`; raise PlanError, ParameterError or UnknownSuiteError."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"not valid TOML: {error}.", "Compare it with the output of “benchwright plan new”.") from error
+    except RecursionError as error:
+        raise PlanError("nested deeper than any plan is.") from error
+    _refuse_unknown(content, _PLAN_KEYS, "a plan")
+    written = content.get("format", FORMAT)
+    if written != FORMAT:
+        raise PlanError(f"format is {written!r}; this program reads {FORMAT!r}.", "Use the version that wrote it.")
+    steps = _sequence(content.get("step", []), "step", dict)
+    return validate(
+        Plan(
+            name=_text(content.get("name", "plan"), "name"),
+            question=_text(content.get("question", ""), "question"),
+            hosts=tuple(_text(host, "hosts") for host in _sequence(content.get("hosts", []), "hosts", str)),
+            steps=tuple(_read_step(step, number) for number, step in enumerate(steps, 1)),
+            repetition=_read_repetition(content.get("repetition", {})),
+            order=_read_order(content.get("order", Order.BLOCK)),
+        )
+    )
+
+
+def _read_step(content: Mapping[str, Any], number: int) -> Step:
+    where = f"step {number}"
+    _refuse_unknown(content, _STEP_KEYS, where)
+    if "suite" not in content:
+        raise PlanError(f"{where} names no suite.", 'Add suite = "fio", for example.')
+    parameters = content.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise PlanError(f"{where}: parameters is not a table.", "Write [step.parameters] and one line a parameter.")
+    peer = content.get("peer")
+    try:
+        return make_step(
+            _text(content["suite"], "suite"),
+            parameters,
+            name=_text(content.get("name", ""), "name"),
+            peer=None if peer is None else _text(peer, "peer"),
+        )
+    except BenchwrightError as error:
+        raise type(error)(f"{where}: {error.message}", error.remedy) from error
+
+
+def _read_repetition(content: object) -> Repetition:
+    if not isinstance(content, dict):
+        raise PlanError("repetition is not a table.", "Write [repetition] and trials = 3 below it.")
+    _refuse_unknown(content, _REPETITION_KEYS, "repetition")
+    for name, value in content.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6:
+            raise PlanError(f"repetition.{name} is {value!r}.", "Give a number that is not negative.")
+        if name != "pause" and not isinstance(value, int):
+            raise PlanError(f"repetition.{name} is {value!r}.", "Give a whole number.")
+    default = Repetition()
+    return Repetition(
+        trials=int(content.get("trials", default.trials)),
+        warm_ups=int(content.get("warm_ups", default.warm_ups)),
+        pause=float(content.get("pause", default.pause)),
+    )
+
+
+def _read_order(content: object) -> Order:
+    try:
+        return Order(content)  # type: ignore[arg-type]  # whatever the file holds: the enumeration refuses it
+    except ValueError:
+        raise PlanError(f"order is {content!r}.", f"Give one of {', '.join(Order)}.") from None
+
+
+def _refuse_unknown(content: Mapping[str, Any], accepted: set[str], where: str) -> None:
+    for key in content:
+        if key not in accepted:
+            raise PlanError(f"{where} has no “{key}”.", f"It may have {', '.join(sorted(accepted))}.")
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str) or len(value) > 500 or any(ord(character) < 32 for character in value):
+        raise PlanError(f"{name} is {str(value)[:60]!r}.", "Give one line of text.")
+    return value
+
+
+def _sequence(value: object, name: str, kind: type) -> list[Any]:
+    if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
+        wanted = "[[step]] tables" if kind is dict else 'a list of names, such as ["local"]'
+        raise PlanError(f"{name} is not {wanted}.", f"Write {name} as {wanted}.")
+    return value
+
+
+def format_plan(plan: Plan) -> str:
+    """Return `plan` as TOML, with the unit and help of each parameter beside it; parse_plan gives it back."""
+    document = tomlkit.document()
+    document.add(tomlkit.comment("A Benchwright plan: hosts x steps x repetition. Run it with: benchwright run FILE"))
+    document["format"] = FORMAT
+    document["name"] = plan.name
+    document["question"] = plan.question
+    document["hosts"] = list(plan.hosts)
+    document["order"] = str(plan.order)
+    repetition = tomlkit.table()
+    repetition["trials"] = plan.repetition.trials
+    repetition["warm_ups"] = plan.repetition.warm_ups
+    repetition["pause"] = plan.repetition.pause
+    repetition["pause"].comment("seconds between trials")
+    document["repetition"] = repetition
+    steps = tomlkit.aot()
+    for step in plan.steps:
+        steps.append(_format_step(step))
+    document["step"] = steps
+    return tomlkit.dumps(document)
+
+
+def _format_step(step: Step) -> tomlkit.items.Table:
+    table = tomlkit.table()
+    table["suite"] = step.suite_id
+    table["name"] = step.name
+    if step.peer is not None:
+        table["peer"] = step.peer
+        table["peer"].comment("the host that runs the server end")
+    parameters = tomlkit.table()
+    for parameter in step.suite.parameters:
+        parameters[parameter.name] = _written(parameter, step.values[parameter.name])
+        comment = ", ".join(part for part in (parameter.title, parameter.unit, parameter.bounds()) if part)
+        parameters[parameter.name].comment(comment)
+    table["parameters"] = parameters
+    return table
+
+
+def _written(parameter: Parameter, value: Value) -> Value:
+    return parameter.format(value) if parameter.type in {Type.SIZE, Type.DURATION} else value
+
+
+def write_plan(plan: Plan, path: Path) -> None:
+    """Write `plan` to `path`; raise PlanError where that fails. An existing file is replaced as a whole."""
+    temporary = path.with_name(path.name + ".part")
+    try:
+        temporary.write_text(format_plan(plan), encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise PlanError(f"{path} cannot be written: {error.strerror}.", "Choose another folder.") from error
