@@ -1,0 +1,128 @@
+"""Findings, the gravest first: compact in a side panel, roomy in the middle of the window."""
+
+import itertools
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from suites.vocab import Finding
+from widgets.finding_card import Describe, FindingCard, nothing
+from widgets.severity import ORDER
+from widgets.text import Text, Tone
+
+COMPACT_BELOW = 480
+"""Pixels of width under which a card keeps its why and source behind a button."""
+
+
+class FindingList(QWidget):
+    """A list of findings. Its buttons ask through the two signals, each with the Finding; it changes nothing.
+
+    Without `actions` no card has buttons: for findings of a run that is over. `describe` says in words
+    what applying a finding would change.
+    """
+
+    apply_requested = Signal(object)
+    install_requested = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None, *, actions: bool = True, describe: Describe = nothing) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self._describe = describe
+        self._cards: list[FindingCard] = []
+        self._inner = QWidget()
+        self._column = QVBoxLayout(self._inner)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(8)
+        self._empty = Text("Nothing found.", Tone.MUTED)
+        self._column.addWidget(self._empty)
+        self._column.addStretch(1)
+        self._area = QScrollArea(self)
+        self._area.setWidget(self._inner)
+        self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName("Findings")
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._area)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the findings as listed."""
+        return tuple(card.finding for card in self._cards)
+
+    def cards(self) -> tuple[FindingCard, ...]:
+        """Return the cards from top to bottom."""
+        return tuple(self._cards)
+
+    def set_findings(self, findings: Iterable[Finding]) -> None:
+        """Show `findings` instead of what is shown; a card whose finding stays, stays as it is."""
+        old = list(self._cards)
+        cards: list[FindingCard] = []
+        for finding in sorted(findings, key=_gravity):
+            kept = next((card for card in old if card.finding == finding), None)
+            if kept is not None:
+                old.remove(kept)
+            cards.append(kept or self._make_card(finding))
+        for card in old:
+            self._column.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        for index, card in enumerate(cards):
+            self._place(index, card)
+        self._cards = cards
+        self._order_tabs()
+        self._empty.setVisible(not cards)
+
+    def add_finding(self, finding: Finding) -> None:
+        """Add one finding at its place."""
+        index = sum(_gravity(card.finding) <= _gravity(finding) for card in self._cards)
+        card = self._make_card(finding)
+        self._cards.insert(index, card)
+        self._place(index, card)
+        self._order_tabs()
+        self._empty.hide()
+
+    def set_empty_text(self, text: str) -> None:
+        """Say `text` while there is no finding."""
+        self._empty.setText(text)
+
+    def _make_card(self, finding: Finding) -> FindingCard:
+        card = FindingCard(finding, actions=self._actions, describe=self._describe, parent=self._inner)
+        card.set_compact(compact=self._is_compact())
+        card.apply_requested.connect(self.apply_requested)
+        card.install_requested.connect(self.install_requested)
+        card.left.connect(lambda step: self._move_from(card, step))
+        return card
+
+    def _place(self, index: int, card: FindingCard) -> None:
+        if self._column.indexOf(card) != index + 1:
+            self._column.insertWidget(index + 1, card)
+        card.show()
+
+    def _order_tabs(self) -> None:
+        chain = [widget for card in self._cards for widget in card.tab_chain()]
+        for before, after in itertools.pairwise(chain):
+            QWidget.setTabOrder(before, after)
+
+    def _is_compact(self) -> bool:
+        return self.width() < COMPACT_BELOW
+
+    def _move_from(self, card: FindingCard, step: int) -> None:
+        index = self._cards.index(card) + step
+        if 0 <= index < len(self._cards):
+            target = self._cards[index]
+            target.setFocus(Qt.FocusReason.TabFocusReason)
+            self._area.ensureWidgetVisible(target)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose the short or the whole form by the width."""
+        super().resizeEvent(event)
+        for card in self._cards:
+            card.set_compact(compact=self._is_compact())
+
+
+def _gravity(finding: Finding) -> int:
+    return ORDER.index(finding.level)
