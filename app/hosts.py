@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import tomlkit
 
+from app.context import LOOPBACK
 from app.plan import LOCAL
 from remote.errors import Outcome
 from remote.questions import Asker
@@ -156,6 +157,10 @@ class Hosts:
             identity_file=entry.identity_file,
             jump=entry.jump,
         )
+
+    def address(self, name: str) -> str:
+        """Return the address at which this computer reaches the host `name`."""
+        return LOOPBACK if name == LOCAL else self.target(name).host_name
 
     def connect(self, name: str, asker: Asker) -> Session:
         """Return a session on the host `name`; raise ConnectError where there is none to be had."""

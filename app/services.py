@@ -6,100 +6,317 @@ window's own. All of them may be called from several threads at once. They raise
 
 from __future__ import annotations
 
+import logging
+import random
+import shlex
+import string
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from app.context import step_context
+from app.events import RunEnded, State
+from app.hosts import ConnectReport, Hosts, SavedHosts
+from app.paths import hosts_path, store_path
+from app.plan import Plan, make_step, validate
+from app.plan_file import read_plan, write_plan
+from app.presets import quick_plan, tuned_plan
+from remote.errors import ConnectError, Outcome
+from suites.base import LineSplitter
+from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from app.checks import CheckReport
     from app.compare import Comparison
+    from app.control import Control
     from app.events import Event
-    from app.hosts import ConnectReport, HostEntry
-    from app.plan import Plan, Step
+    from app.hosts import HostEntry
+    from app.plan import Step
     from app.records import Band, RunRecord, RunSummary, SampleSeries
-    from app.run import Control
+    from app.run import Engine
+    from app.store import Recorder, Store
     from remote.questions import Asker
+    from suites.base import Command, Estimate
     from suites.facts import Facts
     from suites.vocab import Finding, Sample
+
+log = logging.getLogger(__name__)
+
+INSTALL_TIME = 900.0
+"""Seconds a package manager may take before it is ended."""
+
+
+class InstallError(BenchwrightError):
+    """A package manager failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepPreview:
+    """What a step will run on a host and what one trial will take. `text` can be pasted into a shell there."""
+
+    host: str
+    step: str
+    commands: tuple[Command, ...]
+    estimate: Estimate
+    text: str
 
 
 class Workstation:
     """Everything the workstation does."""
 
-    def __init__(self, store: Path | None = None) -> None:
-        """Use the store at `store`, or the one in the user's data folder. Nothing is opened yet."""
+    def __init__(self, store: Path | None = None, hosts: Path | None = None) -> None:
+        """Use the store at `store` and the saved hosts at `hosts`, or the user's own. Nothing is opened yet."""
+        self._store_path = store or store_path()
+        self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
+        self._opening = threading.Lock()
+        self._opened: Store | None = None
 
     # Hosts
+
     def hosts(self) -> list[HostEntry]:
         """Return this computer, the saved hosts, and the aliases of ~/.ssh/config, in this order."""
+        return self._hosts.entries()
 
     def save_host(self, entry: HostEntry) -> None:
         """Add or replace a host."""
+        self._hosts.saved.save(entry)
 
     def remove_host(self, name: str) -> None:
         """Forget a saved host. Its runs stay in the library."""
+        self._hosts.saved.remove(name)
 
     def test_connection(self, name: str, asker: Asker) -> ConnectReport:
         """Connect and say how it went; never raises for a failure to connect."""
+        began = time.monotonic()
+        try:
+            with closing(self._hosts.connect(name, asker)):
+                seconds = time.monotonic() - began
+                return ConnectReport(name, Outcome.CONNECTED, f"Connected to {name}.", "", seconds)
+        except ConnectError as error:
+            return ConnectReport(name, error.outcome, error.message, error.remedy, time.monotonic() - began)
+        except BenchwrightError as error:
+            return ConnectReport(name, Outcome.PROTOCOL, error.message, error.remedy, time.monotonic() - began)
 
     def facts(self, name: str, asker: Asker, directories: Sequence[str] = ()) -> Facts:
         """Read the facts of a host, and of the `directories` a disk test is to write in."""
+        from remote.probe import read_facts
+
+        with closing(self._hosts.connect(name, asker)) as session:
+            return read_facts(session, tuple(directories))
 
     def install(self, name: str, command: str, asker: Asker) -> Iterator[str]:
         """Run the command that installs a tool, which the user has agreed to; yield its output line by line."""
+        with closing(self._hosts.connect(name, asker)) as session:
+            lines = LineSplitter()
+            deadline = time.monotonic() + INSTALL_TIME
+            with closing(session.open(shlex.split(command))) as channel:
+                while not channel.ended:
+                    if time.monotonic() > deadline:
+                        raise InstallError(f"“{command}” on {name} took longer than {INSTALL_TIME:g} s and was ended.")
+                    for chunk in channel.read(0.2):
+                        yield from lines.feed(chunk.data, chunk.stream)
+                yield from lines.rest()
+                if channel.exit_status != 0:
+                    raise InstallError(
+                        f"“{command}” on {name} ended with exit status {channel.exit_status}.",
+                        "Its output says why; run it by hand on the host if it needs a password.",
+                    )
 
     # Plans
+
     def new_plan(self, hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, Facts], name: str) -> Plan:
         """Return a plan with every suite's parameters tuned to the first host."""
+        return validate(tuned_plan(hosts, suites, facts, name))
 
     def quick_plan(self, host: str, facts: Facts) -> Plan:
-        """Return the quick benchmark: CPU, memory and disk within about a minute and a half."""
+        """Return the quick benchmark: CPU, memory and disk, three trials each, in under two minutes."""
+        return quick_plan(host, facts)
 
-    def load_plan(self, path: Path) -> Plan: ...
+    def load_plan(self, path: Path) -> Plan:
+        """Return the plan in the file at `path`."""
+        return read_plan(path)
 
-    def save_plan(self, plan: Plan, path: Path) -> None: ...
+    def save_plan(self, plan: Plan, path: Path) -> None:
+        """Write `plan` to `path` as TOML."""
+        write_plan(plan, path)
 
     def check(self, plan: Plan, facts: Mapping[str, Facts]) -> list[Finding]:
         """Run the checks of *before*."""
+        return list(self.report(plan, facts).findings)
+
+    def report(self, plan: Plan, facts: Mapping[str, Facts]) -> CheckReport:
+        """Run the checks of *before*; tell also what could not be told."""
+        from app.checks import check_plan
+
+        return check_plan(plan, facts, self._addresses(plan))
 
     def apply(self, plan: Plan, finding: Finding) -> Plan:
         """Return the plan with the finding's changes made to its step."""
+        steps = tuple(_changed(step, finding) if step.name == finding.step else step for step in plan.steps)
+        return replace(plan, steps=steps)
 
     def preview(self, plan: Plan, facts: Mapping[str, Facts]) -> list[StepPreview]:
-        """Return for each host and step the exact commands and what they will take."""
+        """Return for each host and step the exact commands and what one trial will take."""
+        addresses = self._addresses(plan)
+        previews = []
+        for step in plan.steps:
+            for host in plan.hosts:
+                context = step_context(step, host, facts, addresses)
+                commands = step.suite.commands(step.values, context)
+                estimate = step.suite.estimate(step.values, context)
+                text = "\n".join(command_text(command) for command in commands)
+                previews.append(StepPreview(host, step.name, commands, estimate, text))
+        return previews
+
+    def _addresses(self, plan: Plan) -> dict[str, str]:
+        """Return the address at which this computer reaches each peer of `plan`, as far as its name tells."""
+        addresses = {}
+        for peer in {step.peer for step in plan.steps} - {None}:
+            try:
+                addresses[str(peer)] = self._hosts.address(str(peer))
+            except BenchwrightError:
+                log.info("no address for %s yet: connecting will say why", peer)
+        return addresses
 
     # Runs
+
     def run(self, plan: Plan, asker: Asker, control: Control) -> Iterator[Event]:
-        """Run the plan, storing every event before yielding it. Closing the iterator stops the run."""
+        """Run the plan, storing every event before yielding it.
+
+        Closing the iterator early stops the run in order: processes end, files go, what was measured is kept.
+        """
+        from app.run import Engine
+        from app.store import new_run_id
+
+        run_id = new_run_id(datetime.now(UTC), "".join(random.choices(string.ascii_lowercase + string.digits, k=4)))  # noqa: S311 (a name, not a secret)
+        engine = Engine(
+            run_id, validate(plan), lambda host: self._hosts.connect(host, asker), control, self._addresses(plan)
+        )
+        with closing(self._store.recorder(run_id)) as recorder:
+            yield from _recorded(engine, recorder, control)
 
     # Library
-    def runs(self) -> list[RunSummary]: ...
+
+    def runs(self) -> list[RunSummary]:
+        """Return every stored run, the newest first."""
+        return self._store.runs()
 
     def load(self, run: str) -> RunRecord:
         """Return a run by id, by an unambiguous beginning of it, by the name it is pinned under, or "last"."""
+        return self._store.load(run)
 
-    def samples(self, run_id: str) -> SampleSeries: ...
+    def samples(self, run_id: str) -> SampleSeries:
+        """Return the samples of every trial of a run."""
+        return self._store.samples(run_id)
 
-    def telemetry(self, run_id: str) -> Mapping[str, tuple[Sample, ...]]: ...
+    def telemetry(self, run_id: str) -> Mapping[str, tuple[Sample, ...]]:
+        """Return the telemetry of every host of a run; times are the host's monotonic clock."""
+        return self._store.telemetry(run_id)
 
-    def output(self, run_id: str, trial: int) -> Mapping[str, bytes]: ...
+    def output(self, run_id: str, trial: int) -> Mapping[str, bytes]:
+        """Return the raw output of a trial, byte for byte, by stream."""
+        return self._store.output(run_id, trial)
 
-    def delete(self, run_id: str) -> None: ...
+    def delete(self, run_id: str) -> None:
+        """Delete a run for good."""
+        self._store.delete(run_id)
 
     # Baselines
-    def pin(self, run_id: str, name: str) -> None: ...
 
-    def unpin(self, name: str) -> None: ...
+    def pin(self, run_id: str, name: str) -> None:
+        """Pin a run as the baseline `name`."""
+        self._store.pin(run_id, name)
+
+    def unpin(self, name: str) -> None:
+        """Unpin the baseline `name`; the run stays."""
+        self._store.unpin(name)
 
     def bands(self, step: Step, host: str) -> list[Band]:
         """Return the bands of the pinned baseline that measured the same as `step`, the newest pinned first."""
+        return self._store.bands(step, host)
 
     # Comparison and export
+
     def compare(self, runs: Sequence[str], margin: float = 0.05) -> Comparison:
         """Compare runs with the first of them."""
+        from app.compare import compare
+
+        return compare([self.load(run) for run in runs], margin)
 
     def export_csv(self, runs: Sequence[str], path: Path) -> list[Path]:
         """Write the summary to `path` and the tidy samples beside it; return both."""
+        from app.export import export_csv
+
+        records = [self.load(run) for run in runs]
+        samples = {record.summary.id: self.samples(record.summary.id) for record in records}
+        telemetry = {record.summary.id: self.telemetry(record.summary.id) for record in records}
+        return export_csv(records, samples, telemetry, path)
 
     def export_png(self, runs: Sequence[str], path: Path) -> Path:
         """Write the report picture."""
+        from app.picture import report_picture
+
+        records = [self.load(run) for run in runs]
+        samples = {record.summary.id: self.samples(record.summary.id) for record in records}
+        telemetry = {record.summary.id: self.telemetry(record.summary.id) for record in records}
+        first = records[0]
+        own = {record.summary.id for record in records}
+        bands = [
+            band
+            for step in first.plan.steps
+            for host in first.plan.hosts
+            for band in self.bands(step, host)
+            if band.run_id not in own
+        ]
+        return report_picture(records, samples, telemetry, bands, path)
+
+    @property
+    def _store(self) -> Store:
+        with self._opening:
+            if self._opened is None:
+                from app.store import Store
+
+                self._opened = Store(self._store_path)
+                self._opened.mark_interrupted()
+            return self._opened
+
+    def close(self) -> None:
+        """Let go of the store."""
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+
+def command_text(command: Command) -> str:
+    """Return `command` as a line for a shell."""
+    return shlex.join(command.argv)
+
+
+def _changed(step: Step, finding: Finding) -> Step:
+    return make_step(step.suite_id, {**step.values, **finding.changes}, name=step.name, peer=step.peer)
+
+
+def _recorded(engine: Engine, recorder: Recorder, control: Control) -> Iterator[Event]:
+    """Yield the engine's events, each stored first. Left early, the run is stopped and its end stored all the same."""
+    events = engine.events()
+    ended = False
+    try:
+        for event in events:
+            recorder.record(event)
+            ended = isinstance(event, RunEnded)
+            yield event
+    finally:
+        if not ended:
+            control.stop()
+            for event in events:
+                recorder.record(event)
+                ended = isinstance(event, RunEnded)
+        if not ended:
+            recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))
