@@ -144,11 +144,15 @@ class Hosts:
         configured = [HostEntry(name, Origin.SSH_CONFIG) for name in aliases() if name not in names]
         return [THIS_COMPUTER, *saved, *configured]
 
-    def target(self, name: str) -> "Target":
-        """Return the way to the host `name`: saved, an alias, or written as ``user@host:port``."""
+    def target(self, name: str, entry: HostEntry | None = None) -> "Target":
+        """Return the way to the host `name`: saved, an alias, or written as ``user@host:port``.
+
+        `entry` stands in for what is saved: a host that is being typed in can be tried first.
+        """
         from remote.target import resolve
 
-        entry = next((entry for entry in self.saved.entries() if entry.name == name), HostEntry(name))
+        if entry is None:
+            entry = next((entry for entry in self.saved.entries() if entry.name == name), HostEntry(name))
         return resolve(
             name,
             host_name=entry.host_name,
@@ -162,12 +166,12 @@ class Hosts:
         """Return the address at which this computer reaches the host `name`."""
         return LOOPBACK if name == LOCAL else self.target(name).host_name
 
-    def connect(self, name: str, asker: Asker) -> Session:
-        """Return a session on the host `name`; raise ConnectError where there is none to be had."""
+    def connect(self, name: str, asker: Asker, entry: HostEntry | None = None) -> Session:
+        """Return a session on the host `name` (as `entry` has it); raise ConnectError where there is none."""
         if name == LOCAL:
             from remote.local import LocalSession
 
             return LocalSession()
         from remote.connect import connect
 
-        return connect(self.target(name), asker)
+        return connect(self.target(name, entry), asker)

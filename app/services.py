@@ -91,11 +91,14 @@ class Workstation:
         """Forget a saved host. Its runs stay in the library."""
         self._hosts.saved.remove(name)
 
-    def test_connection(self, name: str, asker: Asker) -> ConnectReport:
-        """Connect and say how it went; never raises for a failure to connect."""
+    def test_connection(self, name: str, asker: Asker, entry: HostEntry | None = None) -> ConnectReport:
+        """Connect and say how it went; never raises for a failure to connect.
+
+        With `entry`, try that instead of what is saved under `name`: it need not be saved.
+        """
         began = time.monotonic()
         try:
-            with closing(self._hosts.connect(name, asker)):
+            with closing(self._hosts.connect(name, asker, entry)):
                 seconds = time.monotonic() - began
                 return ConnectReport(name, Outcome.CONNECTED, f"Connected to {name}.", "", seconds)
         except ConnectError as error:
