@@ -37,9 +37,14 @@ def visible(text: str) -> str:
     )
 
 
+def tool_tip(text: str) -> str:
+    """Return `text` for a tool tip that shows it literally; Qt would read markup in it otherwise."""
+    return f"<p style='white-space:pre-wrap'>{html.escape(visible(text))}</p>" if text else ""
+
+
 def set_tool_tip(widget: QWidget, text: str) -> None:
-    """Give `widget` a tool tip that shows `text` literally; Qt would read markup in it otherwise."""
-    widget.setToolTip(f"<p style='white-space:pre-wrap'>{html.escape(visible(text))}</p>" if text else "")
+    """Give `widget` a tool tip that shows `text` literally."""
+    widget.setToolTip(tool_tip(text))
 
 
 class Text(QLabel):
