@@ -1,0 +1,95 @@
+"""What every command shares: the workstation, JSON or a table, and errors as one clear message."""
+
+import json
+import logging
+import logging.handlers
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import click
+
+from app.paths import log_path
+from app.services import Workstation
+from suites.errors import BenchwrightError
+
+P = ParamSpec("P")
+
+FAILED = 1
+"""Exit status: a measurement failed, or was cut off."""
+
+BAD_INPUT = 2
+"""Exit status: something given cannot be used."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+fingerprint_option = click.option(
+    "--fingerprint", metavar="SHA256:…", help="Trust the host key with exactly this fingerprint."
+)
+pass_workstation = click.make_pass_decorator(Workstation)
+
+
+def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn a BenchwrightError into its message and exit status 2; the log has the traceback."""
+
+    @wraps(command)
+    def guarded(*arguments: P.args, **named: P.kwargs) -> None:
+        try:
+            command(*arguments, **named)
+        except BenchwrightError as error:
+            logging.getLogger(__name__).info("refused", exc_info=True)
+            click.echo(f"benchwright: {error}", err=True)
+            raise SystemExit(BAD_INPUT) from None
+
+    return guarded
+
+
+def print_json(content: object) -> None:
+    """Print `content` as JSON on standard output."""
+    click.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Print a table; the columns whose index is in `right` are aligned to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, title in enumerate(head):
+        table.add_column(title, justify="right" if index in right else "left", overflow="fold")
+    for row in rows:
+        # Text, not markup: what a host says is never interpreted.
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=160)
+    console.print(table)
+
+
+def plain(text: str) -> str:
+    """Return `text` with control characters made visible: a host's words may not drive the terminal."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text
+    )
+
+
+def start_log() -> None:
+    """Write the log to the user's log folder, and never more than 4 MiB of it."""
+    path: Path = log_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = logging.handlers.RotatingFileHandler(path, maxBytes=2**20, backupCount=3, delay=True)
+    except OSError:
+        handler = logging.NullHandler()  # a full or read-only disk must not keep anybody from measuring
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.getLogger("paramiko").setLevel(
+        logging.CRITICAL
+    )  # connect() words its failures; paramiko would add tracebacks
+
+
+Rows = list[dict[str, Any]]

@@ -1,0 +1,99 @@
+"""benchwright hosts, facts: where to measure, and what is there."""
+
+from dataclasses import asdict
+
+import click
+
+from app.cli.asking import TerminalAsker
+from app.cli.common import (
+    FAILED,
+    fingerprint_option,
+    json_option,
+    pass_workstation,
+    print_json,
+    print_table,
+    speaks_to_people,
+)
+from app.cli.facts_table import facts_rows
+from app.formats import facts_to_json
+from app.hosts import HostEntry, Origin
+from app.services import Workstation
+from remote.errors import Outcome
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@pass_workstation
+@click.pass_context
+@speaks_to_people
+def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) -> None:
+    """List the hosts: this computer, the saved ones, the aliases of ~/.ssh/config."""
+    if context.invoked_subcommand is not None:
+        return
+    entries = workstation.hosts()
+    if as_json:
+        print_json([asdict(entry) for entry in entries])
+        return
+    rows = [
+        [entry.name, entry.origin, entry.host_name or "", entry.user or "", str(entry.port or "")] for entry in entries
+    ]
+    print_table(["Host", "From", "Address", "User", "Port"], rows)
+
+
+@hosts.command("add")
+@click.argument("name")
+@click.option("--address", "host_name", help="Host name or IP address; by default the name itself.")
+@click.option("--port", type=click.IntRange(1, 65535))
+@click.option("--user")
+@click.option("--identity-file", help="The private key to use.")
+@click.option("--jump", help="Jump hosts, as in ProxyJump: user@host:port,…")
+@pass_workstation
+@speaks_to_people
+def add_host(workstation: Workstation, name: str, **given: str | int | None) -> None:
+    """Save the host NAME."""
+    workstation.save_host(HostEntry(name, Origin.SAVED, **given))  # type: ignore[arg-type]  # click has checked the types
+    click.echo(f"Saved. Try it with: benchwright hosts test {name}")
+
+
+@hosts.command("remove")
+@click.argument("name")
+@pass_workstation
+@speaks_to_people
+def remove_host(workstation: Workstation, name: str) -> None:
+    """Forget the saved host NAME; its runs stay."""
+    workstation.remove_host(name)
+
+
+@hosts.command("test")
+@click.argument("name")
+@fingerprint_option
+@json_option
+@pass_workstation
+@speaks_to_people
+def test_host(workstation: Workstation, name: str, fingerprint: str | None, *, as_json: bool) -> None:
+    """Connect to the host NAME and say how it went."""
+    report = workstation.test_connection(name, TerminalAsker(fingerprint))
+    if as_json:
+        print_json(asdict(report))
+    else:
+        click.echo(f"{report.message} {report.remedy}".strip())
+    if report.outcome is not Outcome.CONNECTED:
+        raise SystemExit(FAILED)
+
+
+@click.command()
+@click.argument("host")
+@click.option("--directory", "directories", multiple=True, help="A directory that a disk test is to write in.")
+@fingerprint_option
+@json_option
+@pass_workstation
+@speaks_to_people
+def facts(
+    workstation: Workstation, host: str, directories: tuple[str, ...], fingerprint: str | None, *, as_json: bool
+) -> None:
+    """Read the facts of HOST ("local" is this computer)."""
+    read = workstation.facts(host, TerminalAsker(fingerprint), directories)
+    if as_json:
+        print_json(facts_to_json(read))
+    else:
+        print_table(["Fact", "Value"], facts_rows(read))

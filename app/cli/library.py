@@ -1,0 +1,245 @@
+"""benchwright list, show, compare, export, baseline, delete, parse: what was measured."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
+from app.cli.plans import print_findings
+from app.compare import comparison_to_json
+from app.formats import figure_to_json, sample_to_json
+from app.parse import parse_output
+from app.records import RunRecord
+from app.run_json import run_to_json, summary_to_json
+from app.services import Workstation
+from app.summary import summaries
+from app.wording import direction_text, figure_text, label_text, ratio_text
+from suites.errors import BenchwrightError
+
+
+@click.command("list")
+@json_option
+@pass_workstation
+@speaks_to_people
+def list_runs(workstation: Workstation, *, as_json: bool) -> None:
+    """List the stored runs, the newest first."""
+    stored = workstation.runs()
+    if as_json:
+        print_json([summary_to_json(summary) for summary in stored])
+        return
+    if not stored:
+        click.echo("The library is empty. Benchmark this computer with: benchwright quick")
+        return
+    rows = [
+        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(run.hosts), run.state, str(run.trials), run.headline, run.baseline or ""]
+        for run in stored
+    ]  # fmt: skip
+    print_table(["Run", "Started (UTC)", "Plan", "Hosts", "State", "Trials", "Headline", "Baseline"], rows, right=[5])
+
+
+@click.command()
+@click.argument("run")
+@click.option("--trials", is_flag=True, help="Show every trial, not only their median.")
+@json_option
+@pass_workstation
+@speaks_to_people
+def show(workstation: Workstation, run: str, *, trials: bool, as_json: bool) -> None:
+    """Show RUN: an id, its beginning, the name it is pinned under, or “last”."""
+    record = workstation.load(run)
+    if as_json:
+        print_json(run_to_json(record))
+        return
+    print_run(record, trials=trials)
+
+
+def print_run(record: RunRecord, *, trials: bool = False) -> None:
+    """Print a stored run for people: what ran, the figures, the findings."""
+    summary = record.summary
+    click.echo(plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.state})"))
+    for host, facts in record.facts_before.items():
+        told = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
+        click.echo(plain(f"{host}: {', '.join(fact for fact in told if isinstance(fact, str))}"))
+    if record.reason:
+        click.echo(plain(record.reason))
+    rows = []
+    for figure in summaries(record):
+        spread = f"{figure_text(figure.metric, figure.minimum)} to {figure_text(figure.metric, figure.maximum)}"
+        rows.append(
+            [figure.step, figure.host, f"{figure.metric.title} {label_text(figure.labels)}".strip(),
+             figure_text(figure.metric, figure.median, figure.uncertainty), spread, str(figure.n),
+             direction_text(figure.metric.better)]
+        )  # fmt: skip
+    print_table(["Step", "Host", "Metric", "Median", "Lowest to highest", "n", "Better"], rows, right=[3, 4, 5])
+    if trials:
+        _print_trials(record)
+    click.echo("")
+    print_findings(list(record.findings))
+    for step in record.plan.steps:
+        ran = next((trial for trial in record.trials if trial.trial.step == step.name), None)
+        for command in () if ran is None else ran.trial.commands:
+            click.echo(plain(f"$ {shlex.join(command.argv)}"))
+
+
+def _print_trials(record: RunRecord) -> None:
+    rows = [
+        [trial.trial.step, trial.trial.host, f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}", trial.state,
+         f"{figure.metric.title} {label_text(figure.labels)}".strip(), figure_text(figure.metric, figure.value)]
+        for trial in record.trials
+        for figure in trial.figures
+    ]  # fmt: skip
+    print_table(["Step", "Host", "Trial", "State", "Metric", "Value"], rows, right=[5])
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option(
+    "--margin", type=click.FloatRange(0, 100), default=5.0, show_default=True, help="Percent that do not matter to you."
+)
+@json_option
+@pass_workstation
+@speaks_to_people
+def compare(workstation: Workstation, runs: tuple[str, ...], margin: float, *, as_json: bool) -> None:
+    """Compare RUNS with the first of them."""
+    if len(runs) < 2:
+        raise BenchwrightError(
+            "One run alone has nothing to be compared with.", "Name two or more; the first is the baseline."
+        )
+    comparison = workstation.compare(runs, margin / 100)
+    if as_json:
+        print_json(comparison_to_json(comparison))
+        return
+    print_comparison(comparison_to_json(comparison))
+
+
+def print_comparison(rows: list[dict[str, object]]) -> None:
+    """Print the rows of a comparison for people."""
+    table = []
+    for row in rows:
+        ratio = "" if row["ratio"] is None else ratio_text(float(str(row["ratio"])), str(row["better"]))
+        interval = "" if row["low"] is None else f"{float(str(row['low'])):.3f} to {float(str(row['high'])):.3f}"
+        metric = f"{row['metric']}"
+        table.append(
+            [
+                str(row["step"]),
+                str(row["run"]),
+                metric,
+                ratio,
+                interval,
+                str(row["n"]),
+                str(row["verdict"]),
+                str(row["reason"]),
+            ]
+        )
+    print_table(["Step", "Run", "Metric", "Ratio", "95 % interval", "n", "Verdict", "Reason"], table)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option(
+    "--csv", "csv_path", type=click.Path(path_type=Path), help="Write the summary here and the samples beside it."
+)
+@click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report picture here.")
+@json_option
+@pass_workstation
+@speaks_to_people
+def export(
+    workstation: Workstation, runs: tuple[str, ...], csv_path: Path | None, png_path: Path | None, *, as_json: bool
+) -> None:
+    """Export RUNS as CSV, PNG or both."""
+    if csv_path is None and png_path is None:
+        raise BenchwrightError("Nothing to write.", "Give --csv FILE, --png FILE or both.")
+    written: list[Path] = []
+    if csv_path is not None:
+        written.extend(workstation.export_csv(runs, csv_path))
+    if png_path is not None:
+        written.append(workstation.export_png(runs, png_path))
+    if as_json:
+        print_json({"files": [str(path) for path in written]})
+        return
+    for path in written:
+        click.echo(f"Wrote {path}")
+
+
+@click.group()
+def baseline() -> None:
+    """Pin runs to compare against."""
+
+
+@baseline.command("pin")
+@click.argument("run")
+@click.argument("name")
+@pass_workstation
+@speaks_to_people
+def pin(workstation: Workstation, run: str, name: str) -> None:
+    """Pin RUN as the baseline NAME."""
+    workstation.pin(workstation.load(run).summary.id, name)
+
+
+@baseline.command("unpin")
+@click.argument("name")
+@pass_workstation
+@speaks_to_people
+def unpin(workstation: Workstation, name: str) -> None:
+    """Unpin the baseline NAME; its run stays."""
+    workstation.unpin(name)
+
+
+@click.command()
+@click.argument("run")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@pass_workstation
+@speaks_to_people
+def delete(workstation: Workstation, run: str, *, yes: bool) -> None:
+    """Delete RUN for good."""
+    record = workstation.load(run)
+    if not yes:
+        click.confirm(f"Delete {record.summary.id} ({record.summary.name}) for good?", abort=True, err=True)
+    workstation.delete(record.summary.id)
+
+
+@click.command()
+@click.argument("suite")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@json_option
+@speaks_to_people
+def parse(suite: str, file: Path, *, as_json: bool) -> None:
+    """Read a captured output of SUITE's tool in FILE ("-" is standard input) and print its figures."""
+    parsed = parse_output(suite, _read(file))
+    if as_json:
+        print_json(
+            {
+                "metrics": [figure_to_json(figure) for figure in parsed.figures],
+                "samples": [sample_to_json(sample) for sample in parsed.samples],
+                "notes": list(parsed.notes),
+            }
+        )
+    else:
+        rows = [
+            [
+                f"{figure.metric.title} {label_text(figure.labels)}".strip(),
+                figure_text(figure.metric, figure.value),
+                direction_text(figure.metric.better),
+            ]
+            for figure in parsed.figures
+        ]
+        print_table(["Metric", "Value", "Better"], rows, right=[1])
+        for note in parsed.notes:
+            click.echo(plain(f"Note: {note}"))
+    if not parsed.complete:
+        raise SystemExit(FAILED)
+
+
+def _read(file: Path) -> bytes:
+    from app.parse import MAXIMUM_SIZE
+
+    if str(file) == "-":
+        return sys.stdin.buffer.read(MAXIMUM_SIZE + 1)
+    try:
+        with file.open("rb") as stream:
+            return stream.read(MAXIMUM_SIZE + 1)
+    except OSError as error:
+        raise BenchwrightError(
+            f"{file} cannot be read: {error.strerror}.", "Check the name and its permissions."
+        ) from error

@@ -1,0 +1,37 @@
+"""The command benchwright: every verb, and the window where there is none."""
+
+from pathlib import Path
+
+import click
+
+from app.cli import hosts, library, plans, runs
+from app.cli.common import speaks_to_people, start_log
+from app.services import Workstation
+from app.version import VERSION
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--store", type=click.Path(path_type=Path), help="Keep runs in this file instead of your library.")
+@click.version_option(VERSION, prog_name="benchwright")
+@click.pass_context
+@speaks_to_people
+def benchwright(context: click.Context, store: Path | None) -> None:
+    """Benchmark Linux hosts, and know whether the number may be believed.
+
+    Without a verb the window opens; without a display, this computer is benchmarked and the report written.
+    """
+    start_log()
+    workstation = Workstation(store)
+    context.obj = workstation
+    context.call_on_close(workstation.close)
+    if context.invoked_subcommand is None:
+        from app.__main__ import open_or_measure
+
+        open_or_measure(workstation)
+
+
+for command in (
+    hosts.hosts, hosts.facts, plans.plan, plans.check, runs.run, runs.quick, library.list_runs, library.show,
+    library.compare, library.export, library.baseline, library.delete, library.parse,
+):  # fmt: skip
+    benchwright.add_command(command)

@@ -1,0 +1,225 @@
+"""benchwright plan, check: what will run, and what would make it a waste of time."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from app.cli.asking import TerminalAsker
+from app.cli.common import (
+    fingerprint_option,
+    json_option,
+    pass_workstation,
+    plain,
+    print_json,
+    print_table,
+    speaks_to_people,
+)
+from app.formats import FormatError, facts_from_json, finding_to_json, plan_to_json, read_json
+from app.plan import LOCAL, Plan, PlanError, Repetition, make_step, validate
+from app.plan_file import format_plan
+from app.services import Workstation
+from app.wording import bytes_text, duration_text
+from suites.facts import Facts
+from suites.registry import SUITES
+from suites.vocab import Finding
+
+EXISTING = click.Path(path_type=Path)
+
+
+@click.group()
+def plan() -> None:
+    """Make and look at plans."""
+
+
+@plan.command("new")
+@click.option("--host", "hosts", multiple=True, default=(LOCAL,), show_default=True, help="A host; may be given again.")
+@click.option(
+    "--suite",
+    "suites",
+    multiple=True,
+    required=True,
+    help=f"One of {', '.join(suite.id for suite in SUITES)}; may be given again.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="[STEP.]NAME=VALUE",
+    help="A parameter's value, as in fio.block_size=16k.",
+)
+@click.option("--peer", help="The host that runs the server end of network tests.")
+@click.option("--trials", type=click.IntRange(1, 1000), default=3, show_default=True)
+@click.option("--name", default="plan", show_default=True)
+@click.option("--question", default="", help="What you want to know.")
+@click.option(
+    "--facts", "facts_files", multiple=True, type=EXISTING, help="Tune to these facts instead of asking the host."
+)
+@click.option("--defaults", is_flag=True, help="Use each tool's own defaults instead of tuned values.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; by default standard output.")
+@fingerprint_option
+@json_option
+@pass_workstation
+@speaks_to_people
+def new_plan(  # noqa: PLR0917 (click hands every option over by name)
+    workstation: Workstation,
+    hosts: tuple[str, ...],
+    suites: tuple[str, ...],
+    settings: tuple[str, ...],
+    peer: str | None,
+    trials: int,
+    name: str,
+    question: str,
+    facts_files: tuple[Path, ...],
+    defaults: bool,  # noqa: FBT001
+    output: Path | None,
+    fingerprint: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Write a plan with one step for each suite, tuned to the first host."""
+    facts: dict[str, Facts] = {}
+    if not defaults:
+        wanted = [*hosts, peer] if peer else list(hosts)
+        facts = facts_of(workstation, wanted, facts_files, fingerprint)
+    made = workstation.new_plan(hosts, suites, facts, name)
+    made = replace(made, question=question, repetition=Repetition(trials=trials))
+    made = validate(_with_settings(_with_peer(made, peer), settings))
+    if output is not None:
+        workstation.save_plan(made, output)
+        click.echo(f"Wrote {output}. Look at it with: benchwright check {output}", err=True)
+    elif as_json:
+        print_json(plan_to_json(made))
+    else:
+        click.echo(format_plan(made), nl=False)
+
+
+def _with_peer(made: Plan, peer: str | None) -> Plan:
+    if peer is None:
+        return made
+    steps = tuple(replace(step, peer=peer) if step.suite.needs_peer else step for step in made.steps)
+    return replace(made, steps=steps)
+
+
+def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
+    steps = {step.name: step for step in made.steps}
+    for setting in settings:
+        left, equals, value = setting.partition("=")
+        step_name, dot, parameter = left.rpartition(".")
+        if not equals or not parameter:
+            raise PlanError(f"“{setting}” is not NAME=VALUE.", "Write --set fio.block_size=16k, for example.")
+        if not dot and len(steps) > 1:
+            raise PlanError(
+                f"“{left}” does not say which step it is for.", f"Write STEP.{left}; steps are {', '.join(steps)}."
+            )
+        step = steps[step_name] if step_name in steps else made.step(step_name or made.steps[0].name)
+        steps[step.name] = make_step(step.suite_id, {**step.values, parameter: value}, name=step.name, peer=step.peer)
+    return replace(made, steps=tuple(steps.values()))
+
+
+@plan.command("show")
+@click.argument("file", type=EXISTING)
+@json_option
+@pass_workstation
+@speaks_to_people
+def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
+    """Print the exact commands of the plan in FILE and what they will take."""
+    loaded = workstation.load_plan(file)
+    if as_json:
+        print_json(plan_to_json(loaded))
+        return
+    for preview in workstation.preview(loaded, {}):
+        estimate = preview.estimate
+        took = "as long as it takes" if estimate.duration is None else duration_text(estimate.duration)
+        written = "unknown" if estimate.written is None else bytes_text(estimate.written)
+        click.echo(
+            f"# {preview.step} on {preview.host}: {took} a trial, writes {written}, needs {bytes_text(estimate.space)}"
+        )
+        click.echo(plain(preview.text))
+
+
+@click.command()
+@click.argument("file", metavar="PLAN", type=EXISTING)
+@click.option(
+    "--facts", "facts_files", multiple=True, type=EXISTING, help="Facts saved with “facts --json”; may be given again."
+)
+@click.option("--host", help="Ask this host instead of those the plan names.")
+@fingerprint_option
+@json_option
+@pass_workstation
+@speaks_to_people
+def check(  # noqa: PLR0917 (click hands every option over by name)
+    workstation: Workstation,
+    file: Path,
+    facts_files: tuple[Path, ...],
+    host: str | None,
+    fingerprint: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Say before it runs what is known to fool people about the plan in the file PLAN."""
+    loaded = workstation.load_plan(file)
+    if host is not None:
+        loaded = replace(loaded, hosts=(host,))
+    peers = [step.peer for step in loaded.steps if step.peer is not None]
+    wanted = list(dict.fromkeys([*loaded.hosts, *peers]))
+    directories = _directories(loaded)
+    facts = facts_of(workstation, wanted, facts_files, fingerprint, directories)
+    report = workstation.report(loaded, facts)
+    if as_json:
+        cannot_tell = [
+            {"id": unsure.id, "because": unsure.because, "step": unsure.step} for unsure in report.cannot_tell
+        ]
+        findings = [finding_to_json(finding) for finding in report.findings]
+        print_json({"format": "benchwright-findings/1", "findings": findings, "cannot_tell": cannot_tell})
+        return
+    print_findings(list(report.findings))
+    for unsure in report.cannot_tell:
+        click.echo(plain(f"{unsure.step}: {unsure.id} cannot be told: {unsure.because}"))
+
+
+def print_findings(findings: list[Finding]) -> None:
+    """Print `findings` for people, the gravest first."""
+    if not findings:
+        click.echo("No findings: nothing known to fool people about this plan on these hosts.")
+        return
+    rows = []
+    order = {"error": 0, "warning": 1, "info": 2}
+    for finding in sorted(findings, key=lambda found: order[found.level]):
+        install = f" Install it with: {finding.install}" if finding.install else ""
+        said = f"{finding.measured} {finding.why}\n→ {finding.remedy}{install}"
+        rows.append([finding.level, finding.id, finding.step or "", finding.host or "", f"{finding.title}. {said}"])
+    print_table(["Level", "Finding", "Step", "Host", "What, why, and what to do"], rows)
+
+
+def facts_of(
+    workstation: Workstation,
+    hosts: list[str],
+    files: tuple[Path, ...],
+    fingerprint: str | None,
+    directories: tuple[str, ...] = (),
+) -> dict[str, Facts]:
+    """Return the facts of every one of `hosts`: from `files` where given (by host, the first for all others), else read."""
+    if not files:
+        asker = TerminalAsker(fingerprint)
+        return {host: workstation.facts(host, asker, directories) for host in hosts}
+    given = [read_facts_file(path) for path in files]
+    by_host = {facts.host: facts for facts in given}
+    return {host: by_host.get(host, given[0]) for host in hosts}
+
+
+def read_facts_file(path: Path) -> Facts:
+    """Return the facts in the file at `path`; raise FormatError naming the file and the field that is wrong."""
+    try:
+        return facts_from_json(read_json(path.read_bytes(), str(path)))
+    except OSError as error:
+        raise FormatError(
+            f"{path} cannot be read: {error.strerror}.", "Write one with: benchwright facts HOST --json"
+        ) from error
+    except FormatError as error:
+        raise FormatError(
+            f"{path}: {error.message}", error.remedy or "Write one with: benchwright facts HOST --json"
+        ) from error
+
+
+def _directories(loaded: Plan) -> tuple[str, ...]:
+    chosen = {str(step.values[name]) for step in loaded.steps if (name := step.suite.directory_parameter) is not None}
+    return tuple(sorted(chosen - {""}))

@@ -1,0 +1,72 @@
+"""A stored run as the public JSON of “show” and “run”."""
+
+from dataclasses import asdict
+from typing import Any
+
+from app.formats import command_to_json, facts_to_json, figure_to_json, finding_to_json, plan_to_json
+from app.records import RunRecord, RunSummary, TrialRecord
+from app.summary import MetricSummary, summaries
+
+FORMAT = "benchwright-run/1"
+
+Json = dict[str, Any]
+
+
+def summary_to_json(summary: RunSummary) -> Json:
+    """Return one line of the library."""
+    return {**asdict(summary), "hosts": list(summary.hosts), "steps": list(summary.steps), "state": str(summary.state)}
+
+
+def run_to_json(record: RunRecord) -> Json:
+    """Return the whole run but its samples and raw output, which “export --csv” gives."""
+    return {
+        "format": FORMAT,
+        **summary_to_json(record.summary),
+        "reason": record.reason,
+        "program_version": record.program_version,
+        "plan_hash": record.plan_hash,
+        "plan": plan_to_json(record.plan),
+        "facts_before": {host: facts_to_json(facts) for host, facts in record.facts_before.items()},
+        "facts_after": {host: facts_to_json(facts) for host, facts in record.facts_after.items()},
+        "metrics": [_metric(summary) for summary in summaries(record)],
+        "trials": [_trial(trial) for trial in record.trials],
+        "findings": [finding_to_json(finding) for finding in record.findings],
+        "telemetry_cost": dict(record.telemetry_cost),
+    }
+
+
+def _metric(summary: MetricSummary) -> Json:
+    """Return a metric over its trials: `value` is their median."""
+    return {
+        "name": summary.metric.name,
+        "value": summary.median,
+        "unit": str(summary.metric.unit),
+        "better": str(summary.metric.better),
+        "labels": dict(summary.labels),
+        "step": summary.step,
+        "host": summary.host,
+        "n": summary.n,
+        "minimum": summary.minimum,
+        "maximum": summary.maximum,
+        "cov": summary.cov,
+    }
+
+
+def _trial(record: TrialRecord) -> Json:
+    trial = record.trial
+    return {
+        "id": trial.id,
+        "host": trial.host,
+        "step": trial.step,
+        "number": trial.number,
+        "warm_up": trial.warm_up,
+        "state": str(record.state),
+        "started": trial.started,
+        "ended": record.ended,
+        "exit_status": record.exit_status,
+        "tool_version": trial.tool_version,
+        "commands": [command_to_json(command) for command in trial.commands],
+        "metrics": [figure_to_json(figure) for figure in record.figures],
+        "notes": list(record.notes),
+        "reason": record.reason,
+    }

@@ -1,0 +1,61 @@
+"""Figures of a run summarised over its trials: one trial is one value."""
+
+import statistics
+from dataclasses import dataclass
+
+from app.records import RunRecord
+from suites.vocab import Labels, Metric
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """One metric of a step on a host over the trials that count."""
+
+    step: str
+    host: str
+    metric: Metric
+    labels: Labels
+    values: tuple[float, ...]
+
+    @property
+    def n(self) -> int:
+        """How many trials there are."""
+        return len(self.values)
+
+    @property
+    def median(self) -> float:
+        """The median of the trials."""
+        return statistics.median(self.values)
+
+    @property
+    def minimum(self) -> float:
+        """The lowest trial."""
+        return min(self.values)
+
+    @property
+    def maximum(self) -> float:
+        """The highest trial."""
+        return max(self.values)
+
+    @property
+    def cov(self) -> float | None:
+        """The coefficient of variation, standard deviation by mean; None for fewer than two trials or a zero mean."""
+        if self.n < 2 or not (mean := statistics.fmean(self.values)):
+            return None
+        return statistics.stdev(self.values) / abs(mean)
+
+    @property
+    def uncertainty(self) -> float | None:
+        """Half the distance between the lowest and highest trial; it decides how many digits the median shows."""
+        return (self.maximum - self.minimum) / 2 if self.n > 1 else None
+
+
+def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:
+    """Return every metric of every step and host of `record` that has a trial that counts."""
+    gathered: dict[tuple[str, str, Metric, Labels], list[float]] = {}
+    for step in record.plan.steps:
+        for trial in record.trials_of(step.name):
+            for figure in trial.figures:
+                key = (step.name, trial.trial.host, figure.metric, figure.labels)
+                gathered.setdefault(key, []).append(figure.value)
+    return tuple(MetricSummary(*key, tuple(values)) for key, values in gathered.items())

@@ -1,0 +1,5 @@
+"""The program's version."""
+
+from importlib.metadata import version
+
+VERSION = version("benchwright")
