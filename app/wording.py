@@ -1,0 +1,131 @@
+"""Numbers in words for people: as many digits as the measurement supports, one unit, and the direction always said."""
+
+import math
+
+from suites.units import Unit, display
+from suites.vocab import Better, Labels, Metric
+
+SIGNIFICANT = 3
+"""Digits of a value whose interval is not known."""
+
+INTERVAL_SIGNIFICANT = 2
+"""Digits of an interval; they decide how many its value shows."""
+
+NOT_KNOWN = "not known"
+
+_THOUSANDS_FROM = 10_000.0
+"""Rates of events are written out below this, as their tools print them, and with k or M from here on."""
+
+_NAMED_RATES = {"iops": "IOPS"}
+"""Metrics in 1/s whose unit has a name of its own."""
+
+
+def decimals(value: float, interval: float | None = None) -> int:
+    """Return how many digits after the point `value` supports; `interval` is half the width of its interval.
+
+    Two significant digits of the interval decide; without one, a value has three significant digits.
+    """
+    counts, significant = (interval, INTERVAL_SIGNIFICANT) if interval else (value, SIGNIFICANT)
+    if not counts or not math.isfinite(counts):
+        return 0
+    return min(9, max(0, significant - 1 - math.floor(math.log10(abs(counts)))))
+
+
+def quantity(value: float, unit: Unit, interval: float | None = None) -> str:
+    """Return `value` with its unit, prefixed to be read at a glance: ``412.3 MB/s``, ``1.21 ms``, ``15.4 GiB``."""
+    return _written(value, interval, *_scale(value, unit, ""))
+
+
+def figure_text(metric: Metric, value: float, interval: float | None = None) -> str:
+    """Return `value` of `metric` with its unit; rates that have a name get it: ``412k IOPS``."""
+    return _written(value, interval, *_scale(value, metric.unit, metric.name))
+
+
+def spread_text(metric: Metric, value: float, interval: float) -> str:
+    """Return `value` of `metric` and half the width of its interval: ``412.3k IOPS ± 3.2k``."""
+    divisor, suffix = _scale(value, metric.unit, metric.name)
+    prefix = suffix[:1].strip() if metric.unit is Unit.PER_SECOND else ""
+    half = _number(interval / divisor, decimals(interval / divisor, interval / divisor))
+    return f"{_written(value, interval, divisor, suffix)} ± {half}{prefix if prefix in 'kM' else ''}"
+
+
+def ratio_text(ratio: float, better: Better) -> str:
+    """Return `ratio` to a baseline in figures and words: ``1.04x, better``."""
+    if not math.isfinite(ratio):
+        return NOT_KNOWN
+    figures = f"{ratio:.{2 if 0.1 <= ratio < 10 else decimals(ratio)}f}"
+    if float(figures) == 1:
+        return f"{figures}x"
+    return f"{figures}x, {'better' if (ratio > 1) == (better is Better.HIGHER) else 'worse'}"
+
+
+def share_text(share: float) -> str:
+    """Return `share` (0.05 is a twentieth) in percent: ``5 %``, ``0.83 %``."""
+    percent = 100 * share
+    if not math.isfinite(percent):
+        return NOT_KNOWN
+    return _trimmed(f"{percent:.{decimals(percent, percent)}f}") + " %"
+
+
+def duration_text(seconds: float) -> str:
+    """Return `seconds` as a person says them: ``0.4 s``, ``45 s``, ``2 min 10 s``, ``1 h 5 min``."""
+    if not math.isfinite(seconds):
+        return NOT_KNOWN
+    if seconds < 10 and round(seconds, 1) % 1:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    minutes = round(whole / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+
+
+def bytes_text(size: float) -> str:
+    """Return `size` bytes in binary units: ``512 B``, ``8 GiB``, ``15.4 GiB``."""
+    text = quantity(size, Unit.BYTE)
+    number, space, suffix = text.partition(" ")
+    return f"{_trimmed(number)}{space}{suffix}"
+
+
+def direction_text(better: Better) -> str:
+    """Return which way is better, with an arrow."""
+    return "↑ higher is better" if better is Better.HIGHER else "↓ lower is better"
+
+
+def label_text(labels: Labels) -> str:
+    """Return `labels` in words: ``read, jobs 4``. A name is said where the value alone would say nothing."""
+    return ", ".join(value if value[:1].isalpha() else f"{name.replace('_', ' ')} {value}" for name, value in labels)
+
+
+def metric_text(metric: Metric, labels: Labels = ()) -> str:
+    """Return the title of `metric` and what tells this figure apart: ``IOPS, read``."""
+    return f"{metric.title}, {label_text(labels)}" if labels else metric.title
+
+
+def _scale(value: float, unit: Unit, name: str) -> tuple[float, str]:
+    if unit is not Unit.PER_SECOND:
+        divisor, suffix = display(value, unit) if math.isfinite(value) else (1.0, unit.value)
+        return divisor, f" {suffix}" if suffix else ""
+    noun = f" {_NAMED_RATES[name]}" if name in _NAMED_RATES else "/s"
+    for factor, prefix in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= max(factor, _THOUSANDS_FROM):
+            return factor, prefix + noun
+    return 1.0, noun
+
+
+def _written(value: float, interval: float | None, divisor: float, suffix: str) -> str:
+    if not math.isfinite(value):
+        return NOT_KNOWN
+    scaled = value / divisor
+    return _number(scaled, decimals(scaled, None if interval is None else interval / divisor)) + suffix
+
+
+def _number(value: float, places: int) -> str:
+    text = f"{value:.{places}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def _trimmed(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number

@@ -1,0 +1,188 @@
+"""Numbers for people keep the digits the measurement supports, and say which way is better."""
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.wording import (
+    NOT_KNOWN,
+    bytes_text,
+    decimals,
+    direction_text,
+    duration_text,
+    figure_text,
+    label_text,
+    metric_text,
+    quantity,
+    ratio_text,
+    share_text,
+    spread_text,
+)
+from suites.units import Unit, convert
+from suites.vocab import Better, Kind, Metric
+
+IOPS = Metric("iops", "I/O operations", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+EVENTS = Metric("events", "Events", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+LATENCY = Metric("latency", "Latency", Unit.MICROSECOND, Better.LOWER, Kind.TIME)
+
+positive = st.floats(min_value=1e-9, max_value=1e15)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "interval", "text"),
+    [
+        (IOPS, 412337.19, None, "412k IOPS"),
+        (IOPS, 412337.19, 3214.0, "412.3k IOPS"),
+        (IOPS, 412337.19, 32140.0, "412k IOPS"),
+        (IOPS, 3999.1, None, "3999 IOPS"),
+        (EVENTS, 1234.5, 3.3, "1234.5/s"),
+        (EVENTS, 12_345_678.0, None, "12.3M/s"),
+        (LATENCY, 212.34, None, "212 µs"),
+        (LATENCY, 1212.34, None, "1.21 ms"),
+        (LATENCY, 0.0, None, "0 ns"),
+        (LATENCY, math.nan, None, NOT_KNOWN),
+    ],
+)
+def test_figure_shows_the_digits_its_interval_supports(
+    metric: Metric, value: float, interval: float | None, text: str
+) -> None:
+    assert figure_text(metric, value, interval) == text
+
+
+def test_spread_stands_in_the_prefix_of_its_value() -> None:
+    assert spread_text(IOPS, 412337.19, 3214.0) == "412.3k IOPS ± 3.2k"
+    assert spread_text(LATENCY, 212.3, 4.2) == "212.3 µs ± 4.2"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1.5e9, Unit.BYTES_PER_SECOND, "1.50 GB/s"),
+        (1500.0, Unit.MB_PER_SECOND, "1.50 GB/s"),
+        (1024.0, Unit.MIB_PER_SECOND, "1.00 GiB/s"),
+        (941.5, Unit.MBIT_PER_SECOND, "942 Mbit/s"),
+        (0.83, Unit.PERCENT, "0.830 %"),
+        (3.14159, Unit.ONE, "3.14"),
+    ],
+)
+def test_quantity_takes_the_prefix_of_its_unit(value: float, unit: Unit, text: str) -> None:
+    assert quantity(value, unit) == text
+
+
+@given(positive, st.sampled_from(list(Unit)))
+def test_quantity_is_right_to_half_a_percent(value: float, unit: Unit) -> None:
+    """Three significant digits err by 0.5 % at most, whatever prefix was chosen."""
+    text = quantity(value, unit)
+    number, prefixed = re.fullmatch(r"(-?[\d.]+) ?(\S*)", text).groups()  # type: ignore[union-attr]  # a miss fails
+    if unit is Unit.ONE or unit is Unit.PER_SECOND:
+        shown = float(number) * {"k/s": 1e3, "M/s": 1e6}.get(prefixed, 1.0)
+    else:
+        known = {
+            "GB/s": 1e9,
+            "Gbit/s": 1e9 / 8,
+            "kbit/s": 1e3 / 8,
+            "TiB": 2**40,
+            "GiB": 2**30,
+            "MiB": 2**20,
+            "KiB": 2**10,
+        }
+        factor = known.get(prefixed)
+        base = {Unit.BYTE: Unit.BYTE}.get(unit, Unit.BYTES_PER_SECOND)
+        shown = (
+            convert(float(number) * factor, base, unit)
+            if factor is not None
+            else convert(float(number), Unit(prefixed.replace("µ", "u")), unit)
+        )
+    if value >= 1e-6:
+        assert shown == pytest.approx(value, rel=0.0051, abs=1e-9)
+
+
+@given(positive, positive)
+def test_interval_shows_two_significant_digits(value: float, interval: float) -> None:
+    places = decimals(value, interval)
+    if 0 < places < 9:
+        assert 10 <= round(interval * 10**places, 6) < 101
+
+
+@given(st.floats(min_value=1e-6, max_value=1e6), st.sampled_from(list(Better)))
+def test_ratio_says_better_or_worse_unless_it_shows_as_one(ratio: float, better: Better) -> None:
+    text = ratio_text(ratio, better)
+    figures = float(text.split("x")[0])
+    if figures == 1:
+        assert "," not in text
+    else:
+        assert ("better" in text) == ((ratio > 1) == (better is Better.HIGHER))
+        assert figures == pytest.approx(ratio, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (1.04, "1.04x, better"),
+        (0.96, "0.96x, worse"),
+        (1.003, "1.00x"),
+        (12.34, "12.3x, better"),
+        (math.inf, NOT_KNOWN),
+    ],
+)
+def test_ratio_text(ratio: float, text: str) -> None:
+    assert ratio_text(ratio, Better.HIGHER) == text
+
+
+def test_lower_latency_is_better() -> None:
+    assert ratio_text(1.04, Better.LOWER) == "1.04x, worse"
+    assert ratio_text(0.5, Better.LOWER) == "0.50x, better"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (0.42, "0.4 s"),
+        (9.97, "10 s"),
+        (59.6, "1 min"),
+        (130, "2 min 10 s"),
+        (3599.7, "1 h"),
+        (3900, "1 h 5 min"),
+    ],
+)
+def test_duration_text(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+@given(st.floats(min_value=0, max_value=1e7))
+def test_duration_is_right_to_the_unit_it_shows(seconds: float) -> None:
+    factors = {"s": 1, "min": 60, "h": 3600}
+    words = duration_text(seconds).split()
+    shown = sum(float(number) * factors[unit] for number, unit in zip(words[::2], words[1::2], strict=True))
+    assert abs(shown - seconds) <= (0.051 if "." in words[0] else 0.5 if seconds < 3599 else 30.5)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (512, "512 B"), (8 * 2**30, "8 GiB"), (16.5e9, "15.4 GiB"), (100 * 2**20, "100 MiB")]
+)
+def test_bytes_text(size: float, text: str) -> None:
+    assert bytes_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0083, "0.83 %"), (0.05, "5 %"), (0.1, "10 %"), (1.5, "150 %"), (0.0, "0 %"), (math.nan, NOT_KNOWN)],
+)
+def test_share_text(share: float, text: str) -> None:
+    assert share_text(share) == text
+
+
+def test_direction_is_an_arrow_and_words() -> None:
+    assert direction_text(Better.HIGHER) == "↑ higher is better"
+    assert direction_text(Better.LOWER) == "↓ lower is better"
+
+
+def test_labels_name_what_their_value_does_not_say() -> None:
+    assert label_text((("operation", "read"),)) == "read"
+    assert label_text((("jobs", "4"), ("operation", "read"))) == "jobs 4, read"
+    assert metric_text(IOPS, (("operation", "read"),)) == "I/O operations, read"
+    assert metric_text(IOPS) == "I/O operations"
