@@ -55,6 +55,7 @@ class Job(QObject):
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        _current.job = self
         try:
             outcome = self._work()
             if isinstance(outcome, Generator | Iterator):
@@ -87,6 +88,15 @@ class Job(QObject):
             self.finished.emit()
         else:
             {"yielded": self.yielded, "returned": self.returned, "failed": self.failed}[what].emit(value)
+
+
+_current = threading.local()
+"""The job whose thread this is, so that what it calls can see whether it was cancelled."""
+
+
+def current() -> Job | None:
+    """Return the job on whose thread the caller runs, or None."""
+    return getattr(_current, "job", None)
 
 
 _running: set[Job] = set()

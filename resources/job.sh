@@ -1,0 +1,221 @@
+# Runs one command as a job that needs no connection: POSIX sh and coreutils or busybox, no root.
+# Fed to `sh -s MODE MARK WORKSPACE NONCE [JOB] ...`. Answers are lines "@@MARK word value"; whatever else a
+# host prints, such as a greeting of its shell, is noise. Every process of a job carries BENCHWRIGHT_JOB in its
+# environment, so that even those that leave its process group are found again.
+set -u
+LC_ALL=C
+export LC_ALL
+
+say() { printf '@@%s %s\n' "$mark" "$*"; }
+fail() {
+    say error "$*"
+    exit 1
+}
+doze() { sleep 0.03 2>/dev/null || sleep 1; }
+
+# The workspace is ours only if its name and the file in it carry the nonce.
+owned() {
+    case $workspace in */"benchwright-$nonce") ;; *) return 1 ;; esac
+    [ -d "$workspace" ] && [ ! -L "$workspace" ] && [ -f "$workspace/.benchwright" ] &&
+        read -r found <"$workspace/.benchwright" && [ "$found" = "$nonce" ]
+}
+
+# /proc/PID/stat names the command in parentheses; after it come state, parent, group and, 17 fields on, the start.
+identify() { # pid -> $state $group_of $started_at
+    stat=
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
+    # shellcheck disable=SC2086 # split into fields on purpose
+    set -- ${stat##*) }
+    state=$1 group_of=$3
+    shift 19
+    started_at=$1
+}
+
+recall() { # what the job wrote down when it began
+    group=0 started=0 boot=unknown
+    { read -r pid group started boot rest <"$job/begun"; } 2>/dev/null
+}
+
+alive() { # the job's leader still runs, and is no other process with its number
+    read -r boot_now </proc/sys/kernel/random/boot_id
+    [ "$boot" = "$boot_now" ] && identify "$group" && [ "$started_at" = "$started" ] && [ "$state" != Z ]
+}
+
+marked() { # pids of all running processes that carry $1
+    grep -ls -- "BENCHWRIGHT_JOB=$1" /proc/[0-9]*/environ 2>/dev/null | while IFS=/ read -r _ _ pid _; do echo "$pid"; done
+}
+
+in_group() { # pids that run in group $1; zombies nobody collects do not count
+    kill -s 0 -- "-$1" 2>/dev/null || return 0
+    for directory in /proc/[0-9]*; do
+        identify "${directory#/proc/}" && [ "$group_of" = "$1" ] && [ "$state" != Z ] && echo "${directory#/proc/}"
+    done
+}
+
+clock() { # $now: hundredths of a second since boot
+    read -r now _ </proc/uptime
+    now=${now%.*}${now#*.}
+}
+
+end() { # marker, group or "", hundredths of grace: TERM, later KILL; 1 and $left where something stays
+    clock
+    patience=$((now + $3)) give_up=$((now + $3 + 300)) signal=TERM sent=
+    while :; do
+        left=$(marked "$1")
+        [ -n "$left" ] || [ -z "$2" ] || left=$(in_group "$2")
+        [ -n "$left" ] || return 0
+        clock
+        [ "$now" -lt "$give_up" ] || return 1
+        [ "$now" -lt "$patience" ] || signal=KILL
+        if [ "$signal" = KILL ] || [ -z "$sent" ]; then
+            [ -z "$2" ] || kill -s "$signal" -- "-$2" 2>/dev/null
+            for pid in $left; do
+                [ -n "$2" ] && identify "$pid" && [ "$group_of" = "$2" ] || kill -s "$signal" "$pid" 2>/dev/null
+            done
+            sent=yes
+        fi
+        doze
+    done
+}
+
+make() { # directory
+    [ -e "$1" ] || fail missing
+    [ -d "$1" ] || fail no directory
+    path=$(cd -- "$1" && pwd -P) || fail denied
+    workspace=${path%/}/benchwright-$nonce
+    complaint=$(mkdir -m 700 -- "$workspace" 2>&1) || fail "$complaint"
+    { echo "$nonce" >"$workspace/.benchwright"; } 2>/dev/null
+    if ! owned; then
+        rm -f -- "$workspace/.benchwright"
+        rmdir -- "$workspace"
+        fail full
+    fi
+    say path "$workspace"
+}
+
+remove() {
+    [ -e "$workspace" ] || [ -L "$workspace" ] || {
+        end "$nonce/" "" 0 || fail "left $left"
+        say removed
+        return
+    }
+    owned || fail foreign
+    end "$nonce/" "" 0 || fail "left" $left
+    for entry in "$workspace"/* "$workspace"/.[!.]* "$workspace"/..?*; do
+        [ "$entry" = "$workspace/.benchwright" ] || rm -rf -- "$entry"
+    done
+    complaint=$(rm -f -- "$workspace/.benchwright" 2>&1 && rmdir -- "$workspace" 2>&1) || fail "$complaint"
+    say removed
+}
+
+# The leader of the job's group outlives TERM, so that the command's exit status is kept. The clock is read last
+# before the command takes the process over. `rc` is filled with blanks beforehand: a full disk cannot keep it back.
+leader='
+job=$1 begin=$2
+shift 2
+trap : HUP INT TERM
+read -r stat </proc/$$/stat
+started=$(set -- ${stat##*) }; shift 19; echo "$1")
+read -r boot </proc/sys/kernel/random/boot_id
+sh -c "$begin" benchwright "$job" "$$ $started $boot" "$@" >"$job/out" 2>"$job/err"
+status=$?
+read -r clock rest </proc/uptime
+printf "%-60s\n" "$status $clock ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$job/rc"
+'
+begin='
+job=$1 leader=$2
+shift 2
+epoch=$(date +%s.%N)
+read -r clock rest </proc/uptime
+echo "$$ $leader $clock $epoch ." >"$job/begun"
+exec "$@"
+'
+
+start() { # command
+    owned || fail foreign
+    command -v setsid >/dev/null 2>&1 || fail no setsid
+    complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || fail "$complaint"
+    { printf '%-60s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
+    cd -- "$workspace" || fail foreign
+    BENCHWRIGHT_JOB=$nonce/${job##*/}
+    export BENCHWRIGHT_JOB
+    if setsid -f true 2>/dev/null; then
+        setsid -f sh -c "$leader" benchwright "$job" "$begin" "$@" </dev/null >/dev/null 2>&1
+    else
+        setsid sh -c "$leader" benchwright "$job" "$begin" "$@" </dev/null >/dev/null 2>&1 &
+    fi
+    clock
+    give_up=$((now + 1000)) line=
+    until case $line in *" .") ;; *) false ;; esac; do
+        clock
+        [ "$now" -lt "$give_up" ] || fail "full"
+        doze
+        [ ! -s "$job/begun" ] || read -r line <"$job/begun"
+    done
+    say begun "$line"
+}
+
+follow() { # bytes of out and of err that were read before
+    cd -- "$job" 2>/dev/null || fail gone
+    recall
+    say follow
+    say follow >&2
+    if ! alive; then
+        tail -c "+$(($1 + 1))" out
+        tail -c "+$(($2 + 1))" err >&2
+    elif tail -c 0 --pid=$$ /dev/null 2>/dev/null; then # GNU: told of every write, asks ten times a second for the end
+        tail -c "+$(($1 + 1))" -s 0.1 -f --pid="$group" out &
+        tail -c "+$(($2 + 1))" -s 0.1 -f --pid="$group" err >&2 &
+        wait
+    else
+        exec 3<out 4<err
+        dd bs=1 count=0 skip="$1" <&3 2>/dev/null
+        dd bs=1 count=0 skip="$2" <&4 2>/dev/null
+        while alive; do
+            cat <&3 && cat <&4 >&2 || return
+            sleep 0.2 2>/dev/null || sleep 1
+        done
+        cat <&3
+        cat <&4 >&2
+    fi
+}
+
+status() {
+    if ! [ -d "$job" ]; then
+        say gone
+        return
+    fi
+    recall
+    if alive; then
+        say alive
+    else
+        [ "$boot" = "$boot_now" ] || say restarted
+        [ -z "$(marked "$nonce/${job##*/}")" ] || say astray
+        { read -r ended <"$job/rc"; } 2>/dev/null && say rc "$ended"
+        df -Pk "$workspace" 2>/dev/null | while read -r _ _ _ free _; do say free "$free"; done
+    fi
+    say out "$(wc -c <"$job/out")"
+    say err "$(wc -c <"$job/err")"
+}
+
+stop() { # hundredths of grace
+    recall
+    alive || group=
+    end "$nonce/${job##*/}" "$group" "$1" || fail "left" $left
+    say stopped
+}
+
+main() {
+    mode=$1 mark=$2 workspace=$3 nonce=$4
+    shift 4
+    case $mode in
+    make) make "$workspace" ;;
+    remove) remove ;;
+    start | follow | status | stop)
+        job=$workspace/.job-$1
+        shift
+        "$mode" "$@"
+        ;;
+    esac
+}
+main "$@" </dev/null

@@ -1,0 +1,163 @@
+"""The two questions that must be answered on the way to a host: is this its key, and what is the secret."""
+
+import re
+
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.questions import HostKeyQuestion, SecretQuestion
+from widgets.notice import FieldMessage
+from widgets.text import Text, Tone
+from widgets.theme import SPACE, TextSize, code_font, text_font
+
+_SHA256 = re.compile(r"(?:SHA256:)?([A-Za-z0-9+/]{43})=?(?![A-Za-z0-9+/=])")
+"""A SHA256 fingerprint as OpenSSH and clouds print it: 43 characters of base64, with or without its prefix."""
+
+_MD5 = re.compile(r"(?:MD5:)?(?:[0-9a-fA-F]{2}:){15}[0-9a-fA-F]{2}")
+
+WIDTH = 520
+
+
+def pasted_fingerprint(text: str) -> str | None:
+    """Return the one SHA256 fingerprint in `text` as ``SHA256:…``, or None where there is none or several.
+
+    Accepts the bare fingerprint, the prefix, padding, and a whole line of ``ssh-keygen -lf``.
+    """
+    found = {match.group(1) for match in re.finditer(_SHA256, text)}
+    return f"SHA256:{found.pop()}" if len(found) == 1 else None
+
+
+class _Question(QDialog):
+    """A dialog with a title, explaining text, fields and two buttons; Cancel is what happens by itself."""
+
+    def __init__(self, title: str, explanation: str, accept_text: str, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(WIDTH)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(SPACE[4], SPACE[4], SPACE[4], SPACE[3])
+        rows.setSpacing(SPACE[2])
+        rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)))
+        rows.addWidget(Text(explanation))
+        self.form = QFormLayout()
+        self.form.setHorizontalSpacing(SPACE[3])
+        self.form.setVerticalSpacing(SPACE[1])
+        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        rows.addLayout(self.form)
+        self.rows = QVBoxLayout()
+        rows.addLayout(self.rows)
+        rows.addStretch(1)
+        buttons = QDialogButtonBox()
+        self.accept_button = QPushButton(accept_text)
+        buttons.addButton(self.accept_button, QDialogButtonBox.ButtonRole.AcceptRole)
+        self.cancel_button = buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        rows.addSpacing(SPACE[1])
+        rows.addWidget(buttons)
+
+    def add_fact(self, name: str, value: str, *, code: bool = False) -> Text:
+        """Add a line that tells `name`; return the label of its value."""
+        label = Text(value, font=code_font() if code else None)
+        label.setAccessibleName(f"{name}: {label.text()}")
+        self.form.addRow(Text(name, Tone.MUTED, wrap=False), label)
+        return label
+
+    def make_default(self, button: QPushButton) -> None:
+        """Let the Enter key press `button` and no other."""
+        for each in (self.accept_button, self.cancel_button):
+            each.setAutoDefault(each is button)
+            each.setDefault(each is button)
+
+
+class HostKeyDialog(_Question):
+    """Shows the fingerprint of a key that is not in known_hosts, and helps to compare it with the expected one."""
+
+    def __init__(self, question: HostKeyQuestion, parent: QWidget | None = None) -> None:
+        super().__init__(
+            f"Is this really {question.host}?",
+            "Its key is not in your known hosts, so nobody has vouched for it yet. Compare the fingerprint with the "
+            "one from the host’s console or from whoever runs it.",
+            "Trust this key and connect",
+            parent,
+        )
+        self._question = question
+        self.add_fact("Host", question.host)
+        self.add_fact("Address", f"{question.address}, port {question.port}")
+        if question.via is not None:
+            self.add_fact("Through", question.via)
+        self.add_fact("Key type", question.key_type)
+        self.fingerprint = self.add_fact("Fingerprint", question.fingerprint, code=True)
+        self.add_fact("Stored in", question.known_hosts)
+        self.expected = QLineEdit()
+        self.expected.setPlaceholderText("Paste the fingerprint you expect, to compare")
+        self.expected.setFont(code_font())
+        self.expected.setMaxLength(1000)
+        self.expected.textChanged.connect(self._compare)
+        self.form.addRow(Text("Expected", Tone.MUTED, wrap=False), self.expected)
+        self.verdict = FieldMessage()
+        self.form.addRow("", self.verdict)
+        self.make_default(self.cancel_button)
+        self.cancel_button.setFocus()
+
+    def _compare(self, text: str) -> None:
+        found = pasted_fingerprint(text)
+        if not text.strip():
+            self.verdict.clear()
+        elif found == pasted_fingerprint(self._question.fingerprint):
+            self.verdict.say("good", "The fingerprints match.")
+        elif found is not None:
+            self.verdict.say("error", "The fingerprints differ: this is not the key you expect. Do not connect.")
+        elif _MD5.search(text):
+            self.verdict.say("warning", "This is an MD5 fingerprint. Ask for the SHA256 one: ssh-keygen -lf KEYFILE")
+        else:
+            self.verdict.say("warning", "This is not a SHA256 fingerprint: those have 43 letters, digits, + and /.")
+        self.accept_button.setEnabled(found is None or found == pasted_fingerprint(self._question.fingerprint))
+
+
+class SecretDialog(_Question):
+    """Asks for a password or passphrase. What is typed is neither shown nor stored."""
+
+    def __init__(self, question: SecretQuestion, parent: QWidget | None = None) -> None:
+        passphrase = question.key_path is not None
+        super().__init__(
+            f"Unlock your key for {question.host}" if passphrase else f"Sign in to {question.host}",
+            "What you type opens the key for this connection, and is not stored." if passphrase
+            else "What you type is sent to this host only, and is not stored.",
+            "Unlock" if passphrase else "Sign in",
+            parent,
+        )  # fmt: skip
+        self.add_fact("Host", question.host)
+        self.add_fact("User", question.user)
+        if question.key_path is not None:
+            self.add_fact("Key", question.key_path)
+        self._field = QLineEdit()
+        self._field.setEchoMode(QLineEdit.EchoMode.Password)
+        self._field.setAccessibleName(question.prompt)
+        prompt = question.prompt.strip().rstrip(":").strip() or ("Passphrase" if passphrase else "Password")
+        self.form.addRow(Text(prompt), self._field)
+        if question.attempt > 1:
+            verdict = FieldMessage()
+            verdict.say("warning", f"The last one was not accepted. This is attempt {question.attempt}.")
+            self.form.addRow("", verdict)
+        self.accept_button.setProperty("primary", True)
+        self.make_default(self.accept_button)
+        self._field.setFocus()
+
+    def secret(self) -> str:
+        """Return what was typed, and forget it."""
+        typed = self._field.text()
+        self._field.clear()
+        return typed
+
+    def reject(self) -> None:
+        """Forget what was typed."""
+        self._field.clear()
+        super().reject()
