@@ -1,0 +1,202 @@
+"""The public JSON gives back what it was made from, and refuses what it cannot mean."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.events import Trial
+from app.formats import (
+    FACTS_FORMAT,
+    SIZE_LIMIT,
+    FormatError,
+    command_from_json,
+    command_to_json,
+    facts_from_json,
+    facts_to_json,
+    figure_to_json,
+    finding_to_json,
+    plan_from_json,
+    plan_to_json,
+    read_json,
+    sample_to_json,
+    trial_to_json,
+)
+from app.plan import Order, Plan, Repetition, Step
+from suites.base import Command, Purpose
+from suites.facts import Absent, BlockDevice, Cache, CpuFacts, Facts, Interface, MemoryFacts, SystemFacts
+from suites.units import Unit
+from suites.vocab import Better, Figure, Finding, Kind, Level, Metric, Sample
+
+IOPS = Metric("iops", "IOPS", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+
+FACTS = Facts(
+    host="web-1",
+    read_at="2026-11-20T14:15:30Z",
+    system=SystemFacts(kernel="6.1.0", uptime=3.5, clock_offset=-0.2),
+    cpu=CpuFacts(flags=("avx2", "sse4_2"), caches=(Cache(level=3, kind="unified", size=32 * 2**20),)),
+    memory=MemoryFacts(total=16 * 2**30, limit=Absent("no cgroup limits it")),
+    block_devices=(BlockDevice(name="vda", size=2**40, rotational=False),),
+    interfaces=(Interface(name="eth0", addresses=("10.0.0.1",)),),
+)
+
+PLAN = Plan(
+    "disk", ("local", "web-1"), (Step("read", "fio", {"block_size": 4096, "direct": True, "rw": "read", "x": 0.5}),),
+    "Is it fast enough?", Repetition(5, 1, 2.0), Order.INTERLEAVED,
+)  # fmt: skip
+
+
+def through_text(content: object) -> Any:
+    return read_json(json.dumps(content, allow_nan=False), "test")
+
+
+def test_facts_come_back_as_they_were() -> None:
+    assert facts_from_json(through_text(facts_to_json(FACTS))) == FACTS
+
+
+def test_a_fact_has_a_value_and_unit_or_a_reason() -> None:
+    written = facts_to_json(FACTS)
+    assert written["format"] == FACTS_FORMAT
+    assert written["memory"]["total"] == {"value": 16 * 2**30, "unit": "B"}
+    assert written["memory"]["limit"] == {"absent": "no cgroup limits it"}
+    assert written["system"]["kernel"] == {"value": "6.1.0", "unit": ""}
+    assert written["block_devices"][0]["name"] == "vda"
+
+
+@given(st.text(max_size=50), st.integers(0, 2**62), st.floats(allow_nan=False, allow_infinity=False))
+def test_any_value_survives(text: str, whole: int, number: float) -> None:
+    facts = Facts(
+        host=text,
+        read_at=text,
+        system=SystemFacts(kernel=text, clock_offset=number),
+        memory=MemoryFacts(total=whole, limit=Absent(text)),
+    )
+    assert facts_from_json(through_text(facts_to_json(facts))) == facts
+
+
+def test_facts_left_out_are_absent_and_units_may_be() -> None:
+    facts = facts_from_json({"format": FACTS_FORMAT, "host": "h", "read_at": "", "memory": {"total": {"value": 5}}})
+    assert facts.memory.total == 5
+    assert facts.memory.available == Absent("not read")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "complaint"),
+    [
+        (("format",), "benchwright-facts/2", "benchwright-facts/2"),
+        (("host",), 3, "host: expected text, found 3"),
+        (("system", "kernel"), "6.1", "system.kernel: expected {"),
+        (("system", "kernel"), {"value": "6.1", "absent": "both"}, "system.kernel: expected {"),
+        (("system", "uptime"), {"value": 3, "unit": "ms"}, "system.uptime: the unit is 'ms', expected 's'"),
+        (("system", "uptime"), {"value": float("nan")}, "system.uptime: expected a finite number"),
+        (("system", "kernl"), {"value": "6.1"}, "system: there is no field kernl"),
+        (("system",), [], "system: expected an object"),
+        (("memory", "total"), {"value": -1}, "memory.total: -1 B is less than nothing"),
+        (("memory", "total"), {"value": True}, "memory.total: expected a whole number, found True"),
+        (("memory", "total"), {"value": 1.5}, "memory.total: expected a whole number"),
+        (("memory", "total"), {"value": 10**30}, "memory.total: the number is too large"),
+        (("cpu", "flags"), {"value": "avx2"}, "cpu.flags: expected a list"),
+        (("cpu", "caches", "value", 0, "size"), {"value": "32 MiB"}, "cpu.caches[0].size: expected a whole number"),
+        (("block_devices",), "vda", "block_devices: expected a list"),
+        (("block_devices", 0), "vda", "block_devices[0]: expected an object"),
+        (("block_devices", 0, "model"), {"value": "x" * 70_000}, "block_devices[0].model: the text has 70000"),
+    ],
+)
+def test_wrong_facts_are_refused_by_the_path_of_the_field(
+    path: tuple[str | int, ...], value: object, complaint: str
+) -> None:
+    written: Any = copy.deepcopy(facts_to_json(FACTS))
+    place = written
+    for part in path[:-1]:
+        place = place[part]
+    place[path[-1]] = value
+    with pytest.raises(FormatError) as caught:
+        facts_from_json(written)
+    assert complaint in str(caught.value)
+
+
+def test_a_missing_name_is_said() -> None:
+    with pytest.raises(FormatError, match="host: it is missing"):
+        facts_from_json({"format": FACTS_FORMAT, "read_at": ""})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "[NaN]", "[Infinity]", "[1e999]", '{"a": 1, "a": 2}', "[" * 100_000, b"\xff", "[" + "9" * 100_000 + "]", "",
+        b" " * (SIZE_LIMIT + 1),
+    ],
+    ids=["nan", "infinity", "too large", "key twice", "deep", "bad utf-8", "long number", "nothing", "endless"],
+)  # fmt: skip
+def test_hostile_json_is_refused(document: bytes | str) -> None:
+    with pytest.raises(FormatError, match=r"facts\.json"):
+        read_json(document, "facts.json")
+
+
+def test_a_plan_comes_back_as_it_was() -> None:
+    written = plan_to_json(PLAN)
+    assert written["steps"][0]["suite"] == "fio"
+    assert plan_from_json(through_text(written)) == PLAN
+    assert plan_from_json(written).hash() == PLAN.hash()
+
+
+def test_a_plan_of_a_suite_that_has_gone_can_be_read() -> None:
+    plan = Plan("old", ("local",), (Step("s", "gone", {"size": 1}),))
+    assert plan_from_json(through_text(plan_to_json(plan))) == plan
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"order": "random"}, "order: expected one of block, interleaved"),
+        ({"hosts": "local"}, "hosts: expected a list"),
+        (
+            {"steps": [{"name": "s", "suite": "fio", "values": {"a": [1]}}]},
+            "steps[0].values['a']: expected a parameter",
+        ),
+        ({"steps": [{"name": "s", "suite": "fio", "values": []}]}, "steps[0].values: expected an object"),
+        ({"repetition": {"trials": "3"}}, "repetition.trials: expected a whole number"),
+        ({"format": None}, "format is None"),
+    ],
+)
+def test_wrong_plans_are_refused_by_the_path_of_the_field(change: dict[str, object], complaint: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        plan_from_json({**plan_to_json(PLAN), **change})
+    assert complaint in str(caught.value)
+
+
+def test_a_finding_has_exactly_its_public_fields() -> None:
+    finding = Finding("cache", Level.WARNING, "Cached", "1 GiB", "why", "do", "fio", "read", "web-1", {"direct": True})
+    assert finding_to_json(finding) == {
+        "id": "cache", "level": "warning", "title": "Cached", "measured": "1 GiB", "why": "why", "remedy": "do",
+        "source": "fio", "step": "read",
+    }  # fmt: skip
+
+
+def test_a_figure_and_a_sample_have_exactly_their_public_fields() -> None:
+    labels = (("operation", "read"),)
+    assert through_text(figure_to_json(Figure(IOPS, 4.5, labels))) == {
+        "name": "iops", "value": 4.5, "unit": "1/s", "better": "higher", "labels": {"operation": "read"},
+    }  # fmt: skip
+    assert through_text(sample_to_json(Sample(1.0, IOPS, 4.5, labels, warm_up=True))) == {
+        "time": 1.0, "name": "iops", "value": 4.5, "unit": "1/s", "labels": {"operation": "read"}, "warm_up": True,
+    }  # fmt: skip
+
+
+def test_a_command_comes_back_and_shows_its_line() -> None:
+    command = Command(("fio", "--name=a b"), Purpose.PREPARE, on_peer=True)
+    written = command_to_json(command)
+    assert written["line"] == "fio '--name=a b'"
+    assert command_from_json(through_text(written)) == command
+    with pytest.raises(FormatError, match="purpose: expected one of"):
+        command_from_json({**written, "purpose": "destroy"})
+
+
+def test_a_trial_is_written_with_its_commands() -> None:
+    trial = Trial(1, "local", "s", 1, False, (Command(("true",)),), "2026-11-20T14:15:30Z", 5.0, "1.0.20")
+    written = through_text(trial_to_json(trial))
+    assert written["commands"] == [{"line": "true", "argv": ["true"], "purpose": "measure", "on_peer": False}]
+    assert (written["clock"], written["warm_up"], written["tool_version"]) == (5.0, False, "1.0.20")
