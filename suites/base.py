@@ -150,19 +150,43 @@ MAXIMUM_LINE = 64 * 1024
 
 @dataclass(slots=True)
 class LineSplitter:
-    """Cuts arriving bytes of each stream into lines of text; bad UTF-8 is replaced, long lines are cut."""
+    """Cuts arriving bytes of each stream into lines of text; bad UTF-8 is replaced.
+
+    Of a line longer than `maximum` bytes only the beginning is kept. How the bytes happen to arrive makes no
+    difference to the lines.
+    """
 
     separators: re.Pattern[bytes] = re.compile(rb"\r\n|\n|\r")
+    maximum: int = MAXIMUM_LINE
     _pending: dict[str, bytes] = field(default_factory=dict)
+    _cut: set[str] = field(default_factory=set)  # streams amid a line whose beginning was already handed out
+    _returned: set[str] = field(default_factory=set)  # streams whose last byte was a "\r" that ended a line
 
     def feed(self, data: bytes, stream: str = "stdout") -> list[str]:
         """Return the lines that `data` completes."""
-        *whole, rest = self.separators.split(self._pending.get(stream, b"") + data)
-        if len(rest) > MAXIMUM_LINE:
-            whole.append(rest)
-            rest = b""
+        if not data:
+            return []
+        if stream in self._returned:
+            self._returned.discard(stream)
+            data = data.removeprefix(b"\n")
+        *whole, rest = self.separators.split(self._pending.pop(stream, b"") + data)
+        if whole and stream in self._cut:
+            self._cut.discard(stream)
+            del whole[0]
+        if not rest and data.endswith(b"\r"):
+            self._returned.add(stream)
+        whole.extend(self._keep(rest, stream))
+        return [line[: self.maximum].decode("utf-8", "replace") for line in whole]
+
+    def _keep(self, rest: bytes, stream: str) -> list[bytes]:
+        """Remember the unfinished line `rest`, or hand out its beginning where it is too long already."""
+        if stream in self._cut:
+            return []
+        if len(rest) > self.maximum:
+            self._cut.add(stream)
+            return [rest]
         self._pending[stream] = rest
-        return [line[:MAXIMUM_LINE].decode("utf-8", "replace") for line in whole]
+        return []
 
     def rest(self) -> list[str]:
         """Return what never ended in a line break."""

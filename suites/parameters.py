@@ -64,6 +64,7 @@ class Parameter:
     maximum: float | None = None
     choices: tuple[Choice, ...] = ()
     pattern: str = ""
+    whole: bool = False
     applies: Callable[[Values], bool] = _always
     identity: bool = True
 
@@ -103,6 +104,8 @@ class Parameter:
         too_large = self.maximum is not None and value > self.maximum
         if too_small or too_large:
             raise self.refuse(self.format(value), f"Give {self.bounds()}.")
+        if self.whole and value != int(value):
+            raise self.refuse(self.format(value), f"Give a whole number{_of(self)}.")
 
     def refuse(self, given: object, remedy: str) -> ParameterError:
         """Return the error that says `given` is no value of this parameter."""
