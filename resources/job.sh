@@ -108,16 +108,18 @@ remove() {
     say removed
 }
 
-# The leader of the job's group outlives TERM, so that the command's exit status is kept. The clock is read last
-# before the command takes the process over. `rc` is filled with blanks beforehand: a full disk cannot keep it back.
+# The leader of the job's group outlives TERM, so that the command's exit status is kept. It alone holds `life` open,
+# which ends with it, however it ends. `rc` is filled with blanks beforehand: a full disk cannot keep it back.
+# The clock is read last before the command takes the process over.
 leader='
 job=$1 begin=$2
 shift 2
 trap : HUP INT TERM
+[ ! -p "$job/life" ] || exec 5<>"$job/life"
 read -r stat </proc/$$/stat
 started=$(set -- ${stat##*) }; shift 19; echo "$1")
 read -r boot </proc/sys/kernel/random/boot_id
-sh -c "$begin" benchwright "$job" "$$ $started $boot" "$@" >"$job/out" 2>"$job/err"
+sh -c "$begin" benchwright "$job" "$$ $started $boot" "$@" >"$job/out" 2>"$job/err" 5>&-
 status=$?
 read -r clock rest </proc/uptime
 printf "%-60s\n" "$status $clock ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$job/rc"
@@ -136,6 +138,7 @@ start() { # command
     command -v setsid >/dev/null 2>&1 || fail no setsid
     complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || fail "$complaint"
     { printf '%-60s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
+    mkfifo -- "$job/life" 2>/dev/null # without it the end is noticed by asking
     cd -- "$workspace" || fail foreign
     BENCHWRIGHT_JOB=$nonce/${job##*/}
     export BENCHWRIGHT_JOB
@@ -160,24 +163,37 @@ follow() { # bytes of out and of err that were read before
     recall
     say follow
     say follow >&2
+    [ ! -p life ] || exec 3<>life # so that opening it below does not wait
     if ! alive; then
         tail -c "+$(($1 + 1))" out
         tail -c "+$(($2 + 1))" err >&2
-    elif tail -c 0 --pid=$$ /dev/null 2>/dev/null; then # GNU: told of every write, asks ten times a second for the end
-        tail -c "+$(($1 + 1))" -s 0.1 -f --pid="$group" out &
-        tail -c "+$(($2 + 1))" -s 0.1 -f --pid="$group" err >&2 &
-        wait
+    elif [ -p life ] && tail -c 0 --pid=$$ /dev/null 2>/dev/null; then
+        wait_for_writes "$@"
     else
-        exec 3<out 4<err
-        dd bs=1 count=0 skip="$1" <&3 2>/dev/null
-        dd bs=1 count=0 skip="$2" <&4 2>/dev/null
-        while alive; do
-            cat <&3 && cat <&4 >&2 || return
-            sleep 0.2 2>/dev/null || sleep 1
-        done
-        cat <&3
-        cat <&4 >&2
+        ask_for_writes "$@"
     fi
+}
+
+wait_for_writes() { # GNU tail is told of every write; ten times a second it looks whether the watcher has ended
+    exec 4<life 3>&-
+    read -r _ <&4 >/dev/null 2>&1 &
+    watcher=$!
+    exec 4<&-
+    tail -c "+$(($1 + 1))" -s 0.1 -f --pid="$watcher" out &
+    tail -c "+$(($2 + 1))" -s 0.1 -f --pid="$watcher" err >&2 &
+    wait
+}
+
+ask_for_writes() { # the two files stay open, so that every cat goes on where the last one ended
+    exec 3<out 4<err
+    dd bs=1 count=0 skip="$1" <&3 2>/dev/null
+    dd bs=1 count=0 skip="$2" <&4 2>/dev/null
+    while alive; do
+        cat <&3 && cat <&4 >&2 || return
+        sleep 0.2 2>/dev/null || sleep 1
+    done
+    cat <&3
+    cat <&4 >&2
 }
 
 status() {

@@ -1,0 +1,80 @@
+"""What a job writes down on its host, read: how it began, and how it ended."""
+
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FULL_BELOW = 64
+"""KiB free below which a file system is called full: output no longer fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """What a job wrote down when its command began: enough to find it again, and no other in its place.
+
+    `clock` is the host's monotonic clock (seconds since boot), `epoch` its wall clock, both read just before
+    the command took over the process `pid`. `group` is the process group, whose leader began at `leader_started`
+    (clock ticks since boot).
+    """
+
+    pid: int
+    group: int
+    leader_started: int
+    boot_id: str
+    clock: float
+    epoch: float
+
+    @classmethod
+    def parse(cls, line: str) -> "Began":
+        """Read the line that job.sh writes; raise ValueError for any other."""
+        pid, group, leader_started, boot_id, clock, epoch, dot = line.split()
+        if dot != ".":
+            raise ValueError(line)
+        seconds = epoch.split("%")[0].rstrip(".")  # where date knows no fraction it prints "%N"
+        return cls(int(pid), int(group), int(leader_started), boot_id, float(clock), float(seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a job ended. `clock` is the host's monotonic clock at that moment.
+
+    `exit_status` is None where none was written; `reason` then says why.
+    """
+
+    exit_status: int | None = None
+    clock: float | None = None
+    reason: str = ""
+
+    @classmethod
+    def parse(cls, said: Mapping[str, str], *, stopped: bool) -> "Ending":
+        """Read the answers of job.sh to "status"; `stopped` tells that we asked the job to end."""
+        try:
+            status_text, clock_text, _ = said.get("rc", "").split(maxsplit=2)
+            status, clock = int(status_text), float(clock_text)
+        except ValueError:
+            return cls(reason=_lost(said, stopped=stopped) + _full(said))
+        return cls(status, clock, _signalled(status, stopped=stopped) + (_full(said) if status else ""))
+
+
+def _lost(said: Mapping[str, str], *, stopped: bool) -> str:
+    if "gone" in said:
+        return "its directory on the host was removed"
+    if "restarted" in said:
+        return "the host restarted"
+    if stopped:
+        return "stopped: it did not end when asked to and was killed"
+    return "killed on the host: it left no exit status"
+
+
+def _signalled(status: int, *, stopped: bool) -> str:
+    if stopped:
+        return "stopped"
+    try:
+        return f"ended by {signal.Signals(status - 128).name}"  # a shell reports a signal as 128 and its number
+    except ValueError:
+        return ""
+
+
+def _full(said: Mapping[str, str]) -> str:
+    free = said.get("free", "")
+    return "; the file system that holds its output is full" if free.isdecimal() and int(free) < FULL_BELOW else ""
