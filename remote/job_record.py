@@ -52,8 +52,12 @@ class Ending:
             status_text, clock_text, _ = said.get("rc", "").split(maxsplit=2)
             status, clock = int(status_text), float(clock_text)
         except ValueError:
-            return cls(reason=_lost(said, stopped=stopped) + _full(said))
-        return cls(status, clock, _signalled(status, stopped=stopped) + (_full(said) if status else ""))
+            return cls(reason=_join(_lost(said, stopped=stopped), _full(said)))
+        return cls(status, clock, _join(_signalled(status, stopped=stopped), _full(said) if status else ""))
+
+
+def _join(*reasons: str) -> str:
+    return "; ".join(reason for reason in reasons if reason)
 
 
 def _lost(said: Mapping[str, str], *, stopped: bool) -> str:
@@ -77,4 +81,4 @@ def _signalled(status: int, *, stopped: bool) -> str:
 
 def _full(said: Mapping[str, str]) -> str:
     free = said.get("free", "")
-    return "; the file system that holds its output is full" if free.isdecimal() and int(free) < FULL_BELOW else ""
+    return "the file system that holds its output is full" if free.isdecimal() and int(free) < FULL_BELOW else ""

@@ -110,6 +110,7 @@ remove() {
 
 # The leader of the job's group outlives TERM, so that the command's exit status is kept. It alone holds `life` open,
 # which ends with it, however it ends. `rc` is filled with blanks beforehand: a full disk cannot keep it back.
+# The streams are opened behind its back: some shells report a signal to the stream of the command they waited for.
 # The clock is read last before the command takes the process over.
 leader='
 job=$1 begin=$2
@@ -119,7 +120,7 @@ trap : HUP INT TERM
 read -r stat </proc/$$/stat
 started=$(set -- ${stat##*) }; shift 19; echo "$1")
 read -r boot </proc/sys/kernel/random/boot_id
-sh -c "$begin" benchwright "$job" "$$ $started $boot" "$@" >"$job/out" 2>"$job/err" 5>&-
+sh -c "$begin" benchwright "$job" "$$ $started $boot" "$@"
 status=$?
 read -r clock rest </proc/uptime
 printf "%-60s\n" "$status $clock ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$job/rc"
@@ -127,6 +128,7 @@ printf "%-60s\n" "$status $clock ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$jo
 begin='
 job=$1 leader=$2
 shift 2
+exec >"$job/out" 2>"$job/err" 5>&-
 epoch=$(date +%s.%N)
 read -r clock rest </proc/uptime
 echo "$$ $leader $clock $epoch ." >"$job/begun"
@@ -208,7 +210,7 @@ status() {
         [ "$boot" = "$boot_now" ] || say restarted
         [ -z "$(marked "$nonce/${job##*/}")" ] || say astray
         { read -r ended <"$job/rc"; } 2>/dev/null && say rc "$ended"
-        df -Pk "$workspace" 2>/dev/null | while read -r _ _ _ free _; do say free "$free"; done
+        df -Pk "$workspace" 2>/dev/null | { read -r _ && read -r _ _ _ free _ && say free "$free"; }
     fi
     say out "$(wc -c <"$job/out")"
     say err "$(wc -c <"$job/err")"

@@ -1,0 +1,317 @@
+"""A job keeps its output and exit status, is ended as a whole, and leaves nothing on the host, under every shell."""
+
+import os
+import select
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from remote.errors import JobError, OutputLimitError
+from remote.job import Job, Workspace, make_workspace, remove_workspace
+from remote.local import LocalSession
+from remote.session import Chunk, Session
+
+
+@pytest.fixture
+def session(shell_session: Session) -> Session:
+    return shell_session
+
+
+@pytest.fixture
+def workspace(session: Session, tmp_path: Path) -> Iterator[Workspace]:
+    directory = tmp_path / "bench"
+    directory.mkdir()
+    made = make_workspace(session, str(directory))
+    yield made
+    remove_workspace(session, made)
+    assert list(directory.iterdir()) == []
+    assert processes_of(made) == []
+
+
+def processes_of(workspace: Workspace) -> list[str]:
+    """Return the processes that carry the workspace's nonce in their environment."""
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if workspace.nonce.encode() in environment.read_bytes():
+                found.append(environment.parent.name)
+        except OSError:
+            continue  # it ended meanwhile
+    return found
+
+
+def script(text: str) -> list[str]:
+    return ["sh", "-c", text]
+
+
+def gather(job: Job) -> dict[str, bytes]:
+    output = {"stdout": b"", "stderr": b""}
+    for chunk in job.follow():
+        if chunk is not None:
+            output[chunk.stream] += chunk.data
+    return output
+
+
+def until(job: Job, text: bytes) -> Iterator[Chunk | None]:
+    """Follow `job` until `text` was read, and return the follower, still under way."""
+    follower = job.follow()
+    for chunk in follower:
+        if chunk is not None and text in chunk.data:
+            return follower
+    pytest.fail(f"the job ended without printing {text!r}")
+
+
+def ends(pid: int, timeout: float = 5.0) -> bool:
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    ready, _, _ = select.select([process], [], [], timeout)
+    os.close(process)
+    return bool(ready)
+
+
+def uptime() -> float:
+    return float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+
+
+# The workspace
+
+
+def test_the_workspace_is_private_and_named_by_its_nonce(session: Session, workspace: Workspace) -> None:
+    path = Path(workspace.path)
+    assert path.name == f"benchwright-{workspace.nonce}"
+    assert path.stat().st_mode & 0o777 == 0o700
+    assert session.run(["cat", f"{workspace.path}/.benchwright"]).stdout == f"{workspace.nonce}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("directory", "words"), [("/nowhere/at/all", "no such directory"), ("/etc/passwd", "not a directory")]
+)
+def test_a_directory_that_is_none_is_refused(session: Session, directory: str, words: str) -> None:
+    with pytest.raises(JobError, match=words):
+        make_workspace(session, directory)
+
+
+def test_a_directory_that_takes_no_files_is_refused(session: Session) -> None:
+    with pytest.raises(JobError, match="Nothing can be written in /proc on testhost"):
+        make_workspace(session, "/proc")
+
+
+def test_an_awkward_directory_name_is_taken_literally(session: Session, tmp_path: Path) -> None:
+    directory = tmp_path / "a b$(touch x)'\"*"
+    directory.mkdir()
+    made = make_workspace(session, str(directory))
+    assert Path(made.path).parent == directory
+    job = Job.start(session, made, ["printf", "%s", "a  b'$HOME"])
+    assert gather(job)["stdout"] == b"a  b'$HOME"
+    remove_workspace(session, made)
+    assert list(directory.iterdir()) == []
+
+
+def test_only_the_workspace_is_removed(session: Session, tmp_path: Path) -> None:
+    made = make_workspace(session, str(tmp_path))
+    forged = Workspace(str(tmp_path), made.nonce)
+    with pytest.raises(JobError, match="not the directory that was made"):
+        remove_workspace(session, forged)
+    (Path(made.path) / ".benchwright").write_text("another\n", encoding="ascii")
+    with pytest.raises(JobError, match="not the directory that was made"):
+        remove_workspace(session, made)
+    assert Path(made.path).is_dir()
+
+
+def test_removing_follows_no_link_and_spares_no_hidden_file(session: Session, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    made = make_workspace(session, str(tmp_path))
+    Path(made.path, "link").symlink_to(outside)
+    for name in ("..odd", ".hidden", "-rf", "a b", "x\ny"):
+        Path(made.path, name).touch()
+    remove_workspace(session, made)
+    assert not Path(made.path).exists()
+    assert (outside / "kept").exists()
+    remove_workspace(session, made)
+
+
+# Output and exit status
+
+
+def test_output_status_and_times_come_back(session: Session, workspace: Workspace) -> None:
+    before, wall = uptime(), time.time()
+    job = Job.start(session, workspace, script("pwd; echo bad >&2; exit 7"))
+    assert gather(job) == {"stdout": f"{workspace.path}\n".encode(), "stderr": b"bad\n"}
+    assert (job.exit_status, job.reason) == (7, "")
+    assert job.ended_clock is not None
+    assert before - 0.011 <= job.clock <= job.ended_clock <= uptime()
+    assert abs(job.epoch - wall) < 2.0
+    assert not job.running()
+
+
+def test_the_pid_is_the_commands_own(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("echo $$"))
+    assert int(gather(job)["stdout"]) == job.pid
+
+
+def test_the_command_is_in_a_group_of_its_own_without_input(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script('cat; cut -d" " -f5 /proc/$$/stat; echo "$LC_ALL"'))
+    assert gather(job)["stdout"].split() == [str(job.began.group).encode(), b"C"]
+    assert job.began.group != os.getpgrp()
+
+
+def test_interrupts_are_not_ignored_where_setsid_can_fork(session: Session, workspace: Workspace) -> None:
+    if session.run(["setsid", "-f", "true"]).exit_status != 0:
+        pytest.skip("this setsid cannot fork")
+    job = Job.start(session, workspace, ["grep", "SigIgn", "/proc/self/status"])
+    ignored = int(gather(job)["stdout"].split()[1], 16)
+    assert not ignored & 0b110  # SIGINT and SIGQUIT
+
+
+def test_every_byte_is_read(session: Session, workspace: Workspace) -> None:
+    text = "i=0; while [ $i -lt 3000 ]; do echo line $i; echo error $i >&2; i=$((i + 1)); done; printf end"
+    output = gather(Job.start(session, workspace, script(text)))
+    assert output["stdout"] == b"".join(b"line %d\n" % i for i in range(3000)) + b"end"
+    assert output["stderr"] == b"".join(b"error %d\n" % i for i in range(3000))
+
+
+def test_bytes_are_not_touched(session: Session, workspace: Workspace) -> None:
+    data = bytes(range(256)) * 64
+    source = Path(workspace.path) / "data"
+    source.write_bytes(data)
+    assert gather(Job.start(session, workspace, ["cat", "data"]))["stdout"] == data
+
+
+def test_a_missing_program_ends_with_127(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, ["no-such-tool"])
+    assert b"no-such-tool" in gather(job)["stderr"]
+    assert job.exit_status == 127
+
+
+def test_a_line_arrives_while_the_command_runs(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("echo ready; exec sleep 60"))
+    follower = until(job, b"ready\n")
+    assert next(follower) is None
+    assert job.running()
+    assert job.exit_status is None
+    job.stop()
+    assert [chunk for chunk in follower if chunk is not None] == []
+    assert not job.running()
+
+
+def test_several_jobs_share_a_workspace(session: Session, workspace: Workspace) -> None:
+    first = Job.start(session, workspace, ["echo", "1"], name="measure")
+    second = Job.start(session, workspace, ["echo", "2"], name="measure")
+    assert (gather(first)["stdout"], gather(second)["stdout"]) == (b"1\n", b"2\n")
+
+
+def test_following_again_goes_on_where_it_left_off(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("echo one; while [ ! -e go ]; do sleep 0.05; done; echo two"))
+    until(job, b"one\n").close()  # type: ignore[attr-defined]  # a generator, closed as a lost connection would
+    Path(workspace.path, "go").touch()
+    assert gather(job)["stdout"] == b"two\n"
+    assert job.exit_status == 0
+
+
+# Ending
+
+
+def test_stop_ends_the_group_and_keeps_the_status(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("trap 'echo last words; exit 3' TERM; echo up; sleep 60 & wait"))
+    follower = until(job, b"up\n")
+    job.stop()
+    assert b"".join(chunk.data for chunk in follower if chunk is not None) == b"last words\n"
+    assert (job.exit_status, job.reason) == (3, "stopped")
+    assert ends(job.pid)
+    job.stop()
+
+
+def test_stop_kills_what_will_not_end(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("trap '' TERM; echo up; while :; do sleep 60; done"))
+    until(job, b"up\n")
+    started = time.monotonic()
+    job.stop(grace=0.2)
+    assert time.monotonic() - started < 5.0
+    assert ends(job.pid)
+    assert job.exit_status is None
+    assert "was killed" in job.reason
+    assert processes_of(workspace) == []
+
+
+def test_stop_finds_what_left_the_group(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("setsid sleep 60 & setsid sleep 61 & echo up; wait"))
+    until(job, b"up\n")
+    job.stop()
+    assert processes_of(workspace) == []
+
+
+def test_stop_may_come_from_another_thread(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("echo up; exec sleep 60"))
+    stopper = threading.Thread(target=job.stop)
+    for chunk in job.follow():
+        if chunk is not None:
+            stopper.start()
+    stopper.join()
+    assert job.exit_status == 143
+
+
+def test_what_a_command_leaves_behind_is_ended(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("setsid sleep 60 >/dev/null 2>&1 & echo $!; exit 0"))
+    pid = int(gather(job)["stdout"])
+    assert ends(pid)
+    assert job.exit_status == 0
+
+
+def test_a_killed_leader_is_no_success(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("echo up; exec sleep 60"))
+    follower = until(job, b"up\n")
+    os.kill(job.began.group, 9)
+    assert all(chunk is None for chunk in follower)
+    assert job.exit_status is None
+    assert job.reason
+    assert ends(job.pid)
+
+
+def test_a_killed_command_names_the_signal(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("kill -s KILL $$"))
+    gather(job)
+    assert (job.exit_status, job.reason) == (137, "ended by SIGKILL")
+
+
+def test_removing_the_workspace_ends_its_jobs(session: Session, tmp_path: Path) -> None:
+    made = make_workspace(session, str(tmp_path))
+    job = Job.start(session, made, ["sleep", "60"])
+    remove_workspace(session, made)
+    assert ends(job.pid)
+    assert processes_of(made) == []
+    gather(job)
+    assert (job.exit_status, job.reason) == (None, "its directory on the host was removed")
+
+
+def test_a_job_survives_its_session(workspace: Workspace) -> None:
+    session = LocalSession()
+    job = Job.start(session, workspace, script("echo up; while [ ! -e go ]; do sleep 0.05; done; echo done"))
+    until(job, b"up\n")
+    session.close()
+    other = LocalSession()
+    again = Job(other, workspace, job.directory, job.began)
+    assert again.running()
+    Path(workspace.path, "go").touch()
+    assert gather(again)["stdout"] == b"up\ndone\n"
+    other.close()
+
+
+def test_endless_output_stops_the_job(session: Session, workspace: Workspace) -> None:
+    job = Job.start(session, workspace, script("while :; do echo 0123456789; done"), limit=100_000)
+    received: list[Chunk | None] = []
+    with pytest.raises(OutputLimitError, match="more than 100000 bytes on stdout"):
+        received.extend(job.follow())
+    assert sum(len(chunk.data) for chunk in received if chunk is not None) == 100_000
+    assert not job.running()
+
+
+def test_a_job_without_its_workspace_is_not_started(session: Session, tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="is gone"):
+        Job.start(session, Workspace(str(tmp_path / "benchwright-00"), "00"), ["true"])
