@@ -69,7 +69,8 @@ class RunRecord:
 @dataclass(frozen=True, slots=True)
 class Band:
     """What a baseline says about one series: its median and the range from `low` to `high` (quartiles of the
-    samples within its trials), and the median of its trials' figures, where it has one."""
+    samples within its trials, or of the figures of a metric that has no samples), and the median of its trials'
+    figures, where it has one."""
 
     run_id: str
     name: str

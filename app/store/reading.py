@@ -1,0 +1,195 @@
+"""Runs read back from the store."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, RowMapping, Select, func, select
+
+from app.events import Moment, State, Trial
+from app.formats import FormatError, command_from_json, facts_from_json, plan_from_json
+from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
+from app.store import schema
+from app.store.errors import StoreError
+from suites.facts import Facts
+from suites.units import Unit
+from suites.vocab import Better, Figure, Finding, Kind, Labels, Level, Metric, Sample
+
+CANDIDATES = 5
+"""How many runs an ambiguous name lists."""
+
+
+def summaries(connection: Connection, run_id: str | None = None) -> list[RunSummary]:
+    """Return one line for every run, or for `run_id` alone, the newest first."""
+    runs, trials, pins = schema.runs.c, schema.trials.c, schema.pins.c
+    counted = (trials.run_id == runs.id) & (trials.state == State.DONE.value) & trials.warm_up.is_(False)
+    done = select(func.count()).select_from(schema.trials).where(counted).scalar_subquery()
+    pinned = select(pins.name).where(pins.run_id == runs.id).scalar_subquery()
+    wanted = (
+        runs.id, runs.name, runs.question, runs.hosts, runs.steps, runs.state, runs.started, runs.ended, runs.headline,
+    )  # fmt: skip
+    query = select(*wanted, done.label("trials"), pinned.label("baseline"))
+    query = query.order_by(runs.started.desc(), runs.id.desc())
+    if run_id is not None:
+        query = query.where(runs.id == run_id)
+    return [_summary(row) for row in connection.execute(query).mappings()]
+
+
+def find(connection: Connection, run: str) -> str:
+    """Return the id of the run meant by `run`: an id, "last", a pinned name, or the unique beginning of an id."""
+    runs, pins = schema.runs.c, schema.pins.c
+    newest = select(runs.id).order_by(runs.started.desc(), runs.id.desc())
+    exact = connection.execute(select(runs.id).where(runs.id == run)).scalar()
+    if exact is None and run == "last":
+        exact = connection.execute(newest).scalar()
+        if exact is None:
+            raise StoreError("The library has no run yet.", "Start one with “benchwright quick”.")
+    exact = exact or connection.execute(select(pins.run_id).where(pins.name == run)).scalar()
+    if exact is not None:
+        return str(exact)
+    beginning = newest.where(runs.id.startswith(run, autoescape=True))
+    found = list(connection.execute(beginning.limit(CANDIDATES + 1)).scalars()) if run else []
+    if len(found) == 1:
+        return str(found[0])
+    if found:
+        listed = ", ".join(found[:CANDIDATES]) + (" and more" if len(found) > CANDIDATES else "")
+        raise StoreError(f"“{run}” begins several runs: {listed}.", "Give more of the id.")
+    raise StoreError(f"There is no run “{run[:80]}”.", "“benchwright list” shows the runs there are.")
+
+
+def record(connection: Connection, run_id: str) -> RunRecord:
+    """Return the run `run_id` without its samples and raw output."""
+    table = schema.runs.c
+    columns = (table.plan, table.plan_hash, table.program_version, table.reason, table.telemetry_cost)
+    plan, plan_hash, version, reason, cost = connection.execute(select(*columns).where(table.id == run_id)).one()
+    try:
+        return RunRecord(
+            summaries(connection, run_id)[0],
+            plan_from_json(json.loads(plan)),
+            plan_hash,
+            version,
+            reason,
+            _facts(connection, run_id, Moment.BEFORE),
+            _facts(connection, run_id, Moment.AFTER),
+            _trials(connection, run_id),
+            _findings(connection, run_id),
+            json.loads(cost),
+        )
+    except (FormatError, ValueError) as error:  # JSON and the words of our enumerations
+        raise StoreError(
+            f"The run {run_id} cannot be read: {error}", "The library is damaged; restore a copy."
+        ) from error
+
+
+def samples(connection: Connection, run_id: str) -> SampleSeries:
+    """Return the samples of every trial of the run, in the order in which they came."""
+    found = _samples(connection, run_id, schema.series.c.trial, schema.series.c.trial.is_not(None))
+    return {int(trial): tuple(values) for trial, values in found.items()}
+
+
+def telemetry(connection: Connection, run_id: str) -> Mapping[str, tuple[Sample, ...]]:
+    """Return the telemetry of every host of the run, in the order in which it came."""
+    found = _samples(connection, run_id, schema.series.c.host, schema.series.c.host.is_not(None))
+    return {str(host): tuple(values) for host, values in found.items()}
+
+
+def output(connection: Connection, run_id: str, trial: int) -> Mapping[str, bytes]:
+    """Return the raw output of a trial by stream."""
+    table = schema.output.c
+    query = select(table.stream, table.data).where(table.run_id == run_id, table.trial == trial).order_by(table.id)
+    pieces: dict[str, list[bytes]] = defaultdict(list)
+    for stream, data in connection.execute(query):
+        pieces[stream].append(data)
+    return {stream: b"".join(parts) for stream, parts in pieces.items()}
+
+
+def _samples(connection: Connection, run_id: str, owner: Any, chosen: Any) -> dict[Any, list[Sample]]:
+    series, table = schema.series.c, schema.samples.c
+    described: dict[int, tuple[Any, Metric, Labels]] = {}
+    metrics = _metrics(connection)
+    for number, whose, metric, labels in connection.execute(
+        select(series.id, owner, series.metric, series.labels).where(series.run_id == run_id, chosen)
+    ):
+        described[number] = (whose, metrics[metric], read_labels(labels))
+    found: dict[Any, list[Sample]] = {whose: [] for whose, _, _ in described.values()}
+    query = select(table.series, table.time, table.value, table.warm_up).join(
+        schema.series, schema.series.c.id == table.series
+    )
+    for number, moment, value, warm_up in connection.execute(
+        query.where(series.run_id == run_id, chosen).order_by(table.id)
+    ):
+        whose, metric_of, labels_of = described[number]
+        found[whose].append(Sample(moment, metric_of, value, labels_of, warm_up))
+    return found
+
+
+def _summary(row: RowMapping) -> RunSummary:
+    return RunSummary(
+        id=row["id"],
+        name=row["name"],
+        question=row["question"],
+        hosts=tuple(json.loads(row["hosts"])),
+        steps=tuple(json.loads(row["steps"])),
+        state=State(row["state"]),
+        started=row["started"],
+        ended=row["ended"],
+        trials=row["trials"],
+        headline=row["headline"],
+        baseline=row["baseline"],
+    )
+
+
+def _metrics(connection: Connection) -> dict[int, Metric]:
+    return {
+        number: Metric(name, title, Unit(unit), Better(better), Kind(kind), percentile)
+        for number, name, title, unit, better, kind, percentile in connection.execute(select(schema.metrics))
+    }
+
+
+def _facts(connection: Connection, run_id: str, moment: Moment) -> dict[str, Facts]:
+    table = schema.facts.c
+    query = select(table.host, table.content).where(table.run_id == run_id, table.moment == moment.value)
+    return {host: facts_from_json(json.loads(content)) for host, content in connection.execute(query)}
+
+
+def _trials(connection: Connection, run_id: str) -> tuple[TrialRecord, ...]:
+    figures = _figures(connection, run_id)
+    query: Select[Any] = select(schema.trials).where(schema.trials.c.run_id == run_id).order_by(schema.trials.c.id)
+    return tuple(_trial(row, figures.get(row.id, ())) for row in connection.execute(query))
+
+
+def _trial(row: Row[Any], figures: Sequence[Figure]) -> TrialRecord:
+    commands = tuple(command_from_json(command) for command in json.loads(row.commands))
+    trial = Trial(
+        row.id, row.host, row.step, row.number, row.warm_up, commands, row.started, row.clock, row.tool_version
+    )
+    notes = tuple(json.loads(row.notes))
+    return TrialRecord(trial, State(row.state), row.ended, row.exit_status, tuple(figures), notes, row.reason)
+
+
+def _figures(connection: Connection, run_id: str) -> dict[int, list[Figure]]:
+    metrics, table = _metrics(connection), schema.figures.c
+    found: dict[int, list[Figure]] = defaultdict(list)
+    query = (
+        select(table.trial, table.metric, table.value, table.labels).where(table.run_id == run_id).order_by(table.id)
+    )
+    for trial, metric, value, labels in connection.execute(query):
+        found[trial].append(Figure(metrics[metric], value, read_labels(labels)))
+    return found
+
+
+def _findings(connection: Connection, run_id: str) -> tuple[Finding, ...]:
+    query: Select[Any] = select(schema.findings).where(schema.findings.c.run_id == run_id)
+    return tuple(
+        Finding(
+            row.check_id, Level(row.level), row.title, row.measured, row.why, row.remedy, row.source, row.step,
+            row.host, json.loads(row.changes), row.install,
+        )
+        for row in connection.execute(query.order_by(schema.findings.c.id))
+    )  # fmt: skip
+
+
+def read_labels(text: str) -> Labels:
+    """Return the labels that stand in a row."""
+    return tuple((name, value) for name, value in json.loads(text))

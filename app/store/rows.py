@@ -1,0 +1,80 @@
+"""Between our records and the store's rows."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from app.events import State, Trial
+from app.formats import command_to_json, plan_to_json
+from app.plan import Plan
+from app.store.identity import this_process
+from app.version import VERSION
+from suites.vocab import Finding
+
+Row = Mapping[str, Any]
+
+
+def to_text(content: object) -> str:
+    """Return `content` as JSON in ASCII: a host's words may hold half characters, which SQLite's text cannot."""
+    return json.dumps(content, allow_nan=False)
+
+
+def storable(row: Row) -> dict[str, Any]:
+    """Return `row` with the half characters that SQLite's text cannot hold replaced."""
+    return {
+        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for name, value in row.items()
+    }
+
+
+def run_row(run_id: str, plan: Plan, started: str) -> Row:
+    """Return the row of a run that begins, recorded by this process."""
+    owner = this_process()
+    return {
+        "id": run_id,
+        "name": plan.name,
+        "question": plan.question,
+        "hosts": to_text(plan.hosts),
+        "steps": to_text([step.name for step in plan.steps]),
+        "plan": to_text(plan_to_json(plan)),
+        "plan_hash": plan.hash(),
+        "program_version": VERSION,
+        "state": State.RUNNING.value,
+        "started": started,
+        "owner_pid": owner.pid,
+        "owner_boot": owner.boot,
+        "owner_started": owner.started,
+    }
+
+
+def trial_row(trial: Trial) -> Row:
+    """Return the row of a trial that begins."""
+    return {
+        "id": trial.id,
+        "host": trial.host,
+        "step": trial.step,
+        "number": trial.number,
+        "warm_up": trial.warm_up,
+        "commands": to_text([command_to_json(command) for command in trial.commands]),
+        "started": trial.started,
+        "clock": trial.clock,
+        "tool_version": trial.tool_version,
+        "state": State.RUNNING.value,
+    }
+
+
+def finding_row(finding: Finding) -> Row:
+    """Return the row of a finding."""
+    return {
+        "check_id": finding.id,
+        "level": finding.level.value,
+        "title": finding.title,
+        "measured": finding.measured,
+        "why": finding.why,
+        "remedy": finding.remedy,
+        "source": finding.source,
+        "step": finding.step,
+        "host": finding.host,
+        "changes": to_text(dict(finding.changes)),
+        "install": finding.install,
+    }

@@ -1,0 +1,170 @@
+"""The store's tables, format 1. What changes them needs a new format and a converter from this one."""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+
+APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
+FORMAT = 1
+
+_tables = MetaData()
+
+
+def _run_id() -> Column[str]:
+    return Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False)
+
+
+runs = Table(
+    "runs",
+    _tables,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("hosts", Text, nullable=False),  # JSON list
+    Column("steps", Text, nullable=False),  # JSON list of names
+    Column("plan", Text, nullable=False),  # JSON, app.formats.PLAN_FORMAT
+    Column("plan_hash", Text, nullable=False),
+    Column("program_version", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("reason", Text, nullable=False, default=""),
+    Column("started", Text, nullable=False),  # UTC, ISO 8601, like every moment here
+    Column("ended", Text),
+    Column("headline", Text, nullable=False, default=""),
+    Column("telemetry_cost", Text, nullable=False, default="{}"),  # JSON, share of one core by host
+    Column("owner_pid", Integer, nullable=False),
+    Column("owner_boot", Text, nullable=False),
+    Column("owner_started", Integer, nullable=False),
+    Index("runs_by_start", "started"),
+)
+
+facts = Table(
+    "facts",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("host", Text, primary_key=True),
+    Column("moment", Text, primary_key=True),
+    Column("content", Text, nullable=False),  # JSON, app.formats.FACTS_FORMAT
+)
+
+trials = Table(
+    "trials",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("host", Text, nullable=False),
+    Column("step", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("warm_up", Boolean, nullable=False),
+    Column("commands", Text, nullable=False),  # JSON list
+    Column("started", Text, nullable=False),
+    Column("clock", Float),
+    Column("tool_version", Text),
+    Column("state", Text, nullable=False),
+    Column("ended", Text),
+    Column("exit_status", Integer),
+    Column("notes", Text, nullable=False, default="[]"),  # JSON list
+    Column("reason", Text, nullable=False, default=""),
+)
+
+findings = Table(
+    "findings",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("trial", Integer),
+    Column("check_id", Text, nullable=False),
+    Column("level", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("measured", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("remedy", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("step", Text),
+    Column("host", Text),
+    Column("changes", Text, nullable=False),  # JSON object
+    Column("install", Text),
+    Index("findings_of_run", "run_id"),
+)
+
+metrics = Table(
+    "metrics",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("better", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("percentile", Float),
+)
+
+figures = Table(
+    "figures",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("trial", Integer, nullable=False),
+    Column("metric", ForeignKey("metrics.id"), nullable=False),
+    Column("labels", Text, nullable=False),  # JSON list of pairs
+    Column("value", Float, nullable=False),
+    Index("figures_of_trial", "run_id", "trial"),
+)
+
+series = Table(
+    "series",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("trial", Integer),  # of a trial's own samples
+    Column("host", Text),  # of telemetry
+    Column("metric", ForeignKey("metrics.id"), nullable=False),
+    Column("labels", Text, nullable=False),
+    Index("series_of_run", "run_id", "trial"),
+)
+
+samples = Table(
+    "samples",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    Column("series", ForeignKey("series.id", ondelete="CASCADE"), nullable=False),
+    Column("time", Float, nullable=False),
+    Column("value", Float, nullable=False),
+    Column("warm_up", Boolean, nullable=False),
+    Index("samples_of_series", "series"),
+)
+
+output = Table(
+    "output",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("trial", Integer, nullable=False),
+    Column("stream", Text, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Index("output_of_trial", "run_id", "trial"),
+)
+
+pins = Table(
+    "pins",
+    _tables,
+    Column("id", Integer, primary_key=True),  # the newest pinned has the highest
+    Column("name", Text, nullable=False, unique=True),
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False, unique=True),
+)
+
+
+def create(connection: Connection) -> None:
+    """Make the tables of an empty store."""
+    _tables.create_all(connection)
+    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")

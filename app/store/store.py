@@ -1,0 +1,135 @@
+"""The library: what the rest of the workstation may ask of it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from app.events import State
+from app.plan import Step
+from app.records import Band, RunRecord, RunSummary, SampleSeries
+from app.store import reading, schema
+from app.store.bands import bands
+from app.store.database import Database
+from app.store.errors import StoreError
+from app.store.identity import Owner, is_alive, this_process
+from app.store.recorder import Recorder, is_recorded_here
+from suites.vocab import Sample
+
+INTERRUPTED = "Benchwright ended while it ran"
+"""Why a run is partial whose recorder is gone."""
+
+LONGEST_NAME = 80
+
+
+class Store:
+    """The runs in one file. Nothing is opened before the first use; every method may be called from any thread.
+
+    All methods raise StoreError where the file cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._database = Database(path)
+
+    @property
+    def path(self) -> Path:
+        """Where the store is."""
+        return self._database.path
+
+    def recorder(self, run_id: str) -> Recorder:
+        """Return what writes down the run `run_id`; its first event is RunStarted."""
+        return Recorder(self._database, run_id)
+
+    def runs(self) -> list[RunSummary]:
+        """Return every run, the newest first."""
+        with self._database.reading() as connection:
+            return reading.summaries(connection)
+
+    def load(self, run: str) -> RunRecord:
+        """Return a run by id, by the unique beginning of one, by the name it is pinned under, or "last".
+
+        Raises StoreError where there is none, or where a beginning fits several, which it lists.
+        """
+        with self._database.reading() as connection:
+            return reading.record(connection, reading.find(connection, run))
+
+    def samples(self, run_id: str) -> SampleSeries:
+        """Return the samples of the run by trial."""
+        with self._database.reading() as connection:
+            return reading.samples(connection, reading.find(connection, run_id))
+
+    def telemetry(self, run_id: str) -> Mapping[str, tuple[Sample, ...]]:
+        """Return the telemetry of the run by host; times are the host's monotonic clock."""
+        with self._database.reading() as connection:
+            return reading.telemetry(connection, reading.find(connection, run_id))
+
+    def output(self, run_id: str, trial: int) -> Mapping[str, bytes]:
+        """Return the raw output of a trial by stream, byte for byte."""
+        with self._database.reading() as connection:
+            return reading.output(connection, reading.find(connection, run_id), trial)
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run for good; raise StoreError while it is being recorded."""
+        with self._database.writing() as connection:
+            found = reading.find(connection, run_id)
+            if found in _running(connection) and _is_recorded(found, _running(connection)[found]):
+                raise StoreError(f"The run {found} is under way.", "Stop it first.")
+            connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
+        with self._database.writing() as connection:
+            connection.exec_driver_sql("PRAGMA incremental_vacuum").all()  # hands the space back to the disk
+
+    def pin(self, run_id: str, name: str) -> None:
+        """Pin a run as the baseline `name`. A name moves from the run that had it; a run has one name at a time."""
+        chosen = name.strip()
+        if not chosen or len(chosen) > LONGEST_NAME or not chosen.isprintable() or chosen == "last":
+            raise StoreError(f"“{name[:LONGEST_NAME]}” cannot name a baseline.", "Give a short name other than “last”.")
+        pins = schema.pins
+        with self._database.writing() as connection:
+            found = reading.find(connection, run_id)
+            connection.execute(delete(pins).where((pins.c.name == chosen) | (pins.c.run_id == found)))
+            connection.execute(insert(pins).values(name=chosen, run_id=found))
+
+    def unpin(self, name: str) -> None:
+        """Unpin the baseline `name`; the run stays. Raises StoreError where there is none."""
+        with self._database.writing() as connection:
+            if not connection.execute(delete(schema.pins).where(schema.pins.c.name == name)).rowcount:
+                raise StoreError(f"No baseline is named “{name[:LONGEST_NAME]}”.")
+
+    def pinned(self) -> dict[str, str]:
+        """Return the ids of the pinned runs by name, the newest pinned first."""
+        pins = schema.pins.c
+        with self._database.reading() as connection:
+            newest_first = select(pins.name, pins.run_id).order_by(pins.id.desc())
+            return {row.name: row.run_id for row in connection.execute(newest_first)}
+
+    def bands(self, step: Step, host: str) -> list[Band]:
+        """Return what the pinned runs that measured the same as `step` say of it, the newest pinned first.
+
+        A run measured the same where its step's fingerprint agrees, whatever the host.
+        """
+        with self._database.reading() as connection:
+            return bands(connection, step, host)
+
+    def mark_interrupted(self) -> list[str]:
+        """Mark the runs whose recorder is gone as PARTIAL, with the reason; return their ids."""
+        with self._database.writing() as connection:
+            gone = [run for run, owner in _running(connection).items() if not _is_recorded(run, owner)]
+            for table, key in ((schema.runs, schema.runs.c.id), (schema.trials, schema.trials.c.run_id)):
+                left = key.in_(gone) & (table.c.state == State.RUNNING.value)
+                connection.execute(update(table).where(left).values(state=State.PARTIAL.value, reason=INTERRUPTED))
+            return gone
+
+    def close(self) -> None:
+        """Let go of the file. The store opens it again where it is used again."""
+        self._database.close()
+
+
+def _running(connection: Connection) -> dict[str, Owner]:
+    runs = schema.runs.c
+    query = select(runs.id, runs.owner_pid, runs.owner_boot, runs.owner_started)
+    found = connection.execute(query.where(runs.state == State.RUNNING.value))
+    return {run: Owner(pid, boot, started) for run, pid, boot, started in found}
+
+
+def _is_recorded(run_id: str, owner: Owner) -> bool:
+    return is_recorded_here(run_id) if owner == this_process() else is_alive(owner)
