@@ -11,14 +11,17 @@ class Outcome(StrEnum):
     CONNECTED = "connected"
     NAME_NOT_FOUND = "name not found"
     REFUSED = "connection refused"
+    UNREACHABLE = "not reachable"
     TIMED_OUT = "timed out"
     KEY_UNKNOWN = "host key not accepted"
     KEY_CHANGED = "host key changed"
+    KEY_REVOKED = "host key revoked"
     AUTH_REFUSED = "authentication refused"
     JUMP_FAILED = "jump host failed"
     CANCELLED = "cancelled"
     PROTOCOL = "not a usable SSH server"
     NOT_ALLOWED = "needs consent"
+    CONFIG = "ssh config not usable"
 
 
 class RemoteError(BenchwrightError):

@@ -6,8 +6,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from lab_sshd import lab_host, lab_keys, start_lab_host
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+__all__ = ["lab_host", "lab_keys", "start_lab_host"]  # fixtures for every test; see lab_sshd.py
 
 GRACE = 3.0
 """Seconds a thread that was told to end may take to do so."""

@@ -1,0 +1,35 @@
+"""The user's SSH agent: the keys it holds, and an end to waiting for one that is stuck."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import paramiko
+from paramiko.agent import AgentKey, AgentSSH, get_agent_connection
+
+LIST_TIMEOUT = 5.0
+"""Seconds the agent may take to list its keys. To sign it may take as long as it likes: it may ask its user first."""
+
+
+class _Agent(AgentSSH):
+    def open(self, connection: socket.socket) -> None:
+        connection.settimeout(LIST_TIMEOUT)
+        self._connect(connection)  # type: ignore[attr-defined]  # paramiko's own Agent calls it, too
+        connection.settimeout(None)
+
+
+@contextlib.contextmanager
+def agent_keys() -> Iterator[tuple[AgentKey, ...]]:
+    """Yield the keys of the agent that SSH_AUTH_SOCK names; none where there is no agent or it does not answer."""
+    connection = get_agent_connection()
+    if connection is None:
+        yield ()
+        return
+    agent = _Agent()
+    with contextlib.closing(connection):
+        try:
+            agent.open(connection)
+        except (paramiko.SSHException, OSError, ValueError, TypeError):  # an answer that is cut off or none at all
+            yield ()
+            return
+        yield agent.get_keys()

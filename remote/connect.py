@@ -1,0 +1,190 @@
+"""Reach a host: through its jump hosts, with its key verified and the user let in, or with a clear reason why not."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import paramiko
+
+from remote.authentication import Authentication
+from remote.dial import dial
+from remote.errors import ConnectError, Outcome
+from remote.host_key import HostKeys
+from remote.plain import plain
+from remote.questions import Asker
+from remote.session import Session
+from remote.ssh_session import SshSession, why_broken
+from remote.target import Target
+from remote.transport import BoundedTransport, ExcessError, SilentError
+
+
+def connect(target: Target, asker: Asker, *, known_hosts: Path | None = None) -> Session:
+    """Return a session on `target`, each jump host on the way verified and authenticated like the host itself.
+
+    `known_hosts` stands in for OpenSSH's own files. `asker` is asked about unknown keys and for secrets. Reaching a
+    host and agreeing on keys takes at most its `connect_timeout`, not counting the time people take to answer.
+    Raises ConnectError, its `outcome` saying how it failed; nothing stays open then.
+    """
+    keys = HostKeys(asker, known_hosts)
+    hops: list[BoundedTransport] = []
+    with contextlib.ExitStack() as stack:
+        for jump in target.jumps:
+            with _named_as_jump(jump, target):
+                hops.append(_open(jump, hops[-1] if hops else None, keys, asker, _via(target, len(hops))))
+            stack.callback(hops[-1].end)
+        transport = _open(target, hops[-1] if hops else None, keys, asker, _via(target, len(hops)))
+        stack.pop_all()
+    for each in (*hops, transport):
+        each.watch()
+    return SshSession(target.name, transport, hops)
+
+
+def _via(target: Target, passed: int) -> str | None:
+    """Return the name of the jump host through which the next one is reached."""
+    return target.jumps[passed - 1].name if passed else None
+
+
+@contextlib.contextmanager
+def _named_as_jump(jump: Target, target: Target) -> Iterator[None]:
+    """Say of a failure within this block that it happened at a jump host, and at which."""
+    try:
+        yield
+    except ConnectError as error:
+        if error.outcome is Outcome.CANCELLED:
+            raise
+        message = f"{target.name} is not reached: its jump host {jump.name} failed. {error.message}"
+        raise ConnectError(Outcome.JUMP_FAILED, message, error.remedy, host=target.name) from error
+
+
+def _open(
+    target: Target, through: BoundedTransport | None, keys: HostKeys, asker: Asker, via: str | None
+) -> BoundedTransport:
+    """Return an authenticated connection to `target`, over TCP or through a jump host."""
+    deadline = time.monotonic() + target.connect_timeout
+    sock = (
+        dial(target.host_name, target.port, deadline, host=target.name)
+        if through is None
+        else _tunnel(target, through, deadline, via or "")
+    )
+    transport = BoundedTransport(sock)
+    try:
+        _agree(transport, target, keys, deadline)
+        keys.verify(transport, target, via)
+        _authenticate(transport, target, asker)
+    except BaseException:
+        transport.end()
+        raise
+    return transport
+
+
+def _tunnel(target: Target, through: BoundedTransport, deadline: float, via: str) -> paramiko.Channel:
+    left = max(0.1, deadline - time.monotonic())
+    through.refusal = ""
+    try:
+        return through.open_channel("direct-tcpip", (target.host_name, target.port), ("127.0.0.1", 0), timeout=left)
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        raise _no_tunnel(target, through, via, error) from error
+
+
+def _no_tunnel(target: Target, through: BoundedTransport, via: str, error: Exception) -> ConnectError:
+    place = f"{target.host_name} port {target.port}"
+    if isinstance(error, paramiko.ChannelException) and error.code == 1:
+        return ConnectError(
+            Outcome.JUMP_FAILED,
+            f"{target.name} is not reached: its jump host {via} does not forward connections.",
+            "Allow it there: AllowTcpForwarding in its sshd_config.",
+            host=target.name,
+        )
+    if not isinstance(error, paramiko.ChannelException) and not through.is_active():
+        return ConnectError(
+            Outcome.JUMP_FAILED,
+            f"{target.name} is not reached: the connection to its jump host {via} broke: {why_broken(through)}.",
+            "Try again.",
+            host=target.name,
+        )
+    reason = through.refusal or "it gave no reason"
+    outcome = next((outcome for words, outcome in _REASONS if words in reason.lower()), Outcome.UNREACHABLE)
+    return ConnectError(
+        outcome if isinstance(error, paramiko.ChannelException) else Outcome.TIMED_OUT,
+        f"{target.name} ({place}) is not reached from its jump host {via}: {reason}.",
+        "Check the address as the jump host sees it, and that sshd is running there.",
+        host=target.name,
+    )
+
+
+_REASONS = (
+    ("refused", Outcome.REFUSED),
+    ("timed out", Outcome.TIMED_OUT),
+    ("not known", Outcome.NAME_NOT_FOUND),
+    ("resol", Outcome.NAME_NOT_FOUND),
+)
+"""What sshd, or the C library there, says of a connection it could not make."""
+
+
+def _agree(transport: BoundedTransport, target: Target, keys: HostKeys, deadline: float) -> None:
+    """Exchange greetings and keys with the server before `deadline`."""
+    left = max(0.1, deadline - time.monotonic())
+    transport.prefer_keys(keys.known_types(target))
+    transport.banner_timeout = transport.handshake_timeout = left
+    transport.set_log_channel(f"paramiko.{target.name}")
+    try:
+        transport.start_client(timeout=left)
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        raise _no_agreement(transport, target, error) from error
+    if not transport.initial_kex_done:
+        raise _no_agreement(transport, target, TimeoutError())
+
+
+def _no_agreement(transport: BoundedTransport, target: Target, error: Exception) -> ConnectError:
+    place = f"{target.name} ({target.host_name} port {target.port})"
+    greeting = plain(transport.bounded_packetizer.greeting.partition(b"\n")[0], 80)
+    cause = error.__context__ or error
+    if isinstance(cause, TimeoutError | SilentError) or (greeting and _is_late(transport)):
+        return ConnectError(
+            Outcome.TIMED_OUT,
+            f"{place} took the connection but did not answer in time.",
+            "The host may be overloaded, or something else listens at that port.",
+            host=target.name,
+        )
+    if isinstance(error, paramiko.ssh_exception.IncompatiblePeer):
+        return ConnectError(
+            Outcome.PROTOCOL,
+            f"{place} offers only algorithms that are not accepted here: {plain(str(error))}.",
+            "Update the SSH server; algorithms with known weaknesses stay off.",
+            host=target.name,
+        )
+    if isinstance(cause, ExcessError) or (greeting and not greeting.startswith("SSH-")):
+        said = f": “{greeting}”" if greeting else ""
+        return ConnectError(
+            Outcome.PROTOCOL, f"{place} answers, but not as an SSH server{said}.", "Check the port.", host=target.name
+        )
+    return ConnectError(
+        Outcome.PROTOCOL,
+        f"{place} ended the connection before keys were agreed on: {why_broken(transport)}.",
+        "Look at the host's sshd log; it may refuse this address or have too many connections.",
+        host=target.name,
+    )
+
+
+def _is_late(transport: BoundedTransport) -> bool:
+    return transport.packetizer.handshake_timed_out()
+
+
+def _authenticate(transport: BoundedTransport, target: Target, asker: Asker) -> None:
+    try:
+        Authentication(transport, target, asker).run()
+    except SilentError as error:
+        raise ConnectError(
+            Outcome.TIMED_OUT,
+            f"{target.name} did not answer while {target.user} was being let in.",
+            "The host may be overloaded: try again.",
+            host=target.name,
+        ) from error
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        raise ConnectError(
+            Outcome.AUTH_REFUSED,
+            f"{target.name} ended the connection while {target.user} was being let in: {why_broken(transport)}.",
+            "Look at the host's sshd log.",
+            host=target.name,
+        ) from error

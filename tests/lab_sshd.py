@@ -1,0 +1,275 @@
+"""A real sshd on this computer, for every test that needs a host.
+
+Ask for the fixture `lab_host`: a running `LabHost`; `lab_host.add_to_home()` makes it the alias "lab" of ~/.ssh/config,
+with its key known, and `lab_host.connect()` gives a session on it. `start_lab_host` starts further ones: jump hosts,
+limits, refusals. Questions are answered, and recorded, by `AnsweringAsker`. Without sshd such tests are skipped.
+"""
+
+import getpass
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from remote.questions import Asker, HostKeyQuestion, SecretQuestion
+from remote.session import Session
+
+if TYPE_CHECKING:
+    # Every test reads this file through conftest.py; paramiko is only loaded for those that connect.
+    from remote.target import Target
+
+SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin:/usr/bin")
+PASSPHRASE = "correct horse"
+START_GRACE = 10.0
+
+DEFAULTS = {
+    "ListenAddress": "127.0.0.1",
+    "PidFile": "none",
+    "StrictModes": "no",
+    "UsePAM": "no",
+    "UseDNS": "no",
+    "PasswordAuthentication": "no",
+    "KbdInteractiveAuthentication": "no",
+    "PermitRootLogin": "yes",
+    "PrintMotd": "no",
+    "PrintLastLog": "no",
+    "MaxStartups": "500",
+    "LogLevel": "VERBOSE",
+}
+
+
+class AnsweringAsker:
+    """Answers questions as scripted and records them. A secret that was not scripted is given up on (None)."""
+
+    def __init__(self, *, accept_host_key: bool = False, secrets: Iterable[str | None] = ()) -> None:
+        self.accept_host_key = accept_host_key
+        self.host_key_questions: list[HostKeyQuestion] = []
+        self.secret_questions: list[SecretQuestion] = []
+        self._secrets = iter(secrets)
+
+    def host_key(self, question: HostKeyQuestion) -> bool:
+        self.host_key_questions.append(question)
+        return self.accept_host_key
+
+    def secret(self, question: SecretQuestion) -> str | None:
+        self.secret_questions.append(question)
+        return next(self._secrets, None)
+
+
+@dataclass(frozen=True, slots=True)
+class LabKeys:
+    """Key files, made once for all tests: `client` and `encrypted` are let in, `stranger` is not."""
+
+    client: Path
+    encrypted: Path
+    stranger: Path
+    host: Path
+    other_host: Path
+
+
+def _make_key(path: Path, *, passphrase: str = "", kind: str = "ed25519") -> Path:
+    words = ["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-C", path.name, "-f", str(path)]
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+    return path
+
+
+@pytest.fixture(scope="session")
+def lab_keys(tmp_path_factory: pytest.TempPathFactory) -> LabKeys:
+    """Return the keys of the lab; skip where there is no OpenSSH."""
+    if SSHD is None or shutil.which("ssh-keygen") is None:
+        pytest.skip("sshd and ssh-keygen are not installed (Debian: openssh-server)")
+    directory = tmp_path_factory.mktemp("keys")
+    return LabKeys(
+        client=_make_key(directory / "client"),
+        encrypted=_make_key(directory / "encrypted", passphrase=PASSPHRASE),
+        stranger=_make_key(directory / "stranger"),
+        host=_make_key(directory / "host"),
+        other_host=_make_key(directory / "other_host"),
+    )
+
+
+def free_port() -> int:
+    """Return a port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class LabHost:
+    """One sshd with keys, files and a home of its own. `options` override its sshd_config."""
+
+    def __init__(self, directory: Path, keys: LabKeys, options: dict[str, str] | None = None) -> None:
+        self.directory = directory
+        self.keys = keys
+        self.options = dict(options or {})
+        self.user = getpass.getuser()
+        self.port = free_port()
+        self.host_key = keys.host
+        self.home = directory / "home"  # $HOME of what runs on the host; its working directory is the real one
+        self.known_hosts = directory / "known_hosts"  # has the host's key
+        self._log = directory / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.home.mkdir(parents=True)
+        authorized = [path.with_suffix(".pub").read_text() for path in (keys.client, keys.encrypted)]
+        (directory / "authorized_keys").write_text("".join(authorized))
+        self.known_hosts.write_text(self.known_hosts_line)
+
+    @property
+    def known_hosts_line(self) -> str:
+        """The line of known_hosts that trusts this host."""
+        return f"[127.0.0.1]:{self.port} {' '.join(self._public_host_key.split()[:2])}\n"
+
+    @property
+    def _public_host_key(self) -> str:
+        return self.host_key.with_suffix(".pub").read_text()
+
+    @property
+    def fingerprint(self) -> str:
+        """The host key's fingerprint as ssh-keygen prints it."""
+        words = ["ssh-keygen", "-l", "-f", str(self.host_key)]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[1]
+
+    @property
+    def log(self) -> str:
+        """What sshd logged since it was started."""
+        return self._log.read_text(errors="replace")
+
+    def config(self, alias: str = "lab", *, key: Path | None = None, more: str = "") -> str:
+        """Return a block of ~/.ssh/config that reaches this host with the client's key."""
+        identity = key or self.keys.client
+        return (
+            f"Host {alias}\n  HostName 127.0.0.1\n  Port {self.port}\n  User {self.user}\n"
+            f"  IdentityFile {identity}\n  IdentitiesOnly yes\n{more}"
+        )
+
+    def add_to_home(self, alias: str = "lab", *, trusted: bool = True) -> None:
+        """Add this host to the test's own ~/.ssh/config and, where `trusted`, to its known_hosts."""
+        folder = Path.home() / ".ssh"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with (folder / "config").open("a") as config:
+            config.write(self.config(alias))
+        if trusted:
+            with (folder / "known_hosts").open("a") as known_hosts:
+                known_hosts.write(self.known_hosts_line)
+
+    def target(self, *, key: Path | None = None, more: str = "") -> "Target":
+        """Return the way to this host; `more` is added to its block of the ssh config."""
+        from remote.target import resolve
+
+        path = self.directory / "config"
+        path.write_text(self.config(key=key, more=more))
+        return resolve("lab", config=path)
+
+    def connect(self, asker: Asker | None = None, *, key: Path | None = None) -> Session:
+        """Return a session on this host."""
+        from remote.connect import connect
+
+        return connect(self.target(key=key), asker or AnsweringAsker(), known_hosts=self.known_hosts)
+
+    def start(self, **options: str) -> None:
+        """Start sshd, with `options` added to its sshd_config, and wait until it listens."""
+        self.options |= options
+        if os.geteuid() == 0:
+            Path("/run/sshd").mkdir(parents=True, exist_ok=True)
+        settings = self.options | {
+            "Port": str(self.port),
+            "HostKey": str(self.host_key),
+            "AuthorizedKeysFile": self.options.get("AuthorizedKeysFile", str(self.directory / "authorized_keys")),
+            "SetEnv": f"HOME={self.home}",
+        }
+        # sshd takes the first value it finds.
+        settings |= {name: value for name, value in DEFAULTS.items() if name not in settings}
+        path = self.directory / "sshd_config"
+        path.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [str(SSHD), "-D", "-e", "-f", str(path)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        self._wait_until_listening(self._process)
+
+    def _wait_until_listening(self, process: subprocess.Popen[bytes]) -> None:
+        ended = os.pidfd_open(process.pid)
+        deadline = time.monotonic() + START_GRACE
+        try:
+            while "Server listening" not in self.log:
+                # Waits for the end of sshd rather than for time to pass: a bad configuration is seen at once.
+                if select.select([ended], [], [], 0.002)[0] or time.monotonic() > deadline:
+                    pytest.fail(f"sshd does not start:\n{self.log}")
+        finally:
+            os.close(ended)
+
+    def stop(self) -> None:
+        """Stop sshd and cut every connection it has. Jobs on the host go on, as they would after a real cut."""
+        if self._process is not None:
+            self._process.terminate()
+            self.cut()
+            self._process.wait()
+            self._process = None
+
+    def restart(self, *, host_key: Path | None = None, **options: str) -> None:
+        """Stop and start again at the same port: with another host key, other options. known_hosts is left alone."""
+        self.stop()
+        self.host_key = host_key or self.host_key
+        self.start(**options)
+
+    def connections(self) -> list[int]:
+        """Return the processes of sshd that serve a connection."""
+        return [] if self._process is None else _descendants(self._process.pid, "sshd")
+
+    def cut(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the server's end of every connection: kill it, or let it fall silent (SIGSTOP)."""
+        for pid in self.connections():
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
+
+
+def _descendants(root: int, command: str) -> list[int]:
+    """Return the processes under `root` that run `command`."""
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            head, _, rest = path.read_text().rpartition(")")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        pid = int(path.parent.name)
+        parents[pid] = int(rest.split()[1])
+        names[pid] = head.partition("(")[2]
+    found = {root}
+    for _ in range(4):  # sshd keeps at most a monitor and a child of it per connection
+        found |= {pid for pid, parent in parents.items() if parent in found and names[pid].startswith(command)}
+    return sorted(found - {root})
+
+
+@pytest.fixture
+def start_lab_host(tmp_path_factory: pytest.TempPathFactory, lab_keys: LabKeys) -> Iterator[Callable[..., LabHost]]:
+    """Return a function that starts an sshd with the given options of sshd_config; all are stopped after the test."""
+    started: list[LabHost] = []
+
+    def start(**options: str) -> LabHost:
+        host = LabHost(tmp_path_factory.mktemp("sshd"), lab_keys, options)
+        started.append(host)
+        host.start()
+        return host
+
+    yield start
+    for host in started:
+        host.stop()
+
+
+@pytest.fixture
+def lab_host(start_lab_host: Callable[..., LabHost]) -> LabHost:
+    """Return a running sshd that lets the lab's client key in."""
+    return start_lab_host()
