@@ -134,7 +134,11 @@ def _check(path: Path) -> None:
 
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
-    for setting in ("auto_vacuum = INCREMENTAL", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    settings = ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):
+        # What a deleted run took goes back to the disk. Only an empty file can take this, before all else.
+        settings.insert(0, "auto_vacuum = FULL")
+    for setting in settings:
         connection.execute(f"PRAGMA {setting}").close()
 
 

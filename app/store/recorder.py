@@ -64,6 +64,7 @@ class Recorder:
         self._waiting: list[Event] = []
         self._known = Known()
         self._committed = time.monotonic()
+        self._kept_until = "its beginning"
         self._trials: dict[int, Trial] = {}
         self._samples: dict[int, list[Sample]] = {}
         self._headline: dict[int, Figure] = {}
@@ -124,13 +125,13 @@ class Recorder:
                 for event in self._waiting:
                     self._write(connection, event, known)
         except StoreError as error:
-            seconds = time.monotonic() - self._committed
-            kept = f"Everything of the run {self._run_id} up to {seconds:.0f} s ago is kept."
+            kept = f"Of the run {self._run_id}, everything up to {self._kept_until} is kept."
             raise type(error)(f"{error.message} {kept}", error.remedy) from error
         self._known = known
         self._batch = Batch()
         self._waiting = []
         self._committed = time.monotonic()
+        self._kept_until = f"{datetime.now(UTC):%H:%M:%S} UTC"
 
     def _write(self, connection: Connection, event: Event, known: Known) -> None:
         match event:

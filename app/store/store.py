@@ -72,11 +72,10 @@ class Store:
         """Delete a run for good; raise StoreError while it is being recorded."""
         with self._database.writing() as connection:
             found = reading.find(connection, run_id)
-            if found in _running(connection) and _is_recorded(found, _running(connection)[found]):
+            running = _running(connection)
+            if found in running and _is_recorded(found, running[found]):
                 raise StoreError(f"The run {found} is under way.", "Stop it first.")
             connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
-        with self._database.writing() as connection:
-            connection.exec_driver_sql("PRAGMA incremental_vacuum").all()  # hands the space back to the disk
 
     def pin(self, run_id: str, name: str) -> None:
         """Pin a run as the baseline `name`. A name moves from the run that had it; a run has one name at a time."""
