@@ -104,7 +104,9 @@ class SavedHosts:
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
-            raise HostsError(f"The saved hosts in {self._path} cannot be read: {error}.", "Mend or move the file.") from error
+            raise HostsError(
+                f"The saved hosts in {self._path} cannot be read: {error}.", "Mend or move the file."
+            ) from error
 
     def _write(self, entries: list[HostEntry]) -> None:
         document = {

@@ -53,7 +53,9 @@ class Place:
             (self.peer_session, self.peer_workspace) if command.on_peer else (self.session, self.workspace)
         )
         if session is None or workspace is None:
-            raise PrepareError(f"{self.step.name}: there is no host for the server end.", "Name one as the step's peer.")
+            raise PrepareError(
+                f"{self.step.name}: there is no host for the server end.", "Name one as the step's peer."
+            )
         job = Job.start(session, workspace, command.argv, name=name)
         self.jobs.append(job)
         return job

@@ -115,7 +115,7 @@ def make_step(suite_id: str, given: Mapping[str, object], *, name: str = "", pee
 def validate(plan: Plan) -> Plan:
     """Return `plan` if it can run; raise PlanError naming what cannot."""
     if not plan.hosts:
-        raise PlanError("The plan names no host.", f"Add hosts = [\"{LOCAL}\"] for this computer.")
+        raise PlanError("The plan names no host.", f'Add hosts = ["{LOCAL}"] for this computer.')
     if not plan.steps:
         raise PlanError("The plan has no step.", "Add at least one [[step]] with a suite.")
     names = [step.name for step in plan.steps]

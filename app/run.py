@@ -225,4 +225,3 @@ class Engine:
 
 def _named(host: str) -> str:
     return "this computer" if host == LOCAL else host
-

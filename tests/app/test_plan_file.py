@@ -1,0 +1,79 @@
+"""Plans as files: what is written is read back, and what cannot be read says why."""
+
+from pathlib import Path
+
+import pytest
+
+from app.plan import Order, Plan, PlanError, Repetition, make_step
+from app.plan_file import format_plan, parse_plan, read_plan, write_plan
+from suites.errors import BenchwrightError
+
+PLAN = Plan(
+    name="volume",
+    question="Is this volume slow?",
+    hosts=("local", "web-1"),
+    steps=(
+        make_step("fio", {"rw": "randread", "block_size": "16k", "directory": "/var/tmp"}, name="random read"),
+        make_step("iperf3", {"time": 5}, peer="web-1"),
+    ),
+    repetition=Repetition(trials=5, warm_ups=1, pause=2.5),
+    order=Order.INTERLEAVED,
+)
+
+
+def test_a_plan_survives_being_written_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    write_plan(PLAN, path)
+    assert read_plan(path) == PLAN
+    assert read_plan(path).hash() == PLAN.hash()
+
+
+def test_sizes_are_written_as_people_write_them() -> None:
+    assert 'block_size = "16 KiB"' in format_plan(PLAN)
+
+
+def test_a_plan_may_be_as_short_as_hosts_and_a_suite() -> None:
+    plan = parse_plan('hosts = ["local"]\n[[step]]\nsuite = "sysbench-cpu"\n')
+    assert plan.steps[0].name == "sysbench-cpu"
+    assert plan.repetition == Repetition()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hosts = [", "not valid TOML"),
+        ("nonsense = 1", "no “nonsense”"),
+        ('hosts = ["local"]', "has no step"),
+        ('[[step]]\nsuite = "fio"', "names no host"),
+        ('hosts = ["local"]\n[[step]]\nsuite = "floppy"', "no suite “floppy”"),
+        ('hosts = ["local"]\n[[step]]\nname = "x"', "step 1 names no suite"),
+        ('hosts = ["local"]\n[[step]]\nsuite = "fio"\n[step.parameters]\nblokc_size = 4', "no parameter “blokc_size”"),
+        ('hosts = ["local"]\n[[step]]\nsuite = "fio"\n[step.parameters]\niodepth = 0', "iodepth: '0' is not accepted"),
+        ('hosts = ["local"]\n[[step]]\nsuite = "fio"\n[step.parameters]\nrw = "sideways"', "'sideways'"),
+        ('hosts = ["local"]\n[[step]]\nsuite = "fio"\n[[step]]\nsuite = "fio"', "Two steps are named “fio”"),
+        ('hosts = ["local"]\n[repetition]\ntrials = 0\n[[step]]\nsuite = "fio"', "repetition.trials is 0"),
+        ('hosts = ["local"]\n[repetition]\ntrials = 1.5\n[[step]]\nsuite = "fio"', "whole number"),
+        ('hosts = ["local"]\n[repetition]\npause = nan\n[[step]]\nsuite = "fio"', "repetition.pause"),
+        ('format = "benchwright-plan/9"\nhosts = ["local"]', "benchwright-plan/9"),
+        ('hosts = "local"', "hosts is not"),
+        ('hosts = ["local"]\norder = "random"\n[[step]]\nsuite = "fio"', "order is 'random'"),
+    ],
+)
+def test_a_bad_plan_is_refused_by_name(text: str, said: str) -> None:
+    with pytest.raises(BenchwrightError) as caught:
+        parse_plan(text)
+    assert said in str(caught.value)
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * 2_000_000])
+def test_a_file_that_is_no_plan_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_bytes(content)
+    with pytest.raises(PlanError, match=r"plan\.toml"):
+        read_plan(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="absent"):
+        read_plan(tmp_path / "absent.toml")

@@ -1,0 +1,63 @@
+"""The hosts a user has typed in, and the aliases of ~/.ssh/config beside them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.hosts import HostEntry, Hosts, HostsError, Origin, SavedHosts
+
+WEB = HostEntry("web", Origin.SAVED, host_name="10.0.0.5", port=2222, user="admin", jump="bastion")
+
+
+def test_a_saved_host_is_there_the_next_time(tmp_path: Path) -> None:
+    SavedHosts(tmp_path / "folder" / "hosts.toml").save(WEB)
+    assert SavedHosts(tmp_path / "folder" / "hosts.toml").entries() == [WEB]
+
+
+def test_saving_again_replaces(tmp_path: Path) -> None:
+    saved = SavedHosts(tmp_path / "hosts.toml")
+    saved.save(WEB)
+    saved.save(HostEntry("web", host_name="10.0.0.6"))
+    assert [entry.host_name for entry in saved.entries()] == ["10.0.0.6"]
+
+
+def test_removing_an_unknown_host_says_so(tmp_path: Path) -> None:
+    with pytest.raises(HostsError, match="“web” is not a saved host"):
+        SavedHosts(tmp_path / "hosts.toml").remove("web")
+
+
+@pytest.mark.parametrize("name", ["", "local", "two words", "-option", "new\nline"])
+def test_names_that_would_mislead_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(HostsError):
+        SavedHosts(tmp_path / "hosts.toml").save(HostEntry(name))
+
+
+@pytest.mark.parametrize("text", ["[web", "web = 1", "[web]\npassword = 'x'", "[web]\nport = 'ssh'"])
+def test_a_damaged_file_is_named_and_kept(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text(text)
+    with pytest.raises(HostsError, match=r"hosts\.toml"):
+        SavedHosts(path).save(WEB)
+    assert path.read_text() == text
+
+
+def test_all_hosts_begin_with_this_computer_and_name_the_aliases(tmp_path: Path) -> None:
+    config = Path(os.environ["HOME"]) / ".ssh" / "config"
+    config.parent.mkdir()
+    config.write_text("Host db web\n  User root\nHost *.example\n  Port 2200\n")
+    saved = SavedHosts(tmp_path / "hosts.toml")
+    saved.save(WEB)
+    told = [(entry.name, entry.origin) for entry in Hosts(saved).entries()]
+    assert told == [("local", Origin.THIS_COMPUTER), ("web", Origin.SAVED), ("db", Origin.SSH_CONFIG)]
+
+
+def test_what_was_typed_in_wins_over_the_config(tmp_path: Path) -> None:
+    config = Path(os.environ["HOME"]) / ".ssh" / "config"
+    config.parent.mkdir()
+    config.write_text("Host web\n  HostName elsewhere\n  User somebody\n  IdentityFile ~/.ssh/special\n")
+    saved = SavedHosts(tmp_path / "hosts.toml")
+    saved.save(HostEntry("web", host_name="10.0.0.5"))
+    target = Hosts(saved).target("web")
+    assert (target.host_name, target.user) == ("10.0.0.5", "somebody")
+    assert target.identity_files[0].endswith("/.ssh/special")
