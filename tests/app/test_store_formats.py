@@ -1,0 +1,31 @@
+"""Every format a store was ever written in can still be read."""
+
+import shutil
+from pathlib import Path
+
+import recorded
+
+from app.events import State
+from app.store import Store
+from suites.vocab import Figure
+
+STORES = Path(__file__).parents[1] / "data" / "store"
+
+
+def test_format_1_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-1.sqlite3", path)
+    store = Store(path)
+    assert [(line.id, line.state, line.trials, line.headline, line.baseline) for line in store.runs()] == [
+        ("20261120-141530-k3f9", State.DONE, 3, "1100 IOPS", None),
+        ("20261119-141530-k3f9", State.DONE, 3, "1000 IOPS", "before the upgrade"),
+    ]
+    found = store.load("before the upgrade")
+    assert found.plan == recorded.plan(trials=3)
+    assert found.facts_before == {"web-1": recorded.facts("web-1")}
+    assert found.findings == (recorded.FINDING,)
+    assert found.trials[2].figures[0] == Figure(recorded.IOPS, 990.0, recorded.READ)
+    assert found.trials[0].trial == recorded.trial(1)
+    assert store.samples("before the upgrade")[1] == tuple(recorded.samples(1000.0))
+    assert store.output("before the upgrade", 3) == {"stdout": b"fio: trial 3\n"}
+    assert len(store.telemetry("before the upgrade")["web-1"]) == 3
