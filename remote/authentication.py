@@ -20,6 +20,10 @@ ATTEMPTS = 3
 """How often a passphrase or a password is asked for. Source: ssh_config(5), NumberOfPasswordPrompts."""
 
 
+MOST_STEPS = 4
+"""How many proofs, one after the other, a server may want."""
+
+
 class _CancelledError(Exception):
     """The user gave up on a question."""
 
@@ -43,15 +47,18 @@ class Authentication:
         service = UserAuth(self.transport, self.target.user)
         service.begin()
         self._take(service.none())
-        for step in (self._keys, self._interactive, self._password):
-            if self._done:
-                return
-            try:
-                step(service)
-            except _CancelledError:
-                raise self._cancelled() from None
-            except EOFError:
-                raise self._refused() from None
+        steps = (self._keys, self._interactive, self._password)
+        try:
+            # A step that succeeded may be one of several that the server wants: the others are then tried anew.
+            for _ in range(MOST_STEPS):
+                if self._done or not any(step(service) for step in steps):
+                    break
+        except _CancelledError:
+            raise self._cancelled() from None
+        except EOFError:
+            if not self.tried:
+                raise
+            raise self._refused() from None
         if not self._done:
             raise self._refused()
 
@@ -62,19 +69,18 @@ class Authentication:
         return answer.success or answer.partial
 
     # Keys
-    def _keys(self, service: UserAuth) -> None:
+    def _keys(self, service: UserAuth) -> bool:
         if "publickey" not in self._methods:
-            return
+            return False
         files = list(self._files())
         with agent_keys() as held:
             offered = self._agent_keys(held, files)
             for key in offered:
                 if self._try_agent_key(service, key):
-                    return
+                    return True
             shown = {key.asbytes() for key in offered}
-            for file in files:
-                if file.private and (file.public is None or file.public.blob not in shown) and self._try_file(service, file):
-                    return
+            left = [file for file in files if file.private and (file.public is None or file.public.blob not in shown)]
+            return any(self._try_file(service, file) for file in left)
 
     def _files(self) -> Iterator[KeyFile]:
         """Yield the key files to use; those that cannot be are noted in `tried`."""
@@ -90,7 +96,8 @@ class Authentication:
         wanted = [file.public.blob for file in files if file.public is not None]
         named = [key for key in held if key.asbytes() in wanted]
         named.sort(key=lambda key: wanted.index(key.asbytes()))
-        return named if self.target.identities_only else [*named, *(key for key in held if key not in named)]
+        others = [] if self.target.identities_only else [key for key in held if key.asbytes() not in wanted]
+        return [*named, *others]
 
     def _try_agent_key(self, service: UserAuth, key: AgentKey) -> bool:
         name = f"agent key {fingerprint(key.asbytes())}"
@@ -115,12 +122,12 @@ class Authentication:
         if key is None:
             self.tried.append(f"{name} (not used: wrong passphrase)")
             return False
-        certificate = key.public_blob  # type: ignore[attr-defined]  # missing in the type stubs
+        certificate = key.public_blob
         if certificate is not None:
             shown = PublicKey(certificate.key_type, certificate.key_blob)
             if self._show(service, f"{name} with its certificate", key, shown):
                 return True
-            key.public_blob = None  # type: ignore[attr-defined]
+            key.public_blob = None
         return self._show(service, name, key, PublicKey(key.get_name(), key.asbytes()))
 
     def _would_accept(self, service: UserAuth, public: PublicKey) -> bool:
@@ -167,7 +174,7 @@ class Authentication:
         return None
 
     # Passwords and other questions
-    def _interactive(self, service: UserAuth) -> None:
+    def _interactive(self, service: UserAuth) -> bool:
         asked = 0
 
         def answer(introduction: str, prompts: Sequence[Prompt]) -> list[str]:
@@ -177,26 +184,32 @@ class Authentication:
 
         for attempt in range(1, ATTEMPTS + 1):
             if "keyboard-interactive" not in self._methods:
-                return
+                return False
             over = self._take(service.interactive(answer))
             if asked == 0 and not over:
-                return  # the server offers the method but has nothing to ask
-            if attempt == 1:
-                self.tried.append("keyboard-interactive")
+                return False  # the server offers the method but has nothing to ask
+            self._note(f"keyboard-interactive ({asked} times)", attempt)
             if over:
-                return
+                return True
         # The same password would only be refused again as a password.
         self._methods = tuple(method for method in self._methods if method != "password")
+        return False
 
-    def _password(self, service: UserAuth) -> None:
+    def _password(self, service: UserAuth) -> bool:
         for attempt in range(1, ATTEMPTS + 1):
             if "password" not in self._methods:
-                return
+                return False
             password = self._secret(f"Password of {self.target.user} on {self.target.name}", attempt)
-            if attempt == 1:
-                self.tried.append("password")
+            self._note(f"password ({attempt} times)", attempt)
             if self._take(service.password(password)):
-                return
+                return True
+        return False
+
+    def _note(self, words: str, attempt: int) -> None:
+        """Say what was tried, instead of what was said at the attempt before."""
+        if attempt > 1:
+            self.tried.pop()
+        self.tried.append(words.replace("(1 times)", "(once)"))
 
     def _secret(self, prompt: str, attempt: int, key_path: str | None = None) -> str:
         question = SecretQuestion(self.target.name, self.target.user, prompt, key_path, attempt)

@@ -1,4 +1,4 @@
-"""A command for a host whose login shell is not known, so that what it prints can be told from the shell's own noise."""
+"""A command for a host whose login shell is not known, its output told from the noise that the shell makes."""
 
 import shlex
 from collections.abc import Sequence

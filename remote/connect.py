@@ -138,9 +138,18 @@ def _agree(transport: BoundedTransport, target: Target, keys: HostKeys, deadline
 
 def _no_agreement(transport: BoundedTransport, target: Target, error: Exception) -> ConnectError:
     place = f"{target.name} ({target.host_name} port {target.port})"
-    greeting = plain(transport.bounded_packetizer.greeting.partition(b"\n")[0], 80)
+    greeting = transport.bounded_packetizer.greeting
+    is_ssh = any(line.startswith(b"SSH-") for line in greeting.split(b"\n"))
     cause = error.__context__ or error
-    if isinstance(cause, TimeoutError | SilentError) or (greeting and _is_late(transport)):
+    if isinstance(cause, ExcessError) or (greeting and not is_ssh):
+        said = plain(greeting.partition(b"\n")[0], 80)
+        return ConnectError(
+            Outcome.PROTOCOL,
+            f"{place} answers, but not as an SSH server: “{said}”.",
+            "Check the port.",
+            host=target.name,
+        )
+    if isinstance(cause, TimeoutError) or transport.packetizer.handshake_timed_out():
         return ConnectError(
             Outcome.TIMED_OUT,
             f"{place} took the connection but did not answer in time.",
@@ -154,21 +163,12 @@ def _no_agreement(transport: BoundedTransport, target: Target, error: Exception)
             "Update the SSH server; algorithms with known weaknesses stay off.",
             host=target.name,
         )
-    if isinstance(cause, ExcessError) or (greeting and not greeting.startswith("SSH-")):
-        said = f": “{greeting}”" if greeting else ""
-        return ConnectError(
-            Outcome.PROTOCOL, f"{place} answers, but not as an SSH server{said}.", "Check the port.", host=target.name
-        )
     return ConnectError(
         Outcome.PROTOCOL,
         f"{place} ended the connection before keys were agreed on: {why_broken(transport)}.",
         "Look at the host's sshd log; it may refuse this address or have too many connections.",
         host=target.name,
     )
-
-
-def _is_late(transport: BoundedTransport) -> bool:
-    return transport.packetizer.handshake_timed_out()
 
 
 def _authenticate(transport: BoundedTransport, target: Target, asker: Asker) -> None:
@@ -183,8 +183,8 @@ def _authenticate(transport: BoundedTransport, target: Target, asker: Asker) -> 
         ) from error
     except (paramiko.SSHException, EOFError, OSError) as error:
         raise ConnectError(
-            Outcome.AUTH_REFUSED,
-            f"{target.name} ended the connection while {target.user} was being let in: {why_broken(transport)}.",
+            Outcome.PROTOCOL,
+            f"The connection to {target.name} broke while {target.user} was being let in: {why_broken(transport)}.",
             "Look at the host's sshd log.",
             host=target.name,
         ) from error

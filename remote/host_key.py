@@ -6,7 +6,17 @@ from pathlib import Path
 import paramiko
 
 from remote.errors import ConnectError, Outcome
-from remote.known_hosts import Line, Standing, append, default_files, fingerprint, host_pattern, known_types, read, verdict
+from remote.known_hosts import (
+    Line,
+    Standing,
+    append,
+    default_files,
+    fingerprint,
+    host_pattern,
+    known_types,
+    read,
+    verdict,
+)
 from remote.questions import Asker, HostKeyQuestion
 from remote.target import Target
 from remote.transport import BoundedTransport
@@ -41,12 +51,10 @@ class HostKeys:
         found = verdict(self._lines, target.host_name, target.port, key)
         if found.standing is Standing.TRUSTED:
             return
-        if found.standing is Standing.UNKNOWN:
-            self._ask(target, shown, via)
-            return
         if found.line is None:
-            raise AssertionError(found)  # a verdict against a key names the line it rests on
-        raise (_revoked if found.standing is Standing.REVOKED else _changed)(target, shown, found.line)
+            self._ask(target, shown, via)
+        else:
+            raise (_revoked if found.standing is Standing.REVOKED else _changed)(target, shown, found.line)
 
     def _ask(self, target: Target, key: paramiko.PKey, via: str | None) -> None:
         file = self._files[0]

@@ -83,7 +83,9 @@ def load(file: KeyFile, passphrase: str | None) -> paramiko.PKey:
     """
     kind = _CLASSES.get(file.public.kind) if file.public else _class_by_header(_read(file.path))
     if kind is None:
-        raise UnusableKeyError(f"keys of type {file.public.kind if file.public else 'unknown'} work through an agent only")
+        raise UnusableKeyError(
+            f"keys of type {file.public.kind if file.public else 'unknown'} work through an agent only"
+        )
     try:
         key = kind.from_private_key_file(str(file.path), passphrase)
         certificate = file.path.with_name(file.path.name + "-cert.pub")
@@ -106,7 +108,9 @@ def _read(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        what = "there is no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read: {error.strerror}"
+        what = (
+            "there is no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read: {error.strerror}"
+        )
         raise UnusableKeyError(what) from error
     if len(content) > LARGEST_FILE:
         raise UnusableKeyError("it is too large to be a key")

@@ -179,5 +179,3 @@ class SshChannel:
         finally:
             self._bell.set()
             self._released()
-
-

@@ -124,7 +124,9 @@ def _unquoted(piece: re.Match[str]) -> str:
 
 def _include(entry: Entry, folder: Path, depth: int) -> Entry:
     if depth >= DEEPEST_INCLUDE:
-        raise entry.error(f"files are included more than {DEEPEST_INCLUDE} deep.", "Look for a file that includes itself.")
+        raise entry.error(
+            f"files are included more than {DEEPEST_INCLUDE} deep.", "Look for a file that includes itself."
+        )
     patterns = [str(folder / Path(argument).expanduser()) for argument in entry.arguments]
     paths = [Path(path) for pattern in patterns for path in sorted(glob.glob(pattern))]  # noqa: PTH207 (absolute ones)
     files = tuple(_read(path, folder, depth + 1) for path in paths)
@@ -191,7 +193,7 @@ class Lookup:
         return self.name if entry is None else expand(entry, entry.arguments[0], {"h": self.name})
 
     def _matches(self, entry: Entry) -> bool:
-        """Return whether a Match line applies. What is harmless is looked at first: a command only matters if all holds."""
+        """Return whether a Match line applies. What is harmless comes first: a command matters if all else holds."""
         words = list(entry.arguments)
         unknown: list[str] = []
         while words:
@@ -246,6 +248,8 @@ def expand(entry: Entry, text: str, tokens: dict[str, str]) -> str:
     """Return `text` with ``%x`` replaced by the token ``x`` and ``%%`` by ``%``; raise ConnectError for any other."""
 
     def replace(match: re.Match[str]) -> str:
+        if match[1] == "%":
+            return "%"
         if match[1] not in tokens:
             raise entry.error(f"{match[0]} is not understood here.")
         return tokens[match[1]]

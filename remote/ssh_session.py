@@ -10,7 +10,7 @@ import paramiko
 
 from remote.collect import collect
 from remote.command_line import command_line
-from remote.errors import ConnectionLostError, RemoteError
+from remote.errors import ConnectionLostError, RemoteError, RemoteTimeoutError
 from remote.session import LIMIT, Channel, Completed
 from remote.ssh_channel import SshChannel
 from remote.transport import BoundedTransport, ExcessError, SilentError
@@ -91,7 +91,7 @@ class SshSession:
                     if not self._transport.is_active():
                         raise self._lost() from error
                     if time.monotonic() >= patience:
-                        raise self._no_channel() from error
+                        raise self._no_channel(error) from error
                     self._released.wait(OPEN_PAUSE)
             else:
                 with self._released:
@@ -103,7 +103,13 @@ class SshSession:
             self._under_way -= 1
             self._released.notify()
 
-    def _no_channel(self) -> RemoteError:
+    def _no_channel(self, error: Exception) -> RemoteError:
+        if not isinstance(error, paramiko.ChannelException):
+            return RemoteTimeoutError(
+                f"{self._host} did not start a command in time.",
+                "Look whether the host is overloaded, then try again.",
+                host=self._host,
+            )
         return RemoteError(
             f"{self._host} opens no further session on this connection.",
             "Raise MaxSessions in its sshd_config, or run fewer things there at once.",
@@ -122,10 +128,10 @@ class SshSession:
     def close(self) -> None:
         """End the session. Jobs on the host are not stopped. Safe to call twice."""
         self._closed = True
-        for channel in list(self._channels):
-            channel.close()
         for transport in (self._transport, *reversed(self._hops)):
             transport.end()
+        for channel in list(self._channels):
+            channel.close()
 
 
 def why_broken(transport: BoundedTransport) -> str:

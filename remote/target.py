@@ -160,7 +160,6 @@ def _identity_files(lookup: Lookup, target: Target, given: str | None) -> tuple[
         return (Path(given).expanduser(),)
     host = socket.gethostname()
     tokens = {
-        "%": "%",
         "d": str(Path.home()),
         "h": target.host_name,
         "i": str(os.getuid()),
@@ -200,10 +199,14 @@ def _jumps(
     if any(hop.host == passed.host for hop in hops for passed in chain):
         way = " > ".join([*(passed.host for passed in chain), *names])
         raise ConnectError(
-            Outcome.CONFIG, f"The jump hosts of {chain[0].host} go in a circle: {way}.", "Mend ProxyJump in ~/.ssh/config."
+            Outcome.CONFIG,
+            f"The jump hosts of {chain[0].host} go in a circle: {way}.",
+            "Mend ProxyJump in ~/.ssh/config.",
         )
     first = _resolve(entries, names[0], hops[0], _Given(), chain)
-    others = [_resolve(entries, name, hop, _Given(jump="none"), chain) for name, hop in zip(names, hops, strict=True)][1:]
+    others = [_resolve(entries, name, hop, _Given(jump="none"), chain) for name, hop in zip(names, hops, strict=True)][
+        1:
+    ]
     return (*first.jumps, replace(first, jumps=()), *others)
 
 
@@ -221,4 +224,4 @@ def _jump_text(lookup: Lookup) -> str | None:
             "Use ProxyJump instead, or name the jump host here.",
             host=lookup.name,
         )
-    return entry.arguments[0]
+    return expand(entry, entry.arguments[0], {"h": lookup.host_name(), "n": lookup.name})

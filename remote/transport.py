@@ -7,7 +7,7 @@ import time
 import weakref
 from collections.abc import Callable
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import paramiko
 from paramiko.common import (
@@ -21,7 +21,9 @@ from paramiko.packet import Packetizer
 
 from remote.plain import plain
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 # What paramiko reports is reported again, in words for people, by whoever called it.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
@@ -30,6 +32,9 @@ LARGEST_GREETING = 8 * 1024
 
 LARGEST_PACKET = 256 * 1024
 """Bytes in one packet. Source: OpenSSH packet.h, PACKET_MAX_SIZE."""
+
+MOST_EXTENSIONS = 64
+"""Extensions a server may announce at once; OpenSSH knows five."""
 
 WINDOW_SLACK = 64 * 1024
 """Bytes a peer may overrun its window before it counts as hostile: two packets."""
@@ -64,9 +69,9 @@ class BoundedPacketizer(Packetizer):
         super().__init__(sock)
         self.greeting = b""
         self.probe: Callable[[], None] | None = None
-        self.heard = time.monotonic()
-        self.probed = self.heard
+        self.heard = self.probed = time.monotonic()
         self.silence_limit: float | None = None
+        self._writing = False
 
     def _read_timeout(self, timeout: float) -> bytes:
         """Read some of the greeting, the only part of the protocol that is read by lines."""
@@ -85,14 +90,25 @@ class BoundedPacketizer(Packetizer):
         self.heard = time.monotonic()
         return data
 
+    def write_all(self, out: "ReadableBuffer") -> None:
+        """Write `out`, and be seen to do so: only one thread at a time gets here."""
+        self._writing = True
+        try:
+            super().write_all(out)
+        finally:
+            self._writing = False
+
     def _check_keepalive(self) -> None:
-        """Look how long the peer has been silent: called by the reading thread ten times a second of silence."""
+        """Look how long the peer has been silent: called by the reading thread ten times a second of silence.
+
+        While somebody writes, no probe is sent: this thread must not wait for one that a dead peer keeps waiting.
+        """
         if self.silence_limit is None:
             return
         now = time.monotonic()
         if now - self.heard > self.silence_limit:
             raise SilentError(f"nothing heard for {now - self.heard:.0f} s")
-        if self.probe is not None and now - max(self.heard, self.probed) > PROBE_AFTER:
+        if self.probe is not None and not self._writing and now - max(self.heard, self.probed) > PROBE_AFTER:
             self.probed = now
             self.probe()
 
@@ -149,8 +165,10 @@ class BoundedTransport(paramiko.Transport):
         MSG_CHANNEL_FAILURE: _noted(Ending.REFUSED, _PARAMIKO_HANDLERS[MSG_CHANNEL_FAILURE]),
     }
 
+    server_extensions: dict[str, bytes]  # missing in paramiko's type stubs
+
     def __init__(self, sock: socket.socket | paramiko.Channel) -> None:
-        super().__init__(sock, disabled_algorithms=DISABLED_ALGORITHMS, packetizer_class=BoundedPacketizer)  # type: ignore[arg-type]
+        super().__init__(sock, disabled_algorithms=DISABLED_ALGORITHMS, packetizer_class=BoundedPacketizer)
         self.name = f"ssh-{id(self):x}"
         self.endings: weakref.WeakKeyDictionary[paramiko.Channel, Ending] = weakref.WeakKeyDictionary()
         self._cause: BaseException | None = None
@@ -194,6 +212,14 @@ class BoundedTransport(paramiko.Transport):
         self.get_exception()
         return self._cause
 
+    def _parse_ext_info(self, message: paramiko.Message) -> None:
+        """Take the server's extensions, unless it claims more than it could send."""
+        count = message.get_int()
+        if count > MOST_EXTENSIONS:
+            raise ExcessError(f"{count} extensions")
+        message.rewind()
+        super()._parse_ext_info(message)  # type: ignore[misc]
+
     def _parse_disconnect(self, message: paramiko.Message) -> None:
         """Keep what the server says as it leaves."""
         message.get_int()
@@ -225,11 +251,10 @@ class BoundedTransport(paramiko.Transport):
 
     def end(self) -> None:
         """Close the connection and wait for its thread. Safe to call twice, from any thread."""
-        # A timer that paramiko only stops once the first message has arrived.
-        self.packetizer.complete_handshake()
         with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
             self.sock.shutdown(socket.SHUT_RDWR)
         self.close()
         self.sock.close()
         with contextlib.suppress(RuntimeError):  # it never started, or it is this very thread
             self.join(1.0)
+        self.packetizer.complete_handshake()  # stops a timer that otherwise runs on where no message ever came

@@ -1,10 +1,11 @@
-"""The client's side of SSH user authentication (RFC 4252, 4256), each step asked for and answered in the caller's thread.
+"""The client's side of SSH user authentication (RFC 4252, 4256), every step of it in the caller's thread.
 
 paramiko's own signs and asks in the thread that reads the connection, where an agent that refuses to sign breaks it
 and a user who thinks blocks it; and it cannot ask whether a key would be accepted before its passphrase is known.
 """
 
 import queue
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ from remote.transport import BoundedTransport, ExcessError, SilentError
 
 REPLY_TIMEOUT = 30.0
 """Seconds the server may take to answer one request; a password that PAM refuses costs 3."""
+
+REPLY_PAUSE = 0.5
+"""Seconds between two looks at whether the connection is still there, should nobody say that it is not."""
 
 MOST_PROMPTS = 32
 MOST_ROUNDS = 16
@@ -129,7 +133,7 @@ class UserAuth:
         message.add_string(algorithm)
         message.add_string(blob)
         signed = paramiko.Message()
-        signed.add_string(self._transport.session_id)
+        signed.add_string(self._transport.session_id or b"")
         signed.add_bytes(message.asbytes())
         message.add_string(key.sign_ssh_data(signed.asbytes(), algorithm))
         self._transport.send(message)
@@ -167,13 +171,18 @@ class UserAuth:
         return _answer(*self._reply())
 
     def _reply(self) -> tuple[int, paramiko.Message]:
-        try:
-            reply = self._replies.get(timeout=REPLY_TIMEOUT)
-        except queue.Empty:
-            raise SilentError(f"no answer within {REPLY_TIMEOUT:.0f} s") from None
-        if reply is None:
-            raise EOFError
-        return reply
+        deadline = time.monotonic() + REPLY_TIMEOUT
+        while time.monotonic() < deadline:
+            try:
+                reply = self._replies.get(timeout=REPLY_PAUSE)
+            except queue.Empty:
+                if not self._transport.is_active():
+                    raise EOFError from None
+                continue
+            if reply is None:
+                raise EOFError
+            return reply
+        raise SilentError(f"no answer within {REPLY_TIMEOUT:.0f} s")
 
 
 def _answer(number: int, message: paramiko.Message) -> Answer:
