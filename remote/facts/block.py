@@ -1,0 +1,115 @@
+"""Block devices, and which whole disk is below what."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from remote.facts.items import Items
+from remote.facts.values import LARGEST, tree, whole, word
+from suites.facts import Absent, BlockDevice
+
+SECTOR = 512
+"""Bytes: the unit of `size` in /sys, whatever the device's own sectors are (kernel, admin-guide/abi-stable)."""
+
+DEEPEST = 8
+"""Devices built on devices on devices: how far down a disk is looked for."""
+
+MOST_DEVICES = 256
+
+_ROTATIONAL: Mapping[str, bool] = {"0": False, "1": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """What /sys says about block devices, by name: attributes, the device a partition is on, those it is built on."""
+
+    attributes: Mapping[str, Mapping[str, str]]
+    on: Mapping[str, str] = field(default_factory=dict)
+    built_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, items: Items) -> "Disks":
+        """Read the three listings of /sys/class/block."""
+        attributes = dict(list(tree(items.text("block")).items())[:MOST_DEVICES])
+        links = re.findall(r" (\S+) -> \S+/([^/\s]+)/([^/\s]+)$", items.text("block.links") or "", re.MULTILINE)
+        built_on: dict[str, tuple[str, ...]] = {}
+        slaves = re.findall(r"^([^/\s]+)/slaves/([^/\s]+)$", items.text("block.slaves") or "", re.MULTILINE)
+        for name, below in slaves:
+            built_on[name] = (*built_on.get(name, ()), below)
+        on = {
+            name: parent
+            for name, parent, itself in links
+            if name == itself and "partition" in attributes.get(name, ()) and parent in attributes
+        }
+        return cls(attributes, on, built_on)
+
+    def numbered(self, device_number: str) -> str | None:
+        """Return the name of the device with a number such as ``254:0``."""
+        return next((name for name, found in self.attributes.items() if found.get("dev") == device_number), None)
+
+    def named(self, source: str) -> str | None:
+        """Return the kernel's name of a device given as a path, such as ``/dev/mapper/data``."""
+        last = source.rpartition("/")[2]
+        if not source.startswith("/dev/"):
+            return None
+        if last in self.attributes:
+            return last
+        return next((name for name, found in self.attributes.items() if found.get("dm/name") == last), None)
+
+    def below(self, name: str) -> str | Absent:
+        """Return what `name` is directly on, or why that is not one device."""
+        if name in self.on:
+            return self.on[name]
+        below = self.built_on.get(name, ())
+        if len(below) == 1:
+            return below[0]
+        if below:
+            return Absent(f"built on several devices: {', '.join(sorted(below)[:8])}")
+        return Absent("backed by a file" if name.startswith("loop") else "a whole disk")
+
+    def whole_disk(self, name: str) -> str | Absent:
+        """Return the whole disk at the bottom of `name`, where that is one."""
+        for _ in range(DEEPEST):
+            below = self.below(name)
+            if isinstance(below, Absent):
+                return name if below.reason == "a whole disk" else below
+            name = below
+        return Absent("too many devices on each other")
+
+
+def block_devices(items: Items, disks: Disks) -> tuple[BlockDevice, ...]:
+    """Return every device that has a size."""
+    return tuple(_device(items, disks, name) for name in sorted(disks.attributes) if word(name, 64) == name)
+
+
+def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
+    found = disks.attributes[name]
+    queue = Absent(f"a property of {disks.on[name]}" if name in disks.on else "/sys does not tell")
+    sectors = whole(found.get("size"), 1, LARGEST // SECTOR)
+    readahead = whole(found.get("queue/read_ahead_kb"), high=2**32)
+    depth = whole(found.get("device/queue_depth"), 1, 2**20) or whole(found.get("queue/nr_requests"), 1, 2**20)
+    scheduler = re.search(r"\[([a-z0-9_-]{1,32})\]", found.get("queue/scheduler", ""))
+    return BlockDevice(
+        name=name,
+        kind=_kind(name, found),
+        size=items.missing("block", "/sys does not tell its size") if sectors is None else sectors * SECTOR,
+        model=word(found.get("device/model")) or Absent("the device tells no model"),
+        rotational=_ROTATIONAL.get(found.get("queue/rotational", ""), queue),
+        scheduler=scheduler[1] if scheduler else word(found.get("queue/scheduler"), 32) or queue,
+        readahead=queue if readahead is None else readahead * 1024,
+        queue_depth=depth or queue,
+        parent=disks.below(name),
+    )
+
+
+def _kind(name: str, found: Mapping[str, str]) -> str | Absent:
+    """Return what sort of device it is, in lsblk's words."""
+    if "partition" in found:
+        return "part"
+    if "dm/name" in found:
+        kind = re.match(r"[A-Za-z]{2,16}", found.get("dm/uuid", ""))
+        return kind[0].lower() if kind else "dm"
+    if name.startswith("md"):
+        return word(found.get("md/level"), 16) or "md"
+    special = re.match(r"(loop|zram|nbd|sr)[0-9]+$", name)
+    return {"sr": "rom"}.get(special[1], special[1]) if special else "disk"
