@@ -58,9 +58,7 @@ class Session(Protocol):
         """The host's name, as the user knows it."""
         ...
 
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout: float = 30.0, limit: int = LIMIT
-    ) -> Completed:
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout: float = 30.0, limit: int = LIMIT) -> Completed:
         """Run `argv` to its end and return what it printed. Every word is quoted for the remote shell.
 
         Raises RemoteTimeoutError, OutputLimitError (the command is ended in both cases) or ConnectionLostError.

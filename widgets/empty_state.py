@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
+from widgets.icons import SEVERITIES
 from widgets.notice import Picture
 from widgets.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
@@ -32,7 +33,9 @@ class EmptyState(QWidget):
         self._rows.setSpacing(SPACE[2])
         self._rows.addStretch(2)
         if icon:
-            self._rows.addWidget(Picture(icon, 32, "baseline"), 0, Qt.AlignmentFlag.AlignHCenter)
+            self._rows.addWidget(
+                Picture(icon, 32, "" if icon in SEVERITIES else "baseline"), 0, Qt.AlignmentFlag.AlignHCenter
+            )
         for label in (Text(title, font=text_font(TextSize.HEADING, bold=True)), Text(text, Tone.MUTED)):
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             self._rows.addWidget(label)

@@ -20,11 +20,7 @@ def icon(name: str, colour: str = "") -> QIcon:
 
     Without one, a severity gets its own colour and everything else the muted text's.
     """
-    made = QIcon()
-    for size in (SIZE, 20, 24, 32):
-        for ratio in (1, 2):
-            made.addPixmap(pixmap(name, size, colour, ratio))
-    return made
+    return _icon(name, _resolve(name, colour), _resolve(name, "surface"))
 
 
 def pixmap(name: str, size: int = SIZE, colour: str = "", ratio: float = 1.0) -> QPixmap:
@@ -59,6 +55,17 @@ def _resolve(name: str, colour: str) -> str:
     if colour.startswith("#"):
         return colour
     return str(getattr(palette(), colour or (name if name in SEVERITIES else "muted")))
+
+
+@lru_cache(maxsize=256)
+def _icon(name: str, colour: str, surface: str) -> QIcon:
+    made = QIcon()
+    for size in (SIZE, 20, 24, 32):
+        for ratio in (1.0, 2.0):
+            drawn = _draw(name, size, colour, surface, ratio)
+            made.addPixmap(drawn)
+            made.addPixmap(drawn, QIcon.Mode.Selected)  # Qt would tint it with the selection's colour
+    return made
 
 
 @lru_cache(maxsize=512)

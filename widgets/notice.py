@@ -80,7 +80,7 @@ class Notice(QFrame):
 
 
 class FieldMessage(QWidget):
-    """An icon and a line beneath a field; it keeps its place while empty, so that nothing jumps."""
+    """An icon and a line beneath a field."""
 
     _TONES: ClassVar = {"good": Tone.GOOD, "error": Tone.ERROR, "warning": Tone.WARNING, "info": Tone.MUTED}
 
@@ -94,7 +94,6 @@ class FieldMessage(QWidget):
         self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.label, 1)
-        self.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
         self.clear()
 
     def clear(self) -> None:

@@ -24,3 +24,7 @@ class Page(QWidget):
 
     def activated(self) -> None:
         """The page has been brought to the front: read anew what may have changed."""
+
+    def export(self) -> bool:
+        """Offer to export what the page shows; return whether there is something to export."""
+        return False

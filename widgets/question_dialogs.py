@@ -103,6 +103,7 @@ class HostKeyDialog(_Question):
         self.expected.textChanged.connect(self._compare)
         self.form.addRow(Text("Expected", Tone.MUTED, wrap=False), self.expected)
         self.verdict = FieldMessage()
+        self.verdict.setMinimumHeight(2 * self.fontMetrics().lineSpacing())  # nothing jumps when it speaks
         self.form.addRow("", self.verdict)
         self.make_default(self.cancel_button)
         self.cancel_button.setFocus()

@@ -3,12 +3,12 @@
 import logging
 import threading
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.questions import HostKeyQuestion, SecretQuestion
+from app.questions import Asker, HostKeyQuestion, SecretQuestion
 from widgets import jobs
 from widgets.question_dialogs import HostKeyDialog, SecretDialog
 
@@ -117,3 +117,28 @@ class WindowAsker(QObject):
         pending.answered.set()
         dialog.deleteLater()
         self._show_next()
+
+
+class OneSignIn:
+    """An Asker for one piece of work that connects twice: what was answered for the first is not asked again.
+
+    It lives as long as the work does; nothing is kept beyond it.
+    """
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self._known: dict[SecretQuestion, str] = {}
+
+    def host_key(self, question: HostKeyQuestion) -> bool:
+        """Ask: an accepted key is known from then on."""
+        return self._asker.host_key(question)
+
+    def secret(self, question: SecretQuestion) -> str | None:
+        """Return the secret that was just given, or ask where there is none or it was not accepted."""
+        first = replace(question, attempt=1)
+        if question.attempt == 1 and first in self._known:
+            return self._known[first]
+        answer = self._asker.secret(question)
+        if answer is not None:
+            self._known[first] = answer
+        return answer

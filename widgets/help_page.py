@@ -1,0 +1,138 @@
+"""Help that needs no network: a tour, the words, the rules of measurement, the keys."""
+
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, QUrl
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextTable,
+)
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QTextBrowser, QVBoxLayout, QWidget
+
+import resources
+from app.questions import Asker
+from app.services import Workstation
+from widgets.page import Page
+from widgets.text import Text
+from widgets.theme import SPACE, TextSize, palette, text_font
+
+TOPICS = {
+    "tour": "Three-minute tour",
+    "words": "Words",
+    "rules": "Rules of measurement",
+    "keyboard": "Keyboard",
+}
+"""The pages in resources/help, by the name of the file."""
+
+READING_WIDTH = 640
+"""Pixels after which a line of prose is hard to follow."""
+
+
+class _Browser(QTextBrowser):
+    """Shows our own Markdown. Nothing is loaded from anywhere else, whatever a text asks for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setOpenLinks(False)
+        self.setAccessibleName("Help")
+        self.setObjectName("bare")
+        self.document().setDocumentMargin(0)
+        self.setViewportMargins(0, 0, SPACE[2], 0)
+
+    def loadResource(self, _kind: int, _name: QUrl | str) -> Any:
+        """Load nothing."""
+        return None
+
+
+class HelpPage(Page):
+    """A list of topics, and the one that is read."""
+
+    def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
+        super().__init__(workstation, asker, parent)
+        self.topics = QListWidget()
+        self.topics.setObjectName("bare")
+        self.topics.setAccessibleName("Topics")
+        self.topics.setFixedWidth(180)
+        for topic, title in TOPICS.items():
+            item = QListWidgetItem(title)
+            item.setSizeHint(QSize(0, self.topics.fontMetrics().height() + 2 * SPACE[1]))
+            item.setData(Qt.ItemDataRole.UserRole, topic)
+            self.topics.addItem(item)
+        self.browser = _Browser()
+        self.browser.anchorClicked.connect(lambda link: self.show_topic(link.fileName().removesuffix(".md")))
+        self.topics.currentItemChanged.connect(self._read)
+        self._arrange()
+        self.show_topic("tour")
+
+    def show_topic(self, topic: str) -> None:
+        """Show the page about `topic`; an unknown one changes nothing."""
+        if topic in TOPICS:
+            self.topics.setCurrentRow(list(TOPICS).index(topic))
+
+    def changeEvent(self, event: Any) -> None:
+        """Set the text anew in new colours."""
+        super().changeEvent(event)
+        if event.type() is event.Type.PaletteChange and self.topics.currentItem() is not None:
+            self._read(self.topics.currentItem())
+
+    def _read(self, item: QListWidgetItem) -> None:
+        self.browser.setMarkdown(resources.read_text(f"help/{item.data(Qt.ItemDataRole.UserRole)}.md"))
+        typeset(self.browser.document())
+        self.browser.verticalScrollBar().setValue(0)
+
+    def _arrange(self) -> None:
+        self.browser.setMaximumWidth(READING_WIDTH)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE[4])
+        row.addWidget(self.topics)
+        row.addWidget(self.browser, 1)
+        row.addStretch(0)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(SPACE[4], SPACE[3], SPACE[4], SPACE[2])
+        rows.setSpacing(SPACE[2])
+        rows.addWidget(Text("Help", font=text_font(TextSize.TITLE, bold=True)))
+        rows.addLayout(row, 1)
+
+
+def typeset(document: QTextDocument) -> None:
+    """Give the parsed Markdown the theme's sizes, spacing and colours."""
+    block = document.begin()
+    while block.isValid():
+        _set_block(QTextCursor(block), block.blockFormat())
+        block = block.next()
+    for frame in document.rootFrame().childFrames():
+        if isinstance(frame, QTextTable):
+            _set_table(frame)
+
+
+def _set_block(cursor: QTextCursor, block: QTextBlockFormat) -> None:
+    level = block.headingLevel()
+    block.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    block.setTopMargin(SPACE[4] if level == 2 else 0)
+    block.setBottomMargin(SPACE[1] if cursor.currentTable() is None else 0)
+    cursor.setBlockFormat(block)
+    if level:
+        look = QTextCharFormat()
+        look.setFont(text_font(TextSize.TITLE if level == 1 else TextSize.HEADING, bold=True))
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        cursor.setCharFormat(look)  # in place of Markdown's own, whose relative sizes would win over ours
+
+
+def _set_table(table: QTextTable) -> None:
+    look = table.format()
+    look.setBorder(0)
+    look.setCellPadding(SPACE[0])
+    look.setCellSpacing(0)
+    look.setBottomMargin(SPACE[2])
+    table.setFormat(look)
+    for column in range(table.columns()):
+        head = QTextCharFormat()
+        head.setForeground(QBrush(QColor(palette().muted)))
+        cursor = table.cellAt(0, column).firstCursorPosition()
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        cursor.mergeCharFormat(head)

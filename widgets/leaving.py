@@ -1,0 +1,96 @@
+"""Closing the window while something is measured: asked about, ended in order, never waited for in silence."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+
+class Measuring(Protocol):
+    """What may be under way: the live page."""
+
+    @property
+    def running(self) -> bool:
+        """Whether a run is under way."""
+        ...
+
+    def stop(self) -> None:
+        """End the run in order; what was measured is kept."""
+        ...
+
+
+class Leaving:
+    """Decides whether the window may close. `stopping` is called when the wait for the run's end begins."""
+
+    def __init__(
+        self, window: QWidget, measuring: Callable[[], Measuring | None], stopping: Callable[[], None]
+    ) -> None:
+        self._window = window
+        self._measuring = measuring
+        self._stopping = stopping
+        self._waits = False
+        self._free = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the window closes as soon as the run has ended."""
+        return self._waits
+
+    def allowed(self) -> bool:
+        """Return whether the window may close now; otherwise ask, and close it later if the answer says so."""
+        live = self._measuring()
+        if self._free or live is None or not live.running:
+            return True
+        self._ask_to_leave_it() if self._waits else self._ask_to_stop()
+        return False
+
+    def stop_and_close(self) -> None:
+        """End what runs, and close the window once it has ended."""
+        live = self._measuring()
+        if live is not None and live.running and not self._waits:
+            self._waits = True
+            self._stopping()
+            live.stop()
+        elif not self._waits:
+            self._window.close()
+
+    def run_ended(self) -> None:
+        """Close the window if it only waited for this."""
+        if self._waits:
+            self._free = True
+            self._window.close()
+
+    def _ask_to_stop(self) -> None:
+        self._ask(
+            "A measurement is running.",
+            "It can be stopped in order: what was measured is kept, and nothing is left behind on the host.",
+            "Stop, keep what was measured, and close",
+            self.stop_and_close,
+        )
+
+    def _ask_to_leave_it(self) -> None:
+        self._ask(
+            "The measurement is still being stopped.",
+            "What was measured so far is stored. If the window closes now, the host ends what is left by itself "
+            "once it notices that nobody listens.",
+            "Close without waiting",
+            self._leave,
+        )
+
+    def _leave(self) -> None:
+        self._free = True
+        self._window.close()
+
+    def _ask(self, text: str, explanation: str, accept: str, callback: Callable[[], None]) -> None:
+        question = QMessageBox(self._window)
+        question.setWindowTitle("Close Benchwright")
+        question.setTextFormat(Qt.TextFormat.PlainText)
+        question.setText(text)
+        question.setInformativeText(explanation)
+        question.addButton(accept, QMessageBox.ButtonRole.DestructiveRole).clicked.connect(callback)
+        stay = question.addButton("Keep the window open", QMessageBox.ButtonRole.RejectRole)
+        question.setDefaultButton(stay)
+        question.setEscapeButton(stay)
+        question.finished.connect(question.deleteLater)
+        question.open()

@@ -1,0 +1,243 @@
+"""The window: a rail, one page in the middle, what explains it on the right, what runs at the bottom."""
+
+import logging
+import sys
+
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QHBoxLayout,
+    QMainWindow,
+    QMessageBox,
+    QSplitter,
+    QStackedWidget,
+    QWidget,
+)
+
+from app.paths import log_path
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets import jobs, settings, theme
+from widgets.empty_state import EmptyState
+from widgets.fold_panel import NARROWEST, FoldPanel
+from widgets.icons import icon
+from widgets.jobs import Job
+from widgets.leaving import Leaving
+from widgets.menus import build_menus
+from widgets.page import Page
+from widgets.questions import WindowAsker
+from widgets.rail import WIDTH, Rail, Room
+from widgets.rooms import Rooms
+from widgets.status_line import StatusLine
+
+log = logging.getLogger(__name__)
+
+SIZE = (1280, 800)
+SMALLEST = (860, 480)
+SIDE_WIDTH = 380
+PATIENCE = 3.0
+"""Seconds that threads under way may take to end after the window has closed."""
+
+
+class MainWindow(QMainWindow):
+    """One window, six rooms. It brings pages to the front and passes on what they ask of each other."""
+
+    def __init__(self, workstation: Workstation) -> None:
+        super().__init__()
+        self.workstation = workstation
+        self.asker = WindowAsker(self)
+        self.rooms = Rooms(workstation, self.asker, self)
+        self.leaving = Leaving(self, lambda: self.rooms.live, self._show_stopping)
+        self.rail = Rail()
+        self.side = FoldPanel()
+        self.status_line = StatusLine()
+        self._stack = QStackedWidget()
+        self._stack.setMinimumWidth(SMALLEST[0] - WIDTH - NARROWEST)
+        self._failed: dict[Room, QWidget] = {}
+        self._told: dict[QWidget, str] = {}
+        self._painted = False
+        self._arrange()
+        self._fold_action = build_menus(self)
+        self._connect()
+        self._restore()
+        self.show_room(Room.HOSTS)
+
+    def show_room(self, room: Room) -> Page | None:
+        """Bring the page of `room` to the front and return it, or None where it could not be opened."""
+        page = self.rooms.page(room)
+        shown = page or self._failure(room)
+        if self._stack.indexOf(shown) < 0:
+            self._stack.addWidget(shown)
+            if page is not None:
+                page.status.connect(lambda text: self._tell(page, text))
+        self._stack.setCurrentWidget(shown)
+        self.rail.show_room(room)
+        self.side.show_side(None if page is None else page.side)
+        self.status_line.show_told(self._told.get(shown, ""))
+        if page is not None and self._painted:
+            page.activated()
+        if not self.rail.hasFocus():
+            shown.setFocus()
+        return page
+
+    def show_running(self, summary: str) -> None:
+        """Show everywhere what is running; an empty `summary` says that nothing is."""
+        if not self.leaving.waits:
+            self.status_line.show_running(summary)
+        self.rail.show_running(1 if summary else 0)
+
+    def run_ended(self) -> None:
+        """The run under way has ended."""
+        self.show_running("")
+        self.leaving.run_ended()
+
+    def show_help(self, topic: str) -> None:
+        """Show the help page about `topic`."""
+        self.rooms.show_help(topic)
+
+    def show_about(self) -> None:
+        """Say what this program is."""
+        from app.version import VERSION
+
+        self._say(f"Benchwright {VERSION}", "Benchmark Linux hosts and know whether the number may be believed.")
+
+    def ask_for_plan(self) -> None:
+        """Ask for a plan's file and open it."""
+        chooser = QFileDialog(self, "Open a plan", "", "Plans (*.toml);;All files (*)")
+        chooser.setFileMode(QFileDialog.FileMode.ExistingFile)
+        chooser.fileSelected.connect(self._load_plan)
+        chooser.finished.connect(chooser.deleteLater)
+        chooser.open()
+
+    def export(self) -> None:
+        """Export what the page in front shows; where that is nothing, show the library to choose from."""
+        page = self._stack.currentWidget()
+        if not (isinstance(page, Page) and page.export()) and self.show_room(Room.LIBRARY) is not None:
+            self.status_line.show_told("Choose a run to export")
+
+    def event(self, event: QEvent) -> bool:
+        """Let the page in front begin its reading once the window has been painted, not before."""
+        handled = super().event(event)
+        if event.type() is QEvent.Type.Paint and not self._painted:
+            self._painted = True
+            QTimer.singleShot(0, self, self._activate_front)
+        return handled
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Close, unless something runs: then ask first."""
+        if not self.leaving.allowed():
+            event.ignore()
+            return
+        settings.put("geometry", self.saveGeometry())
+        settings.put("splitter", self._splitter.saveState())
+        self.asker.close()
+        for job in jobs.running():
+            job.cancel()
+        event.accept()
+
+    def _activate_front(self) -> None:
+        page = self._stack.currentWidget()
+        if isinstance(page, Page):
+            page.activated()
+
+    def _arrange(self) -> None:
+        self.setWindowTitle("Benchwright")
+        self.setMinimumSize(*SMALLEST)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.setHandleWidth(3)
+        self._splitter.addWidget(self._stack)
+        self._splitter.addWidget(self.side)
+        self._splitter.setStretchFactor(0, 1)
+        self._splitter.setStretchFactor(1, 0)
+        self._splitter.setSizes([SIZE[0] - SIDE_WIDTH, SIDE_WIDTH])
+        self._middle = QWidget()
+        row = QHBoxLayout(self._middle)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.rail)
+        row.addWidget(self._splitter, 1)
+        self.setCentralWidget(self._middle)
+        self.setStatusBar(self.status_line)
+
+    def _connect(self) -> None:
+        self.rail.chosen.connect(self.show_room)
+        self.side.fold_changed.connect(self._remember_fold)
+        self.status_line.stop_requested.connect(self._stop)
+
+    def _restore(self) -> None:
+        self.resize(*SIZE)
+        self.restoreGeometry(settings.blob("geometry"))
+        self._splitter.restoreState(settings.blob("splitter"))
+        self.side.set_folded(folded=settings.flag("folded", default=False))
+        self._fold_action.setChecked(not self.side.folded)
+
+    def _remember_fold(self, folded: bool) -> None:  # noqa: FBT001 (a slot takes what its signal sends)
+        settings.put_flag("folded", value=folded)
+        self._fold_action.setChecked(not folded)
+
+    def _failure(self, room: Room) -> QWidget:
+        if room not in self._failed:
+            self._failed[room] = EmptyState(
+                f"{room.value} could not be opened",
+                f"This is a fault in Benchwright; the other pages still work. The details are in {log_path()}.",
+                "Try again",
+                lambda: self.show_room(room),
+                icon="error",
+            )
+        return self._failed[room]
+
+    def _tell(self, page: Page, text: str) -> None:
+        self._told[page] = text
+        if self._stack.currentWidget() is page:
+            self.status_line.show_told(text)
+
+    def _load_plan(self, path: str) -> None:
+        from pathlib import Path
+
+        job = Job(lambda: self.workstation.load_plan(Path(path)))
+        job.returned.connect(self.rooms.open_plan)
+        job.failed.connect(self._say_error)
+        job.start()
+
+    def _say_error(self, error: BenchwrightError) -> None:
+        self._say(error.message, error.remedy)
+
+    def _say(self, text: str, more: str) -> None:
+        box = QMessageBox(self)
+        box.setWindowTitle("Benchwright")
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setText(text)
+        box.setInformativeText(more)
+        box.finished.connect(box.deleteLater)
+        box.open()
+
+    def _stop(self) -> None:
+        if self.rooms.live is not None:
+            self.rooms.live.stop()
+
+    def _show_stopping(self) -> None:
+        self._middle.setEnabled(False)
+        self.menuBar().setEnabled(False)
+        self.status_line.show_stopping()
+
+
+def open_window(workstation: Workstation) -> int:
+    """Show the window until it is closed; return the process's exit status."""
+    application = QApplication.instance() or QApplication(sys.argv[:1])
+    if not isinstance(application, QApplication):
+        raise TypeError("a QApplication is needed to show a window")
+    application.setApplicationName("benchwright")
+    application.setApplicationDisplayName("Benchwright")
+    application.setDesktopFileName("benchwright")
+    theme.apply(application)
+    application.setWindowIcon(icon("benchwright", "accent"))
+    window = MainWindow(workstation)
+    window.show()
+    status = application.exec()
+    for job in jobs.running():
+        job.cancel()
+        job.wait(PATIENCE)
+    return status

@@ -1,0 +1,103 @@
+"""The two axes of a plot: figures in a prefix that fits, and a clock. Drawn text is plain, never markup."""
+
+from math import log10
+
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+
+from suites.units import Display
+from widgets.plots import scale
+from widgets.plots.scale import Range
+from widgets.theme import figure_font, palette
+
+VALUE_WIDTH = 52
+TIME_HEIGHT = 20
+_TICK_PIXELS = 34
+_DECADE_PIXELS = 20
+_OVERHANG = 24
+"""Pixels by which the outermost figures may stand beyond the ends of their axis."""
+_CLOCK_PIXELS = 90
+_GRID = 255
+"""Of 255: the grid's colour is faint already."""
+
+
+class _Axis(pg.AxisItem):
+    """What both have in common: a faint grid, no title, no prefix of pyqtgraph's own."""
+
+    def __init__(self, orientation: str) -> None:
+        super().__init__(orientation, maxTickLength=0)
+        self.enableAutoSIPrefix(enable=False)
+        self.setStyle(tickTextOffset=6, tickAlpha=_GRID, hideOverlappingLabels=False, autoExpandTextSpace=False)
+        self.setGrid(_GRID)
+        self.setZValue(-1000)  # ViewBox itself lies at -100
+        self.restyle()
+
+    def boundingRect(self) -> QRectF:
+        """Return where it draws: with a grid, pyqtgraph leaves no room for the figures at the ends."""
+        return super().boundingRect().adjusted(-_OVERHANG, -_OVERHANG, _OVERHANG, _OVERHANG)
+
+    def restyle(self) -> None:
+        """Take the colours in force."""
+        colours = palette()
+        self.setPen(pg.mkPen(colours.line))
+        self.setTickPen(pg.mkPen(colours.raised))
+        self.setTextPen(pg.mkPen(colours.muted))
+        self.setTickFont(figure_font(8.5))
+
+
+class ValueAxis(_Axis):
+    """The upright axis, in the unit of `display`. In a logarithmic range the view's coordinates are powers of ten."""
+
+    def __init__(self) -> None:
+        super().__init__("left")
+        self._display = Display(1.0, "")
+        self._logarithmic = False
+        self.setWidth(VALUE_WIDTH)
+
+    def set_scale(self, display: Display, bounds: Range) -> None:
+        """Show figures divided by the display's divisor, over `bounds`."""
+        if (display, bounds.logarithmic) != (self._display, self._logarithmic):
+            self._display, self._logarithmic = display, bounds.logarithmic
+            self.picture = None
+            self.update()
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803 (pyqtgraph's names)
+        """Return where the ticks stand, in the view's coordinates."""
+        wanted = max(2, int(size / (_DECADE_PIXELS if self._logarithmic else _TICK_PIXELS)))
+        divisor = self._display.divisor
+        if self._logarithmic:
+            found = scale.logarithmic_ticks(10**minVal / divisor, 10**maxVal / divisor, wanted)
+            return [(1.0, [log10(value * divisor) for value in found])]
+        low, high = minVal / divisor, maxVal / divisor
+        step = scale.tick_step(high - low, wanted) if high > low else 1.0
+        return [(step, [value * divisor for value in scale.ticks(low, high, wanted)])]
+
+    def tickStrings(self, values: list[float], _scale: float, spacing: float) -> list[str]:
+        """Return the figures at the ticks."""
+        divisor = self._display.divisor
+        if self._logarithmic:
+            return [f"{10**value / divisor:.6g}" for value in values]
+        return [scale.plain(value / divisor, spacing) for value in values]
+
+
+class TimeAxis(_Axis):
+    """The level axis: seconds since the tool's start, as a clock shows them."""
+
+    def __init__(self) -> None:
+        super().__init__("bottom")
+        self.show_values(shown=True)
+
+    def show_values(self, *, shown: bool) -> None:
+        """Show the figures or, between plots that share the axis, the grid alone."""
+        self.setStyle(showValues=shown)
+        self.setHeight(TIME_HEIGHT if shown else 4)
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803 (pyqtgraph's names)
+        """Return the moments at which ticks stand."""
+        found = scale.clock_ticks(minVal, maxVal, max(2, int(size / _CLOCK_PIXELS))) if maxVal > minVal else []
+        step = found[1] - found[0] if len(found) > 1 else 1.0
+        return [(step, found)]
+
+    def tickStrings(self, values: list[float], _scale: float, spacing: float) -> list[str]:
+        """Return the moments as a clock shows them."""
+        return [scale.clock(value, spacing) for value in values]

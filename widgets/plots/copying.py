@@ -1,0 +1,39 @@
+"""A plot's figures as a table for a spreadsheet: tab separated, units in the head, missing left empty."""
+
+from collections.abc import Hashable, Iterable, Mapping
+
+import numpy as np
+
+from app.records import Band
+from suites.units import Unit
+from widgets.plots.lines import Line
+from widgets.text import visible
+
+
+def as_table(lines: Iterable[Line], bands: Mapping[Hashable, Band], unit: Unit) -> str:
+    """Return one row for each moment at which any line has a point. Figures are whole, not as drawn."""
+    shown = [line for line in lines if len(line.buffer)]
+    moments = np.unique(np.concatenate([line.buffer.times() - line.offset for line in shown])) if shown else np.empty(0)
+    columns = [_column(line, moments) for line in shown]
+    heads = ["time [s]", *(f"{_cell(line.title)} [{unit.value}]" for line in shown)]
+    for band in bands.values():
+        for words, value in (("median", band.median), ("low", band.low), ("high", band.high)):
+            heads.append(f"{_cell(band.name)} {words} [{band.unit.value}]")
+            columns.append([f"{value:.9g}"] * len(moments))
+    rows = zip((f"{moment:.9g}" for moment in moments), *columns, strict=True)
+    return "\n".join("\t".join(row) for row in [tuple(heads), *rows]) + "\n"
+
+
+def _column(line: Line, moments: np.ndarray) -> list[str]:
+    cells = [""] * len(moments)
+    places = np.searchsorted(moments, line.buffer.times() - line.offset)
+    for place, value in zip(places, line.buffer.values(), strict=True):
+        if np.isfinite(value):
+            cells[int(place)] = f"{value:.9g}"
+    return cells
+
+
+def _cell(text: str) -> str:
+    """Return `text` as one cell: no tab or line break, and no formula in a spreadsheet."""
+    plain = " ".join(visible(text).split())
+    return f"'{plain}" if plain[:1] in {"=", "+", "-", "@"} else plain

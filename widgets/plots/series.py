@@ -1,0 +1,110 @@
+"""A series of figures over time: grows cheaply, never beyond a bound, and loses no peak."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+CAPACITY = 400_000
+"""Points a series holds: four days at one sample a second, 6.4 MB."""
+
+_FIRST = 256
+_BLOCK = 4
+
+
+class SeriesBuffer:
+    """Times (seconds) and values. Once full, the older half is thinned to the extremes of each four points.
+
+    A value that is not a finite number is a gap: the curve breaks there. A point without a finite time has no
+    place and is not kept. Late points find their place. Belongs to one thread.
+    """
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = max(capacity, 4 * _BLOCK)
+        self._times: Numbers = np.empty(min(_FIRST, self._capacity))
+        self._values: Numbers = np.empty_like(self._times)
+        self._count = 0
+        self._sorted = True
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, time: float, value: float) -> None:
+        """Add one point."""
+        if not math.isfinite(time):
+            return
+        if self._count == len(self._times):
+            self._make_room()
+        if self._count and time < self._times[self._count - 1]:
+            self._sorted = False
+        self._times[self._count] = time
+        self._values[self._count] = value if math.isfinite(value) else math.nan
+        self._count += 1
+
+    def times(self) -> Numbers:
+        """Return the times, ascending. A view: it is good until the next append."""
+        self._sort()
+        return self._times[: self._count]
+
+    def values(self) -> Numbers:
+        """Return the values in the order of times(). A view: it is good until the next append."""
+        self._sort()
+        return self._values[: self._count]
+
+    def last(self) -> tuple[float, float] | None:
+        """Return the latest point that is not a gap, or None."""
+        times, values = self.times(), self.values()
+        for index in range(self._count - 1, -1, -1):
+            if math.isfinite(values[index]):
+                return float(times[index]), float(values[index])
+        return None
+
+    def nearest(self, time: float) -> tuple[float, float] | None:
+        """Return the point nearest to `time`, or None where there is none."""
+        if not self._count:
+            return None
+        times = self.times()
+        right = int(np.searchsorted(times, time))
+        near = [index for index in (right - 1, right) if 0 <= index < self._count]
+        best = min(near, key=lambda index: abs(times[index] - time))
+        return float(times[best]), float(self.values()[best])
+
+    def _sort(self) -> None:
+        if self._sorted:
+            return
+        order = np.argsort(self._times[: self._count], kind="stable")
+        self._times[: self._count] = self._times[: self._count][order]
+        self._values[: self._count] = self._values[: self._count][order]
+        self._sorted = True
+
+    def _make_room(self) -> None:
+        if self._count < self._capacity:
+            size = min(self._count * 2, self._capacity)
+            self._times, self._values = _grown(self._times, size), _grown(self._values, size)
+            return
+        self._sort()
+        half = self._count // 2 // _BLOCK * _BLOCK
+        times, values = _thinned(self._times[:half], self._values[:half])
+        kept = len(times) + self._count - half
+        self._times[:kept] = np.concatenate([times, self._times[half : self._count]])
+        self._values[:kept] = np.concatenate([values, self._values[half : self._count]])
+        self._count = kept
+
+
+def _grown(numbers: Numbers, size: int) -> Numbers:
+    larger: Numbers = np.empty(size)
+    larger[: len(numbers)] = numbers
+    return larger
+
+
+def _thinned(times: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the least and the greatest of each block, in the order of time."""
+    blocks = values.reshape(-1, _BLOCK)
+    gaps = np.isnan(blocks)
+    least = np.where(gaps, np.inf, blocks).argmin(axis=1)
+    greatest = np.where(gaps, -np.inf, blocks).argmax(axis=1)
+    chosen = np.sort(np.stack([least, greatest], axis=1), axis=1)
+    rows = np.arange(len(blocks))[:, None]
+    return times.reshape(-1, _BLOCK)[rows, chosen].ravel(), blocks[rows, chosen].ravel()
