@@ -1,0 +1,292 @@
+"""One document of fio's output as typed figures: what each job has done so far, by direction."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+OPERATIONS = ("read", "write", "trim")
+
+MAXIMUM_BINS = 16_384
+"""Entries of the longest histogram that is read; fio has 29 x 64 (stat.h)."""
+
+LARGEST = 1e18
+"""No figure of a sane run is larger: 10^18 ns are 31 years."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Completion latencies, in nanoseconds. `bins` counts I/Os by latency; all of it is cumulative.
+
+    `count` is None where fio does not say how many I/Os were counted.
+    """
+
+    count: int | None = 0
+    mean: float | None = None
+    maximum: float | None = None
+    percentiles: Mapping[float, float] = field(default_factory=dict)
+    bins: Mapping[int, int] = field(default_factory=dict)
+
+    def percentile(self, percent: float) -> float | None:
+        """Return a percentile as fio gives it, or from the bins by fio's own rule, or None."""
+        if percent in self.percentiles:
+            return self.percentiles[percent]
+        return percentile_of(self.bins, percent)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """What one job has done in one direction. Bandwidth is in B/s."""
+
+    ios: int
+    size: int
+    iops: float | None = None
+    bandwidth: float | None = None
+    latency: Latency = Latency()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job, or the clones of one job together. `runtime` is in seconds and excludes the ramp.
+
+    `ends_in` is fio's own estimate of the seconds left, None where it has none; `options` are as given to fio.
+    """
+
+    name: str
+    group: int = 0
+    error: int = 0
+    runtime: float = 0.0
+    elapsed: float = 0.0
+    ends_in: float | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+    sync: Latency = Latency()
+    cpu_user: float | None = None
+    cpu_system: float | None = None
+
+    @property
+    def ios(self) -> int:
+        """I/Os in all directions."""
+        return sum(direction.ios for direction in self.directions.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One document. `time` is the host's clock in seconds, `device_ios` what the disks below did, by direction."""
+
+    version: str | None
+    time: float | None
+    jobs: tuple[Job, ...]
+    device_ios: Mapping[str, int] | None
+
+
+def percentile_of(bins: Mapping[int, int], percent: float) -> float | None:
+    """Return the latency of the first bin by which `percent` of the I/Os are done (fio: calc_clat_percentiles)."""
+    wanted = percent / 100 * sum(bins.values())
+    so_far = 0
+    for latency in sorted(bins):
+        so_far += bins[latency]
+        if so_far and so_far >= wanted:
+            return float(latency)
+    return None
+
+
+def read_report(content: Mapping[str, Any]) -> Report | None:
+    """Return what a document says, clones of a job put together; None where it holds no jobs."""
+    listed = content.get("jobs")
+    if not isinstance(listed, list) or not listed:
+        return None
+    version = content.get("fio version")
+    shared = _words(content.get("global options"))
+    kib = _counts_kib(version)
+    jobs = [_job(entry, shared, kib=kib) for entry in listed if isinstance(entry, dict)]
+    stamp = _number(content, "timestamp_ms")
+    return Report(
+        version=version if isinstance(version, str) else None,
+        time=None if stamp is None else stamp / 1000,
+        jobs=merge_clones(jobs),
+        device_ios=_device_ios(content.get("disk_util")),
+    )
+
+
+def _counts_kib(version: object) -> bool:
+    """Whether this version counts io_bytes in KiB, as fio did before 2.21 (which has io_kbytes beside it)."""
+    found = re.match(r"fio-(\d{1,3})\.(\d{1,3})", version) if isinstance(version, str) else None
+    return found is not None and (int(found[1]), int(found[2])) < (2, 21)
+
+
+def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> Job:
+    directions = {}
+    runtime = 0.0
+    for operation in OPERATIONS:
+        source = _mapping(entry.get(operation))
+        runtime = max(runtime, (_number(source, "runtime") or 0.0) / 1000)
+        directions[operation] = _direction(source, kib=kib)
+    eta = _number(entry, "eta")
+    name = entry.get("jobname")
+    return Job(
+        name=name[:100] if isinstance(name, str) else "",
+        group=int(_number(entry, "groupid") or 0),
+        error=int(_number(entry, "error") or 0),
+        runtime=runtime,
+        elapsed=_number(entry, "elapsed") or 0.0,
+        ends_in=None if eta is None or eta >= 2**31 - 1 else eta,  # both largest integers mean "not known"
+        options={**shared, **_words(entry.get("job options"))},
+        directions=directions,
+        sync=_latency(_mapping(_mapping(entry.get("sync")).get("lat_ns")), 1),
+        cpu_user=_number(entry, "usr_cpu"),
+        cpu_system=_number(entry, "sys_cpu"),
+    )
+
+
+def _direction(source: Mapping[str, Any], *, kib: bool) -> Direction:
+    ios, size = int(_number(source, "total_ios") or 0), int(_number(source, "io_bytes") or 0)
+    in_kib = _number(source, "bw")
+    bandwidth = _number(source, "bw_bytes")
+    return Direction(
+        ios=ios,
+        size=size * 1024 if kib and "io_kbytes" not in source else size,
+        iops=_number(source, "iops"),
+        bandwidth=in_kib * 1024 if bandwidth is None and in_kib is not None else bandwidth,
+        latency=_best_latency(source, ios),
+    )
+
+
+def _best_latency(source: Mapping[str, Any], ios: int) -> Latency:
+    """Return the completion latency, or the total one where that is switched off. Before 3.0 in microseconds."""
+    for key, scale in (("clat_ns", 1), ("clat", 1000), ("lat_ns", 1), ("lat", 1000)):
+        latency = _latency(_mapping(source.get(key)), scale)
+        if latency.count:
+            return latency
+        if latency.maximum and latency.count is None:  # neither N (3.25) nor bins (json+): all I/Os were counted
+            return replace(latency, count=ios)
+    return Latency()
+
+
+def _latency(source: Mapping[str, Any], scale: int) -> Latency:
+    bins = {latency * scale: count for latency, count in _pairs(source.get("bins"), int)}
+    counted = _number(source, "N")
+    mean, maximum = _number(source, "mean"), _number(source, "max")
+    return Latency(
+        count=_total(bins) if counted is None else int(counted),
+        mean=None if mean is None else mean * scale,
+        maximum=None if maximum is None else maximum * scale,
+        percentiles={
+            percent: latency * scale for percent, latency in _pairs(source.get("percentile"), float) if percent > 0
+        },
+        bins=bins,
+    )
+
+
+def _total(bins: Mapping[int, int]) -> int | None:
+    return sum(bins.values()) if bins else None
+
+
+def _pairs(source: object, number: type[int] | type[float]) -> list[tuple[Any, Any]]:
+    found = []
+    for key, value in list(_mapping(source).items())[:MAXIMUM_BINS]:
+        if re.fullmatch(r"\d{1,18}(\.\d{1,12})?", key) and _sane(value) and (number is float or key.isdigit()):
+            found.append((number(key), number(value)))
+    return found
+
+
+def _device_ios(listed: object) -> dict[str, int] | None:
+    """Return the I/Os of the disks below, or None where fio saw none (tmpfs, some multipath).
+
+    A device built on others is listed with its members and has aggr_* keys: only it is counted then.
+    """
+    disks = [disk for disk in listed if isinstance(disk, dict)] if isinstance(listed, list) else []
+    built = [disk for disk in disks if any(key.startswith("aggr_") for key in disk)]
+    counted = built or disks
+    if not counted:
+        return None
+    return {
+        operation: sum(int(_number(disk, f"{operation}_ios") or 0) for disk in counted)
+        for operation in ("read", "write")
+    }
+
+
+def merge_clones(jobs: Iterable[Job]) -> tuple[Job, ...]:
+    """Return `jobs` with those of one name and group put together, as group_reporting does."""
+    clones: dict[tuple[str, int], list[Job]] = {}
+    for job in jobs:
+        clones.setdefault((job.name, job.group), []).append(job)
+    return tuple(_together(same) if len(same) > 1 else same[0] for same in clones.values())
+
+
+def _together(clones: list[Job]) -> Job:
+    first = clones[0]
+    ends = [job.ends_in for job in clones if job.ends_in is not None]
+    return Job(
+        name=first.name,
+        group=first.group,
+        error=next((job.error for job in clones if job.error), 0),
+        runtime=max(job.runtime for job in clones),
+        elapsed=max(job.elapsed for job in clones),
+        ends_in=max(ends) if ends else None,
+        options=first.options,
+        directions={
+            operation: reduce(_added, (job.directions[operation] for job in clones)) for operation in OPERATIONS
+        },
+        sync=reduce(_pooled, (job.sync for job in clones)),
+        cpu_user=_mean([job.cpu_user for job in clones]),
+        cpu_system=_mean([job.cpu_system for job in clones]),
+    )
+
+
+def _added(one: Direction, other: Direction) -> Direction:
+    return Direction(
+        ios=one.ios + other.ios,
+        size=one.size + other.size,
+        iops=_sum(one.iops, other.iops),
+        bandwidth=_sum(one.bandwidth, other.bandwidth),
+        latency=_pooled(one.latency, other.latency),
+    )
+
+
+def _pooled(one: Latency, other: Latency) -> Latency:
+    if not (one.count and other.count):
+        return one if one.count else other
+    bins = dict(one.bins)
+    for latency, count in other.bins.items():
+        bins[latency] = bins.get(latency, 0) + count
+    return Latency(
+        count=one.count + other.count,
+        mean=_weighted(one, other),
+        maximum=max(one.maximum or 0.0, other.maximum or 0.0),
+        bins=bins if one.bins and other.bins else {},
+    )
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def _weighted(one: Latency, other: Latency) -> float | None:
+    if one.mean is None or other.mean is None:
+        return None
+    count, other_count = one.count or 0, other.count or 0
+    return (one.mean * count + other.mean * other_count) / (count + other_count)
+
+
+def _mean(values: list[float | None]) -> float | None:
+    given = [value for value in values if value is not None]
+    return sum(given) / len(given) if len(given) == len(values) else None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _words(value: object) -> dict[str, str]:
+    return {key: word for key, word in _mapping(value).items() if isinstance(word, str)}
+
+
+def _sane(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
+
+
+def _number(source: Mapping[str, Any], key: str) -> float | None:
+    value = source.get(key)
+    return float(value) if _sane(value) and isinstance(value, int | float) else None
