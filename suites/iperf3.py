@@ -1,8 +1,10 @@
 """iperf3: how much a network carries between two hosts, by TCP or UDP, one way or both."""
 
 import re
+from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser, version_of
+from suites.checks import Check
 from suites.iperf3_checks import IPERF3_CHECKS
 from suites.iperf3_link import is_udp, link_speed, tuned_bitrate, tuned_streams
 from suites.iperf3_output import Iperf3Parser
@@ -35,12 +37,12 @@ class Iperf3:
     summary = "Sends or receives as much as the network carries, and counts what arrives."
     resource = Resource.NETWORK
     tool = "iperf3"
-    packages = PACKAGES
+    packages: Mapping[str, str] = PACKAGES
     parameters: tuple[Parameter, ...] = PARAMETERS
     metrics: tuple[Metric, ...] = (THROUGHPUT, RETRANSMITS, LOST, JITTER, DATAGRAMS, CPU)
     needs_peer = True
     directory_parameter: str | None = None
-    checks = IPERF3_CHECKS
+    checks: tuple[Check, ...] = IPERF3_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return a longer run without its slow start, and what fits the slower end's network interface."""

@@ -83,8 +83,9 @@ def tune_common(facts: Facts | None) -> dict[str, Tuned]:
         "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second; the tool's default gives 10."),
     }
     cpus = None if facts is None else cpus_for(facts)
-    if cpus is not None:
-        tuned["threads"] = Tuned(
-            cpus, f"The host has {cpus} CPUs to run on; the tool's default of 1 thread measures one of them."
-        )
+    if cpus == 1:
+        tuned["threads"] = Tuned(1, "The host has 1 CPU to run on.")
+    elif cpus is not None:
+        why = f"The host has {cpus} CPUs to run on; the tool's default of 1 thread measures one of them."
+        tuned["threads"] = Tuned(cpus, why)
     return tuned

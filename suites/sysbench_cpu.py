@@ -1,8 +1,10 @@
 """sysbench cpu: how many times a second the host finds all primes up to a limit."""
 
 import re
+from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
+from suites.checks import Check
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench import PACKAGES, PERCENTILE, THREADS, TIME, command, tune_common
 from suites.sysbench_cpu_checks import CPU_CHECKS, TUNED_PRIME_LIMIT
@@ -81,7 +83,7 @@ class SysbenchCpu:
     summary = "Integer arithmetic on one or all CPUs: primes by trial division, counted per second."
     resource = Resource.CPU
     tool = "sysbench"
-    packages = PACKAGES
+    packages: Mapping[str, str] = PACKAGES
     parameters: tuple[Parameter, ...] = (CPU_MAX_PRIME, THREADS, TIME, EVENTS, PERCENTILE)
     metrics: tuple[Metric, ...] = (
         EVENTS_PER_SECOND,
@@ -93,7 +95,7 @@ class SysbenchCpu:
     )
     needs_peer = False
     directory_parameter: str | None = None
-    checks = CPU_CHECKS
+    checks: tuple[Check, ...] = CPU_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return threads for every usable CPU, a longer run, and events that are worth timing."""

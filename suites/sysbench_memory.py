@@ -1,13 +1,16 @@
 """sysbench memory: how fast the host's threads write or read blocks of memory."""
 
 import re
+from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
+from suites.checks import Check
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
 from suites.sysbench import PACKAGES, PERCENTILE, THREADS, TIME, command, tune_common
 from suites.sysbench_memory_checks import MEMORY_CHECKS
 from suites.sysbench_memory_size import (
     AMPLE_TOTAL,
+    CACHE_FACTOR,
     FILL_RATE,
     LARGEST_BLOCK,
     UNKNOWN_CACHE_BLOCK,
@@ -105,7 +108,7 @@ class SysbenchMemory:
     summary = "Writes or reads blocks of memory, in order or at random, and counts the bytes."
     resource = Resource.MEMORY
     tool = "sysbench"
-    packages = PACKAGES
+    packages: Mapping[str, str] = PACKAGES
     parameters: tuple[Parameter, ...] = (
         BLOCK_SIZE,
         TOTAL_SIZE,
@@ -126,7 +129,7 @@ class SysbenchMemory:
     )
     needs_peer = False
     directory_parameter: str | None = None
-    checks = MEMORY_CHECKS
+    checks: tuple[Check, ...] = MEMORY_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return blocks that no cache holds, one for each thread, and a total that leaves it to time to end the run."""
@@ -177,7 +180,7 @@ def _tune_block(context: Context, threads: int) -> Tuned:
     cache = None if facts is None else facts.last_level_cache()
     available = None if facts is None else available_memory(facts)
     if cache is None:
-        block = tuned_block(UNKNOWN_CACHE_BLOCK // 4, threads, available)
+        block = tuned_block(UNKNOWN_CACHE_BLOCK // CACHE_FACTOR, threads, available)
         return Tuned(block, f"The cache sizes are not known; {format_size(block)} is more than most caches hold.")
     block = tuned_block(cache, threads, available)
     return Tuned(

@@ -1,12 +1,13 @@
 """What is known to fool people about sysbench's memory test."""
 
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
-from suites.parameters import Value, format_size
+from suites.parameters import Value, Values, format_size
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench_memory_size import (
     AMPLE_TOTAL,
     CACHE_FACTOR,
     LARGEST_BLOCK,
+    UNKNOWN_CACHE_BLOCK,
     available_memory,
     footprint,
     power_at_least,
@@ -68,12 +69,26 @@ def _block(evidence: StepEvidence) -> Outcome | CannotTell | None:
 
 
 def _better_block(evidence: StepEvidence, cache: int | None) -> dict[str, Value]:
+    """Return the block that measures memory, and a total that does not end its run at once."""
     facts, values = evidence.context.facts, evidence.values
-    if cache is None:
-        return {}
     threads = int(values["threads"]) if values["scope"] == "local" else 1
-    better = tuned_block(cache, threads, None if facts is None else available_memory(facts))
-    return {"block_size": better} if better > int(values["block_size"]) else {}
+    available = None if facts is None else available_memory(facts)
+    better = tuned_block(UNKNOWN_CACHE_BLOCK // CACHE_FACTOR if cache is None else cache, threads, available)
+    if better <= int(values["block_size"]):
+        return {}
+    if _seconds_to_total(values, better) < float(values["time"]):
+        return {"block_size": better, "total_size": AMPLE_TOTAL}
+    return {"block_size": better}
+
+
+def _rate(values: Values, block: int) -> float:
+    """Return the bytes a second that a current server moves in blocks of `block` bytes."""
+    thread = SMALL_BLOCK_THREAD if block < CALL_OVERHEAD_BLOCK else FAST_THREAD
+    return min(FASTEST_HOST, int(values["threads"]) * thread)
+
+
+def _seconds_to_total(values: Values, block: int) -> float:
+    return int(values["total_size"]) / _rate(values, block)
 
 
 def _total(evidence: StepEvidence) -> Outcome | None:
@@ -87,12 +102,12 @@ def _total(evidence: StepEvidence) -> Outcome | None:
             level=Level.ERROR,
             changes={"total_size": AMPLE_TOTAL},
         )
-    rate = min(FASTEST_HOST, threads * (SMALL_BLOCK_THREAD if block < CALL_OVERHEAD_BLOCK else FAST_THREAD))
-    if total / rate >= min(LONG_ENOUGH, float(values["time"])):
+    seconds, asked = _seconds_to_total(values, block), float(values["time"])
+    if seconds >= min(LONG_ENOUGH, asked):
         return None
     return Outcome(
-        measured=f"total_size is {format_size(total)}: moved in {total / rate:.2g} s at {rate / 2**30:.3g} GiB/s, "
-        f"which a current server reaches with so many threads ({threads}); time is {float(values['time']):g} s.",
+        measured=f"total_size is {format_size(total)}: moved in {seconds:.2g} s at {_rate(values, block) / 2**30:.3g} "
+        f"GiB/s, which a current server reaches with so many threads ({threads}); time is {asked:g} s.",
         changes={"total_size": AMPLE_TOTAL},
     )
 
