@@ -56,7 +56,7 @@ def ratio_text(ratio: float, better: Better) -> str:
     figures = f"{ratio:.{2 if 0.1 <= ratio < 10 else decimals(ratio)}f}"
     if float(figures) == 1:
         return f"{figures}x"
-    return f"{figures}x, {'better' if (ratio > 1) == (better is Better.HIGHER) else 'worse'}"
+    return f"{figures}x, {'better' if (ratio > 1) == (better == Better.HIGHER) else 'worse'}"
 
 
 def share_text(share: float) -> str:

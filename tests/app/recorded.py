@@ -18,6 +18,7 @@ from app.events import (
     TrialStarted,
 )
 from app.plan import Plan, Repetition, Step
+from app.records import RunRecord, RunSummary, TrialRecord
 from suites.base import Command, Parsed
 from suites.facts import CloudFacts, CpuFacts, Facts, SystemFacts
 from suites.units import Unit
@@ -97,3 +98,39 @@ def run_events(
         yield from trial_events(trial(number), figures, samples(value))
     yield FactsRead("web-1", Moment.AFTER, facts("web-1"))
     yield RunEnded(run_id, State.DONE, "", {"web-1": 0.002})
+
+
+def run_record(
+    run_id: str,
+    values: Sequence[float],
+    *,
+    step: Step = STEP,
+    host: str = "web-1",
+    metric: Metric = IOPS,
+    version: str | None = "fio-3.33",
+    kernel: str = "6.1.0",
+) -> RunRecord:
+    """Return a stored run of one step, one trial for each of `values`."""
+    whole = plan(step, hosts=(host,), trials=len(values))
+    trials = tuple(
+        TrialRecord(
+            trial(number, host=host, step=step.name, version=version),
+            State.DONE,
+            None,
+            0,
+            (Figure(metric, value, READ),),
+        )
+        for number, value in enumerate(values, 1)
+    )
+    summary = RunSummary(
+        run_id,
+        whole.name,
+        whole.question,
+        (host,),
+        (step.name,),
+        State.DONE,
+        "2026-11-20T14:15:30+00:00",
+        None,
+        len(values),
+    )
+    return RunRecord(summary, whole, whole.hash(), "0.1.0", "", {host: facts(host, kernel)}, {}, trials)

@@ -1,0 +1,240 @@
+"""Two runs are called different only where the figures carry it, and never compared where they measure other things."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from recorded import IOPS, P99, READ, STEP, run_record, trial
+
+from app.compare import CompareError, Comparison, Verdict, compare, comparison_to_json, judge, verdict_text
+from app.events import State
+from app.intervals import FEWEST_TRIALS, Ratio, more_trials, ratio_of
+from app.plan import Step
+from app.records import RunRecord, TrialRecord
+from suites.parameters import Value
+from suites.units import Unit
+from suites.vocab import Better, Figure, Metric
+
+BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
+positive = st.lists(st.floats(min_value=1.0, max_value=1e6), min_size=1, max_size=9)
+
+
+def scaled(factor: float, values: tuple[float, ...] = BASE) -> tuple[float, ...]:
+    return tuple(factor * value for value in values)
+
+
+def only(comparison: Comparison) -> Verdict:
+    (row,) = comparison.rows
+    return row.against[0].verdict
+
+
+@pytest.mark.parametrize(
+    ("factor", "metric", "verdict"),
+    [
+        (1.2, IOPS, Verdict.BETTER),
+        (0.8, IOPS, Verdict.WORSE),
+        (1.2, P99, Verdict.WORSE),
+        (0.8, P99, Verdict.BETTER),
+        (1.01, IOPS, Verdict.SAME),
+        (0.99, P99, Verdict.SAME),
+        (1.05, IOPS, Verdict.UNDECIDED),
+    ],
+)
+def test_the_verdict_knows_which_way_is_better(factor: float, metric: Metric, verdict: Verdict) -> None:
+    comparison = compare([run_record("a", BASE, metric=metric), run_record("b", scaled(factor), metric=metric)])
+    assert only(comparison) is verdict
+
+
+def test_a_verdict_comes_with_ratio_interval_and_counts() -> None:
+    comparison = compare([run_record("a", BASE), run_record("b", scaled(1.2))])
+    against = comparison.rows[0].against[0]
+    assert against.ratio == pytest.approx(1.2)
+    assert against.low is not None
+    assert against.high is not None
+    assert against.low < 1.2 < against.high
+    assert against.reason == "higher by 20 % (95 % interval 19 % to 21 %), 7 against 7 trials"
+
+
+def test_no_difference_is_never_claimed_only_none_larger_than_the_margin() -> None:
+    comparison = compare([run_record("a", BASE), run_record("b", BASE[::-1])], margin=0.02)
+    assert verdict_text(only(comparison), 0.02) == "no difference larger than 2 %"
+
+
+@pytest.mark.parametrize(("n", "n_baseline"), [(3, 3), (5, 9), (9, 5), (1, 1)])
+def test_fewer_than_six_trials_decide_nothing(n: int, n_baseline: int) -> None:
+    values = scaled(2.0, (BASE + BASE)[:n])
+    comparison = compare([run_record("a", (BASE + BASE)[:n_baseline]), run_record("b", values)])
+    against = comparison.rows[0].against[0]
+    assert against.verdict is Verdict.UNDECIDED
+    assert against.reason.startswith(f"n = {n} against {n_baseline}, at least {FEWEST_TRIALS} each are needed")
+    assert against.ratio == pytest.approx(2.0, rel=0.02)  # what is known is shown all the same
+    assert ("so far the interval lies beyond 5 %" in against.reason) == (n > 1)
+
+
+def test_an_undecided_ratio_says_how_many_more_trials_would_settle_it() -> None:
+    noisy = (900.0, 1000.0, 1100.0, 950.0, 1050.0, 1020.0)
+    against = judge(Better.HIGHER, scaled(1.1, noisy), noisy, 0.05)
+    assert against.verdict is Verdict.UNDECIDED
+    # s^2 = 2 * var(log) and d = log(1.1) - log(1.05): (1.96 s / d)^2 = 18.2, less the six there are.
+    assert against.reason == "about 13 more trials on each side would settle it, n = 6 against 6"
+
+
+def test_no_forecast_is_made_at_the_edge_of_the_margin() -> None:
+    assert more_trials(Ratio(1.05, 1.0, 1.1, 0.1), 0.05, 6) is None
+    assert more_trials(Ratio(1.0501, 1.0, 1.1, 0.1), 0.05, 6) is None
+
+
+# The interval
+
+
+def test_the_interval_is_the_one_scipy_gives() -> None:
+    from scipy import stats
+
+    values, baseline = (1.0, 1.3, 1.1, 0.9, 1.2, 1.15), (0.8, 0.9, 1.0, 0.7)
+    logs = [[math.log(value) for value in side] for side in (values, baseline)]
+    expected = stats.ttest_ind(*logs, equal_var=False).confidence_interval(0.95)
+    ratio = ratio_of(values, baseline)
+    assert isinstance(ratio, Ratio)
+    assert (ratio.low, ratio.high) == pytest.approx((math.exp(expected.low), math.exp(expected.high)))
+    assert ratio.value == pytest.approx(math.exp(sum(logs[0]) / 6 - sum(logs[1]) / 4))
+
+
+@given(positive, positive)
+def test_swapping_the_runs_mirrors_ratio_and_verdict(ours: list[float], theirs: list[float]) -> None:
+    there, back = judge(Better.HIGHER, ours, theirs, 0.05), judge(Better.HIGHER, theirs, ours, 0.05)
+    mirror = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+    assert there.ratio is not None
+    assert back.ratio is not None
+    assert there.ratio == pytest.approx(1 / back.ratio)
+    assert (there.low is None) == (back.low is None)
+    if there.low is not None and there.high is not None and back.high is not None:
+        assert there.low <= there.ratio <= there.high
+        assert there.low == pytest.approx(1 / back.high)
+        assume(all(abs(abs(math.log(edge)) - math.log(1.05)) > 1e-9 for edge in (there.low, there.high)))
+    assert mirror.get(there.verdict, there.verdict) is back.verdict
+
+
+@given(positive, positive, st.floats(min_value=1e-3, max_value=1e3))
+def test_the_unit_does_not_matter(ours: list[float], theirs: list[float], factor: float) -> None:
+    one = judge(Better.HIGHER, ours, theirs, 0.05)
+    other = judge(Better.HIGHER, [factor * value for value in ours], [factor * value for value in theirs], 0.05)
+    assert one.ratio == pytest.approx(other.ratio)
+
+
+def test_an_interval_that_cannot_be_computed_is_none_with_the_reason() -> None:
+    assert judge(Better.HIGHER, [0.0] * 6, [1.0] * 6, 0.05).reason == "a ratio needs figures above zero"
+    alike = judge(Better.HIGHER, [1.1] * 6, [1.0] * 6, 0.05)
+    assert alike.ratio == pytest.approx(1.1)
+    assert (alike.low, alike.verdict) == (None, Verdict.UNDECIDED)
+    assert "agree to the last digit" in alike.reason
+    single = ratio_of([2.0], [1.0])
+    assert isinstance(single, Ratio)
+    assert (single.value, single.low) == (2.0, None)
+
+
+# What may be compared
+
+
+def refusal(baseline: RunRecord, other: RunRecord) -> str:
+    (row,) = compare([baseline, other]).rows
+    assert row.against[0].verdict is Verdict.NOT_COMPARABLE
+    assert row.against[0].ratio is None
+    return row.against[0].reason
+
+
+def with_values(**values: Value) -> Step:
+    return replace(STEP, values={**STEP.values, **values})
+
+
+def test_other_parameters_are_named_as_people_write_them() -> None:
+    other = run_record("b", BASE, step=with_values(block_size=16384))
+    assert refusal(run_record("a", BASE), other) == "block_size 16 KiB against 4 KiB"
+
+
+def test_another_version_of_the_tool_is_named() -> None:
+    assert refusal(run_record("a", BASE), run_record("b", BASE, version="fio-2.0")) == "fio fio-2.0 against fio-3.33"
+
+
+def test_another_unit_is_named() -> None:
+    other = replace(IOPS, unit=Unit.PERCENT)
+    assert refusal(run_record("a", BASE), run_record("b", BASE, metric=other)) == "unit % against 1/s"
+
+
+def test_a_run_without_the_figure_says_so() -> None:
+    one, other = run_record("a", BASE), run_record("b", BASE, metric=P99)
+    rows = {row.metric: row.against[0].reason for row in compare([one, other]).rows}
+    assert rows == {IOPS: "the run b has no figure of it", P99: "the baseline has no figure of it"}
+
+
+def test_a_step_the_baseline_has_not_got_is_shown_and_not_compared() -> None:
+    other = run_record("b", BASE, step=replace(with_values(rw="randwrite"), name="random write"))
+    rows = compare([run_record("a", BASE), other]).rows
+    assert [(row.step, row.against[0].reason) for row in rows] == [
+        ("random read", "the run b has no such step and host"),
+        ("random write", "the baseline has no such step and host"),
+    ]
+    assert rows[1].sides[0] is None
+
+
+def test_steps_answer_to_each_other_by_what_they_measure_where_their_names_differ() -> None:
+    other = run_record("b", BASE[::-1], step=replace(STEP, name="renamed"))
+    assert only(compare([run_record("a", BASE), other])) is Verdict.SAME
+
+
+def test_where_files_lie_is_mentioned_and_does_not_forbid() -> None:
+    other = run_record("b", BASE[::-1], step=with_values(directory="/mnt/data"))
+    comparison = compare([run_record("a", BASE), other])
+    assert only(comparison) is Verdict.SAME
+    assert "random read: directory /mnt/data against /var/tmp" in comparison.notes
+
+
+def test_hosts_pair_by_name_and_the_last_ones_with_each_other() -> None:
+    comparison = compare([run_record("a", BASE), run_record("b", BASE[::-1], host="web-2", kernel="5.10")])
+    assert only(comparison) is Verdict.SAME
+    assert [side.host for side in comparison.rows[0].sides if side is not None] == ["web-1", "web-2"]
+    assert any("between these two machines" in note for note in comparison.notes)
+    assert "web-2: kernel 5.10 against 6.1.0" in comparison.notes
+
+
+def test_an_unknown_version_is_mentioned() -> None:
+    comparison = compare([run_record("a", BASE), run_record("b", BASE[::-1], version=None)])
+    assert only(comparison) is Verdict.SAME
+    assert "random read: the version of fio is not known on both sides" in comparison.notes
+
+
+def test_trials_left_out_stay_visible_with_the_reason() -> None:
+    run = run_record("a", BASE)
+    failed = TrialRecord(trial(9), State.FAILED, None, 1, (Figure(IOPS, 1.0, READ),), (), "fio was killed.")
+    comparison = compare([replace(run, trials=(*run.trials, failed)), run_record("b", BASE[::-1])])
+    assert comparison.rows[0].sides[0] is not None
+    assert comparison.rows[0].sides[0].values == BASE
+    assert comparison.notes == ("a: trial 9 of random read on web-1 is left out, failed: fio was killed.",)
+
+
+def test_three_runs_stand_side_by_side() -> None:
+    comparison = compare([run_record("a", BASE), run_record("b", scaled(1.2)), run_record("c", scaled(0.8))])
+    (row,) = comparison.rows
+    assert [against.verdict for against in row.against] == [Verdict.BETTER, Verdict.WORSE]
+
+
+@pytest.mark.parametrize(
+    ("runs", "margin", "complaint"),
+    [(("a",), 0.05, "cannot be compared"), (("a", "a"), 0.05, "with itself"), (("a", "b"), -0.1, "The margin is -0.1")],
+)
+def test_what_makes_no_comparison_is_refused(runs: tuple[str, ...], margin: float, complaint: str) -> None:
+    with pytest.raises(CompareError, match=complaint):
+        compare([run_record(run, BASE) for run in runs], margin)
+
+
+def test_json_has_a_row_for_every_metric_of_every_other_run() -> None:
+    comparison = compare([run_record("a", BASE), run_record("b", scaled(1.2)), run_record("c", BASE[:3])])
+    rows = json.loads(json.dumps(comparison_to_json(comparison), allow_nan=False))
+    assert [(row["run"], row["verdict"], row["n"]) for row in rows] == [("b", "better", 7), ("c", "undecided", 3)]
+    first = rows[0]
+    assert {"metric", "unit", "better", "ratio", "low", "high", "n", "margin", "verdict", "reason"} <= first.keys()
+    assert (first["metric"], first["unit"], first["better"], first["margin"]) == ("iops", "1/s", "higher", 0.05)
+    assert (first["step"], first["host"], first["labels"]) == ("random read", "web-1", {"operation": "read"})
+    assert first["baseline"] == {"run": "a", "host": "web-1", "n": 7, "value": 1000.0}
