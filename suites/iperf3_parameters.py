@@ -116,6 +116,7 @@ PARAMETERS = (
         option="-p",
         minimum=1,
         maximum=65535,
+        identity=False,
     ),
     Parameter(
         name="address",
@@ -125,5 +126,6 @@ PARAMETERS = (
         help="A host name or address at which the host reaches the peer; empty, and Benchwright finds it.",
         option="-c",
         pattern=ADDRESS_PATTERN,
+        identity=False,
     ),
 )
