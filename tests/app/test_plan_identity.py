@@ -18,7 +18,7 @@ from suites.parameters import Value
 def test_what_does_not_change_the_measurement_does_not_change_the_fingerprint(
     suite: str, values: dict[str, Value]
 ) -> None:
-    plain = {"rw": "randread"} if suite == "fio" else {}
+    plain: dict[str, Value] = {"rw": "randread"} if suite == "fio" else {}
     assert make_step(suite, plain | values).fingerprint() == make_step(suite, plain).fingerprint()
 
 
