@@ -21,7 +21,8 @@ class When(StrEnum):
 class StepEvidence:
     """What a check of *before* may look at: one step, its frozen values, and what is known of the host.
 
-    `earlier` are the steps that the plan runs before this one.
+    `earlier` are the steps that the plan runs before this one; `earlier_files_stay` where their files are still
+    there when it runs, because the trials of all steps take turns.
     """
 
     name: str
@@ -31,6 +32,7 @@ class StepEvidence:
     host: str
     trials: int = 1
     earlier: tuple["StepEvidence", ...] = ()
+    earlier_files_stay: bool = False
 
 
 @dataclass(frozen=True, slots=True)

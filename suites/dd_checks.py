@@ -98,8 +98,13 @@ def _short_runtime(evidence: StepEvidence) -> Outcome | None:
     block = int(values["block_size"])
     return Outcome(
         measured=f"{amount(size)} take {size / rate:.1g} s {words}.",
-        changes={"count": -(-int(rate * ENOUGH) // block)},
+        changes={"count": -(-_enough(evidence) // block)},
     )
+
+
+def _enough(evidence: StepEvidence) -> int:
+    """Return the bytes that take long enough on a disk of plausible speed."""
+    return int(plausible_rate(evidence)[0] * ENOUGH)
 
 
 def _random_source(evidence: StepEvidence) -> Outcome | None:
@@ -130,7 +135,7 @@ def _small_blocks(evidence: StepEvidence) -> Outcome | None:
         return None
     return Outcome(
         measured=f"bs is {amount(block)}.",
-        changes={"block_size": TUNED_BLOCK, "count": max(1, -(-copied(values) // TUNED_BLOCK))},
+        changes={"block_size": TUNED_BLOCK, "count": -(-max(copied(values), _enough(evidence)) // TUNED_BLOCK)},
     )
 
 

@@ -11,6 +11,9 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 MEMORY_KINDS = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 """File systems whose files lie in memory."""
 
+NETWORK_KINDS = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "glusterfs", "fuse.sshfs"})
+"""File systems whose files lie on another machine."""
+
 SOLID_STATE_RATE = 1e9
 """B/s. A round figure for solid-state and cloud volumes: SATA devices do half of it, NVMe two to seven times."""
 
@@ -35,24 +38,41 @@ def amount(size: float, unit: Unit = Unit.BYTE) -> str:
 
 
 def best_directory(facts: Facts | None) -> Directory | None:
-    """Return the writable directory with the most free space that does not lie in memory, or None."""
+    """Return the writable directory with the most free space on a disk of the host's own, or None.
+
+    One on a network is taken only where there is no other; memory never.
+    """
     candidates = [
         found
         for found in (() if facts is None else facts.directories)
         if found.writable is True and known(found.kind) not in MEMORY_KINDS
     ]
-    return max(candidates, key=lambda found: known(found.free) or 0, default=None)
+    return max(candidates, key=_merit, default=None)
+
+
+def _merit(directory: Directory) -> tuple[bool, int]:
+    return known(directory.kind) not in NETWORK_KINDS, known(directory.free) or 0
 
 
 def directory_of(evidence: StepEvidence) -> Directory | CannotTell:
-    """Return what is known of the directory the step writes in, or why nothing is."""
+    """Return what is known of the directory the step writes in, or why nothing is.
+
+    Of one that was not tried, what the file systems tell: the one with the longest mount path above it.
+    """
     parameter, facts = evidence.suite.directory_parameter, evidence.context.facts
     if parameter is None:
         return CannotTell("The test writes no files.")
     if facts is None:
         return CannotTell("The host's facts have not been read.")
     path = str(evidence.values[parameter])
-    return facts.directory(path) or CannotTell(f"Nothing was read about {path} on this host.")
+    found = facts.directory(path) or _untried(facts, path)
+    return found or CannotTell(f"Nothing was read about {path} on this host.")
+
+
+def _untried(facts: Facts, path: str) -> Directory | None:
+    above = [system for system in facts.file_systems if f"{path}/".startswith(f"{system.mount.rstrip('/')}/")]
+    system = max(above, key=lambda found: len(found.mount), default=None)
+    return system and Directory(path=path, mount=system.mount, kind=system.kind, free=system.free)
 
 
 def cache_of(evidence: StepEvidence) -> int | CannotTell:
@@ -63,12 +83,14 @@ def cache_of(evidence: StepEvidence) -> int | CannotTell:
 
 
 def is_rotating(context: Context, path: str) -> bool:
-    """Whether the disk below `path` is known to rotate."""
+    """Whether the disk below `path` is known to rotate. Virtual disks often say so and never do."""
     facts = context.facts
     found = None if facts is None else facts.directory(path)
     name = None if found is None else known(found.device)
     device = None if facts is None or name is None else facts.block_device(name)
-    return device is not None and device.rotational is True
+    if facts is None or device is None or device.name.startswith(("vd", "xvd")):
+        return False
+    return device.rotational is True and known(facts.system.virtualisation) in {None, "", "none"}
 
 
 def accepts_direct(evidence: StepEvidence) -> bool:

@@ -32,7 +32,7 @@ def tune_fio(context: Context) -> dict[str, Tuned]:
         ),
         "ramp_time": Tuned(
             RAMP,
-            f"The first {RAMP:g} s are left out, while queues fill and the device wakes; fio counts them.",
+            f"The first {RAMP:g} s are left out, while queues fill and the device wakes; fio itself omits none.",
         ),
     }
     facts, directory = context.facts, best_directory(context.facts)

@@ -1,0 +1,46 @@
+"""The checks of before: what would fool the reader of a plan's figures, told before a minute is wasted."""
+
+from collections.abc import Iterator, Mapping
+
+from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK
+from app.checks.report import CheckReport, Unsure, evaluate, evidence_of, other_end, summarise
+from app.checks.space import LOW_SPACE, NO_SPACE
+from app.checks.tools import TOOL_MISSING
+from app.checks.trials import few_trials
+from app.plan import Plan
+from suites.checks import Check
+from suites.facts import Facts
+from suites.registry import SUITES
+from suites.vocab import Finding
+
+__all__ = ["CheckReport", "Unsure", "all_checks", "check_plan"]
+
+_OF_EVERY_SUITE = (TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, LOW_SPACE)
+
+_OF_THE_OTHER_END = (TOOL_MISSING,)
+
+
+def all_checks() -> tuple[Check, ...]:
+    """Return every check of a step: those of all suites, then each suite's own."""
+    return (*_OF_EVERY_SUITE, *(check for suite in SUITES for check in suite.checks))
+
+
+def check_plan(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None = None) -> CheckReport:
+    """Run the checks of before on every host and step of `plan`.
+
+    `facts` are by host name; a host whose facts are missing makes the checks that need them say so.
+    `addresses` give the address at which this computer reaches a host.
+    """
+    return summarise(_say(plan, facts, addresses))
+
+
+def _say(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None) -> Iterator[Finding | Unsure]:
+    for host in plan.hosts:
+        for evidence in evidence_of(plan, host, facts, addresses):
+            yield from evaluate((*_OF_EVERY_SUITE, *evidence.suite.checks), evidence)
+            peer = other_end(plan, evidence, facts)
+            if peer is not None:
+                yield from evaluate(_OF_THE_OTHER_END, peer)
+    few = few_trials(plan)
+    if few is not None:
+        yield few
