@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPai
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QToolButton, QWidget
 
 from suites.vocab import Finding
+from widgets.names import place_words
 from widgets.severity import TONES, WORDS, SeverityMark
 from widgets.text import Text, Tone, set_tool_tip, small, strong
 from widgets.theme import palette
@@ -23,7 +24,7 @@ def nothing(_finding: Finding) -> str:
 def as_text(finding: Finding) -> str:
     """Return the whole finding as lines of text, for a ticket."""
     head = f"{WORDS[finding.level]}: {finding.title}"
-    place = " · ".join(part for part in (finding.step, finding.host) if part)
+    place = place_words(finding.step, finding.host)
     lines = [head, place, finding.measured, finding.why, finding.remedy, finding.install or "", finding.source]
     return "\n".join(line for line in lines if line)
 
@@ -89,7 +90,7 @@ class FindingCard(QWidget):
         head.addWidget(word, alignment=Qt.AlignmentFlag.AlignTop)
         self._head_title = Text(finding.title, font=strong())
         head.addWidget(self._head_title, 3, Qt.AlignmentFlag.AlignTop)
-        place = " · ".join(part for part in (finding.step, finding.host) if part)
+        place = place_words(finding.step, finding.host)
         self.place = Text(place, Tone.MUTED, font=small())
         self.place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         head.addWidget(self.place, 2)

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
@@ -32,6 +32,7 @@ class FindingList(QWidget):
         self._describe = describe
         self._cards: list[FindingCard] = []
         self._inner = QWidget()
+        self._inner.installEventFilter(self)
         self._column = QVBoxLayout(self._inner)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(8)
@@ -44,6 +45,7 @@ class FindingList(QWidget):
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.verticalScrollBar().rangeChanged.connect(self._leave_room)
         self.setAccessibleName("Findings")
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -89,6 +91,16 @@ class FindingList(QWidget):
         """Say `text` while there is no finding."""
         self._empty.setText(text)
 
+    def sizeHint(self) -> QSize:
+        """Return the height that shows every card at the width there is."""
+        margins = self._column.contentsMargins()
+        height = self._column.heightForWidth(max(self.width(), 200))
+        return QSize(320, height + margins.top() + margins.bottom())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return room for the head of one card."""
+        return QSize(200, min(self.sizeHint().height(), 96))
+
     def _make_card(self, finding: Finding) -> FindingCard:
         card = FindingCard(finding, actions=self._actions, describe=self._describe, parent=self._inner)
         card.set_compact(compact=self._is_compact())
@@ -116,6 +128,16 @@ class FindingList(QWidget):
             target = self._cards[index]
             target.setFocus(Qt.FocusReason.TabFocusReason)
             self._area.ensureWidgetVisible(target)
+
+    def _leave_room(self, _least: int, greatest: int) -> None:
+        """Keep the cards apart from the scroll bar, where there is one."""
+        self._column.setContentsMargins(0, 0, 8 if greatest > 0 else 0, 0)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Pass on that the cards need another height."""
+        if event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Choose the short or the whole form by the width."""

@@ -1,0 +1,1 @@
+"""The wizard: hosts, tests, parameters, findings, review."""

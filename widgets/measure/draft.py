@@ -1,0 +1,195 @@
+"""A plan in the making, with every text as it was typed; the wizard's widgets hold no data of their own. No Qt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.context import step_context
+from app.plan import LOCAL, MAXIMUM_TRIALS, Order, Plan, PlanError, Repetition, Step, make_step, validate
+from suites import registry
+from suites.base import Suite
+from suites.errors import BenchwrightError
+from suites.facts import Facts
+from suites.parameters import Choice, Parameter, Type
+from widgets.measure.form import Form
+
+NEW_PLAN = "New plan"
+
+REPETITION = (
+    Parameter(
+        name="trials",
+        title="Trials",
+        type=Type.INTEGER,
+        default=3,
+        minimum=1,
+        maximum=MAXIMUM_TRIALS,
+        help="How often each step is measured on each host. An interval needs three; a verdict needs six or more.",
+    ),
+    Parameter(
+        name="warm_ups",
+        title="Warm-ups",
+        type=Type.INTEGER,
+        default=0,
+        minimum=0,
+        maximum=MAXIMUM_TRIALS,
+        help="Trials before the first that counts. They are kept, marked, and never mixed in.",
+    ),
+    Parameter(
+        name="pause",
+        title="Pause between trials",
+        type=Type.DURATION,
+        default=0.0,
+        minimum=0,
+        maximum=86400,
+        help="Gives caches, credits and temperature time to settle.",
+    ),
+    Parameter(
+        name="order",
+        title="Order",
+        type=Type.CHOICE,
+        default=Order.BLOCK.value,
+        choices=(
+            Choice(Order.BLOCK.value, "One step after the other"),
+            Choice(Order.INTERLEAVED.value, "Interleaved: trial 1 of every step, then trial 2"),
+        ),
+        help="Interleaved, a drift of the host over time hits all steps alike.",
+    ),
+)
+"""How often and in which order, drawn and checked like any suite's parameters."""
+
+
+@dataclass(slots=True, eq=False)
+class DraftStep:
+    """One suite and what is written for its parameters."""
+
+    suite: Suite
+    name: str
+    form: Form
+    peer: str | None = None
+
+    def step(self) -> Step:
+        """Return the frozen step; raise ParameterError where a text is not accepted."""
+        for error in self.form.problems().values():
+            raise type(error)(f"{self.name}: {error.message}", error.remedy)
+        return make_step(self.suite.id, self.form.values(), name=self.name, peer=self.peer)
+
+    def problem(self) -> str:
+        """Return what keeps the step from being run, or an empty string."""
+        if not self.name.strip():
+            return f"A {self.suite.title} step has no name."
+        count = len(self.form.problems())
+        return f"{self.name}: {count} value{'s are' if count > 1 else ' is'} not accepted." if count else ""
+
+
+class PlanDraft:
+    """Hosts, facts, steps, repetition and question; plan() freezes them."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self, hosts: Sequence[str] = ()) -> None:
+        """Forget everything but the facts, and start anew with `hosts`."""
+        self.name = NEW_PLAN
+        self.question = ""
+        self.hosts = list(hosts)
+        self.facts: dict[str, Facts] = getattr(self, "facts", {})
+        self.steps: list[DraftStep] = []
+        self.repetition = Form(REPETITION)
+
+    def adopt(self, plan: Plan) -> None:
+        """Take every value of `plan`, as somebody's choice."""
+        self.name, self.question, self.hosts = plan.name, plan.question, list(plan.hosts)
+        self.steps = [
+            DraftStep(step.suite, step.name, Form(step.suite.parameters, step.values), step.peer) for step in plan.steps
+        ]
+        given = plan.repetition
+        self.repetition = Form(
+            REPETITION,
+            {
+                "trials": given.trials,
+                "warm_ups": given.warm_ups,
+                "pause": given.pause,
+                "order": plan.order.value,
+            },
+        )
+        self.retune()
+
+    def set_host(self, host: str, *, chosen: bool) -> None:
+        """Add `host` to the plan or take it out."""
+        if chosen and host not in self.hosts:
+            self.hosts.append(host)
+        elif not chosen and host in self.hosts:
+            self.hosts.remove(host)
+        self.retune()
+
+    def set_facts(self, facts: Facts) -> None:
+        """Take what was read off a host, and tune to it what nobody has touched."""
+        self.facts[facts.host] = facts
+        self.retune()
+
+    def retune(self) -> None:
+        """Tune every step to the first host, which the other hosts then share, so that they can be compared."""
+        for step in self.steps:
+            if self.hosts:
+                frozen = Step(step.name, step.suite.id, step.form.values(), step.peer)
+                step.form.retune(step.suite.tune(step_context(frozen, self.hosts[0], self.facts)))
+
+    def add_step(self, suite: Suite) -> DraftStep:
+        """Add a step of `suite`, tuned to the first host, under a name of its own."""
+        taken = {step.name for step in self.steps}
+        names = [suite.id, *(f"{suite.id} {number}" for number in range(2, len(taken) + 3))]
+        name = next(name for name in names if name not in taken)
+        step = DraftStep(suite, name, Form(suite.parameters), LOCAL if suite.needs_peer else None)
+        own = self.steps_of(suite)
+        self.steps.insert(self.steps.index(own[-1]) + 1 if own else len(self.steps), step)
+        self.retune()
+        return step
+
+    def remove_step(self, step: DraftStep) -> None:
+        """Take `step` out of the plan."""
+        self.steps.remove(step)
+
+    def steps_of(self, suite: Suite) -> list[DraftStep]:
+        """Return the steps of `suite`, in order."""
+        return [step for step in self.steps if step.suite.id == suite.id]
+
+    def places(self) -> list[str]:
+        """Return every host whose facts matter: the plan's own and the other ends, each once."""
+        peers = [step.peer for step in self.steps if step.peer is not None]
+        return list(dict.fromkeys([*self.hosts, *peers]))
+
+    def directories(self) -> tuple[str, ...]:
+        """Return the directories the steps will write in, where they are chosen."""
+        found: list[str] = []
+        for step in self.steps:
+            name = step.suite.directory_parameter
+            value = step.form.parsed(name) if name is not None else None
+            if isinstance(value, str) and value:
+                found.append(value)
+        return tuple(dict.fromkeys(found))
+
+    def plan(self) -> Plan:
+        """Return the frozen plan; raise BenchwrightError naming what is missing or not accepted."""
+        for error in self.repetition.problems().values():
+            raise PlanError(f"Repetition: {error.message}", error.remedy)
+        given = self.repetition.values()
+        plan = Plan(
+            name=self.name.strip() or NEW_PLAN,
+            hosts=tuple(self.hosts),
+            steps=tuple(step.step() for step in self.steps),
+            question=self.question.strip(),
+            repetition=Repetition(int(given["trials"]), int(given["warm_ups"]), float(given["pause"])),
+            order=Order(str(given["order"])),
+        )
+        return validate(plan)
+
+    def sketch(self) -> Plan | None:
+        """Return the plan if it can be frozen as it stands, or None."""
+        try:
+            return self.plan()
+        except BenchwrightError:
+            return None
+
+
+def suites() -> tuple[Suite, ...]:
+    """Return every suite there is."""
+    return registry.SUITES

@@ -1,0 +1,150 @@
+"""Third step: what each test is asked for, drawn from the suites' parameters alone."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QTabBar, QVBoxLayout, QWidget
+
+from widgets.measure.command_view import CommandView
+from widgets.measure.draft import DraftStep, PlanDraft
+from widgets.measure.parameter_row import ParameterRow
+from widgets.measure.step_view import StepView, clear, scrolled
+from widgets.names import host_title
+from widgets.text import Text, Tone
+from widgets.theme import SPACE
+
+
+class ParametersStep(StepView):
+    """A tab for each step of the plan, and under it a row for each of its parameters."""
+
+    title = "Parameters"
+    step_selected = Signal()
+
+    def __init__(self, draft: PlanDraft, parent: QWidget | None = None) -> None:
+        super().__init__(draft, "What is each test asked for?", "", parent)
+        self._drawn: list[DraftStep] = []
+        self._shown: DraftStep | None = None
+        self.rows: list[ParameterRow] = []
+        self.tabs = QTabBar()
+        self.tabs.setExpanding(False)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.tabs.setAccessibleName("Steps of the plan")
+        self.tabs.currentChanged.connect(self._select)
+        self.column.addWidget(self.tabs)
+        self.column.addLayout(self._build_head())
+        self._inner = QWidget()
+        self._inner.setObjectName("page")
+        self._list = QVBoxLayout(self._inner)
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._list.setSpacing(0)
+        self.column.addWidget(scrolled(self._inner), 1)
+        self.command = CommandView("Exact command", lines=3)
+        self.column.addWidget(self.command)
+
+    def current(self) -> DraftStep | None:
+        """Return the step that is shown."""
+        return self._shown
+
+    def select(self, name: str) -> None:
+        """Show the step `name`."""
+        for index, step in enumerate(self.draft.steps):
+            if step.name == name:
+                self.tabs.setCurrentIndex(index)
+
+    def row(self, name: str) -> ParameterRow:
+        """Return the row of the parameter `name`."""
+        return next(row for row in self.rows if row.parameter.name == name)
+
+    def refresh(self) -> None:
+        """Show the draft: a tab a step, and the values of the one in front."""
+        if self._drawn != self.draft.steps:
+            self._redraw_tabs()
+        for index, step in enumerate(self.draft.steps):
+            wrong = len(step.form.problems())
+            self.tabs.setTabText(index, f"{step.name.replace('&', '&&')}{f'  ({wrong} not accepted)' if wrong else ''}")
+        self._show_step()
+
+    def problem(self) -> str:
+        """Return the first step's problem."""
+        return next((problem for step in self.draft.steps if (problem := step.problem())), "")
+
+    def focus_first(self) -> None:
+        """Put the keyboard into the first field."""
+        if self.rows:
+            self.rows[0].editor.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _build_head(self) -> QHBoxLayout:
+        self.name_field = QLineEdit()
+        self.name_field.setAccessibleName("Name of the step")
+        self.name_field.setMaximumWidth(220)
+        self.name_field.textEdited.connect(self._rename)
+        self._summary = Text(tone=Tone.MUTED)
+        self.tuned_button = QPushButton("Use tuned values")
+        self.tuned_button.clicked.connect(self._use_tuned)
+        self.defaults_button = QPushButton("Use the tool's defaults")
+        self.defaults_button.clicked.connect(self._use_defaults)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE[1])
+        head.addWidget(Text("Name", Tone.MUTED, wrap=False))
+        head.addWidget(self.name_field, 1)
+        head.addWidget(self._summary, 2)
+        head.addWidget(self.tuned_button)
+        head.addWidget(self.defaults_button)
+        return head
+
+    def _redraw_tabs(self) -> None:
+        self._drawn = list(self.draft.steps)
+        self.tabs.blockSignals(True)
+        while self.tabs.count() > len(self._drawn):
+            self.tabs.removeTab(self.tabs.count() - 1)
+        while self.tabs.count() < len(self._drawn):
+            self.tabs.addTab("")
+        if self._shown in self._drawn:
+            self.tabs.setCurrentIndex(self._drawn.index(self._shown))
+        self.tabs.blockSignals(False)
+
+    def _select(self, _index: int) -> None:
+        self._show_step()
+        self.step_selected.emit()
+
+    def _show_step(self) -> None:
+        index = self.tabs.currentIndex()
+        step = self.draft.steps[index] if 0 <= index < len(self.draft.steps) else None
+        if step is not self._shown:
+            self._shown = step
+            self._draw_rows(step)
+        if step is None:
+            return
+        host = host_title(self.draft.hosts[0]) if self.draft.hosts else ""
+        self.explanation.setText(f"{step.suite.summary} Tuned values are fitted to {host}." if host else "")
+        if self.name_field.text() != step.name:
+            self.name_field.setText(step.name)
+        self.tuned_button.setEnabled(bool(step.form.tuned))
+        for row in self.rows:
+            row.show_form(step.form)
+
+    def _draw_rows(self, step: DraftStep | None) -> None:
+        clear(self._list)
+        self.rows = [ParameterRow(parameter) for parameter in (step.suite.parameters if step is not None else ())]
+        for row in self.rows:
+            row.edited.connect(self._edit)
+            self._list.addWidget(row)
+        self._list.addStretch(1)
+
+    def _edit(self, name: str, text: str) -> None:
+        if self._shown is not None:
+            self._shown.form.set_text(name, text)
+            self.changed.emit()
+
+    def _rename(self, name: str) -> None:
+        if self._shown is not None:
+            self._shown.name = name
+            self.changed.emit()
+
+    def _use_tuned(self) -> None:
+        if self._shown is not None:
+            self._shown.form.use_tuned()
+            self.changed.emit()
+
+    def _use_defaults(self) -> None:
+        if self._shown is not None:
+            self._shown.form.use_defaults()
+            self.changed.emit()

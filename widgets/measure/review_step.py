@@ -1,0 +1,245 @@
+"""Last step: the frozen plan, its exact commands and what it takes, before anything runs."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFormLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPushButton,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.plan import Plan
+from app.services import StepPreview
+from widgets.icons import set_icon
+from widgets.measure.command_view import CommandView
+from widgets.measure.draft import PlanDraft
+from widgets.measure.repetition_form import RepetitionForm
+from widgets.measure.shell_lines import shell_script
+from widgets.measure.step_view import StepView, scrolled
+from widgets.measure.totals import totals
+from widgets.measure.words import UNKNOWN, duration, size
+from widgets.names import host_title
+from widgets.text import Text, Tone, tool_tip, visible
+from widgets.theme import SPACE, TextSize, text_font
+
+HEADS = ("Step", "Host", "One trial", "Written", "Space", "Network")
+MAXIMUM_ROWS = 10
+"""Rows of the table that are shown without scrolling it."""
+
+
+_TABLE_STYLE = """
+QTableView::item { padding: 0 8px; border: none; }
+QTableView::item:selected { background: palette(highlight); color: palette(highlighted-text); }
+"""
+
+
+class _RowDelegate(QStyledItemDelegate):
+    """Draws a row as one: the cell the keyboard is in looks like its neighbours."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Leave out the focus of the single cell; the frame of the table shows it."""
+        super().initStyleOption(option, index)
+        option.state &= ~QStyle.StateFlag.State_HasFocus
+
+
+class ReviewStep(StepView):
+    """Name and question, repetition, a row for each host and step, the totals, and the commands of the chosen row."""
+
+    title = "Review"
+    save_requested = Signal()
+    row_selected = Signal()
+
+    def __init__(self, draft: PlanDraft, parent: QWidget | None = None) -> None:
+        super().__init__(draft, "What will run?", "", parent)
+        self._plan: Plan | None = None
+        self._previews: tuple[StepPreview, ...] = ()
+        inner = QWidget()
+        inner.setObjectName("page")
+        self._list = QVBoxLayout(inner)
+        self._list.setContentsMargins(0, SPACE[1], 0, 0)
+        self._list.setSpacing(SPACE[2])
+        self._list.addLayout(self._build_names())
+        self.repetition = RepetitionForm(draft)
+        self.repetition.changed.connect(self.changed)
+        self._list.addWidget(self.repetition)
+        self.table = self._build_table()
+        self._list.addWidget(self.table)
+        self.totals = Text(font=text_font(TextSize.BODY, bold=True))
+        self._list.addWidget(self.totals)
+        self.command = CommandView("Exact command", lines=5)
+        self._list.addWidget(self.command)
+        self._list.addLayout(self._build_buttons())
+        self._list.addStretch(1)
+        self.column.addWidget(scrolled(inner), 1)
+
+    def refresh(self) -> None:
+        """Show the draft's name, question and repetition."""
+        for field, text in ((self.name_field, self.draft.name), (self.question_field, self.draft.question)):
+            if field.text() != text:
+                field.setText(text)
+        self.repetition.refresh()
+        wrong = bool(self.draft.repetition.problems())
+        self.save_button.setEnabled(self._plan is not None and not wrong)
+
+    def show_previews(self, plan: Plan | None, previews: Sequence[StepPreview]) -> None:
+        """Show what `plan` would run; without a plan, nothing."""
+        self._plan, self._previews = plan, tuple(previews)
+        self._fill_table()
+        self._show_totals()
+        self._show_command()
+        self.script_button.setEnabled(bool(previews))
+        self.refresh()
+
+    def problem(self) -> str:
+        """Say which value of the repetition is not accepted."""
+        return "Repetition has a value that is not accepted." if self.draft.repetition.problems() else ""
+
+    def focus_first(self) -> None:
+        """Put the keyboard on the table."""
+        self.table.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _build_names(self) -> QFormLayout:
+        self.name_field, self.question_field = QLineEdit(), QLineEdit()
+        self.question_field.setPlaceholderText("What do you want to know?")
+        self.name_field.textEdited.connect(self._rename)
+        self.question_field.textEdited.connect(self._ask)
+        form = QFormLayout()
+        form.setHorizontalSpacing(SPACE[2])
+        form.setVerticalSpacing(SPACE[1])
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        for words, field in (("Plan", self.name_field), ("Question", self.question_field)):
+            field.setMaxLength(500)
+            field.setAccessibleName(words)
+            label = Text(words, Tone.MUTED, wrap=False)
+            label.setMinimumHeight(field.sizeHint().height())
+            form.addRow(label, field)
+        return form
+
+    def _build_table(self) -> QTableWidget:
+        table = QTableWidget(0, len(HEADS))
+        table.setAccessibleName("What runs where")
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        table.setShowGrid(False)
+        table.setTabKeyNavigation(False)
+        table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        table.setItemDelegate(_RowDelegate(table))
+        table.setStyleSheet(_TABLE_STYLE)
+        table.verticalHeader().hide()
+        table.verticalHeader().setDefaultSectionSize(26)
+        header = table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        for column, head in enumerate(HEADS):
+            side = Qt.AlignmentFlag.AlignLeft if column < 2 else Qt.AlignmentFlag.AlignRight
+            item = QTableWidgetItem(head)
+            item.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+            table.setHorizontalHeaderItem(column, item)
+            if column < 2:
+                header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+        table.currentCellChanged.connect(self._select)
+        return table
+
+    def _build_buttons(self) -> QHBoxLayout:
+        self.script_button = QPushButton("Copy all as shell script")
+        set_icon(self.script_button, "copy")
+        self.script_button.clicked.connect(self._copy_script)
+        self.save_button = QPushButton("Save plan…")
+        set_icon(self.save_button, "save")
+        self.save_button.clicked.connect(self.save_requested)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE[1])
+        row.addWidget(self.script_button)
+        row.addWidget(self.save_button)
+        row.addStretch(1)
+        return row
+
+    def _fill_table(self) -> None:
+        chosen = max(0, self.table.currentRow())
+        self.table.blockSignals(True)
+        self.table.setRowCount(len(self._previews))
+        for row, preview in enumerate(self._previews):
+            estimate = preview.estimate
+            cells = (
+                preview.step, host_title(preview.host), duration(estimate.duration),
+                size(estimate.written), size(estimate.space), size(estimate.network),
+            )  # fmt: skip
+            for column, words in enumerate(cells):
+                self.table.setItem(row, column, _cell(words, figure=column > 1))
+        if self._previews:
+            self.table.setCurrentCell(min(chosen, len(self._previews) - 1), 0)
+        self.table.blockSignals(False)
+        rows = min(MAXIMUM_ROWS, max(1, len(self._previews)))
+        height = self.table.verticalHeader().defaultSectionSize() * rows
+        self.table.setFixedHeight(height + self.table.horizontalHeader().sizeHint().height() + 4)
+
+    def _show_totals(self) -> None:
+        if self._plan is None or not self._previews:
+            self.totals.setText("")
+            self.explanation.setText("")
+            return
+        sums = totals(self._plan, self._previews)
+        time = _total(duration(sums.duration), is_open="duration" in sums.open, nothing=not sums.duration)
+        written = _total(size(sums.written), is_open="written" in sums.open, nothing=not sums.written)
+        network = _total(size(sums.network), is_open="network" in sums.open, nothing=not sums.network)
+        self.explanation.setText(f"{sums.trials} trials on {_hosts(self._plan)}, one at a time.")
+        self.totals.setText(f"Total: {time}  ·  written {written}  ·  space {size(sums.space)}  ·  network {network}")
+
+    def _show_command(self) -> None:
+        row = self.table.currentRow()
+        preview = self._previews[row] if 0 <= row < len(self._previews) else None
+        self.command.set_text(preview.text if preview is not None else "")
+        if preview is not None:
+            self.command.caption.setText(f"Exact command: {preview.step} on {host_title(preview.host)}")
+
+    def _select(self) -> None:
+        self._show_command()
+        self.row_selected.emit()
+
+    def selected(self) -> StepPreview | None:
+        """Return the row that is selected."""
+        row = self.table.currentRow()
+        return self._previews[row] if 0 <= row < len(self._previews) else None
+
+    def _rename(self, name: str) -> None:
+        self.draft.name = name
+        self.changed.emit()
+
+    def _ask(self, question: str) -> None:
+        self.draft.question = question
+        self.changed.emit()
+
+    def _copy_script(self) -> None:
+        if self._plan is not None:
+            QGuiApplication.clipboard().setText(shell_script(self._plan, self._previews))
+
+
+def _hosts(plan: Plan) -> str:
+    return host_title(plan.hosts[0]) if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
+
+
+def _total(known: str, *, is_open: bool, nothing: bool) -> str:
+    if is_open:
+        return UNKNOWN if nothing else f"at least {known}"
+    return known
+
+
+def _cell(words: str, *, figure: bool) -> QTableWidgetItem:
+    item = QTableWidgetItem(visible(words))
+    item.setToolTip(tool_tip(words))
+    if figure:
+        item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    return item
