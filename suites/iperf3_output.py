@@ -47,7 +47,7 @@ class Iperf3Parser:
         The exit status alone proves nothing: with -J, 3.12 ends with 0 after an error, and 3.19 after a signal.
         """
         for line in self._lines.rest():
-            self._samples += self._read(line)
+            self._read_unfinished(line)
         transcript = self._transcript
         if self._document:
             self._notes.append("The JSON document is cut off before its end.")
@@ -75,6 +75,13 @@ class Iperf3Parser:
         if line.startswith("{"):
             return self._begin(line)
         return self._text.read(line) if len(line) <= MAXIMUM_LINE else []
+
+    def _read_unfinished(self, line: str) -> None:
+        """Take a last line that no line break ended: a row of figures may lack digits, JSON tells by itself."""
+        if line.startswith("{") or self._document:
+            self._samples += self._read(line)
+        else:
+            self._text.read_words(line)
 
     def _begin(self, line: str) -> list[Sample]:
         """Take a line that begins with a brace: an event, a whole document, or the first line of one."""

@@ -37,6 +37,11 @@ class TextReader:
         """Take one line; return the samples it gives."""
         if match := _ROW.match(line):
             return self._take(match)
+        self.read_words(line)
+        return []
+
+    def read_words(self, line: str) -> None:
+        """Take a line that is no row of figures."""
         stripped = line.strip()
         if _CONNECTED.match(line):
             self._connections += 1
@@ -54,7 +59,6 @@ class TextReader:
             self.transcript.warn(match["words"])
         elif (match := _ERROR.match(line)) and match["words"] != "exiting":
             self.transcript.fail(match["words"])
-        return []
 
     def _take(self, match: re.Match[str]) -> list[Sample]:
         """Take a row: of the sum where there are several streams in its direction, else of the one stream."""

@@ -40,7 +40,7 @@ _NUMBERS = tuple(
             rf"(?:Total operations|Operations performed): \d+ \(\s*{_N} (?:per second|ops/sec)\)",
         ),
         ("throughput", rf"[\d.]+ (?:MiB|MB) transferred \(\s*{_N} (?:MiB|MB)/sec\)"),
-        ("finished", rf"\s*execution time \(avg/stddev\):\s*{_N}/.*"),
+        ("finished", rf"\s*execution time \(avg/stddev\):\s*{_N}/\d+\.\d{{2}}"),
     )
 )
 _PERCENTILE = re.compile(rf"\s*(?:approx\.\s+)?(\d{{1,3}})(?:th)? percentile:\s*{_N}(?:ms)?")
@@ -76,6 +76,12 @@ class SysbenchOutput:
             self.failures.append(tool_words(line))
         else:
             self._read_heading(line.rstrip())
+
+    def read_unfinished(self, line: str) -> None:
+        """Take a last line that no line break ended: its numbers may lack digits, so only its words count."""
+        words = line.strip()
+        if _FAILURE.fullmatch(words) or words.startswith("execution time (avg/stddev):"):
+            self.read(line)
 
     def _read_heading(self, line: str) -> None:
         if self.version is None and (match := _VERSION.fullmatch(line)):
@@ -140,14 +146,14 @@ class SysbenchParser:
     def finish(self, exit_status: int | None = None) -> Parsed:
         """Say what the whole output means."""
         for line in self._lines.rest():
-            self._read(line)
+            self._output.read_unfinished(line)
         output = self._output
         if output.test != self._test and (output.test or "finished" in output.numbers):
             found = (
                 f"of sysbench's {output.test} test" if output.test else "of another test, or its beginning is missing"
             )
             note = f"This is not the output of sysbench's {self._test} test: it is {found}."
-            return Parsed(notes=(note,), complete=False)
+            return Parsed(samples=tuple(self._samples), notes=(note,), complete=False)
         figures, notes = ([], []) if output.idle else self._conclude(output)
         troubles = self._troubles(exit_status)
         return Parsed(tuple(figures), tuple(self._samples), (*troubles, *notes), complete=not troubles)

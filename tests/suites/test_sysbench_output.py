@@ -1,0 +1,74 @@
+"""No output of any sort raises, and no way of arriving changes what an output means."""
+
+from itertools import pairwise
+
+import pytest
+from captured_outputs import capture, captures
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suites.base import Suite, complete_values
+from suites.sysbench_cpu import SysbenchCpu
+from suites.sysbench_memory import SysbenchMemory
+
+SUITES: tuple[Suite, ...] = (SysbenchCpu(), SysbenchMemory())
+PIECES = [
+    b"[ 1s ] thds: 2 eps: 1.00 lat (ms,95%): 0.56\n",
+    b"[ 2s ] 7623.69 MiB/sec\n",
+    b"    total time:                          1.8521s\n",
+    b"    total number of events:              10000\n",
+    b"    total number of events:              " + b"9" * 5000 + b"\n",
+    b"         avg:                                    nan\n",
+    b"        999th percentile:                        0.56\n",
+    b"    execution time (avg/stddev):   2.9991/0.00\n",
+    b"Prime numbers limit: 20000\n",
+    b"sysbench 0.4.12:  multi-threaded system evaluation benchmark\n",
+    b"FATAL: \x1b[2J\n",
+    b"\xff\xfe\x00",
+]
+
+
+@given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
+def test_any_bytes_are_accepted(data: bytes) -> None:
+    for suite in SUITES:
+        parser = suite.parser(complete_values(suite, {}))
+        live = list(parser.feed(data))
+        assert list(parser.finish().samples) == live
+
+
+@pytest.mark.parametrize("case", captures("sysbench"))
+@given(cuts=st.lists(st.integers(min_value=0, max_value=2000), max_size=8))
+def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
+    data = capture(case).stdout
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    for suite in SUITES:
+        whole, pieces = (suite.parser(complete_values(suite, {})) for _ in range(2))
+        whole.feed(data)
+        for start, stop in pairwise(places):
+            pieces.feed(data[start:stop])
+        assert pieces.finish() == whole.finish()
+
+
+@pytest.mark.parametrize("case", ["1.0.20/cpu_report_interval", "1.0.20/memory_report_interval", "0.4.12/cpu_default"])
+def test_an_output_cut_anywhere_is_never_complete_nor_wrong(case: str) -> None:
+    suite = SUITES["memory" in case]
+    data = capture(f"sysbench/{case}").stdout.rstrip()
+    whole = suite.parser(complete_values(suite, {}))
+    whole.feed(data)
+    truth = whole.finish()
+    assert truth.complete
+    for length in range(len(data)):
+        parser = suite.parser(complete_values(suite, {}))
+        parser.feed(data[:length])
+        found = parser.finish()
+        assert not found.complete
+        assert set(found.figures) <= set(truth.figures)
+        assert set(found.samples) <= set(truth.samples)
+
+
+def test_samples_whose_time_goes_back_are_dropped() -> None:
+    suite = SysbenchCpu()
+    parser = suite.parser(complete_values(suite, {}))
+    line = b"[ %ds ] thds: 1 eps: 10.00 lat (ms,0%%): 0.00\n"
+    parser.feed(b"".join(line % second for second in (1, 2, 2, 1, 3)))
+    assert [sample.time for sample in parser.finish().samples] == [1, 2, 3]
