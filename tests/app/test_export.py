@@ -1,0 +1,167 @@
+"""What is exported can be read by other programs, says its units, and runs nothing in a spreadsheet."""
+
+import csv
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import recorded
+from recorded import IOPS, READ
+
+from app.events import RunStarted, State
+from app.export import SAMPLE_COLUMNS, SUMMARY_COLUMNS, export_csv
+from app.store import Store
+from app.writing import WriteError, write_whole
+from suites.base import Command, Purpose
+from suites.vocab import Figure
+
+RUN = "20261120-141530-k3f9"
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def exported(tmp_path: Path, events: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    store = Store(tmp_path / "runs.sqlite3")
+    with store.recorder(RUN) as recorder:
+        for event in events:
+            recorder.record(event)
+    paths = export_csv(
+        [store.load(RUN)], {RUN: store.samples(RUN)}, {RUN: store.telemetry(RUN)}, tmp_path / "out" / "report.csv"
+    )
+    assert paths == [tmp_path / "out" / "report.csv", tmp_path / "out" / "report-samples.csv"]
+    return rows(paths[0]), rows(paths[1])
+
+
+def test_the_summary_has_a_row_for_all_trials_and_for_each(tmp_path: Path) -> None:
+    summary, _ = exported(tmp_path, recorded.run_events(RUN, (1000.0, 1100.0, 1200.0)))
+    assert list(summary[0]) == list(SUMMARY_COLUMNS)
+    assert [(row["trial"], row["metric"]) for row in summary] == [
+        (trial, metric) for trial in ("all", "1", "2", "3") for metric in ("iops", "latency_p99")
+    ]
+    whole = summary[0]
+    assert (whole["value"], whole["unit"], whole["better"], whole["labels"]) == (
+        "1100.0",
+        "1/s",
+        "higher",
+        "operation=read",
+    )
+    assert (whole["n"], whole["median"], whole["minimum"], whole["maximum"]) == ("3", "1100.0", "1000.0", "1200.0")
+    assert float(whole["cov"]) == pytest.approx(100 / 1100)
+    assert (whole["run"], whole["started"], whole["host"], whole["step"], whole["suite"]) == (
+        RUN, "2026-11-20T14:15:30+00:00", "web-1", "random read", "fio",
+    )  # fmt: skip
+    assert whole["command"] == "fio '--name=random read' --rw=randread --bs=4096"
+    assert (whole["tool_version"], whole["findings"]) == ("fio-3.33", "page-cache")
+    one = summary[2]
+    assert (one["value"], one["n"], one["median"], one["state"], one["warm_up"]) == ("1000.0", "", "", "done", "False")
+
+
+def test_samples_are_tidy(tmp_path: Path) -> None:
+    _, samples = exported(tmp_path, recorded.run_events(RUN, (1000.0, 1100.0)))
+    assert list(samples[0]) == list(SAMPLE_COLUMNS)
+    test = [row for row in samples if row["kind"] == "test"]
+    assert [(row["trial"], row["time_s"], row["value"], row["warm_up"]) for row in test][:2] == [
+        ("1", "0.0", "1000.0", "True"), ("1", "1.0", "1001.0", "False"),
+    ]  # fmt: skip
+    assert len(test) == 10
+    watched = [row for row in samples if row["kind"] == "telemetry"]
+    assert [(row["host"], row["step"], row["trial"], row["time_s"], row["metric"], row["unit"]) for row in watched] == [
+        ("web-1", "", "", "1000.0", "cpu_busy", "%"), ("web-1", "", "", "2000.0", "cpu_busy", "%"),
+    ]  # fmt: skip
+
+
+def test_a_trial_that_failed_stays_visible_and_does_not_count(tmp_path: Path) -> None:
+    events = [
+        RunStarted(RUN, recorded.plan(trials=2), "2026"),
+        *recorded.trial_events(recorded.trial(1), [Figure(IOPS, 10.0)]),
+        *recorded.trial_events(recorded.trial(2), [Figure(IOPS, 99.0)], state=State.FAILED),
+    ]
+    summary, _ = exported(tmp_path, events)
+    assert [(row["trial"], row["value"], row["state"]) for row in summary] == [
+        ("all", "10.0", ""), ("1", "10.0", "done"), ("2", "99.0", "failed"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("hostile", ["=1+1", "+cmd", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_hosts_words_are_no_formula(tmp_path: Path, hostile: str) -> None:
+    one = replace(recorded.trial(1), tool_version=hostile, commands=(Command((hostile, "x")),))
+    summary, _ = exported(
+        tmp_path,
+        [
+            RunStarted(RUN, recorded.plan(name=hostile), "2026"),
+            *recorded.trial_events(one, [Figure(IOPS, -5.0, (("operation", "-5"),))]),
+        ],
+    )
+    assert summary[0]["plan"] == summary[0]["tool_version"] == "'" + hostile.replace("\r", r"\r")
+    assert summary[0]["value"] == "-5.0"
+    for row in summary:
+        assert not any(cell[:1] in set("=+@\t\r") for cell in row.values())
+
+
+def test_a_number_in_words_stays_a_number(tmp_path: Path) -> None:
+    summary, _ = exported(
+        tmp_path,
+        [
+            RunStarted(RUN, recorded.plan(name="-5.5e3"), "2026"),
+            *recorded.trial_events(recorded.trial(1), [Figure(IOPS, 1.0)]),
+        ],
+    )
+    assert summary[0]["plan"] == "-5.5e3"
+
+
+def test_only_measuring_commands_stand_in_the_summary(tmp_path: Path) -> None:
+    commands = (Command(("truncate", "file"), Purpose.PREPARE), Command(("dd", "if=a")), Command(("dd", "if=b")))
+    one = replace(recorded.trial(1), commands=commands)
+    summary, _ = exported(
+        tmp_path, [RunStarted(RUN, recorded.plan(), "2026"), *recorded.trial_events(one, [Figure(IOPS, 1.0, READ)])]
+    )
+    assert summary[0]["command"] == "dd if=a && dd if=b"
+
+
+def test_a_run_without_figures_gives_a_head_alone(tmp_path: Path) -> None:
+    assert exported(tmp_path, [RunStarted(RUN, recorded.plan(), "2026")]) == ([], [])
+
+
+# Writing files
+
+
+def test_a_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.csv"
+    path.write_text("old")
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["report.csv"]  # noqa: PTH208 (names alone)
+
+
+def test_permissions_follow_the_users_mask(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        assert stat.S_IMODE(write_whole(tmp_path / "a", b"").stat().st_mode) == 0o640
+    finally:
+        os.umask(before)
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "report.csv"
+    path.write_text("old")
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("app.writing.os.fsync", full)
+    with pytest.raises(WriteError, match=r"report\.csv cannot be written: no space left on device"):
+        write_whole(path, b"new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match=r"cannot be written: (not a directory|file exists)"):
+        write_whole(tmp_path / "file" / "report.csv", b"")
