@@ -135,8 +135,7 @@ def format_plan(plan: Plan) -> str:
     repetition = tomlkit.table()
     repetition["trials"] = plan.repetition.trials
     repetition["warm_ups"] = plan.repetition.warm_ups
-    repetition["pause"] = plan.repetition.pause
-    repetition["pause"].comment("seconds between trials")
+    repetition["pause"] = _commented(plan.repetition.pause, "seconds between trials")
     document["repetition"] = repetition
     steps = tomlkit.aot()
     for step in plan.steps:
@@ -150,15 +149,19 @@ def _format_step(step: Step) -> tomlkit.items.Table:
     table["suite"] = step.suite_id
     table["name"] = step.name
     if step.peer is not None:
-        table["peer"] = step.peer
-        table["peer"].comment("the host that runs the server end")
+        table["peer"] = _commented(step.peer, "the host that runs the server end")
     parameters = tomlkit.table()
     for parameter in step.suite.parameters:
-        parameters[parameter.name] = _written(parameter, step.values[parameter.name])
         comment = ", ".join(part for part in (parameter.title, parameter.unit, parameter.bounds()) if part)
-        parameters[parameter.name].comment(comment)
+        parameters[parameter.name] = _commented(_written(parameter, step.values[parameter.name]), comment)
     table["parameters"] = parameters
     return table
+
+
+def _commented(value: Value, comment: str) -> tomlkit.items.Item:
+    item = tomlkit.item(value)
+    item.comment(comment)
+    return item
 
 
 def _written(parameter: Parameter, value: Value) -> Value:

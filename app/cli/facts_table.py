@@ -4,8 +4,18 @@ from collections.abc import Iterator
 from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
-from app.wording import bytes_text
+from app.wording import bytes_text, quantity
 from suites.facts import Absent, Facts
+from suites.units import Unit
+
+_SINGULAR = {
+    "cpu caches": "cpu cache",
+    "block devices": "block device",
+    "file systems": "file system",
+    "directories": "directory",
+    "interfaces": "interface",
+    "tools": "tool",
+}
 
 
 def facts_rows(facts: Facts) -> list[tuple[str, str]]:
@@ -21,7 +31,7 @@ def _rows(prefix: str, group: Any) -> Iterator[tuple[str, str]]:
             yield from _rows(f"{name} ", value)
         elif isinstance(value, tuple) and value and is_dataclass(value[0]):
             for item in value:
-                yield f"{name.removesuffix('s')} {_title(item)}", _line(item)
+                yield f"{_SINGULAR.get(name, name)} {_title(item)}", _line(item)
         else:
             yield name, _written(value, field)
 
@@ -47,8 +57,10 @@ def _written(value: Any, field: "Field[Any]") -> str:
     if isinstance(value, Absent):
         return f"— ({value.reason})"
     unit = field.metadata.get("unit", "")
-    if unit == "B" and isinstance(value, int):
+    if unit == "B" and isinstance(value, int) and field.name != "mtu":
         return bytes_text(value)
+    if unit in set(Unit) and isinstance(value, float):
+        return quantity(float(value), Unit(unit))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
