@@ -157,9 +157,9 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 
 
 def _cell(value: object) -> object:
-    """Return `value` so that no spreadsheet takes a host's words for a formula; numbers stay numbers.
+    r"""Return `value` so that no spreadsheet takes a host's words for a formula; numbers stay numbers.
 
-    A carriage return is written as \\r: it would end the line for half of the programs that read CSV.
+    A carriage return is written as \r: it would end the line for half of the programs that read CSV.
     """
     if not isinstance(value, str):
         return value
