@@ -70,7 +70,7 @@ class RunRecord:
 class Band:
     """What a baseline says about one series: its median and the range from `low` to `high` (quartiles of the
     samples within its trials, or of the figures of a metric that has no samples), and the median of its trials'
-    figures, where it has one."""
+    figures, where it has one. `step` and `host` are those it was asked for, not the baseline's own."""
 
     run_id: str
     name: str
@@ -81,6 +81,8 @@ class Band:
     low: float
     high: float
     figure: float | None
+    step: str = ""
+    host: str = ""
 
 
 SampleSeries = Mapping[int, tuple[Sample, ...]]

@@ -2,7 +2,7 @@
 
 import math
 
-from suites.units import Unit, display
+from suites.units import Display, Unit, display
 from suites.vocab import Better, Labels, Metric
 
 SIGNIFICANT = 3
@@ -102,6 +102,12 @@ def label_text(labels: Labels) -> str:
 def metric_text(metric: Metric, labels: Labels = ()) -> str:
     """Return the title of `metric` and what tells this figure apart: ``IOPS, read``."""
     return f"{metric.title}, {label_text(labels)}" if labels else metric.title
+
+
+def scale(metric: Metric, largest: float) -> Display:
+    """Return how a column or an axis of `metric` whose largest figure is `largest` is written: ``k IOPS``."""
+    divisor, suffix = _scale(largest, metric.unit, metric.name)
+    return Display(divisor, suffix.strip())
 
 
 def _scale(value: float, unit: Unit, name: str) -> tuple[float, str]:

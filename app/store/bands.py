@@ -1,17 +1,13 @@
-"""What the pinned runs say about a step: the band that is drawn under its curve."""
+"""The bands that the pinned runs give to a step."""
 
-import statistics
-from collections import defaultdict
-from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
+from app.bands import bands_of
 from app.plan import Step
-from app.records import Band, RunRecord, SampleSeries, TrialRecord
+from app.records import Band, RunRecord, TrialRecord
 from app.store import reading, schema
-from suites.vocab import Figure, Labels, Metric
-
-Key = tuple[Metric, Labels]
 
 
 def bands(connection: Connection, step: Step, host: str) -> list[Band]:
@@ -22,7 +18,8 @@ def bands(connection: Connection, step: Step, host: str) -> list[Band]:
         record = reading.record(connection, run_id)
         trials = _matching(record, step, host)
         if trials:
-            found += _bands(name, run_id, trials, reading.samples(connection, run_id))
+            made = bands_of(name, run_id, trials, reading.samples(connection, run_id))
+            found += [replace(band, step=step.name, host=host) for band in made]
     return found
 
 
@@ -32,32 +29,3 @@ def _matching(record: RunRecord, step: Step, host: str) -> list[TrialRecord]:
     names = [known.name for known in record.plan.steps if known.fingerprint() == wanted]
     trials = [trial for name in names for trial in record.trials_of(name)]
     return [trial for trial in trials if trial.trial.host == host] or trials
-
-
-def _bands(name: str, run_id: str, trials: list[TrialRecord], series: SampleSeries) -> Iterator[Band]:
-    figures: dict[Key, list[float]] = defaultdict(list)
-    samples: dict[Key, list[float]] = defaultdict(list)
-    for trial in trials:
-        for figure in trial.figures:
-            figures[_key(figure)].append(figure.value)
-        for sample in series.get(trial.trial.id, ()):
-            if not sample.warm_up:
-                samples[sample.metric, sample.labels].append(sample.value)
-    for key in figures | samples:
-        metric, labels = key
-        values = samples.get(key) or figures[key]
-        low, median, high = _quartiles(values)
-        whole = statistics.median(figures[key]) if key in figures else None
-        yield Band(run_id, name, metric.name, labels, metric.unit.value, median, low, high, whole)
-
-
-def _key(figure: Figure) -> Key:
-    return figure.metric, figure.labels
-
-
-def _quartiles(values: list[float]) -> tuple[float, float, float]:
-    """Return the quartiles, by linear interpolation between the values (R's type 7, numpy's default)."""
-    if len(values) == 1:
-        return values[0], values[0], values[0]
-    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
-    return low, median, high
