@@ -62,7 +62,7 @@ class FindingCard(QWidget):
             return
         self._compact = compact
         margin = 8 if compact else 16
-        self._grid.setContentsMargins(margin, margin - 4, margin, margin - 4)
+        self._grid.setContentsMargins(margin, margin - 4, margin, 8 if compact else margin - 4)
         self._title.setVisible(compact)
         self._head_title.setVisible(not compact)
         if compact:
@@ -132,8 +132,8 @@ class FindingCard(QWidget):
         self._more.setAutoRaise(True)
         self._more.setCheckable(True)
         self._more.toggled.connect(self._show_details)
-        foot.addWidget(self._more)
         foot.addStretch(1)
+        foot.addWidget(self._more)
         if actions and finding.changes:
             changed = describe(finding)
             foot.addWidget(self._action("Apply", changed or "Make the change in the plan", self.apply_requested))

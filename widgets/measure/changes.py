@@ -16,6 +16,7 @@ class Change:
 
     step: str
     parameter: str
+    title: str
     before: str
     after: str
 
@@ -42,7 +43,8 @@ def make_changes(draft: PlanDraft, plan: Plan) -> tuple[Change, ...]:
             if step.form.parsed(name) != value:
                 before = step.form.text(name)
                 step.form.use(name, value)
-                made.append(Change(step.name, name, before, step.form.text(name)))
+                title = step.form.parameter(name).title
+                made.append(Change(step.name, name, title, before, step.form.text(name)))
     return tuple(made)
 
 
@@ -59,8 +61,7 @@ def change_words(changes: Sequence[Change]) -> str:
     if not changes:
         return ""
     return "; ".join(
-        f"{change.step}: {change.parameter} {change.before or 'empty'} → {change.after or 'empty'}"
-        for change in changes
+        f"{change.step}: {change.title} {change.before or 'empty'} → {change.after or 'empty'}" for change in changes
     )
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.hosts import HostEntry, Origin
 from widgets.icons import set_icon
+from widgets.measure.check_box import TitleBox
 from widgets.measure.draft import PlanDraft
 from widgets.measure.host_reader import HostFacts, HostReader, Reading
 from widgets.measure.step_view import StepView, scrolled
@@ -29,8 +30,7 @@ class HostRow(QFrame):
         super().__init__(parent)
         self.setObjectName("card")
         self.entry = entry
-        self.box = QCheckBox(host_title(entry.name).replace("&", "&&"))
-        self.box.setFont(text_font(TextSize.BODY, bold=True))
+        self.box = TitleBox(host_title(entry.name))
         self.box.clicked.connect(self._tick)
         self.state = Text(tone=Tone.MUTED)
         self.state.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

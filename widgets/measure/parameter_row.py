@@ -79,7 +79,7 @@ class ParameterRow(QWidget):
     def __init__(self, parameter: Parameter, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.parameter = parameter
-        self._wide: bool | None = None
+        self._arrangement = ""
         self._focused = False
         self._shown: tuple[str, Value | ParameterError, bool] | None = None
         self.editor = make_editor(parameter)
@@ -101,7 +101,7 @@ class ParameterRow(QWidget):
         self._grid.setHorizontalSpacing(SPACE[2])
         self._grid.setVerticalSpacing(2)
         self._field = self._build_field()
-        self._arrange(wide=True)
+        self._arrange()
 
     def show_form(self, form: Form) -> None:
         """Show the text, the suggestions and the message of this parameter as `form` has them."""
@@ -121,6 +121,7 @@ class ParameterRow(QWidget):
         for widget in (self.editor, self.default_chip, self.tuned_chip, self.title):
             widget.setEnabled(applies)
         self._yours.setVisible(applies and source is Source.YOURS and not isinstance(value, ParameterError))
+        self._arrange()
         self._shown = (form.text(name), value, applies)
         self._show_message(*self._shown)
 
@@ -157,35 +158,47 @@ class ParameterRow(QWidget):
         self.title.setBuddy(self.editor.field)
         return place
 
-    def _arrange(self, *, wide: bool) -> None:
-        if wide is self._wide:
+    def _arrange(self) -> None:
+        """Put the parts where they fit: in one line, in two, or each chip on a line of its own."""
+        wide = self.width() >= WIDE_FROM
+        left = TITLE_WIDTH if wide else TITLE_WIDTH - SPACE[4]
+        chips = self.default_chip.sizeHint().width() + self.tuned_chip.sizeHint().width()
+        fits = chips + left + 5 * SPACE[2] <= self.width() or self.tuned_chip.isHidden()
+        arrangement = "wide" if wide else "narrow" if fits else "stacked"
+        if arrangement == self._arrangement:
             return
-        self._wide = wide
-        width = TITLE_WIDTH if wide else TITLE_WIDTH - SPACE[4]
-        self.title.setFixedWidth(width)
-        self._option.setFixedWidth(width)
+        self._arrangement = arrangement
+        self.title.setFixedWidth(left)
+        self._option.setFixedWidth(left)
         self._field.setFixedWidth(FIELD_WIDTH)
-        self._grid.setRowMinimumHeight(0, ROW_HEIGHT)
-        self.default_chip.setMaximumWidth(CHIP_WIDTH)
-        for place, (wide_cell, narrow_cell) in self._cells().items():
-            row, column, rows, columns = wide_cell if wide else narrow_cell
-            middle = Qt.AlignmentFlag.AlignVCenter if place in {self.title, self._field} else Qt.AlignmentFlag.AlignTop
-            chip = place in {self.default_chip, self.tuned_chip}
+        self.default_chip.setMaximumWidth(CHIP_WIDTH if wide else WIDE_FROM)
+        for part, (row, column, rows, columns) in self._cells(arrangement).items():
+            middle = Qt.AlignmentFlag.AlignVCenter if part in {self.title, self._field} else Qt.AlignmentFlag.AlignTop
+            chip = part in {self.default_chip, self.tuned_chip}
             align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft if chip else middle
-            self._grid.addWidget(place, row, column, rows, columns, align)
+            self._grid.addWidget(part, row, column, rows, columns, align)
+        self._grid.setRowMinimumHeight(0, ROW_HEIGHT)
         self._grid.setColumnMinimumWidth(2, CHIP_WIDTH if wide else 0)
         self._grid.setColumnStretch(3, 1)
 
-    def _cells(self) -> dict[QWidget, tuple[Cell, Cell]]:
-        """Return where each part stands: where there is room, and where there is little."""
-        return {
-            self.title: ((0, 0, 1, 1), (0, 0, 1, 1)),
-            self._option: ((1, 0, 2, 1), (1, 0, 2, 1)),
-            self._field: ((0, 1, 1, 1), (0, 1, 1, 3)),
-            self.default_chip: ((0, 2, 1, 1), (1, 1, 1, 1)),
-            self.tuned_chip: ((0, 3, 1, 1), (1, 2, 1, 2)),
-            self.why: ((1, 2, 1, 2), (2, 1, 1, 3)),
-            self.message: ((2, 1, 1, 3), (3, 1, 1, 3)),
+    def _cells(self, arrangement: str) -> dict[QWidget, Cell]:
+        """Return where each part stands."""
+        head: dict[QWidget, Cell] = {self.title: (0, 0, 1, 1), self._option: (1, 0, 2, 1)}
+        if arrangement == "wide":
+            return head | {
+                self._field: (0, 1, 1, 1),
+                self.default_chip: (0, 2, 1, 1),
+                self.tuned_chip: (0, 3, 1, 1),
+                self.why: (1, 2, 1, 2),
+                self.message: (2, 1, 1, 3),
+            }
+        narrow = arrangement == "narrow"
+        return head | {
+            self._field: (0, 1, 1, 3),
+            self.default_chip: (1, 1, 1, 1 if narrow else 3),
+            self.tuned_chip: (1, 2, 1, 2) if narrow else (2, 1, 1, 3),
+            self.why: (3, 1, 1, 3),
+            self.message: (4, 1, 1, 3),
         }
 
     def _say(self, text: str) -> None:
@@ -215,7 +228,7 @@ class ParameterRow(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Stand in one line where there is room."""
         super().resizeEvent(event)
-        self._arrange(wide=self.width() >= WIDE_FROM)
+        self._arrange()
 
 
 def _sentence(bounds: str) -> str:

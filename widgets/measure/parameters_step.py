@@ -1,14 +1,16 @@
 """Third step: what each test is asked for, drawn from the suites' parameters alone."""
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QTabBar, QVBoxLayout, QWidget
 
+from widgets.icons import set_icon
 from widgets.measure.command_view import CommandView
 from widgets.measure.draft import DraftStep, PlanDraft
 from widgets.measure.parameter_row import ParameterRow
 from widgets.measure.step_view import StepView, clear, scrolled
 from widgets.names import host_title
-from widgets.text import Text, Tone
+from widgets.text import set_tool_tip
 from widgets.theme import SPACE
 
 
@@ -74,18 +76,20 @@ class ParametersStep(StepView):
     def _build_head(self) -> QHBoxLayout:
         self.name_field = QLineEdit()
         self.name_field.setAccessibleName("Name of the step")
-        self.name_field.setMaximumWidth(220)
+        self.name_field.setMaximumWidth(240)
+        self.name_field.setMinimumWidth(100)
+        self.name_field.setMaxLength(100)
+        set_icon(self.name_field.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition), "edit")
+        set_tool_tip(self.name_field, "Name of the step")
         self.name_field.textEdited.connect(self._rename)
-        self._summary = Text(tone=Tone.MUTED)
         self.tuned_button = QPushButton("Use tuned values")
         self.tuned_button.clicked.connect(self._use_tuned)
         self.defaults_button = QPushButton("Use the tool's defaults")
         self.defaults_button.clicked.connect(self._use_defaults)
         head = QHBoxLayout()
         head.setSpacing(SPACE[1])
-        head.addWidget(Text("Name", Tone.MUTED, wrap=False))
         head.addWidget(self.name_field, 1)
-        head.addWidget(self._summary, 2)
+        head.addStretch(1)
         head.addWidget(self.tuned_button)
         head.addWidget(self.defaults_button)
         return head

@@ -35,6 +35,9 @@ from widgets.text import Text, Tone, tool_tip, visible
 from widgets.theme import SPACE, TextSize, text_font
 
 HEADS = ("Step", "Host", "One trial", "Written", "Space", "Network")
+COLUMN_WIDTH = 84
+"""The least pixels of a column; below it the table scrolls sideways."""
+
 MAXIMUM_ROWS = 10
 """Rows of the table that are shown without scrolling it."""
 
@@ -142,6 +145,7 @@ class ReviewStep(StepView):
         table.verticalHeader().setDefaultSectionSize(26)
         header = table.horizontalHeader()
         header.setHighlightSections(False)
+        header.setMinimumSectionSize(COLUMN_WIDTH)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         for column, head in enumerate(HEADS):
             side = Qt.AlignmentFlag.AlignLeft if column < 2 else Qt.AlignmentFlag.AlignRight
@@ -182,9 +186,18 @@ class ReviewStep(StepView):
         if self._previews:
             self.table.setCurrentCell(min(chosen, len(self._previews) - 1), 0)
         self.table.blockSignals(False)
+        self._hide_empty_columns()
         rows = min(MAXIMUM_ROWS, max(1, len(self._previews)))
         height = self.table.verticalHeader().defaultSectionSize() * rows
         self.table.setFixedHeight(height + self.table.horizontalHeader().sizeHint().height() + 4)
+
+    def _hide_empty_columns(self) -> None:
+        """Leave out what is the same in every row: the only host, and volumes that no step has."""
+        estimates = [preview.estimate for preview in self._previews]
+        self.table.setColumnHidden(1, len({preview.host for preview in self._previews}) < 2)
+        self.table.setColumnHidden(3, all(each.written == 0 for each in estimates))
+        self.table.setColumnHidden(4, all(each.space == 0 for each in estimates))
+        self.table.setColumnHidden(5, all(each.network == 0 for each in estimates))
 
     def _show_totals(self) -> None:
         if self._plan is None or not self._previews:

@@ -46,6 +46,7 @@ class SidePanel(QWidget):
         self.command = CommandView("Exact command", lines=7)
         column.addWidget(self._findings_head)
         column.addWidget(self.findings)
+        column.addSpacing(SPACE[0])
         column.addWidget(self._facts_head)
         column.addWidget(self._facts_place)
         column.addSpacing(SPACE[0])

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.plan import LOCAL
 from suites.base import Suite
 from widgets.icons import set_icon
+from widgets.measure.check_box import TitleBox
 from widgets.measure.draft import DraftStep
 from widgets.measure.step_view import clear
 from widgets.measure.tools import Missing
@@ -48,6 +49,8 @@ class StepLine(QWidget):
             self.peer.addItem(host_title(peer), peer)
         self.peer.setCurrentIndex(self.peer.findData(chosen))
         self.peer.setAccessibleName(f"Server end of {self._step.name}")
+        self.peer.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.peer.setMinimumContentsLength(12)
         self.peer.setMaximumWidth(220)
         self.peer.activated.connect(self._choose_peer)
         return self.peer
@@ -117,8 +120,7 @@ class SuiteCard(QFrame):
             self._tools.addWidget(self._missing_line(each))
 
     def _build_head(self) -> QHBoxLayout:
-        self.box = QCheckBox(self.suite.title.replace("&", "&&"))
-        self.box.setFont(text_font(TextSize.BODY, bold=True))
+        self.box = TitleBox(self.suite.title)
         self.box.clicked.connect(self._tick)
         self._version = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self._version.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from app.checks.tools import install_command
 from suites.base import Suite
-from suites.facts import Facts, known
-from widgets.measure.words import listed
+from suites.facts import NOT_READ, Absent, Facts, known
 from widgets.names import host_title
 
 FOUND = "installed"
@@ -27,7 +26,7 @@ def missing_tools(suite: Suite, hosts: Sequence[str], facts: Mapping[str, Facts]
     return tuple(
         Missing(suite.tool, host, install_command(suite, facts[host]))
         for host in hosts
-        if host in facts and _version(suite, facts[host]) is None
+        if host in facts and _lacks(suite, facts[host])
     )
 
 
@@ -39,7 +38,17 @@ def tool_words(suite: Suite, hosts: Sequence[str], facts: Mapping[str, Facts]) -
             versions.setdefault(version, []).append(host_title(host))
     if len(versions) == 1 and sum(len(names) for names in versions.values()) == len(hosts):
         return next(iter(versions))
-    return "; ".join(f"{version} on {listed(names)}" for version, names in versions.items())
+    places = {version: names[0] if len(names) == 1 else f"{len(names)} hosts" for version, names in versions.items()}
+    return "; ".join(f"{version} on {place}" for version, place in places.items())
+
+
+def _lacks(suite: Suite, facts: Facts) -> bool:
+    """Return whether the host was looked at and has no such tool; a tool nobody looked for is not missing."""
+    tool = facts.tool(suite.tool)
+    looked_for = any(
+        not isinstance(fact, Absent) or fact.reason != NOT_READ.reason for fact in (tool.path, tool.version)
+    )
+    return looked_for and _version(suite, facts) is None
 
 
 def _version(suite: Suite, facts: Facts) -> str | None:
