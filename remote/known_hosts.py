@@ -148,22 +148,20 @@ def _is_hash_of(hashed: str, name: str) -> bool:
 def verdict(lines: Sequence[Line], host: str, port: int, key: bytes) -> Verdict:
     """Say what `lines` know about the public `key` that `host` shows at `port`.
 
-    As in OpenSSH, a revoked key is refused whatever else is written; any line with this very key makes it trusted, at
-    another port than 22 also a line that names the host alone; any other key for this host, of whatever type, means
-    that the key has changed. Source: hostfile.c, check_hostkeys_by_key_or_type; sshconnect.c, check_host_key.
+    As in OpenSSH, a revoked key is refused whatever else is written; any line with this very key makes it trusted;
+    any other key for this host, of whatever type, means that the key has changed. Where nothing is known of the host
+    at another port than 22, a line that names the host alone can still make it trusted.
+    Source: hostfile.c, check_hostkeys_by_key_or_type; sshconnect.c, check_host_key.
     """
-    exact = _about(lines, host_pattern(host, port))
-    plain = _about(lines, host_pattern(host))
+    exact, plain = _about(lines, host_pattern(host, port)), _about(lines, host_pattern(host))
     for line in [*exact, *plain]:
         if line.marker is Marker.REVOKED and line.key == key:
             return Verdict(Standing.REVOKED, line)
-    plain_keys = [line for line in exact if line.marker is Marker.NONE]
-    for line in [*plain_keys, *(line for line in plain if line.marker is Marker.NONE)]:
+    keys = [line for line in exact if line.marker is Marker.NONE]
+    for line in keys or [line for line in plain if line.marker is Marker.NONE]:
         if line.key == key:
             return Verdict(Standing.TRUSTED, line)
-    if plain_keys:
-        return Verdict(Standing.CHANGED, plain_keys[0])
-    return Verdict(Standing.UNKNOWN)
+    return Verdict(Standing.CHANGED, keys[0]) if keys else Verdict(Standing.UNKNOWN)
 
 
 def known_types(lines: Sequence[Line], host: str, port: int) -> list[str]:

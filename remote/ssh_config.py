@@ -152,11 +152,13 @@ class Lookup:
     identity_files: list[Entry] = field(default_factory=list)
     _final: bool = False
     _asks_for_final: bool = False
+    _settled: str = ""  # the host name after the first pass; a final one does not change it
 
     def run(self, entries: Sequence[Entry]) -> None:
         """Take every setting of `entries` that applies; once more where a line asks for a final pass."""
         self._walk(entries, active=True)
         if self._asks_for_final:
+            self._settled = self.host_name()
             self._final = True
             self._walk(entries, active=True)
 
@@ -175,7 +177,7 @@ class Lookup:
 
     def _take(self, entry: Entry) -> None:
         if entry.keyword == "identityfile":
-            if entry not in self.identity_files:
+            if entry.arguments[0] not in [known.arguments[0] for known in self.identity_files]:
                 self.identity_files.append(entry)
             return
         # Of ProxyCommand and ProxyJump, the one that comes first holds. Source: ssh_config(5), ProxyJump.
@@ -189,6 +191,8 @@ class Lookup:
 
     def host_name(self) -> str:
         """Return the name to connect to: HostName with %h filled in, or the host's own name."""
+        if self._settled:
+            return self._settled
         entry = self.found.get("hostname")
         return self.name if entry is None else expand(entry, entry.arguments[0], {"h": self.name})
 
@@ -216,8 +220,7 @@ class Lookup:
     def _holds_alone(self, criterion: str) -> bool:
         if criterion == "final":
             self._asks_for_final = True
-            return self._final
-        return criterion == "all"  # names are never made canonical here
+        return self._final or criterion == "all"  # OpenSSH takes its final pass for the canonical one as well
 
     def _holds(self, criterion: str, patterns: Sequence[str]) -> bool | None:
         """Return whether a criterion holds, or None where finding out is not for us."""

@@ -1,5 +1,7 @@
 """The way to a host over SSH: what its name means, through ~/.ssh/config."""
 
+import contextlib
+import ipaddress
 import os
 import re
 import socket
@@ -19,7 +21,6 @@ NO_IDENTITY = Path("none")
 _ADDRESS = re.compile(
     r"(?:ssh://)?(?:(?P<user>[^@\s]+)@)?(?:\[(?P<literal>[^\]\s]+)\]|(?P<host>[^:@\s\[\]/]+))(?::(?P<port>\d+))?/?"
 )
-_BARE_IPV6 = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%\w+)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,10 @@ def _resolve(
 
 
 def _parse(text: str) -> _Address:
-    match = _ADDRESS.fullmatch(text) or _BARE_IPV6.fullmatch(text)
+    user, at, rest = text.rpartition("@")
+    if _is_ipv6(rest) and bool(user) is bool(at):
+        return _Address(rest, user or None, None)
+    match = _ADDRESS.fullmatch(text)
     parts = {} if match is None else match.groupdict()
     host = parts.get("literal") or parts.get("host") or ""
     if not host or host.startswith("-") or any(ord(character) <= 32 for character in text):
@@ -116,6 +120,12 @@ def _parse(text: str) -> _Address:
     if given is not None and not _is_port(given):
         raise ConnectError(Outcome.CONFIG, f"“{text[:60]}” has no valid port.", "Give a port from 1 to 65535.")
     return _Address(host, parts.get("user"), None if given is None else int(given))
+
+
+def _is_ipv6(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(text).version == 6
+    return False
 
 
 def _is_port(text: str) -> bool:
