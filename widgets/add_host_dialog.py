@@ -82,6 +82,7 @@ class AddHostDialog(QDialog):
         self._asker = asker
         self._edited = edited
         self._job: Job | None = None
+        self._pressed: QWidget | None = None  # had the focus before everything was disabled
         known = tuple(known)
         self._taken = frozenset(host.name for host in known if host.origin is Origin.SAVED and edited is None)
         self._aliases = [host.name for host in known if host.origin is Origin.SSH_CONFIG]
@@ -222,6 +223,7 @@ class AddHostDialog(QDialog):
 
     def _work(self, words: str, job: Job) -> None:
         self._job = job
+        self._pressed = self.focusWidget()
         self.outcome.hide()
         self.working.begin(words)
         self._allow(enabled=False)
@@ -247,7 +249,7 @@ class AddHostDialog(QDialog):
         if report.outcome is Outcome.CONNECTED:
             self.outcome.say("good", f"{report.message} It took {report.seconds:.2f} s.")
         else:
-            self.outcome.say("error", f"{report.outcome.value.capitalize()}: {report.message}", report.remedy)
+            self.outcome.say("error", report.message, report.remedy)
 
     def _stop_waiting(self) -> None:
         """Do not wait for the job any more; its thread ends by itself, and its questions are withdrawn."""
@@ -256,6 +258,8 @@ class AddHostDialog(QDialog):
             self._job = None
         self.working.end()
         self._allow(enabled=True)
+        if self._pressed is not None:
+            self._pressed.setFocus()
 
     def _allow(self, *, enabled: bool) -> None:
         for widget in (*self.fields.values(), self.test_button, self.save_button):

@@ -26,7 +26,7 @@ from widgets.theme import SPACE, TextSize, text_font
 
 
 class _Tree(QTreeView):
-    """Two columns that always fit: titles take what they need, but never more than half."""
+    """Two columns that always fit: titles take what they need, but never more than three fifths."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Divide the width anew."""
@@ -35,7 +35,7 @@ class _Tree(QTreeView):
 
     def fit(self) -> None:
         """Give the titles their width."""
-        self.setColumnWidth(0, min(self.sizeHintForColumn(0), self.viewport().width() // 2))
+        self.setColumnWidth(0, min(self.sizeHintForColumn(0), self.viewport().width() * 3 // 5))
 
 
 class FactsView(QWidget):

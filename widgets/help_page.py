@@ -26,6 +26,7 @@ TOPICS = {
     "words": "Words",
     "rules": "Rules of measurement",
     "keyboard": "Keyboard",
+    "formats": "Formats for machines",
 }
 """The pages in resources/help, by the name of the file."""
 
@@ -113,6 +114,7 @@ def typeset(document: QTextDocument) -> None:
 def _set_block(cursor: QTextCursor, block: QTextBlockFormat) -> None:
     level = block.headingLevel()
     block.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    block.setNonBreakableLines(False)  # code wraps, too, where the page is narrow
     block.setTopMargin(SPACE[4] if level == 2 else 0)
     block.setBottomMargin(SPACE[1] if cursor.currentTable() is None else 0)
     cursor.setBlockFormat(block)
@@ -128,6 +130,7 @@ def _set_table(table: QTextTable) -> None:
     look.setBorder(0)
     look.setCellPadding(SPACE[0])
     look.setCellSpacing(0)
+    look.setTopMargin(SPACE[1])
     look.setBottomMargin(SPACE[2])
     table.setFormat(look)
     for column in range(table.columns()):

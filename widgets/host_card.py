@@ -8,7 +8,7 @@ from app.questions import Outcome
 from widgets.host_connections import Standing
 from widgets.hosts_model import address_text, host_title
 from widgets.icons import set_icon
-from widgets.measure.words import short_facts
+from widgets.measure.words import listed, short_facts
 from widgets.notice import Notice, Working
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, restyle, text_font
@@ -42,30 +42,42 @@ class HostCard(QFrame):
         self._doing = ""
         self._arrange()
 
-    def show_host(self, entry: HostEntry, standing: Standing, *, chosen: int) -> None:
-        """Show `entry` and how it stands; `chosen` is how many hosts are selected together with it."""
+    def show_host(self, entry: HostEntry, standing: Standing) -> None:
+        """Show `entry` and how it stands."""
         local = entry.origin is Origin.THIS_COMPUTER
         self._title.setText(host_title(entry))
-        self._way.setText(f"{address_text(entry)} · {entry.origin.value}" if not local else "no connection needed")
+        self._way.setText(address_text(entry))
         self._summary.setText("" if standing.facts is None else short_facts(standing.facts))
         self._summary.setVisible(standing.facts is not None)
-        self.measure_button.setText("Measure this host" if chosen < 2 else f"Measure {chosen} hosts")
+        self.measure_button.setText("Measure this host")
+        self.quick_button.setVisible(True)
         self.test_button.setVisible(not local)
         self.edit_button.setVisible(not local)
         self.remove_button.setVisible(entry.origin is Origin.SAVED)
-        self._show_standing(entry, standing)
+        self._show_doing(entry, standing)
+        self._show_outcome(entry, standing)
+
+    def show_many(self, entries: list[HostEntry]) -> None:
+        """Show that several hosts are selected: they can be measured together."""
+        self._title.setText(f"{len(entries)} hosts")
+        self._way.setText(listed(map(host_title, entries)))
+        self.measure_button.setText(f"Measure {len(entries)} hosts")
+        for one_only in (self._summary, self.quick_button, self.test_button, self.edit_button, self.remove_button):
+            one_only.setVisible(False)
+        self.notice.hide()
+        self.working.end()
+        self._doing = ""
 
     def set_leading(self, *, leading: bool) -> None:
         """Tell whether measuring this host is the page's one next step."""
         restyle(self.measure_button, "primary", leading)
 
-    def _show_standing(self, entry: HostEntry, standing: Standing) -> None:
-        self._show_doing(entry, standing)
+    def _show_outcome(self, entry: HostEntry, standing: Standing) -> None:
         report = standing.report
         if standing.doing:
             self.notice.hide()
         elif report is not None and report.outcome is not Outcome.CONNECTED:
-            self.notice.say("error", f"{report.outcome.value.capitalize()}: {report.message}", report.remedy)
+            self.notice.say("error", report.message, report.remedy)
         elif standing.problem is not None:
             self.notice.say_error(standing.problem)
         elif report is not None and entry.origin is not Origin.THIS_COMPUTER:

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QMessageBox, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.hosts import THIS_COMPUTER, HostEntry, Origin
 from app.plan import LOCAL
@@ -19,6 +19,7 @@ from widgets.icons import set_icon
 from widgets.jobs import Job
 from widgets.notice import Notice
 from widgets.page import Page
+from widgets.question import Question
 from widgets.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -79,7 +80,11 @@ class HostsPage(Page):
     def _show_current(self) -> None:
         entry = self.table.current()
         standing = self.connections.of(entry.name)
-        self.card.show_host(entry, standing, chosen=len(self.table.chosen()))
+        chosen = self.table.chosen()
+        if len(chosen) > 1:
+            self.card.show_many(chosen)
+        else:
+            self.card.show_host(entry, standing)
         if standing.facts is None:
             self.facts_view.show_nothing(host_title(entry))
         elif standing.facts is not self.facts_view.facts:
@@ -116,15 +121,8 @@ class HostsPage(Page):
         entry = self.table.current()
         if entry.origin is not Origin.SAVED:
             return
-        question = QMessageBox(self)
-        question.setWindowTitle("Remove a host")
-        question.setIcon(QMessageBox.Icon.NoIcon)
-        question.setTextFormat(Qt.TextFormat.PlainText)
-        question.setText(f"Remove {entry.name} from the list?")
-        question.setInformativeText("Its runs stay in the library.")
-        remove = question.addButton("Remove", QMessageBox.ButtonRole.DestructiveRole)
-        question.setDefaultButton(question.addButton(QMessageBox.StandardButton.Cancel))
-        remove.clicked.connect(lambda: self._remove(entry.name))
+        question = Question(f"Remove {entry.name} from the list?", "Its runs stay in the library.", "Remove", self)
+        question.accepted.connect(lambda: self._remove(entry.name))
         question.finished.connect(question.deleteLater)
         question.open()
 
@@ -140,7 +138,9 @@ class HostsPage(Page):
         job.start()
 
     def _connect(self, asking: HostCard | HostsTable) -> None:
-        asking.measure_requested.connect(lambda: self.measure_requested.emit(self.table.chosen()))
+        asking.measure_requested.connect(
+            lambda: self.measure_requested.emit([entry.name for entry in self.table.chosen()])
+        )
         asking.quick_requested.connect(lambda: self.quick_requested.emit(self.table.current().name))
         asking.test_requested.connect(lambda: self.connections.test(self.table.current().name))
         asking.edit_requested.connect(lambda: self._edit(self.table.current()))

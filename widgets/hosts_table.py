@@ -47,10 +47,10 @@ class HostsTable(QTableView):
         found = self.currentIndex().data(HostsModel.ENTRY)
         return found if isinstance(found, HostEntry) else THIS_COMPUTER
 
-    def chosen(self) -> list[str]:
-        """Return the names of the selected hosts, from top to bottom."""
+    def chosen(self) -> list[HostEntry]:
+        """Return the selected hosts, from top to bottom."""
         rows = sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
-        return [index.data(HostsModel.ENTRY).name for index in rows] or [self.current().name]
+        return [index.data(HostsModel.ENTRY) for index in rows] or [self.current()]
 
     def show_entries(self, entries: list[HostEntry]) -> None:
         """Show `entries`, the cursor on the host it was on."""

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
+
+from widgets.question import Question
 
 
 class Measuring(Protocol):
@@ -63,15 +64,15 @@ class Leaving:
 
     def _ask_to_stop(self) -> None:
         self._ask(
-            "A measurement is running.",
+            "A measurement is running",
             "It can be stopped in order: what was measured is kept, and nothing is left behind on the host.",
-            "Stop, keep what was measured, and close",
+            "Stop it and close",
             self.stop_and_close,
         )
 
     def _ask_to_leave_it(self) -> None:
         self._ask(
-            "The measurement is still being stopped.",
+            "The measurement is still being stopped",
             "What was measured so far is stored. If the window closes now, the host ends what is left by itself "
             "once it notices that nobody listens.",
             "Close without waiting",
@@ -83,14 +84,7 @@ class Leaving:
         self._window.close()
 
     def _ask(self, text: str, explanation: str, accept: str, callback: Callable[[], None]) -> None:
-        question = QMessageBox(self._window)
-        question.setWindowTitle("Close Benchwright")
-        question.setTextFormat(Qt.TextFormat.PlainText)
-        question.setText(text)
-        question.setInformativeText(explanation)
-        question.addButton(accept, QMessageBox.ButtonRole.DestructiveRole).clicked.connect(callback)
-        stay = question.addButton("Keep the window open", QMessageBox.ButtonRole.RejectRole)
-        question.setDefaultButton(stay)
-        question.setEscapeButton(stay)
+        question = Question(text, explanation, accept, self._window, decline_text="Keep the window open")
+        question.accepted.connect(callback)
         question.finished.connect(question.deleteLater)
         question.open()

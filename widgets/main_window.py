@@ -3,16 +3,13 @@
 import logging
 import sys
 
-from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtGui import QAction, QCloseEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
     QHBoxLayout,
     QMainWindow,
-    QMessageBox,
-    QSplitter,
-    QStackedWidget,
     QWidget,
 )
 
@@ -21,22 +18,22 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets import jobs, settings, theme
 from widgets.empty_state import EmptyState
-from widgets.fold_panel import NARROWEST, FoldPanel
 from widgets.icons import icon
 from widgets.jobs import Job
 from widgets.leaving import Leaving
 from widgets.menus import build_menus
+from widgets.middle import Middle
 from widgets.page import Page
+from widgets.question import Question
 from widgets.questions import WindowAsker
-from widgets.rail import WIDTH, Rail, Room
+from widgets.rail import Rail, Room
 from widgets.rooms import Rooms
 from widgets.status_line import StatusLine
 
 log = logging.getLogger(__name__)
 
 SIZE = (1280, 800)
-SMALLEST = (860, 480)
-SIDE_WIDTH = 380
+SMALLEST = (896, 480)
 PATIENCE = 3.0
 """Seconds that threads under way may take to end after the window has closed."""
 
@@ -51,30 +48,23 @@ class MainWindow(QMainWindow):
         self.rooms = Rooms(workstation, self.asker, self)
         self.leaving = Leaving(self, lambda: self.rooms.live, self._show_stopping)
         self.rail = Rail()
-        self.side = FoldPanel()
+        self.middle = Middle()
         self.status_line = StatusLine()
-        self._stack = QStackedWidget()
-        self._stack.setMinimumWidth(SMALLEST[0] - WIDTH - NARROWEST)
         self._failed: dict[Room, QWidget] = {}
         self._told: dict[QWidget, str] = {}
         self._painted = False
         self._arrange()
-        self._fold_action = build_menus(self)
-        self._connect()
-        self._restore()
+        self._connect(build_menus(self))
         self.show_room(Room.HOSTS)
 
     def show_room(self, room: Room) -> Page | None:
         """Bring the page of `room` to the front and return it, or None where it could not be opened."""
         page = self.rooms.page(room)
         shown = page or self._failure(room)
-        if self._stack.indexOf(shown) < 0:
-            self._stack.addWidget(shown)
-            if page is not None:
-                page.status.connect(lambda text: self._tell(page, text))
-        self._stack.setCurrentWidget(shown)
+        new = self.middle.bring_to_front(shown, None if page is None else page.side)
+        if new and page is not None:
+            page.status.connect(lambda text: self._tell(page, text))
         self.rail.show_room(room)
-        self.side.show_side(None if page is None else page.side)
         self.status_line.show_told(self._told.get(shown, ""))
         if page is not None and self._painted:
             page.activated()
@@ -113,7 +103,7 @@ class MainWindow(QMainWindow):
 
     def export(self) -> None:
         """Export what the page in front shows; where that is nothing, show the library to choose from."""
-        page = self._stack.currentWidget()
+        page = self.middle.front
         if not (isinstance(page, Page) and page.export()) and self.show_room(Room.LIBRARY) is not None:
             self.status_line.show_told("Choose a run to export")
 
@@ -131,52 +121,37 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         settings.put("geometry", self.saveGeometry())
-        settings.put("splitter", self._splitter.saveState())
+        self.middle.store()
         self.asker.close()
         for job in jobs.running():
             job.cancel()
         event.accept()
 
     def _activate_front(self) -> None:
-        page = self._stack.currentWidget()
+        page = self.middle.front
         if isinstance(page, Page):
             page.activated()
 
     def _arrange(self) -> None:
         self.setWindowTitle("Benchwright")
         self.setMinimumSize(*SMALLEST)
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.setHandleWidth(3)
-        self._splitter.addWidget(self._stack)
-        self._splitter.addWidget(self.side)
-        self._splitter.setStretchFactor(0, 1)
-        self._splitter.setStretchFactor(1, 0)
-        self._splitter.setSizes([SIZE[0] - SIDE_WIDTH, SIDE_WIDTH])
-        self._middle = QWidget()
-        row = QHBoxLayout(self._middle)
+        self._inside = QWidget()
+        row = QHBoxLayout(self._inside)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.rail)
-        row.addWidget(self._splitter, 1)
-        self.setCentralWidget(self._middle)
+        row.addWidget(self.middle, 1)
+        self.setCentralWidget(self._inside)
         self.setStatusBar(self.status_line)
-
-    def _connect(self) -> None:
-        self.rail.chosen.connect(self.show_room)
-        self.side.fold_changed.connect(self._remember_fold)
-        self.status_line.stop_requested.connect(self._stop)
-
-    def _restore(self) -> None:
         self.resize(*SIZE)
         self.restoreGeometry(settings.blob("geometry"))
-        self._splitter.restoreState(settings.blob("splitter"))
-        self.side.set_folded(folded=settings.flag("folded", default=False))
-        self._fold_action.setChecked(not self.side.folded)
 
-    def _remember_fold(self, folded: bool) -> None:  # noqa: FBT001 (a slot takes what its signal sends)
-        settings.put_flag("folded", value=folded)
-        self._fold_action.setChecked(not folded)
+    def _connect(self, fold: QAction) -> None:
+        self.rail.chosen.connect(self.show_room)
+        self.status_line.stop_requested.connect(self._stop)
+        fold.setChecked(not self.middle.folded)
+        fold.toggled.connect(lambda shown: self.middle.set_folded(folded=not shown))
+        self.middle.fold_changed.connect(lambda folded: fold.setChecked(not folded))
 
     def _failure(self, room: Room) -> QWidget:
         if room not in self._failed:
@@ -191,7 +166,7 @@ class MainWindow(QMainWindow):
 
     def _tell(self, page: Page, text: str) -> None:
         self._told[page] = text
-        if self._stack.currentWidget() is page:
+        if self.middle.front is page:
             self.status_line.show_told(text)
 
     def _load_plan(self, path: str) -> None:
@@ -206,11 +181,7 @@ class MainWindow(QMainWindow):
         self._say(error.message, error.remedy)
 
     def _say(self, text: str, more: str) -> None:
-        box = QMessageBox(self)
-        box.setWindowTitle("Benchwright")
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(text)
-        box.setInformativeText(more)
+        box = Question(text, more, "Close", self, decline_text="")
         box.finished.connect(box.deleteLater)
         box.open()
 
@@ -219,7 +190,7 @@ class MainWindow(QMainWindow):
             self.rooms.live.stop()
 
     def _show_stopping(self) -> None:
-        self._middle.setEnabled(False)
+        self._inside.setEnabled(False)
         self.menuBar().setEnabled(False)
         self.status_line.show_stopping()
 

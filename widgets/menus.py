@@ -39,7 +39,6 @@ def _build_view(menu: QMenu, window: "MainWindow") -> QAction:
     menu.addSeparator()
     fold = QAction("&Side panel", menu, checkable=True)
     fold.setShortcut("F9")
-    fold.toggled.connect(lambda shown: window.side.set_folded(folded=not shown))
     menu.addAction(fold)
     _build_appearances(menu.addMenu("&Appearance"))
     return fold

@@ -2,27 +2,18 @@
 
 import re
 
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QFormLayout,
-    QLineEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.questions import HostKeyQuestion, SecretQuestion
 from widgets.notice import FieldMessage
+from widgets.question import Question
 from widgets.text import Text, Tone
-from widgets.theme import SPACE, TextSize, code_font, text_font
+from widgets.theme import code_font, restyle
 
 _SHA256 = re.compile(r"(?:SHA256:)?([A-Za-z0-9+/]{43})=?(?![A-Za-z0-9+/=])")
 """A SHA256 fingerprint as OpenSSH and clouds print it: 43 characters of base64, with or without its prefix."""
 
 _MD5 = re.compile(r"(?:MD5:)?(?:[0-9a-fA-F]{2}:){15}[0-9a-fA-F]{2}")
-
-WIDTH = 520
 
 
 def pasted_fingerprint(text: str) -> str | None:
@@ -34,50 +25,7 @@ def pasted_fingerprint(text: str) -> str | None:
     return f"SHA256:{found.pop()}" if len(found) == 1 else None
 
 
-class _Question(QDialog):
-    """A dialog with a title, explaining text, fields and two buttons; Cancel is what happens by itself."""
-
-    def __init__(self, title: str, explanation: str, accept_text: str, parent: QWidget | None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(title)
-        self.setMinimumWidth(WIDTH)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(SPACE[4], SPACE[4], SPACE[4], SPACE[3])
-        rows.setSpacing(SPACE[2])
-        rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)))
-        rows.addWidget(Text(explanation))
-        self.form = QFormLayout()
-        self.form.setHorizontalSpacing(SPACE[3])
-        self.form.setVerticalSpacing(SPACE[1])
-        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        rows.addLayout(self.form)
-        self.rows = QVBoxLayout()
-        rows.addLayout(self.rows)
-        rows.addStretch(1)
-        buttons = QDialogButtonBox()
-        self.accept_button = QPushButton(accept_text)
-        buttons.addButton(self.accept_button, QDialogButtonBox.ButtonRole.AcceptRole)
-        self.cancel_button = buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
-        buttons.accepted.connect(self.accept)
-        buttons.rejected.connect(self.reject)
-        rows.addSpacing(SPACE[1])
-        rows.addWidget(buttons)
-
-    def add_fact(self, name: str, value: str, *, code: bool = False) -> Text:
-        """Add a line that tells `name`; return the label of its value."""
-        label = Text(value, font=code_font() if code else None)
-        label.setAccessibleName(f"{name}: {label.text()}")
-        self.form.addRow(Text(name, Tone.MUTED, wrap=False), label)
-        return label
-
-    def make_default(self, button: QPushButton) -> None:
-        """Let the Enter key press `button` and no other."""
-        for each in (self.accept_button, self.cancel_button):
-            each.setAutoDefault(each is button)
-            each.setDefault(each is button)
-
-
-class HostKeyDialog(_Question):
+class HostKeyDialog(Question):
     """Shows the fingerprint of a key that is not in known_hosts, and helps to compare it with the expected one."""
 
     def __init__(self, question: HostKeyQuestion, parent: QWidget | None = None) -> None:
@@ -105,8 +53,6 @@ class HostKeyDialog(_Question):
         self.verdict = FieldMessage()
         self.verdict.setMinimumHeight(2 * self.fontMetrics().lineSpacing())  # nothing jumps when it speaks
         self.form.addRow("", self.verdict)
-        self.make_default(self.cancel_button)
-        self.cancel_button.setFocus()
 
     def _compare(self, text: str) -> None:
         found = pasted_fingerprint(text)
@@ -123,7 +69,7 @@ class HostKeyDialog(_Question):
         self.accept_button.setEnabled(found is None or found == pasted_fingerprint(self._question.fingerprint))
 
 
-class SecretDialog(_Question):
+class SecretDialog(Question):
     """Asks for a password or passphrase. What is typed is neither shown nor stored."""
 
     def __init__(self, question: SecretQuestion, parent: QWidget | None = None) -> None:
@@ -148,7 +94,7 @@ class SecretDialog(_Question):
             verdict = FieldMessage()
             verdict.say("warning", f"The last one was not accepted. This is attempt {question.attempt}.")
             self.form.addRow("", verdict)
-        self.accept_button.setProperty("primary", True)
+        restyle(self.accept_button, "primary", value=True)
         self.make_default(self.accept_button)
         self._field.setFocus()
 

@@ -1,0 +1,125 @@
+"""The stage on which pictures of the window are taken: a home of its own, hosts, a store, and a way to wait."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.hosts import HostEntry
+from app.services import Workstation
+from widgets import jobs, settings, theme
+from widgets.main_window import MainWindow
+
+W = TypeVar("W", bound=QWidget)
+
+PATIENCE = 20.0
+"""Seconds that what is under way may take before a picture is taken of it as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to look at everything: colours, size of the window, density of the screen."""
+
+    name: str
+    appearance: theme.Appearance
+    size: tuple[int, int] = (1280, 800)
+    scale: int = 1
+
+
+VARIANTS = (
+    Variant("light", theme.Appearance.LIGHT),
+    Variant("dark", theme.Appearance.DARK),
+    Variant("light-narrow", theme.Appearance.LIGHT, (900, 640)),
+    Variant("dark-narrow", theme.Appearance.DARK, (900, 640)),
+    Variant("light-200", theme.Appearance.LIGHT, scale=2),
+    Variant("dark-200", theme.Appearance.DARK, scale=2),
+)
+
+
+@dataclass(slots=True)
+class Stage:
+    """What a picture is made of. Widgets handed to keep() are closed after it was taken."""
+
+    workstation: Workstation
+    variant: Variant
+    _kept: list[QWidget] = field(default_factory=list)
+
+    def window(self) -> MainWindow:
+        """Return a fresh window, shown, with everything read that it reads by itself."""
+        settings.put_flag("folded", value=False)
+        window = self.keep(MainWindow(self.workstation))
+        window.resize(*self.variant.size)
+        window.show()
+        self.settle()
+        return window
+
+    def keep(self, widget: W) -> W:
+        """Close `widget` after the picture."""
+        self._kept.append(widget)
+        return widget
+
+    def settle(self, until: Callable[[], bool] = lambda: not jobs.running()) -> None:
+        """Let Qt work until `until` holds and everything is painted."""
+        deadline = time.monotonic() + PATIENCE
+        while not until() and time.monotonic() < deadline:
+            QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+        for _ in range(3):
+            QApplication.processEvents()
+
+    def clear(self) -> None:
+        """Close everything."""
+        for widget in self._kept:
+            widget.close()
+            widget.deleteLater()
+        self._kept.clear()
+        self.settle()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+
+
+Shot = tuple[str, Callable[[Stage], QWidget]]
+"""A picture's name, and what makes the widget that is on it."""
+
+
+@contextmanager
+def stage(folder: Path, variant: Variant) -> Iterator[Stage]:
+    """Give a stage with a home in `folder`: an ssh config with a few aliases and one saved host."""
+    os.environ["HOME"] = str(folder)
+    for part in ("config", "data", "state"):
+        os.environ[f"XDG_{part.upper()}_HOME"] = str(folder / part)
+    os.environ.pop("SSH_AUTH_SOCK", None)
+    _furnish(folder)
+    workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
+    workstation.save_host(HostEntry("web-1", host_name="192.0.2.14", port=2222, user="ann", jump="bastion"))
+    theme.set_appearance(variant.appearance)
+    made = Stage(workstation, variant)
+    try:
+        yield made
+    finally:
+        made.clear()
+        workstation.close()
+
+
+def _furnish(folder: Path) -> None:
+    ssh = folder / ".ssh"
+    ssh.mkdir(parents=True, exist_ok=True)
+    aliases = ("bastion", "db-primary", "db-replica")
+    (ssh / "config").write_text("".join(f"Host {alias}\n  HostName 127.0.0.1\n  Port 1\n" for alias in aliases))
+
+
+def take(shots: Sequence[Shot], made: Stage, folder: Path) -> list[Path]:
+    """Take every picture of `shots` into `folder`; return the files."""
+    taken = []
+    for name, make in shots:
+        widget = make(made)
+        made.settle()
+        path = folder / f"{name}.{made.variant.name}.png"
+        widget.grab().save(str(path))
+        taken.append(path)
+        made.clear()
+    return taken

@@ -1,0 +1,145 @@
+"""Pictures of the window itself: hosts, help, questions, faults."""
+
+from functools import partial
+
+from PySide6.QtWidgets import QWidget
+from shot_stage import Shot, Stage
+
+from app.hosts import HostEntry
+from app.questions import HostKeyQuestion, SecretQuestion
+from widgets.add_host_dialog import AddHostDialog
+from widgets.empty_state import EmptyState
+from widgets.help_page import TOPICS
+from widgets.hosts_page import HostsPage
+from widgets.leaving import Leaving
+from widgets.main_window import MainWindow
+from widgets.question import Question
+from widgets.question_dialogs import HostKeyDialog, SecretDialog
+from widgets.rail import Room
+
+FINGERPRINT = "SHA256:kXQ1zj4Y0m3Q9wZ0Zr3p1mZq7c2dJvJ3lE0Jt8x0q1A"
+KEY_QUESTION = HostKeyQuestion(
+    "web-1", "192.0.2.14", 2222, "ssh-ed25519", FINGERPRINT, "/home/ann/.ssh/known_hosts", "bastion"
+)
+
+
+def _hosts(window: MainWindow) -> HostsPage:
+    page = window.rooms.page(Room.HOSTS)
+    if not isinstance(page, HostsPage):
+        raise TypeError("the hosts page could not be opened")
+    return page
+
+
+def _first_start(stage: Stage) -> QWidget:
+    return stage.window()
+
+
+def _refused(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = _hosts(window)
+    page.table.select("bastion")
+    page.connections.test("bastion")
+    stage.settle()
+    window.show_running("running 1 · This computer fio 00:41 of 02:10")
+    return window
+
+
+def _many(stage: Stage) -> QWidget:
+    for number in range(12):
+        stage.workstation.save_host(HostEntry(f"fleet-{number:02}", host_name=f"198.51.100.{number + 1}", user="ann"))
+    window = stage.window()
+    _hosts(window).table.selectAll()
+    for number in range(12):
+        stage.workstation.remove_host(f"fleet-{number:02}")
+    return window
+
+
+def _folded(stage: Stage) -> QWidget:
+    window = stage.window()
+    window.middle.set_folded(folded=True)
+    return window
+
+
+def _help(topic: str, stage: Stage) -> QWidget:
+    window = stage.window()
+    window.show_help(topic)
+    return window
+
+
+def _no_measurement(stage: Stage) -> QWidget:
+    empty = stage.keep(
+        EmptyState("No runs yet", "Every run is kept here from its first second.", "New measurement", stage.settle)
+    )
+    empty.resize(stage.variant.size[0] // 2, stage.variant.size[1] // 2)
+    empty.show()
+    return empty
+
+
+def _add_host(stage: Stage) -> AddHostDialog:
+    window = stage.window()
+    dialog = stage.keep(AddHostDialog(stage.workstation, window.asker, stage.workstation.hosts(), None, window))
+    dialog.show()
+    return dialog
+
+
+def _add_host_faults(stage: Stage) -> QWidget:
+    dialog = _add_host(stage)
+    for name, text in (("name", "web 2"), ("port", "99999"), ("identity_file", "~/.ssh/id_ed25519.pub")):
+        dialog.fields[name].edit.setText(text)
+    dialog.test_button.click()
+    return dialog
+
+
+def _add_host_refused(stage: Stage) -> QWidget:
+    dialog = _add_host(stage)
+    dialog.fields["name"].edit.setText("bastion")
+    dialog.test_button.click()
+    return dialog
+
+
+def _host_key(expected: str, stage: Stage) -> QWidget:
+    dialog = stage.keep(HostKeyDialog(KEY_QUESTION))
+    dialog.expected.setText(expected)
+    dialog.show()
+    return dialog
+
+
+def _secret(question: SecretQuestion, stage: Stage) -> QWidget:
+    dialog = stage.keep(SecretDialog(question))
+    dialog.show()
+    return dialog
+
+
+def _leaving(stage: Stage) -> QWidget:
+    window = stage.window()
+    leaving = Leaving(window, _Running, lambda: None)
+    leaving.allowed()
+    return window.findChildren(Question)[0]
+
+
+class _Running:
+    """A measurement under way, as far as closing the window is concerned."""
+
+    running = True
+
+    def stop(self) -> None:
+        """Do not end."""
+
+
+SHOTS: list[Shot] = [
+    ("hosts-first-start", _first_start),
+    ("hosts-refused-while-running", _refused),
+    ("hosts-many", _many),
+    ("hosts-folded", _folded),
+    *((f"help-{topic}", partial(_help, topic)) for topic in TOPICS),
+    ("empty-state", _no_measurement),
+    ("add-host", _add_host),
+    ("add-host-faults", _add_host_faults),
+    ("add-host-refused", _add_host_refused),
+    ("host-key", partial(_host_key, "")),
+    ("host-key-match", partial(_host_key, f"256 {FINGERPRINT} root@web-1 (ED25519)")),
+    ("host-key-mismatch", partial(_host_key, FINGERPRINT.replace("kXQ", "lXQ"))),
+    ("password", partial(_secret, SecretQuestion("web-1", "ann", "Password:", None, 2))),
+    ("passphrase", partial(_secret, SecretQuestion("web-1", "ann", "Passphrase", "/home/ann/.ssh/id_ed25519"))),
+    ("leaving", _leaving),
+]
