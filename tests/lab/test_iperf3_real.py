@@ -1,0 +1,157 @@
+"""The commands of the iperf3 suite, run for real over loopback, give what the server itself counted."""
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from lab_sshd import free_port
+
+from suites.base import Context, Parsed, complete_values
+from suites.facts import Facts, Tool
+from suites.iperf3 import Iperf3
+from suites.vocab import labels
+
+VERSION = subprocess.run(
+    ["sh", "-c", "iperf3 --version || true"], capture_output=True, check=False, text=True
+).stdout.partition("\n")[0]
+pytestmark = pytest.mark.skipif(not VERSION, reason="iperf3 is not installed")
+
+SUITE = Iperf3()
+
+
+def commands(**given: object) -> tuple[list[str], list[str]]:
+    """Return the server's and the client's words, on a free port of loopback."""
+    facts = Facts(host="here", read_at="", tools=(Tool(name="iperf3", version=VERSION),))
+    values = complete_values(SUITE, {"port": free_port(), "time": 2, **given})
+    serve, measure = SUITE.commands(values, Context(facts, facts, "127.0.0.1"))
+    return list(serve.argv), list(measure.argv)
+
+
+@contextmanager
+def serving(argv: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Run the server until the test is over; it has said that it listens."""
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            assert any("Server listening" in line for line in server.stdout)
+            yield server
+        finally:
+            server.kill()
+
+
+def run(argv: list[str]) -> Parsed:
+    done = subprocess.run(argv, capture_output=True, check=False)
+    parser = SUITE.parser({})
+    parser.feed(done.stdout)
+    parser.feed(done.stderr, "stderr")
+    return parser.finish(done.returncode)
+
+
+def received(found: Parsed, direction: str) -> float:
+    """Return the received rate, the first figure of its direction."""
+    mark = labels(direction=direction, end="receiver")
+    return next(figure.value for figure in found.figures if figure.labels == mark)
+
+
+@pytest.mark.parametrize(
+    ("given", "direction"),
+    [
+        ({}, "send"),
+        ({"streams": 4}, "send"),
+        ({"omit": 1}, "send"),
+        ({"direction": "receive"}, "receive"),
+        ({"protocol": "udp", "bitrate": 50}, "send"),
+        ({"protocol": "udp", "bitrate": 50, "direction": "receive", "streams": 2}, "receive"),
+    ],
+    ids=["tcp", "streams", "omit", "receive", "udp", "udp receive"],
+)
+def test_a_trial_is_complete_with_live_samples(given: dict[str, object], direction: str) -> None:
+    serve, measure = commands(**given)
+    with serving(serve) as server:
+        found = run(measure)
+        assert server.wait(timeout=5) == 0
+    assert found.complete, found.notes
+    assert received(found, direction) == found.figures[0].value > 0
+    rates = [sample for sample in found.samples if sample.metric is SUITE.metrics[0]]
+    assert [round(sample.time) for sample in rates] == list(range(1, 3 + int("omit" in given)))
+    assert [sample.warm_up for sample in rates] == [True] * int("omit" in given) + [False, False]
+    if "bitrate" in given:
+        asked = 50e6 * int(str(given.get("streams", 1)))
+        assert found.figures[0].value == pytest.approx(asked, rel=0.05)
+
+
+def test_both_directions_are_measured_at_once() -> None:
+    serve, measure = commands(direction="both")
+    with serving(serve):
+        found = run(measure)
+    assert found.complete, found.notes
+    assert received(found, "send") > 0
+    assert received(found, "receive") > 0
+
+
+def test_the_rate_is_the_one_the_server_counted() -> None:
+    """The server's own JSON of the same run is read here by hand. With -J it says nothing before the end: ask again."""
+    serve, measure = commands()
+    with subprocess.Popen([*serve[: serve.index("--forceflush")], "-J"], stdout=subprocess.PIPE, text=True) as server:
+        found = next(found for _ in range(500) if "refused" not in " ".join((found := run(measure)).notes))
+        counted = json.loads(server.communicate(timeout=5)[0])["end"]["sum_received"]["bits_per_second"]
+    assert found.complete, found.notes
+    assert received(found, "send") == pytest.approx(counted, rel=0.01)
+
+
+def test_the_rate_is_the_one_on_the_screen() -> None:
+    serve, measure = commands()
+    if "--json-stream" in measure:
+        measure = [*measure[: measure.index("--json-stream")], "--forceflush", "-f", "m"]
+    with serving(serve):
+        done = subprocess.run(measure, capture_output=True, check=False)
+    parser = SUITE.parser({})
+    parser.feed(done.stdout)
+    (on_screen,) = re.findall(r"([\d.]+) Mbits/sec +receiver", done.stdout.decode())
+    assert received(parser.finish(done.returncode), "send") == pytest.approx(float(on_screen) * 1e6)
+
+
+def test_a_client_that_is_stopped_keeps_what_it_measured() -> None:
+    serve, measure = commands(time=60)
+    parser = SUITE.parser({})
+    with serving(serve), subprocess.Popen(measure, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        assert client.stdout is not None
+        for line in client.stdout:
+            if list(parser.feed(line)):
+                client.send_signal(signal.SIGTERM)
+                break
+        rest, errors = client.communicate(timeout=10)
+        parser.feed(rest)
+        parser.feed(errors, "stderr")
+        found = parser.finish(client.returncode)
+    assert not found.complete
+    assert found.samples
+    assert [figure.labels for figure in found.figures] == [labels(direction="send", end="sender")]
+
+
+def test_a_server_that_dies_is_named() -> None:
+    serve, measure = commands(time=60)
+    parser = SUITE.parser({})
+    with serving(serve) as server, subprocess.Popen(measure, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        assert client.stdout is not None
+        for line in client.stdout:
+            if list(parser.feed(line)):
+                server.kill()
+                break
+        rest, errors = client.communicate(timeout=20)
+        parser.feed(rest)
+        parser.feed(errors, "stderr")
+        found = parser.finish(client.returncode)
+    assert not found.complete
+    assert "The server end ended before the test did." in found.notes[0]
+
+
+def test_nobody_listening_is_named() -> None:
+    _serve, measure = commands()
+    found = run(measure)
+    assert not found.complete
+    assert "listens on that port" in found.notes[0]

@@ -1,0 +1,74 @@
+"""The commands of the sysbench suites, run for real, give the figures a person would read off the screen."""
+
+import re
+import signal
+import subprocess
+
+import pytest
+
+from suites.base import Context, Suite, complete_values
+from suites.sysbench_cpu import SysbenchCpu
+from suites.sysbench_memory import SysbenchMemory
+
+pytestmark = pytest.mark.skipif(
+    subprocess.run(["sh", "-c", "command -v sysbench"], capture_output=True, check=False).returncode != 0,
+    reason="sysbench is not installed",
+)
+
+SHORT = {"time": 2, "threads": 2}
+
+
+def argv(suite: Suite, **given: object) -> list[str]:
+    (command,) = suite.commands(complete_values(suite, given), Context())
+    return list(command.argv)
+
+
+@pytest.mark.parametrize(
+    ("suite", "given", "line"),
+    [
+        (SysbenchCpu(), {"percentile": 99}, r"events per second: +([\d.]+)"),
+        (SysbenchMemory(), {"block_size": "1 MiB", "total_size": "100 TiB"}, r"\(([\d.]+) MiB/sec\)"),
+        (SysbenchMemory(), {"operation": "read", "scope": "local", "total_size": "100 TiB"}, r"\(([\d.]+) MiB/sec\)"),
+    ],
+    ids=["cpu", "memory write", "memory read"],
+)
+def test_the_figure_is_the_one_on_the_screen(suite: Suite, given: dict[str, object], line: str) -> None:
+    done = subprocess.run(argv(suite, **SHORT, **given), capture_output=True, check=False)
+    parser = suite.parser(complete_values(suite, {**SHORT, **given}))
+    parser.feed(done.stdout)
+    parser.feed(done.stderr, "stderr")
+    found = parser.finish(done.returncode)
+    (on_screen,) = re.findall(line, done.stdout.decode())
+    assert found.complete
+    assert found.figures[0].metric == suite.metrics[0]
+    assert found.figures[0].value == float(on_screen)
+    live = [sample.value for sample in found.samples if sample.metric == suite.metrics[0]]
+    assert live
+    assert sum(live) / len(live) == pytest.approx(float(on_screen), rel=0.5)
+
+
+@pytest.mark.parametrize("suite", [SysbenchCpu(), SysbenchMemory()], ids=lambda suite: suite.id)
+def test_samples_arrive_while_it_runs_and_outlive_a_stop(suite: Suite) -> None:
+    given = {"time": 60, "total_size": "100 TiB"} if suite.id == "sysbench-memory" else {"time": 60}
+    parser = suite.parser(complete_values(suite, given))
+    with subprocess.Popen(argv(suite, **given), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if list(parser.feed(line)):
+                process.send_signal(signal.SIGTERM)
+                break
+        parser.feed(process.stdout.read())
+        status = process.wait()
+    found = parser.finish(status)
+    assert not found.complete
+    assert found.samples
+    assert found.notes[-1] == "sysbench was ended by SIGTERM."
+
+
+def test_what_the_checks_call_refused_is_refused() -> None:
+    suite = SysbenchMemory()
+    done = subprocess.run(argv(suite, block_size="96 MiB", time=1), capture_output=True, check=False)
+    parser = suite.parser(complete_values(suite, {}))
+    parser.feed(done.stdout)
+    parser.feed(done.stderr, "stderr")
+    assert "Invalid value for memory-block-size" in parser.finish(done.returncode).notes[0]

@@ -1,0 +1,260 @@
+"""iperf3's output, in each of its forms and versions, whole and broken."""
+
+import json
+
+import pytest
+from captured_outputs import DATA, capture, figures, series
+
+from suites.base import Parsed
+from suites.iperf3_output import MAXIMUM_DOCUMENT, Iperf3Parser
+
+RECEIVED, SENT = {"direction": "send", "end": "receiver"}, {"direction": "send", "end": "sender"}
+
+
+def parsed(name: str) -> Parsed:
+    return capture(f"iperf3/{name}").parse(Iperf3Parser())
+
+
+def read(data: bytes, exit_status: int | None = None) -> Parsed:
+    parser = Iperf3Parser()
+    parser.feed(data)
+    return parser.finish(exit_status)
+
+
+def test_text_gives_the_received_rate_first() -> None:
+    found = parsed("3.12/tcp_text")
+    assert found.complete
+    assert found.notes == ()
+    assert list(figures(found).items()) == [
+        ("throughput send receiver", 31573e6),
+        ("throughput send sender", 31596e6),
+        ("retransmits send", 77),
+    ]
+    assert series(found.samples, "throughput", **SENT) == [(1, 32054e6), (2, 33133e6), (3, 29600e6)]
+    assert series(found.samples, "retransmits", direction="send") == [(1, 19), (2, 46), (3, 12)]
+
+
+@pytest.mark.parametrize(
+    ("case", "received"),
+    [
+        ("3.9/tcp_text", 14.9e9),
+        ("3.9/udp_text", 1.03e6),
+        ("3.21/tcp_text", 5.68e9),
+        ("3.21/udp_text", 1.04e6),
+        ("3.21/jsonstream_tcp", 5858791362.0132627),
+        ("3.21/jsonstream_udp", 161185880.33536583),
+        ("3.21/jsonstream_full", 6270163830.43952),
+        ("3.12/tcp_json", 23965638255.256775),
+        ("3.12/tcp_P4_text", 30085e6),
+        ("3.12/tcp_omit_text", 33398e6),
+        ("3.12/udp_text", 1.05e6),
+    ],
+)
+def test_every_version_and_form_gives_the_received_rate(case: str, received: float) -> None:
+    found = parsed(case)
+    assert found.complete
+    assert figures(found)["throughput send receiver"] == received
+    assert found.figures[0].value == received
+    assert [time for time, _rate in series(found.samples, "throughput", **SENT)] != []
+
+
+@pytest.mark.parametrize("case", ["3.12/tcp_reverse_text", "3.12/tcp_reverse_json", "3.12/udp_reverse_text"])
+def test_reverse_is_what_the_client_receives(case: str) -> None:
+    found = parsed(case)
+    assert found.complete
+    assert {name.split()[1] for name in figures(found) if name.startswith("throughput")} == {"receive"}
+    assert len(series(found.samples, "throughput", direction="receive", end="receiver")) == 2
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["3.12/tcp_bidir_text", "3.12/tcp_bidir_P2_text", "3.12/tcp_bidir_json", "3.12/udp_bidir_text",
+     "3.21/jsonstream_P2_bidir"],
+)  # fmt: skip
+def test_both_directions_stay_apart(case: str) -> None:
+    found = parsed(case)
+    assert found.complete
+    assert list(figures(found))[:4] == [
+        "throughput send receiver",
+        "throughput receive receiver",
+        "throughput send sender",
+        "throughput receive sender",
+    ]
+    for direction, end in (("send", "sender"), ("receive", "receiver")):
+        assert len(series(found.samples, "throughput", direction=direction, end=end)) == 2
+
+
+def test_streams_are_summed_once() -> None:
+    assert series(parsed("3.12/tcp_P4_text").samples, "throughput") == [(1, 32746e6), (2, 27590e6)]
+    assert figures(parsed("3.12/tcp_bidir_P2_text"))["throughput receive receiver"] == 11904e6
+    assert figures(parsed("3.12/udp_P2_text"))["datagrams send"] == 154
+
+
+@pytest.mark.parametrize("case", ["3.12/tcp_omit_text", "3.12/tcp_omit_json"])
+def test_omitted_intervals_are_warm_up_on_one_time_axis(case: str) -> None:
+    rates = [sample for sample in parsed(case).samples if sample.metric.name == "throughput"]
+    assert [(round(sample.time), sample.warm_up) for sample in rates] == [(1, True), (2, True), (3, False), (4, False)]
+
+
+def test_udp_counts_what_the_receiver_lost_and_says_what_it_means() -> None:
+    found = parsed("3.12/udp_unlimited_text")
+    assert figures(found) == {
+        "throughput send receiver": 65738e6,
+        "throughput send sender": 68266e6,
+        "lost send": 3.7,
+        "jitter send": 0.003,
+        "datagrams send": 520823,
+    }
+    assert found.notes == (
+        "3.7 % of the datagrams were lost (send): the received rate is the result, not the sent one.",
+    )
+
+
+def test_live_loss_and_jitter_come_where_the_client_receives() -> None:
+    samples = parsed("3.12/udp_reverse_text").samples
+    assert series(samples, "jitter", direction="receive") == [(1, 0.005), (2, 0.007)]
+    assert series(samples, "lost", direction="receive") == [(1, 0), (2, 0)]
+
+
+def test_a_server_tells_its_own_end_only() -> None:
+    data = (DATA / "iperf3/3.21/jsonstream_udp.server.out").read_bytes()
+    found = read(data)
+    assert found.complete
+    assert figures(found)["throughput send receiver"] == 161e6
+    assert "throughput send sender" not in figures(found)
+    assert series(found.samples, "lost", direction="send") == [(1, 25), (2.01, 12)]
+    assert figures(parsed("3.12/server_bidir_json")).keys() == {
+        "throughput send receiver",
+        "throughput receive sender",
+        "retransmits receive",
+    }
+
+
+def test_the_client_knows_the_cpu_use_of_both_ends_from_json() -> None:
+    found = figures(parsed("3.12/tcp_json"))
+    assert (found["cpu_utilization client"], found["cpu_utilization server"]) == (52.490907200803925, 60.60313796508506)
+
+
+@pytest.mark.parametrize(
+    ("case", "mean"),
+    [
+        ("3.12/client_sigterm_text", (32492 + 32767 + 0.6 * 35863) / 2.6 * 1e6),
+        ("3.12/client_sigterm_json", 32208275048.4),
+        ("3.12/server_killed_text", (33617 + 34478) / 2 * 1e6),
+        ("3.12/server_killed_json", 31546361012.6),
+        ("3.21/client_sigterm_jsonstream", 5291422396.35),
+    ],
+)
+def test_a_test_that_was_broken_off_gives_the_mean_of_its_intervals(case: str, mean: float) -> None:
+    found = parsed(case)
+    assert not found.complete
+    assert figures(found) == {"throughput send sender": pytest.approx(mean)}
+    assert any("mean of the intervals" in note for note in found.notes)
+    assert len(series(found.samples, "throughput")) == len({time for time, _ in series(found.samples, "throughput")})
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("3.12/fail_refused", "Nothing listens on that port"),
+        ("3.12/fail_refused_json", "Nothing listens on that port"),
+        ("3.21/fail_refused_jsonstream", "Nothing listens on that port"),
+        ("3.9/fail_refused_text", "nothing listens on that port"),
+        ("3.12/fail_busy", "Another client is being served"),
+        ("3.12/fail_busy_json", "Another client is being served"),
+        ("3.12/fail_block_size", "16 to 65507 bytes for UDP"),
+        ("3.12/fail_bad_option", "does not know the option"),
+        ("3.12/fail_json_stream", "does not know the option"),
+        ("3.12/fail_unknown_host", "does not resolve"),
+        ("3.12/server_address_in_use", "Another program listens on that port"),
+    ],
+)
+def test_a_failure_is_named_whatever_the_exit_status(case: str, words: str) -> None:
+    found = parsed(case)
+    assert not found.complete
+    assert found.figures == ()
+    assert words in found.notes[0]
+
+
+def test_a_missing_tool_is_named() -> None:
+    found = read(b"bash: line 1: iperf3: command not found\n", 127)
+    assert not found.complete
+    assert "not installed" in found.notes[0]
+
+
+def test_a_warning_is_a_note_and_no_failure() -> None:
+    parser = Iperf3Parser()
+    parser.feed(b"warning: UDP block size 9000 exceeds TCP MSS 1448, may result in fragmentation / drops\n", "stderr")
+    parser.feed(capture("iperf3/3.12/udp_fragments").stdout)
+    found = parser.finish(0)
+    assert found.complete
+    assert found.notes[0].startswith("iperf3 warns: UDP block size 9000 exceeds")
+
+
+def test_all_datagrams_lost_is_a_rate_of_zero_that_was_measured() -> None:
+    text = capture("iperf3/3.12/udp_text").stdout.decode()
+    row = "[  5]   0.00-2.00   sec   256 KBytes  1.05 Mbits/sec  0.007 ms  0/8 (0%)  receiver"
+    assert row in text
+    found = read(
+        text.replace(
+            row, row.replace("256 KBytes  1.05", "0.00 Bytes  0.00").replace("0/8 (0%)", "8/8 (100%)")
+        ).encode()
+    )
+    assert found.complete
+    assert figures(found)["throughput send receiver"] == 0
+    assert figures(found)["lost send"] == 100
+
+
+def test_text_whose_receiver_never_answered_is_not_complete() -> None:
+    text = capture("iperf3/3.12/client_sigterm_text").stdout + b"\niperf Done.\n"
+    found = read(text, 0)
+    assert not found.complete
+    assert set(figures(found)) == {"throughput send sender"}
+
+
+def test_events_arrive_one_by_one() -> None:
+    parser = Iperf3Parser()
+    lines = capture("iperf3/3.21/jsonstream_tcp").stdout.splitlines(keepends=True)
+    assert [len(series(parser.feed(line), "throughput")) for line in lines] == [0, 1, 1, 1, 0]
+
+
+def test_a_message_amid_a_document_does_not_spoil_it() -> None:
+    document = capture("iperf3/3.12/tcp_json").stdout
+    head, tail = document.split(b'\t"intervals":', 1)
+    found = read(head + b"warning: something on stderr\n" + b'\t"intervals":' + tail)
+    assert found.complete
+    assert figures(found) == figures(parsed("3.12/tcp_json"))
+    assert found.notes == ("iperf3 warns: something on stderr",)
+
+
+def test_a_document_on_one_line_is_read_too() -> None:
+    compact = json.dumps(json.loads(capture("iperf3/3.12/tcp_json").stdout)).encode()
+    assert figures(read(compact)) == figures(parsed("3.12/tcp_json"))
+
+
+def test_a_document_that_is_cut_off_says_so() -> None:
+    document = capture("iperf3/3.12/tcp_json").stdout
+    found = read(document[: len(document) // 2])
+    assert not found.complete
+    assert "cut off" in found.notes[0]
+
+
+@pytest.mark.parametrize("value", ["NaN", "-1", "1e999", "9" * 5000, '"much"', "null", "true", "[" * 100_000, "1e30"])
+def test_a_rate_that_is_no_figure_is_none(value: str) -> None:
+    found = read(
+        b'{"event":"end","data":{"sum_received":{"start":0,"end":1,"bits_per_second":' + value.encode() + b"}}}\n"
+    )
+    assert not found.complete
+    assert found.figures == ()
+
+
+def test_an_endless_document_is_not_kept() -> None:
+    parser = Iperf3Parser()
+    parser.feed(b"{\n")
+    for _ in range(MAXIMUM_DOCUMENT // 2**20 + 2):
+        parser.feed(b"\t" + b"x" * (2**20 - 2) + b"\n")
+    assert sum(map(len, parser._document)) <= MAXIMUM_DOCUMENT
+    parser.feed(b"}\n")
+    found = parser.finish()
+    assert not found.complete
+    assert "longer than 32 MB" in found.notes[0]
