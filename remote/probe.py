@@ -48,7 +48,7 @@ def read_facts(session: Session, directories: Sequence[str] = ()) -> Facts:
     if not items.values:
         said = plain(completed.stderr or completed.stdout)
         raise ProbeError(
-            f"{session.host} did not answer when asked what it is{f': {said}' if said else '.'}",
+            f"{session.host} did not answer when asked what it is{f': “{said}”' if said else ''}.",
             "Check that the account has a POSIX shell and may run commands.",
             host=session.host,
         )

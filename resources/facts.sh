@@ -213,12 +213,12 @@ tools() {
 }
 
 # Metadata services: one short question each for type, id and region; never user data, never credentials.
-curl_lines() { curl -sf --noproxy '*' -m 0.3 -w '\n' "$@"; }
+curl_lines() { curl -sf --fail-early --noproxy '*' -m 0.3 -w '\n' "$@"; }
 wget_lines() { # header url...
     header=$1
     shift
     for url in "$@"; do
-        timeout 0.3 wget -q -O - --header "$header" "$url"
+        timeout 0.3 wget -q -O - --header "$header" "$url" || return
         echo
     done
 }
@@ -241,7 +241,7 @@ aws() {
         token=$(timeout 0.3 wget -q -O - --method=PUT --header 'X-aws-ec2-metadata-token-ttl-seconds: 60' \
             "$base/latest/api/token" 2>/dev/null)
     fi
-    case $? in 28 | 124) return ;; esac # nobody answered in time; an answer that is none leaves version 1 to try
+    case $? in 28 | 124 | 143) return ;; esac # nobody answered in time; an answer that is none leaves version 1 to try
     set -- instance-type instance-id placement/region
     fetch "X-aws-ec2-metadata-token: $token" "$base/latest/meta-data/$1" "$base/latest/meta-data/$2" \
         "$base/latest/meta-data/$3"

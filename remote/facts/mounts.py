@@ -11,7 +11,8 @@ from suites.facts import Absent, Directory, FileSystem
 
 MOST_FILE_SYSTEMS = 128
 MOST_DIRECTORIES = 64
-LARGEST_KIB = 2**52
+LARGEST_KIB = 2**53 - 1
+"""8 EiB, which an elastic network file system does claim to have."""
 
 _WITHOUT_DATA = re.compile(
     r"autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|efivarfs|fusectl|hugetlbfs|mqueue|nsfs"

@@ -39,8 +39,8 @@ def count_cpus(text: str | None) -> int | None:
         return None
     total = 0
     for part in text.strip().split(","):
-        first, _, last = part.partition("-")
-        low, high = whole(first, high=MOST_CPUS), whole(last or first, high=MOST_CPUS)
+        first, divided, last = part.partition("-")
+        low, high = whole(first, high=MOST_CPUS), whole(last if divided else first, high=MOST_CPUS)
         if low is None or high is None or high < low:
             return None
         total += high - low + 1

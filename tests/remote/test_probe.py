@@ -1,0 +1,266 @@
+"""The probe on this machine: true, quick, tidy, and asking a cloud's metadata service for nothing it should not."""
+
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from remote.errors import OutputLimitError
+from remote.local import LocalSession
+from remote.probe import ProbeError, read_facts
+from remote.session import Completed, Session
+from suites.facts import Absent, Facts
+
+
+@pytest.fixture
+def session() -> Iterator[LocalSession]:
+    session = LocalSession()
+    yield session
+    session.close()
+
+
+def test_every_shell_reads_the_truth(shell_session: Session, tmp_path: Path) -> None:
+    facts = read_facts(shell_session, [str(tmp_path), "/nowhere"])
+    assert facts.host == "testhost"
+    assert facts.system.host_name == platform.node()
+    assert facts.system.kernel == platform.release()
+    assert facts.cpu.threads == os.cpu_count()
+    assert facts.cpu.usable == len(os.sched_getaffinity(0))
+    assert facts.memory.total == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert facts.system.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    offset = facts.system.clock_offset
+    assert isinstance(offset, Absent) or abs(offset) < 0.5
+    found = facts.directory(str(tmp_path))
+    assert found is not None
+    assert found.writable is True
+    space = os.statvfs(tmp_path)
+    assert found.free == pytest.approx(space.f_bavail * space.f_frsize, rel=0.01)
+    assert {interface.name for interface in facts.interfaces} == set(os.listdir("/sys/class/net"))  # noqa: PTH208 (names are all we compare)
+
+
+def test_it_takes_less_than_a_second(session: LocalSession) -> None:
+    started = time.monotonic()
+    read_facts(session)
+    assert time.monotonic() - started < 1.0
+
+
+def test_nothing_is_left_behind(session: LocalSession, tmp_path: Path) -> None:
+    read_facts(session, [str(tmp_path)])
+    assert list(tmp_path.iterdir()) == []
+    assert not [path for place in ("/tmp", "/var/tmp") for path in Path(place).glob(".benchwright-*")]
+
+
+def test_awkward_directories_are_taken_literally(session: LocalSession, tmp_path: Path) -> None:
+    directory = tmp_path / "a b$(touch x)'\"*;"
+    directory.mkdir()
+    facts = read_facts(session, [f"{directory}/", "-rf", str(directory)])
+    found = facts.directory(str(directory))
+    assert found is not None
+    assert found.writable is True
+    assert [found.path for found in facts.directories].count(str(directory)) == 1
+    assert facts.directories[1].free == Absent("there is no such directory")
+
+
+class Answers(LocalSession):
+    """A host whose shell prints something else."""
+
+    def __init__(self, script: str) -> None:
+        super().__init__("odd")
+        self.script = script
+
+    def run(self, argv, *, stdin=b"", timeout=30.0, limit=0):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, ARG002 (as the session's)
+        return super().run(["sh", "-c", self.script], timeout=timeout, limit=limit)
+
+
+def test_a_host_without_a_shell_is_an_error_for_people() -> None:
+    with pytest.raises(ProbeError, match="odd did not answer when asked what it is: “restricted account”") as caught:
+        read_facts(Answers("echo 'restricted\x1baccount' >&2; exit 1"))
+    assert "POSIX shell" in caught.value.remedy
+
+
+def test_an_endless_answer_is_cut_off() -> None:
+    with pytest.raises(OutputLimitError):
+        read_facts(Answers("yes"))
+
+
+def test_a_greeting_does_no_harm(session: LocalSession) -> None:
+    class Greeting(LocalSession):
+        def run(self, argv, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202 (hands on what it is given)
+            completed = session.run(argv, **options)
+            return Completed(b"Welcome\n@@uname 1\nx\n" + completed.stdout, completed.stderr, 0)
+
+    assert read_facts(Greeting()).system.host_name == platform.node()
+
+
+# Metadata services, played by a server on this machine
+
+
+class Cloud(ThreadingHTTPServer):
+    """A metadata service that answers what it is told to, and remembers every request."""
+
+    daemon_threads = True
+
+    def __init__(self, answers: Mapping[str, str], header: str, token: str = "") -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers = answers
+        self.header = header
+        self.token = token
+        self.asked: list[str] = []
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Cloud
+
+    def answer(self, text: str | None) -> None:
+        self.server.asked.append(f"{self.command} {self.path}")
+        self.send_response(404 if text is None else 200)
+        self.send_header("Content-Length", str(len(text or "")))
+        self.end_headers()
+        self.wfile.write((text or "").encode())
+
+    def do_PUT(self) -> None:
+        self.answer(self.server.token or None)
+
+    def do_GET(self) -> None:
+        name, _, value = self.server.header.partition(": ")
+        self.answer(self.server.answers.get(self.path) if self.headers.get(name, "") == value else None)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing on the screen."""
+
+
+AWS = {
+    "/latest/meta-data/instance-type": "c7i.2xlarge",
+    "/latest/meta-data/instance-id": "i-0123456789abcdef0",
+    "/latest/meta-data/placement/region": "eu-central-1",
+}
+GCP = {
+    "/computeMetadata/v1/instance/machine-type": "projects/123/machineTypes/n2-standard-4",
+    "/computeMetadata/v1/instance/id": "4567890123456789012",
+    "/computeMetadata/v1/instance/zone": "projects/123/zones/europe-west3-c",
+}
+_AZURE = "/metadata/instance/compute/%s?api-version=2021-02-01&format=text"
+AZURE = {
+    _AZURE % "vmSize": "Standard_D4s_v5",
+    _AZURE % "vmId": "02aab8a4-74ef-476e-8182-f6d2ba4166a6",
+    _AZURE % "location": "westeurope",
+}
+AZURE_ASSET = "7783-7084-3265-9085-8269-3286-77"
+
+
+def in_cloud(folder: Path, base: str, *, vendor: str, asset: str = "", path: str | None = None) -> Facts:
+    """Read the facts of this machine as if DMI named a cloud and its metadata service were at `base`."""
+    folder.mkdir()
+    for name, text in (("sys_vendor", vendor), ("chassis_asset_tag", asset), ("bios_version", "1.0")):
+        (folder / name).write_text(f"{text}\n", encoding="ascii")
+    words = [f"BENCHWRIGHT_DMI={folder}", f"BENCHWRIGHT_METADATA={base}", *([f"PATH={path}"] if path else [])]
+
+    class InCloud(LocalSession):
+        def run(self, argv, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202 (hands on what it is given)
+            return super().run(["env", *words, *argv], **options)
+
+    return read_facts(InCloud())
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Cloud]]:
+    """Return a function that starts a metadata service, which is served until the test ends."""
+    clouds: list[Cloud] = []
+
+    def start(answers: Mapping[str, str], header: str, token: str = "") -> Cloud:
+        cloud = Cloud(answers, header, token)
+        threading.Thread(target=cloud.serve_forever, kwargs={"poll_interval": 0.02}).start()
+        clouds.append(cloud)
+        return cloud
+
+    yield start
+    for cloud in clouds:
+        cloud.shutdown()
+        cloud.server_close()
+
+
+def told(facts: Facts) -> tuple[object, ...]:
+    return facts.cloud.provider, facts.cloud.instance_type, facts.cloud.instance_id, facts.cloud.region
+
+
+AWS_TOLD = ("AWS", "c7i.2xlarge", "i-0123456789abcdef0", "eu-central-1")
+
+
+def test_aws_is_asked_with_a_token_and_for_three_things_only(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+    cloud = serve(AWS, "X-aws-ec2-metadata-token: secret", "secret")
+    assert told(in_cloud(tmp_path / "dmi", cloud.base, vendor="Amazon EC2")) == AWS_TOLD
+    assert cloud.asked == ["PUT /latest/api/token", *(f"GET {path}" for path in AWS)]
+
+
+def test_aws_without_tokens_is_asked_without(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+    cloud = serve(AWS, "X-aws-ec2-metadata-token: ")
+    assert told(in_cloud(tmp_path / "dmi", cloud.base, vendor="Amazon EC2")) == AWS_TOLD
+
+
+def test_gcp_tells_its_zone(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+    cloud = serve(GCP, "Metadata-Flavor: Google")
+    facts = in_cloud(tmp_path / "dmi", cloud.base, vendor="Google")
+    assert told(facts) == ("GCP", "n2-standard-4", "4567890123456789012", "europe-west3")
+    assert cloud.asked == [f"GET {path}" for path in GCP]
+
+
+def test_azure_is_known_by_its_asset_tag(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+    cloud = serve(AZURE, "Metadata: true")
+    vendor = "Microsoft Corporation"
+    facts = in_cloud(tmp_path / "dmi", cloud.base, vendor=vendor, asset=AZURE_ASSET)
+    assert told(facts) == ("Azure", "Standard_D4s_v5", "02aab8a4-74ef-476e-8182-f6d2ba4166a6", "westeurope")
+    asked = len(cloud.asked)
+    facts = in_cloud(tmp_path / "hyper-v", cloud.base, vendor=vendor, asset="none")
+    assert facts.cloud.provider == Absent("DMI names no cloud whose metadata is known")
+    assert len(cloud.asked) == asked
+
+
+def test_no_service_is_asked_where_dmi_names_no_cloud(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+    cloud = serve(AWS, "X-aws-ec2-metadata-token: ")
+    facts = in_cloud(tmp_path / "dmi", cloud.base, vendor="QEMU")
+    assert facts.cloud.instance_type == Absent("DMI names no cloud whose metadata is known")
+    assert cloud.asked == []
+
+
+@pytest.mark.parametrize("program", ["wget", "busybox"])
+def test_wget_serves_where_curl_is_missing(serve: Callable[..., Cloud], tmp_path: Path, program: str) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    if program == "busybox":
+        subprocess.run(["busybox", "--install", "-s", folder], check=True)
+    else:
+        for path in Path("/usr/bin").iterdir():
+            if path.name != "curl":
+                (folder / path.name).symlink_to(path)
+    cloud = serve(AWS, "X-aws-ec2-metadata-token: ")  # busybox has no PUT
+    assert told(in_cloud(tmp_path / "dmi", cloud.base, vendor="Amazon EC2", path=str(folder))) == AWS_TOLD
+
+
+@pytest.mark.parametrize("vendor", ["Amazon EC2", "Google"])
+def test_a_silent_service_costs_little_time(tmp_path: Path, vendor: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        facts = in_cloud(tmp_path / "dmi", f"http://127.0.0.1:{silent.getsockname()[1]}", vendor=vendor)
+    assert time.monotonic() - started < 1.0
+    assert facts.cloud.instance_type == Absent("no metadata service answered within 300 ms")
+
+
+def test_an_answer_that_is_no_identifier_is_refused(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+    answers = dict.fromkeys(AWS, "<html>Log in to the hotel's network</html>")
+    cloud = serve(answers, "X-aws-ec2-metadata-token: ")
+    facts = in_cloud(tmp_path / "dmi", cloud.base, vendor="Amazon EC2")
+    assert facts.cloud.region == Absent("the metadata service's answer is not one")
