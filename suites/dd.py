@@ -1,8 +1,10 @@
 """dd: the quick and dirty copy. Everybody has it, and its defaults measure memory rather than the disk."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
+from suites.checks import Check
 from suites.dd_checks import DD_CHECKS
 from suites.dd_output import METRICS, DdParser
 from suites.dd_parameters import BLOCK_SIZE, DD_PARAMETERS, TUNED_BLOCK, URANDOM, copied, writes
@@ -32,12 +34,14 @@ class Dd:
     summary = "One copy in sequence, one block at a time. Quick; mind what it warns of: memory, zeros, a slow source."
     resource = Resource.DISK
     tool = "dd"
-    packages = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "coreutils"))
+    packages: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "coreutils")
+    )
     parameters: tuple[Parameter, ...] = DD_PARAMETERS
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = "directory"
-    checks = DD_CHECKS
+    checks: tuple[Check, ...] = DD_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return large blocks, a file that takes some seconds, and a way past the page cache."""

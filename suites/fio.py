@@ -1,8 +1,10 @@
 """fio: what a disk delivers, in any pattern of reads and writes."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
+from suites.checks import Check
 from suites.disk import GIB, KIB, MIB
 from suites.fio_checks import FIO_CHECKS
 from suites.fio_metrics import METRICS
@@ -24,12 +26,12 @@ class Fio:
     summary = "I/Os per second, bandwidth and latency of a disk, for any pattern, block size and queue depth."
     resource = Resource.DISK
     tool = "fio"
-    packages = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
+    packages: Mapping[str, str] = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
     parameters: tuple[Parameter, ...] = FIO_PARAMETERS
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = "directory"
-    checks = FIO_CHECKS
+    checks: tuple[Check, ...] = FIO_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return random reads past the page cache, deep enough to keep the device busy, for half a minute."""

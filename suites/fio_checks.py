@@ -111,6 +111,15 @@ def _depth_without_engine(evidence: StepEvidence) -> Outcome | None:
     )
 
 
+def _block_over_file(evidence: StepEvidence) -> Outcome | None:
+    block, size = int(evidence.values["block_size"]), int(evidence.values["size"])
+    if block <= size:
+        return None
+    return Outcome(
+        f"Blocks of {amount(block)}, files of {amount(size)}.", changes={"size": -(-64 * block // MIB) * MIB}
+    )
+
+
 FIO_CHECKS = (
     direct_refused(lambda values: bool(values["direct"]), {"direct": False}),
     page_cache(_page_cache),
@@ -124,6 +133,15 @@ FIO_CHECKS = (
         remedy="Give a runtime of at least twice the ramp.",
         source="fio manual, ramp_time; fio 3.33 ended within its ramp with 0 I/Os counted.",
         evaluate=_runtime_under_ramp,
+    ),
+    Check(
+        id="block-over-file",
+        level=Level.ERROR,
+        title="A block is larger than the file",
+        why="fio ends at once with “size too small” and measures nothing.",
+        remedy="Give files of at least 64 blocks.",
+        source="fio 3.33: “size too small, must not be less than minimum block size”.",
+        evaluate=_block_over_file,
     ),
     Check(
         id="depth-without-async-engine",

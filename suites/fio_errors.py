@@ -36,7 +36,7 @@ def explain_error(number: int) -> str:
 def errors_in(lines: Iterable[str]) -> list[int]:
     """Return the errnos that fio's lines of text name, each once."""
     found = (re.search(r"\berr=\s*(\d{1,4})/", line) for line in lines)
-    return list(dict.fromkeys(int(match[1]) for match in found if match))
+    return list(dict.fromkeys(int(match[1]) for match in found if match and int(match[1])))
 
 
 def signal_in(lines: Iterable[str]) -> int | None:
@@ -45,10 +45,11 @@ def signal_in(lines: Iterable[str]) -> int | None:
 
 
 def said(lines: Iterable[str]) -> list[str]:
-    """Return fio's own messages among `lines`, each once, bounded, as notes."""
+    """Return fio's own messages among `lines`, each once, bounded; places in its source last."""
     kept: list[str] = []
     for line in lines:
         words = tool_words(line)
         if re.match(r"fio: |note: |Did you mean ", words) and not SIGNAL_LINE.match(words) and words not in kept:
             kept.append(words)
+    kept.sort(key=lambda words: bool(re.match(r"fio: (?:file:|pid=)", words)))
     return [f"fio says: {words.removeprefix('fio: ')}" for words in kept[:MAXIMUM_NOTES]]

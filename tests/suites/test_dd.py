@@ -1,0 +1,164 @@
+"""dd as a suite: commands, tuning, estimate and its own checks."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+from disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
+
+from suites.base import Context, Purpose, complete_values, tuned_values
+from suites.checks import CannotTell, Check, Outcome
+from suites.dd import Dd
+from suites.errors import ParameterError
+from suites.facts import Absent
+from suites.fio import Fio
+from suites.vocab import Level
+
+DD = Dd()
+REFUSING = replace(DATA, direct=False)
+
+
+def lines(**given: object) -> list[tuple[Purpose, str]]:
+    commands = DD.commands(complete_values(DD, given), Context())
+    return [(command.purpose, shlex.join(command.argv)) for command in commands]
+
+
+def check(name: str) -> Check:
+    (found,) = [check for check in DD.checks if check.id == name]
+    return found
+
+
+def test_defaults_are_what_everybody_types() -> None:
+    assert lines() == [(Purpose.MEASURE, "dd if=/dev/zero of=benchwright.dat bs=512 count=1024 status=progress")]
+
+
+@pytest.mark.parametrize(
+    ("flush", "words"),
+    [("none", ""), ("fdatasync", " conv=fdatasync"), ("direct", " oflag=direct"), ("dsync", " oflag=dsync")],
+)
+def test_writes_are_flushed_as_asked(flush: str, words: str) -> None:
+    ((_purpose, line),) = lines(flush=flush, block_size="1 MiB", count=64, read="direct")
+    assert line == f"dd if=/dev/zero of=benchwright.dat bs=1M count=64{words} status=progress"
+
+
+def test_random_bytes_come_in_whole_blocks() -> None:
+    ((_purpose, line),) = lines(input="/dev/urandom", block_size="64 MiB", count=2)
+    assert line == "dd if=/dev/urandom of=benchwright.dat bs=64M count=2 iflag=fullblock status=progress"
+
+
+def test_a_file_is_written_and_flushed_before_it_is_read_back() -> None:
+    assert lines(input="file", block_size="4 KiB", count=1000, read="direct", flush="dsync") == [
+        (Purpose.PREPARE, "dd if=/dev/urandom of=benchwright.dat bs=1M count=4 iflag=fullblock conv=fdatasync"),
+        (Purpose.MEASURE, "dd if=benchwright.dat of=/dev/null bs=4K count=1000 iflag=direct status=progress"),
+    ]
+
+
+@pytest.mark.parametrize(("name", "value"), [("input", "/etc/passwd"), ("count", 0), ("flush", "sync"), ("size", 1)])
+def test_values_out_of_bounds_are_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=name):
+        complete_values(DD, {name: value})
+
+
+def test_estimate_knows_the_bytes_and_not_the_time() -> None:
+    estimate = DD.estimate(complete_values(DD, {"block_size": MIB, "count": 100}), Context())
+    assert (estimate.duration, estimate.written, estimate.space) == (None, 100 * MIB, 100 * MIB)
+
+
+def test_tuning_follows_the_facts() -> None:
+    values = tuned_values(DD, Context(disk_host()))
+    assert (values["directory"], values["block_size"], values["count"]) == ("/srv", MIB, 4096)
+    assert (values["flush"], values["read"]) == ("direct", "direct")
+    refusing = tuned_values(DD, Context(disk_host(replace(REFUSING, free=8 * GIB))))
+    assert (refusing["flush"], refusing["read"], refusing["count"]) == ("fdatasync", "cached", 2048)
+    assert set(DD.tune(Context())) == {"block_size"}
+
+
+def test_the_tuned_step_only_says_that_zeros_compress() -> None:
+    assert set(outcomes(tuned_step(DD))) == {"zero-source"}
+    assert check("zero-source").level is Level.INFO
+
+
+def test_the_tuned_step_reading_back_raises_nothing() -> None:
+    assert outcomes(tuned_step(DD, input="file")) == {}
+
+
+def test_the_default_step_is_warned_of_in_every_way() -> None:
+    step = tuned_step(DD, block_size=512, count=1024, flush="none")
+    said = set(outcomes(step))
+    assert said == {"page-cache", "unflushed-write", "short-runtime", "small-blocks", "zero-source"}
+
+
+def test_the_offered_changes_mend_the_default_step() -> None:
+    step = tuned_step(DD, block_size=512, count=1024, flush="none")
+    for name in ("page-cache", "small-blocks"):
+        step = replace(step, values=complete_values(DD, {**step.values, **changes(step, name)}))
+    assert set(outcomes(step)) == {"zero-source"}
+
+
+def test_unflushed_writes_are_warned_of_whatever_their_size() -> None:
+    step = tuned_step(DD, flush="none", count=80 * 1024)
+    assert "80 GiB are written with neither" in measured(step, "unflushed-write")
+    assert changes(step, "unflushed-write") == {"flush": "fdatasync"}
+    assert "page-cache" not in outcomes(step)
+
+
+def test_reading_what_was_just_written_is_warned_of() -> None:
+    step = tuned_step(DD, input="file", read="cached")
+    assert "The 4 GiB are read right after they were written" in measured(step, "read-after-write")
+    assert changes(step, "read-after-write") == {"read": "direct"}
+    assert changes(step, "page-cache") == {"read": "direct"}
+    assert "read-after-write" not in outcomes(tuned_step(DD, input="file", read="cached", count=64 * 1024))
+
+
+def test_steps_that_wrote_before_are_named() -> None:
+    writer = replace(tuned_step(Fio(), rw="write"), name="fill")
+    step = replace(tuned_step(DD, input="file", read="cached"), earlier=(writer,))
+    assert "fill" in measured(step, "read-after-write")
+
+
+def test_where_direct_io_is_refused_another_way_past_memory_is_offered() -> None:
+    writing = tuned_step(DD, disk_host(REFUSING), flush="none")
+    assert changes(writing, "page-cache") == {"flush": "fdatasync"}
+    reading = tuned_step(DD, disk_host(REFUSING), input="file", read="cached")
+    assert changes(reading, "read-after-write") == {}
+
+
+def test_a_copy_of_less_than_a_second_is_warned_of() -> None:
+    step = tuned_step(DD, count=100)
+    assert "100 MiB take 0.1 s at the 1 GB/s of a solid-state volume" in measured(step, "short-runtime")
+    assert int(str(changes(step, "short-runtime")["count"])) * MIB >= 4e9
+    assert "short-runtime" not in outcomes(tuned_step(DD, count=1000))
+    assert "short-runtime" not in outcomes(tuned_step(DD, count=250, directory="/home/ann"))  # a rotating disk
+    assert "short-runtime" not in outcomes(tuned_step(DD, flush="dsync", block_size="4 KiB", count=2000))
+
+
+def test_a_random_source_is_warned_of_with_its_measured_rate() -> None:
+    step = tuned_step(DD, input="/dev/urandom")
+    assert "/dev/urandom gives 460 MB/s on this host (measured)" in measured(step, "random-source")
+    assert changes(step, "random-source") == {"input": "/dev/zero"}
+    unknown = tuned_step(DD, disk_host(urandom=None), input="/dev/urandom")
+    assert "was not measured" in measured(unknown, "random-source")
+    assert "random-source" not in outcomes(tuned_step(DD))
+
+
+def test_a_random_source_twice_as_fast_as_the_disk_is_only_mentioned() -> None:
+    slow = outcomes(tuned_step(DD, input="/dev/urandom", directory="/home/ann"))["random-source"]
+    assert isinstance(slow, Outcome)
+    assert slow.level is Level.INFO
+
+
+def test_refused_direct_io_is_an_error_only_where_it_is_asked_for() -> None:
+    step = tuned_step(DD, disk_host(REFUSING), flush="direct")
+    assert check("direct-refused").level is Level.ERROR
+    assert changes(step, "direct-refused") == {"flush": "fdatasync", "read": "cached"}
+    assert "direct-refused" not in outcomes(tuned_step(DD, disk_host(REFUSING), flush="fdatasync", read="direct"))
+    untried = tuned_step(DD, disk_host(replace(DATA, direct=Absent("not tried"))), flush="direct")
+    assert isinstance(outcomes(untried)["direct-refused"], CannotTell)
+
+
+def test_unknown_memory_is_not_judged() -> None:
+    facts = disk_host()
+    facts = replace(facts, memory=replace(facts.memory, total=Absent("no /proc"), limit=Absent("no cgroup")))
+    said = outcomes(tuned_step(DD, facts, input="file", read="cached"))
+    assert isinstance(said["page-cache"], CannotTell)
+    assert isinstance(said["read-after-write"], CannotTell)

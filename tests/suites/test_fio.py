@@ -1,0 +1,244 @@
+"""fio as a suite: parameters, commands, tuning, estimate and its own checks."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+from disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
+
+from suites.base import Context, Purpose, complete_values, tuned_values
+from suites.checks import CannotTell, StepEvidence
+from suites.errors import ParameterError
+from suites.facts import Absent
+from suites.fio import Fio
+from suites.vocab import Level
+
+FIO = Fio()
+REFUSING = replace(DATA, direct=False)
+
+
+def words(purpose: Purpose = Purpose.MEASURE, **given: object) -> str:
+    (command,) = (c for c in FIO.commands(complete_values(FIO, given), Context()) if c.purpose is purpose)
+    return shlex.join(command.argv)
+
+
+def test_defaults_are_fios_own() -> None:
+    assert words() == (
+        "fio --name=benchwright --rw=read --bs=4k --iodepth=1 --numjobs=1 --direct=0 --size=1g --ioengine=psync "
+        "--thread=1 --group_reporting --output-format=json+ --status-interval=1"
+    )
+
+
+def test_every_parameter_reaches_the_command() -> None:
+    command = words(
+        rw="randrw", rwmixread=70, block_size="16k", iodepth=8, numjobs=2, direct=True, size="512 MiB", runtime="30 s",
+        ramp_time="500 ms", ioengine="libaio", rate_iops=4000, fsync=16, end_fsync=True,
+    )  # fmt: skip
+    assert command == (
+        "fio --name=benchwright --rw=randrw --rwmixread=70 --bs=16k --iodepth=8 --numjobs=2 --direct=1 --size=512m "
+        "--ioengine=libaio --runtime=30 --time_based --ramp_time=500ms --rate_iops=4000 --fsync=16 --end_fsync=1 "
+        "--thread=1 --group_reporting --output-format=json+ --status-interval=1"
+    )
+
+
+def test_what_has_no_effect_is_left_out() -> None:
+    command = words(rw="randread", rwmixread=70, fsync=16, end_fsync=True)
+    assert "rwmixread" not in command
+    assert "fsync" not in command
+
+
+@pytest.mark.parametrize("size", [MIB, 128 * MIB, 10**9, 10**7 + 7])
+def test_the_layout_writes_the_files_that_are_measured(size: int) -> None:
+    layout = words(Purpose.PREPARE, rw="randread", size=size, numjobs=3, direct=True)
+    measure = words(rw="randread", size=size, numjobs=3, direct=True)
+    for option in ("--name=benchwright", "--numjobs=3", "--direct=1", "--thread=1"):
+        assert option in layout.split()
+        assert option in measure.split()
+    (written,) = [word for word in layout.split() if word.startswith("--size=")]
+    assert written in measure.split()
+    assert "--rw=write" in layout.split()
+    assert "--end_fsync=1" in layout.split()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rw", "sideways"), ("iodepth", 0), ("numjobs", 0), ("size", "12"), ("runtime", -1), ("directory", "tmp"),
+     ("ioengine", "sg"), ("rwmixread", 101), ("block_size", "1 GiB"), ("blocksize", "4k")],
+)  # fmt: skip
+def test_values_out_of_bounds_are_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=name):
+        complete_values(FIO, {name: value})
+
+
+def test_figures_of_another_directory_compare() -> None:
+    assert [parameter.name for parameter in FIO.parameters if not parameter.identity] == ["directory"]
+
+
+def test_estimate_counts_the_layout_and_what_is_known_to_be_written() -> None:
+    def estimate(**given: object) -> tuple[float | None, int | None, int]:
+        found = FIO.estimate(complete_values(FIO, {"size": GIB, "numjobs": 2, **given}), Context())
+        return found.duration, found.written, found.space
+
+    assert estimate(rw="randread") == (None, 2 * GIB, 2 * GIB)
+    assert estimate(rw="randread", runtime=30, ramp_time=5) == (35.0, 2 * GIB, 2 * GIB)
+    assert estimate(rw="write") == (None, 4 * GIB, 2 * GIB)
+    assert estimate(rw="rw", rwmixread=75) == (None, 2 * GIB + GIB // 2, 2 * GIB)
+    assert estimate(rw="write", runtime=30) == (30.0, None, 2 * GIB)
+    assert estimate(rw="write", runtime=10, rate_iops=100)[1] == 2 * GIB + 2 * 100 * 4096 * 10
+
+
+def test_tuning_takes_the_disk_with_the_most_room() -> None:
+    tuned = FIO.tune(Context(disk_host(HOME, SHM, DATA)))
+    assert tuned["directory"].value == "/srv"
+    assert "100 GiB free" in tuned["directory"].why
+
+
+def test_tuning_follows_the_facts() -> None:
+    values = tuned_values(FIO, Context(disk_host(cpus=2)))
+    assert values["numjobs"] == 2
+    assert values["size"] == GIB
+    assert (values["direct"], values["ioengine"], values["iodepth"]) == (True, "libaio", 32)
+    assert (values["runtime"], values["ramp_time"]) == (30.0, 5.0)
+    assert tuned_values(FIO, Context(disk_host(cpus=64)))["numjobs"] == 4
+
+
+def test_tuning_takes_no_more_than_a_tenth_of_what_is_free() -> None:
+    values = tuned_values(FIO, Context(disk_host(replace(DATA, free=5 * GIB), cpus=1)))
+    assert values["size"] == GIB // 2
+
+
+def test_without_direct_io_the_files_outgrow_the_memory() -> None:
+    tuned = FIO.tune(Context(disk_host(REFUSING, cpus=3, memory=8 * GIB)))
+    assert tuned["direct"].value is False
+    assert int(tuned["size"].value) * 3 >= 16 * GIB
+    assert "iodepth" not in tuned
+    small = FIO.tune(Context(disk_host(replace(REFUSING, free=10 * GIB), cpus=1, memory=8 * GIB)))
+    assert int(small["size"].value) <= 5 * GIB + MIB
+    assert "can cache much of it" in small["size"].why
+
+
+def test_without_facts_tuning_only_gives_the_run_its_length() -> None:
+    assert set(FIO.tune(Context())) == {"rw", "runtime", "ramp_time"}
+    assert set(FIO.tune(Context(disk_host(SHM)))) == {"rw", "runtime", "ramp_time"}
+
+
+def test_every_tuned_value_says_why_in_a_sentence() -> None:
+    for facts in (disk_host(), disk_host(REFUSING), disk_host(replace(DATA, direct=Absent("not tried")))):
+        for name, tuned in FIO.tune(Context(facts)).items():
+            assert tuned.why.endswith("."), name
+            assert FIO.parameters[[p.name for p in FIO.parameters].index(name)].parse(tuned.value) == tuned.value
+
+
+def test_the_tuned_step_raises_nothing() -> None:
+    assert outcomes(tuned_step(FIO)) == {}
+
+
+@pytest.mark.parametrize("rw", ["read", "write", "randwrite", "randrw"])
+def test_the_tuned_step_with_another_pattern_raises_nothing(rw: str) -> None:
+    assert outcomes(tuned_step(FIO, rw=rw)) == {}
+
+
+def test_files_that_fit_in_memory_are_warned_of() -> None:
+    step = tuned_step(FIO, direct=False, iodepth=1, size="2 GiB", numjobs=2)
+    assert "4 GiB of files without direct I/O; 16 GiB of memory can hold them." in measured(step, "page-cache")
+    assert changes(step, "page-cache") == {"direct": True}
+    half = tuned_step(FIO, direct=False, iodepth=1, size="20 GiB", numjobs=1)
+    assert "in part" in measured(half, "page-cache")
+    assert "page-cache" not in outcomes(tuned_step(FIO, direct=False, iodepth=1, size="32 GiB", numjobs=1))
+
+
+def test_a_cgroups_limit_counts_as_the_memory() -> None:
+    facts = disk_host()
+    facts = replace(facts, memory=replace(facts.memory, limit=GIB))
+    assert "page-cache" not in outcomes(tuned_step(FIO, facts, direct=False, iodepth=1, size="2 GiB", numjobs=1))
+
+
+def test_where_direct_io_is_refused_larger_files_are_offered() -> None:
+    step = tuned_step(FIO, disk_host(REFUSING), size="1 GiB", numjobs=2)
+    assert changes(step, "page-cache") == {"size": 16 * GIB}
+    cramped = tuned_step(FIO, disk_host(replace(REFUSING, free=10 * GIB)), size="1 GiB", numjobs=2)
+    assert changes(cramped, "page-cache") == {}
+
+
+def test_unknown_memory_is_not_judged() -> None:
+    facts = disk_host()
+    facts = replace(facts, memory=replace(facts.memory, total=Absent("no /proc"), limit=Absent("no cgroup")))
+    step = tuned_step(FIO, facts, direct=False, iodepth=1)
+    assert outcomes(step)["page-cache"] == CannotTell("The host's memory is not known.")
+
+
+def test_buffered_writes_without_a_flush_are_warned_of() -> None:
+    step = tuned_step(FIO, rw="write", direct=False, iodepth=1)
+    assert changes(step, "unflushed-write") == {"direct": True}
+    late = tuned_step(FIO, rw="write", direct=False, iodepth=1, end_fsync=True)
+    assert "end_fsync comes only after the runtime" in measured(late, "unflushed-write")
+    flushed = tuned_step(FIO, rw="write", direct=False, iodepth=1, end_fsync=True, runtime=0, ramp_time=0)
+    assert not {"unflushed-write", "page-cache"} & set(outcomes(flushed))
+    assert not {"unflushed-write", "page-cache"} & set(outcomes(replace_values(step, fsync=1)))
+
+
+def test_where_direct_io_is_refused_a_flush_that_counts_is_offered() -> None:
+    step = tuned_step(FIO, disk_host(REFUSING), rw="write")
+    mended = replace_values(step, **changes(step, "unflushed-write"))
+    assert "unflushed-write" not in outcomes(mended)
+
+
+def test_short_runs_are_warned_of() -> None:
+    step = tuned_step(FIO, runtime=3, ramp_time=0)
+    assert "3 s: 3 samples" in measured(step, "short-runtime")
+    assert changes(step, "short-runtime") == {"runtime": 30.0}
+    assert "short-runtime" not in outcomes(tuned_step(FIO, runtime=10))
+
+
+def test_runs_bound_by_size_are_judged_by_a_plausible_rate() -> None:
+    step = tuned_step(FIO, runtime=0, ramp_time=0, numjobs=1, size="4 GiB")
+    assert "4 GiB are done: 4 s at the 1 GB/s of a solid-state volume" in measured(step, "short-runtime")
+    assert "short-runtime" not in outcomes(tuned_step(FIO, runtime=0, ramp_time=0, numjobs=1, size="10 GiB"))
+    rotating = tuned_step(FIO, runtime=0, ramp_time=0, numjobs=1, size="4 GiB", directory="/home/ann")
+    assert "short-runtime" not in outcomes(rotating)
+
+
+def test_a_virtual_disk_that_says_it_rotates_is_not_believed() -> None:
+    facts = disk_host()
+    facts = replace(facts, system=replace(facts.system, virtualisation="kvm"))
+    step = tuned_step(FIO, facts, runtime=0, ramp_time=0, numjobs=1, size="4 GiB", directory="/home/ann")
+    assert "solid-state" in measured(step, "short-runtime")
+
+
+@pytest.mark.parametrize(("runtime", "ramp", "wanted"), [(20, 20, 40.0), (10, 30, 60.0), (0, 5, 30.0)])
+def test_a_ramp_as_long_as_the_run_is_warned_of(runtime: float, ramp: float, wanted: float) -> None:
+    step = tuned_step(FIO, runtime=runtime, ramp_time=ramp)
+    assert changes(step, "runtime-under-ramp") == {"runtime": wanted}
+    assert "runtime-under-ramp" not in outcomes(replace_values(step, runtime=wanted))
+
+
+def test_a_depth_that_has_no_effect_is_warned_of() -> None:
+    psync = tuned_step(FIO, ioengine="psync", iodepth=32)
+    assert changes(psync, "depth-without-async-engine") == {"ioengine": "libaio"}
+    buffered = tuned_step(FIO, direct=False, size="64 GiB")
+    assert changes(buffered, "depth-without-async-engine") == {"direct": True}
+    refused = tuned_step(FIO, disk_host(REFUSING), iodepth=4)
+    assert changes(refused, "depth-without-async-engine") == {"iodepth": 1}
+    assert "depth-without-async-engine" not in outcomes(tuned_step(FIO, ioengine="psync", iodepth=1))
+    assert "depth-without-async-engine" not in outcomes(tuned_step(FIO, ioengine="io_uring", direct=False, size="64g"))
+
+
+def test_a_block_larger_than_the_file_is_an_error() -> None:
+    step = tuned_step(FIO, block_size="2 MiB", size="1 MiB")
+    assert changes(step, "block-over-file") == {"size": 128 * MIB}
+    assert "block-over-file" not in outcomes(tuned_step(FIO, block_size="1 MiB", size="1 MiB"))
+
+
+def test_refused_direct_io_is_an_error() -> None:
+    step = tuned_step(FIO, disk_host(REFUSING), direct=True)
+    (check,) = [check for check in FIO.checks if check.id == "direct-refused"]
+    assert check.level is Level.ERROR
+    assert "ext4, which refused O_DIRECT" in measured(step, "direct-refused")
+    assert changes(step, "direct-refused") == {"direct": False}
+    untried = tuned_step(FIO, disk_host(replace(DATA, direct=Absent("not tried"))), direct=True)
+    assert isinstance(outcomes(untried)["direct-refused"], CannotTell)
+
+
+def replace_values(step: StepEvidence, **given: object) -> StepEvidence:
+    """Return the step with other values."""
+    return replace(step, values=complete_values(step.suite, {**step.values, **given}))
