@@ -9,6 +9,7 @@ from app.hosts import HostEntry
 from app.questions import HostKeyQuestion, SecretQuestion
 from widgets.add_host_dialog import AddHostDialog
 from widgets.empty_state import EmptyState
+from widgets.export_dialog import ExportDialog
 from widgets.help_page import TOPICS
 from widgets.hosts_page import HostsPage
 from widgets.leaving import Leaving
@@ -110,6 +111,12 @@ def _secret(question: SecretQuestion, stage: Stage) -> QWidget:
     return dialog
 
 
+def _export(stage: Stage) -> QWidget:
+    dialog = stage.keep(ExportDialog(stage.workstation, ["20260114-140831-k3vd"], "Quick benchmark of This computer"))
+    dialog.show()
+    return dialog
+
+
 def _leaving(stage: Stage) -> QWidget:
     window = stage.window()
     leaving = Leaving(window, _Running, lambda: None)
@@ -141,5 +148,6 @@ SHOTS: list[Shot] = [
     ("host-key-mismatch", partial(_host_key, FINGERPRINT.replace("kXQ", "lXQ"))),
     ("password", partial(_secret, SecretQuestion("web-1", "ann", "Password:", None, 2))),
     ("passphrase", partial(_secret, SecretQuestion("web-1", "ann", "Passphrase", "/home/ann/.ssh/id_ed25519"))),
+    ("export", _export),
     ("leaving", _leaving),
 ]

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtGui import QAction, QCloseEvent
@@ -91,7 +92,21 @@ class MainWindow(QMainWindow):
         """Say what this program is."""
         from app.version import VERSION
 
-        self._say(f"Benchwright {VERSION}", "Benchmark Linux hosts and know whether the number may be believed.")
+        self.say(f"Benchwright {VERSION}", "Benchmark Linux hosts and know whether the number may be believed.")
+
+    def say(self, text: str, more: str) -> None:
+        """Tell something that must be read before one goes on."""
+        box = Question(text, more, "Close", self, decline_text="")
+        box.finished.connect(box.deleteLater)
+        box.open()
+
+    def ask_where_to_export(self, runs: Sequence[str], name: str) -> None:
+        """Ask where `runs` are to be written, and write them."""
+        from widgets.export_dialog import ExportDialog
+
+        dialog = ExportDialog(self.workstation, runs, name, self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     def ask_for_plan(self) -> None:
         """Ask for a plan's file and open it."""
@@ -178,12 +193,7 @@ class MainWindow(QMainWindow):
         job.start()
 
     def _say_error(self, error: BenchwrightError) -> None:
-        self._say(error.message, error.remedy)
-
-    def _say(self, text: str, more: str) -> None:
-        box = Question(text, more, "Close", self, decline_text="")
-        box.finished.connect(box.deleteLater)
-        box.open()
+        self.say(error.message, error.remedy)
 
     def _stop(self) -> None:
         if self.rooms.live is not None:

@@ -1,7 +1,7 @@
 """Which page stands in which room, and what each may ask of the others. Pages are made when first visited."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from app.plan import Plan
@@ -34,6 +34,14 @@ class Door(Protocol):
 
     def run_ended(self) -> None:
         """The run under way has ended."""
+        ...
+
+    def say(self, text: str, more: str) -> None:
+        """Tell something that must be read before one goes on."""
+        ...
+
+    def ask_where_to_export(self, runs: Sequence[str], name: str) -> None:
+        """Ask where `runs` are to be written, and write them."""
         ...
 
 
@@ -93,8 +101,11 @@ class Rooms:
 
     def run(self, plan: Plan) -> None:
         """Run `plan` and show it live."""
-        if page := self._door.show_room(Room.LIVE):
-            cast("LivePage", page).start_run(plan)
+        if (page := self._door.show_room(Room.LIVE)) and not cast("LivePage", page).start_run(plan):
+            self._door.say(
+                "A measurement is running",
+                "Two at a time would disturb each other. Stop it or wait for its end; the plan stays on Measure.",
+            )
 
     def show_run(self, run_id: str) -> None:
         """Show a run in the library."""
@@ -138,6 +149,8 @@ class Rooms:
         page.summary_changed.connect(self._door.show_running)
         page.run_finished.connect(lambda _run_id: self._door.run_ended())
         page.show_run_requested.connect(self.show_run)
+        page.measure_requested.connect(lambda: self._door.show_room(Room.MEASURE))
+        page.export_requested.connect(lambda run_id: self._door.ask_where_to_export([run_id], run_id))
         return page
 
     def _make_library(self) -> Page:
