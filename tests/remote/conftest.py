@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -52,3 +52,17 @@ def shell_session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pr
     session = Prefixed(["env", f"PATH={shell_path(request.param, folder)}"])
     yield session
     session.close()
+
+
+@pytest.fixture
+def behind() -> Iterator[Callable[..., Prefixed]]:
+    """Return a function that gives a host whose commands all run behind the words it is called with."""
+    sessions: list[Prefixed] = []
+
+    def make(*prefix: str) -> Prefixed:
+        sessions.append(Prefixed(prefix))
+        return sessions[-1]
+
+    yield make
+    for session in sessions:
+        session.close()

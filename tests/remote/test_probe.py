@@ -16,7 +16,7 @@ import pytest
 from remote.errors import OutputLimitError
 from remote.local import LocalSession
 from remote.probe import ProbeError, read_facts
-from remote.session import Completed, Session
+from remote.session import Session
 from suites.facts import Absent, Facts
 
 
@@ -69,35 +69,22 @@ def test_awkward_directories_are_taken_literally(session: LocalSession, tmp_path
     assert facts.directories[1].free == Absent("there is no such directory")
 
 
-class Answers(LocalSession):
-    """A host whose shell prints something else."""
-
-    def __init__(self, script: str) -> None:
-        super().__init__("odd")
-        self.script = script
-
-    def run(self, argv, *, stdin=b"", timeout=30.0, limit=0):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, ARG002 (as the session's)
-        return super().run(["sh", "-c", self.script], timeout=timeout, limit=limit)
-
-
-def test_a_host_without_a_shell_is_an_error_for_people() -> None:
-    with pytest.raises(ProbeError, match="odd did not answer when asked what it is: “restricted account”") as caught:
-        read_facts(Answers("echo 'restricted\x1baccount' >&2; exit 1"))
+def test_a_host_without_a_shell_is_an_error_for_people(behind: Callable[..., Session]) -> None:
+    with pytest.raises(
+        ProbeError, match="testhost did not answer when asked what it is: “restricted account”"
+    ) as caught:
+        read_facts(behind("sh", "-c", "echo 'restricted\x1baccount' >&2; exit 1"))
     assert "POSIX shell" in caught.value.remedy
 
 
-def test_an_endless_answer_is_cut_off() -> None:
+def test_an_endless_answer_is_cut_off(behind: Callable[..., Session]) -> None:
     with pytest.raises(OutputLimitError):
-        read_facts(Answers("yes"))
+        read_facts(behind("sh", "-c", "yes"))
 
 
-def test_a_greeting_does_no_harm(session: LocalSession) -> None:
-    class Greeting(LocalSession):
-        def run(self, argv, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202 (hands on what it is given)
-            completed = session.run(argv, **options)
-            return Completed(b"Welcome\n@@uname 1\nx\n" + completed.stdout, completed.stderr, 0)
-
-    assert read_facts(Greeting()).system.host_name == platform.node()
+def test_a_greeting_does_no_harm(behind: Callable[..., Session]) -> None:
+    greeting = behind("sh", "-c", "echo Welcome; echo '@@uname 1'; exec \"$@\"", "sh")
+    assert read_facts(greeting).system.host_name == platform.node()
 
 
 # Metadata services, played by a server on this machine
@@ -160,18 +147,19 @@ AZURE = {
 AZURE_ASSET = "7783-7084-3265-9085-8269-3286-77"
 
 
-def in_cloud(folder: Path, base: str, *, vendor: str, asset: str = "", path: str | None = None) -> Facts:
-    """Read the facts of this machine as if DMI named a cloud and its metadata service were at `base`."""
-    folder.mkdir()
-    for name, text in (("sys_vendor", vendor), ("chassis_asset_tag", asset), ("bios_version", "1.0")):
-        (folder / name).write_text(f"{text}\n", encoding="ascii")
-    words = [f"BENCHWRIGHT_DMI={folder}", f"BENCHWRIGHT_METADATA={base}", *([f"PATH={path}"] if path else [])]
+InCloud = Callable[..., Facts]
 
-    class InCloud(LocalSession):
-        def run(self, argv, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202 (hands on what it is given)
-            return super().run(["env", *words, *argv], **options)
 
-    return read_facts(InCloud())
+@pytest.fixture
+def in_cloud(tmp_path: Path, behind: Callable[..., Session]) -> InCloud:
+    """Return a function that reads this machine's facts as if DMI named a cloud with its metadata service at `base`."""
+
+    def read(base: str, *, vendor: str, asset: str = "", path: str = os.environ["PATH"]) -> Facts:
+        for name, text in (("sys_vendor", vendor), ("chassis_asset_tag", asset), ("bios_version", "1.0")):
+            (tmp_path / name).write_text(f"{text}\n", encoding="ascii")
+        return read_facts(behind("env", f"BENCHWRIGHT_DMI={tmp_path}", f"BENCHWRIGHT_METADATA={base}", f"PATH={path}"))
+
+    return read
 
 
 @pytest.fixture
@@ -198,44 +186,46 @@ def told(facts: Facts) -> tuple[object, ...]:
 AWS_TOLD = ("AWS", "c7i.2xlarge", "i-0123456789abcdef0", "eu-central-1")
 
 
-def test_aws_is_asked_with_a_token_and_for_three_things_only(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+def test_aws_is_asked_with_a_token_and_for_three_things_only(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AWS, "X-aws-ec2-metadata-token: secret", "secret")
-    assert told(in_cloud(tmp_path / "dmi", cloud.base, vendor="Amazon EC2")) == AWS_TOLD
+    assert told(in_cloud(cloud.base, vendor="Amazon EC2")) == AWS_TOLD
     assert cloud.asked == ["PUT /latest/api/token", *(f"GET {path}" for path in AWS)]
 
 
-def test_aws_without_tokens_is_asked_without(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+def test_aws_without_tokens_is_asked_without(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AWS, "X-aws-ec2-metadata-token: ")
-    assert told(in_cloud(tmp_path / "dmi", cloud.base, vendor="Amazon EC2")) == AWS_TOLD
+    assert told(in_cloud(cloud.base, vendor="Amazon EC2")) == AWS_TOLD
 
 
-def test_gcp_tells_its_zone(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+def test_gcp_tells_its_zone(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(GCP, "Metadata-Flavor: Google")
-    facts = in_cloud(tmp_path / "dmi", cloud.base, vendor="Google")
+    facts = in_cloud(cloud.base, vendor="Google")
     assert told(facts) == ("GCP", "n2-standard-4", "4567890123456789012", "europe-west3")
     assert cloud.asked == [f"GET {path}" for path in GCP]
 
 
-def test_azure_is_known_by_its_asset_tag(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+def test_azure_is_known_by_its_asset_tag(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AZURE, "Metadata: true")
     vendor = "Microsoft Corporation"
-    facts = in_cloud(tmp_path / "dmi", cloud.base, vendor=vendor, asset=AZURE_ASSET)
+    facts = in_cloud(cloud.base, vendor=vendor, asset=AZURE_ASSET)
     assert told(facts) == ("Azure", "Standard_D4s_v5", "02aab8a4-74ef-476e-8182-f6d2ba4166a6", "westeurope")
     asked = len(cloud.asked)
-    facts = in_cloud(tmp_path / "hyper-v", cloud.base, vendor=vendor, asset="none")
+    facts = in_cloud(cloud.base, vendor=vendor, asset="none")
     assert facts.cloud.provider == Absent("DMI names no cloud whose metadata is known")
     assert len(cloud.asked) == asked
 
 
-def test_no_service_is_asked_where_dmi_names_no_cloud(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+def test_no_service_is_asked_where_dmi_names_no_cloud(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AWS, "X-aws-ec2-metadata-token: ")
-    facts = in_cloud(tmp_path / "dmi", cloud.base, vendor="QEMU")
+    facts = in_cloud(cloud.base, vendor="QEMU")
     assert facts.cloud.instance_type == Absent("DMI names no cloud whose metadata is known")
     assert cloud.asked == []
 
 
 @pytest.mark.parametrize("program", ["wget", "busybox"])
-def test_wget_serves_where_curl_is_missing(serve: Callable[..., Cloud], tmp_path: Path, program: str) -> None:
+def test_wget_serves_where_curl_is_missing(
+    serve: Callable[..., Cloud], in_cloud: InCloud, tmp_path: Path, program: str
+) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
     if shutil.which(program) is None:
@@ -247,20 +237,20 @@ def test_wget_serves_where_curl_is_missing(serve: Callable[..., Cloud], tmp_path
             if path.name != "curl":
                 (folder / path.name).symlink_to(path)
     cloud = serve(AWS, "X-aws-ec2-metadata-token: ")  # busybox has no PUT
-    assert told(in_cloud(tmp_path / "dmi", cloud.base, vendor="Amazon EC2", path=str(folder))) == AWS_TOLD
+    assert told(in_cloud(cloud.base, vendor="Amazon EC2", path=str(folder))) == AWS_TOLD
 
 
 @pytest.mark.parametrize("vendor", ["Amazon EC2", "Google"])
-def test_a_silent_service_costs_little_time(tmp_path: Path, vendor: str) -> None:
+def test_a_silent_service_costs_little_time(in_cloud: InCloud, vendor: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         started = time.monotonic()
-        facts = in_cloud(tmp_path / "dmi", f"http://127.0.0.1:{silent.getsockname()[1]}", vendor=vendor)
+        facts = in_cloud(f"http://127.0.0.1:{silent.getsockname()[1]}", vendor=vendor)
     assert time.monotonic() - started < 1.0
     assert facts.cloud.instance_type == Absent("no metadata service answered within 300 ms")
 
 
-def test_an_answer_that_is_no_identifier_is_refused(serve: Callable[..., Cloud], tmp_path: Path) -> None:
+def test_an_answer_that_is_no_identifier_is_refused(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     answers = dict.fromkeys(AWS, "<html>Log in to the hotel's network</html>")
     cloud = serve(answers, "X-aws-ec2-metadata-token: ")
-    facts = in_cloud(tmp_path / "dmi", cloud.base, vendor="Amazon EC2")
+    facts = in_cloud(cloud.base, vendor="Amazon EC2")
     assert facts.cloud.region == Absent("the metadata service's answer is not one")

@@ -1,0 +1,91 @@
+"""Telemetry of this machine: live, cheap, and gone when nobody reads."""
+
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from remote.session import Session
+from remote.telemetry import TELEMETRY_METRICS, Telemetry, TelemetryError
+from suites.vocab import Sample
+
+
+@pytest.fixture
+def telemetry(shell_session: Session) -> Iterator[Telemetry]:
+    telemetry = Telemetry.start(shell_session, interval=0.1)
+    yield telemetry
+    telemetry.stop()
+
+
+def ticks(telemetry: Telemetry, count: int) -> list[tuple[Sample, ...]]:
+    return [telemetry.read(timeout=5.0) for _ in range(count)]
+
+
+def uptime() -> float:
+    return float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+
+
+def test_samples_come_on_the_hosts_clock(telemetry: Telemetry) -> None:
+    before = uptime()
+    levels, *rates = ticks(telemetry, 3)
+    assert {sample.metric.name for sample in levels} >= {"load_1_minute", "memory_available"}
+    names = {sample.metric.name for sample in rates[-1]}
+    assert names >= {"cpu_user", "cpu_idle", "network_received"}
+    assert {sample.metric for found in rates for sample in found} <= set(TELEMETRY_METRICS)
+    times = [found[0].time for found in (levels, *rates)]
+    assert times == sorted(times)
+    assert before - 0.011 <= times[0]
+    assert times[-1] <= uptime()
+
+
+def test_the_cost_is_known_and_small(telemetry: Telemetry) -> None:
+    assert telemetry.cost is None
+    ticks(telemetry, 10)
+    cost = telemetry.cost
+    assert cost is not None
+    assert 0.0 <= cost < 0.25  # ten ticks a second, in a test on a busy machine; at one a second it is a tenth
+
+
+def test_stop_ends_a_read_and_the_script(shell_session: Session) -> None:
+    telemetry = Telemetry.start(shell_session, interval=30.0)
+    assert telemetry.read(timeout=5.0)
+    stopper = threading.Timer(0.1, telemetry.stop)
+    stopper.start()
+    started = time.monotonic()
+    assert telemetry.read(timeout=20.0) == ()
+    assert time.monotonic() - started < 5.0
+    stopper.join()
+    telemetry.stop()
+    assert telemetry.read(timeout=1.0) == ()
+
+
+def test_the_script_ends_when_nobody_reads() -> None:
+    reader, writer = os.pipe()
+    script = Path(__file__).parent.parent.parent / "resources" / "telemetry.sh"
+    with script.open("rb") as source:
+        pid = os.posix_spawnp(
+            "setsid",
+            ["setsid", "sh", "-s", "mark", "0.1"],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, source.fileno(), 0), (os.POSIX_SPAWN_DUP2, writer, 1)],
+        )
+    os.close(writer)
+    assert os.read(reader, 10)
+    os.close(reader)
+    process = os.pidfd_open(pid)
+    ready, _, _ = select.select([process], [], [], 5.0)
+    os.close(process)
+    assert ready
+    os.waitpid(pid, 0)
+
+
+def test_an_end_that_nobody_asked_for_is_told(behind: Callable[..., Session]) -> None:
+    telemetry = Telemetry.start(behind("sh", "-c", "echo no such luck >&2; exit 1"))
+    words = r"testhost is no longer watched: its telemetry script ended \(no such luck\)"
+    with pytest.raises(TelemetryError, match=words):
+        ticks(telemetry, 2)
+    telemetry.stop()

@@ -1,0 +1,214 @@
+"""Telemetry's text becomes samples: captured lines give known rates, damaged ones give none, and nothing crashes."""
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remote.telemetry_metrics import TELEMETRY_METRICS
+from remote.telemetry_rates import samples, seconds_between
+from remote.telemetry_ticks import Tick, TickReader
+from suites.units import Unit
+from suites.vocab import Labels, Sample
+
+MARK = "0123456789abcdef"
+CAPTURED = (Path(__file__).parent.parent / "data" / "telemetry" / "debian12-vm.txt").read_bytes()
+
+
+def ticks_of(output: bytes) -> list[Tick]:
+    return list(TickReader(MARK).feed(output))
+
+
+def tick(
+    uptime: float, *lines: str, epoch: str = "", page: str = "4096", disks: str = "sda nvme0n1 dm-0 loop0 md0 zram0 "
+) -> bytes:
+    head = [f"@@{MARK} page {page}", f"@@{MARK} disks {disks}", f"@@{MARK} tick 0 {uptime} {epoch}"]
+    return "\n".join([*head, *lines, f"@@{MARK} end", ""]).encode()
+
+
+def between(before: Iterable[str], after: Iterable[str], seconds: float = 2.0) -> dict[tuple[str, Labels], float]:
+    old, new = ticks_of(tick(100.0, *before) + tick(100.0 + seconds, *after))
+    return {(sample.metric.name, sample.labels): sample.value for sample in samples(old, new)}
+
+
+def check(found: Iterable[Sample]) -> None:
+    for sample in found:
+        assert sample.metric in TELEMETRY_METRICS
+        assert math.isfinite(sample.value)
+        assert sample.value >= 0
+        if sample.metric.unit is Unit.PERCENT:
+            assert sample.value <= 100.0
+
+
+def test_every_metric_has_a_name_of_its_own() -> None:
+    assert len({metric.name for metric in TELEMETRY_METRICS}) == len(TELEMETRY_METRICS)
+
+
+def test_a_captured_host_gives_every_metric() -> None:
+    first, second, third = ticks_of(CAPTURED)
+    found = samples(first, second)
+    assert {sample.metric.name for sample in found} == {metric.name for metric in TELEMETRY_METRICS}
+    assert {sample.time for sample in found} == {second.uptime}
+    check(found)
+    written = sum(
+        sample.value * seconds_between(old, new)
+        for old, new in ((first, second), (second, third))
+        for sample in samples(old, new)
+        if sample.metric.name == "disk_write_rate"
+    )
+    assert written == pytest.approx((152914960 - 152374024) * 512)
+    shares = [sample.value for sample in found if sample.metric.name.startswith("cpu_")]
+    assert sum(shares) == pytest.approx(100.0)
+
+
+def test_the_first_tick_has_levels_only() -> None:
+    first = ticks_of(CAPTURED)[0]
+    names = {sample.metric.name for sample in samples(first, first)}
+    assert names == {"load_1_minute", "memory_available", "memory_cached", "memory_dirty"}
+
+
+def test_processor_time_is_shared_out() -> None:
+    found = between(["/proc/stat:cpu  100 10 50 1000 20 1 2 5 0 0"], ["/proc/stat:cpu  160 20 70 1080 30 4 9 15 99 99"])
+    total = 60 + 10 + 20 + 80 + 10 + 3 + 7 + 10
+    assert found["cpu_user", ()] == pytest.approx(100 * 70 / total)
+    assert found["cpu_system", ()] == pytest.approx(100 * 30 / total)
+    assert found["cpu_iowait", ()] == pytest.approx(100 * 10 / total)
+    assert found["cpu_steal", ()] == pytest.approx(100 * 10 / total)
+    assert found["cpu_idle", ()] == pytest.approx(100 * 80 / total)
+
+
+def test_disks_are_counted_once_and_in_bytes() -> None:
+    before = [
+        "/proc/diskstats:   8       0 sda 100 0 1000 9 200 0 5000 9 0 400 9 0 0 0 0 0 0",
+        "/proc/diskstats:   8       1 sda1 100 0 1000 9 200 0 5000 9 0 400 9 0 0 0 0 0 0",
+        "/proc/diskstats: 253       0 dm-0 1 0 1 9 2 0 5 9 0 4 9 0 0 0 0 0 0",
+        "/proc/diskstats:   7       0 loop0 1 0 1 9 2 0 5 9 0 4 9 0 0 0 0 0 0",
+    ]
+    after = [
+        "/proc/diskstats:   8       0 sda 150 0 3000 9 230 0 9000 9 0 900 9 0 0 0 0 0 0",
+        "/proc/diskstats:   8       1 sda1 150 0 3000 9 230 0 9000 9 0 900 9 0 0 0 0 0 0",
+        "/proc/diskstats: 253       0 dm-0 9 0 9 9 9 0 9 9 0 9 9 0 0 0 0 0 0",
+        "/proc/diskstats:   7       0 loop0 9 0 9 9 9 0 9 9 0 9 9 0 0 0 0 0 0",
+    ]
+    disk = (("device", "sda"),)
+    assert between(before, after) == {
+        ("disk_read_ios", disk): 25.0,
+        ("disk_read_rate", disk): 1000 * 512,
+        ("disk_write_ios", disk): 15.0,
+        ("disk_write_rate", disk): 2000 * 512,
+        ("disk_busy", disk): 25.0,
+    }
+
+
+def test_interfaces_are_kept_apart_and_idle_ones_left_out() -> None:
+    before = [
+        "/proc/net/dev:  eth0: 1000 9 0 0 0 0 0 0 500 9 0 0 0 0 0 0",
+        "/proc/net/dev:    lo:7 9 0 0 0 0 0 0 7 9 0 0 0 0 0 0",
+        "/proc/net/dev:  ifb0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+    ]
+    after = [
+        "/proc/net/dev:  eth0: 3000 9 0 0 0 0 0 0 900 9 0 0 0 0 0 0",
+        "/proc/net/dev:    lo:9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0",
+        "/proc/net/dev:  ifb0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+    ]
+    ethernet, loopback = (("interface", "eth0"),), (("interface", "lo"),)
+    assert between(before, after) == {
+        ("network_received", ethernet): 1000.0,
+        ("network_sent", ethernet): 200.0,
+        ("network_received", loopback): 1.0,
+        ("network_sent", loopback): 1.0,
+    }
+
+
+def test_swapping_is_in_bytes_and_absent_without_a_page_size() -> None:
+    before, after = (
+        ["/proc/vmstat:pswpin 10", "/proc/vmstat:pswpout 0"],
+        ["/proc/vmstat:pswpin 20", "/proc/vmstat:pswpout 2"],
+    )
+    assert between(before, after) == {("swap_in", ()): 5 * 4096, ("swap_out", ()): 4096}
+    old, new = ticks_of(tick(1.0, *before, page="") + tick(2.0, *after, page=""))
+    assert samples(old, new) == ()
+
+
+def test_waiting_is_a_share_of_the_time() -> None:
+    some = "/proc/pressure/io:some avg10=0.00 avg60=0.00 avg300=0.00 total=%d"
+    assert between([some % 1_000_000], [some % 1_500_000]) == {("pressure_io", ()): 25.0}
+
+
+def test_a_counter_that_fell_gives_no_rate() -> None:
+    before = ["/proc/net/dev: eth0: 3000 9 0 0 0 0 0 0 900 9 0 0", "/proc/stat:cpu  9 9 9 9 9 9 9 9"]
+    after = ["/proc/net/dev: eth0: 10 9 0 0 0 0 0 0 1000 9 0 0", "/proc/stat:cpu  99 9 9 99 8 9 9 9"]
+    assert between(before, after) == {("network_sent", (("interface", "eth0"),)): 50.0}
+
+
+def test_time_comes_from_the_finer_clock_unless_it_was_set() -> None:
+    first, second, third = ticks_of(
+        tick(10.0, epoch="1000.001") + tick(11.0, epoch="1001.004") + tick(12.01, epoch="5000.0")
+    )
+    assert seconds_between(first, second) == pytest.approx(1.003)
+    assert seconds_between(second, third) == pytest.approx(1.01)
+
+
+def test_two_ticks_of_one_moment_give_no_rate() -> None:
+    line = "/proc/net/dev: eth0: 1 9 0 0 0 0 0 0 9 9 0 0"
+    assert between([line], [line], seconds=0.0) == {}
+
+
+def test_the_scripts_own_time_is_read_from_every_shell() -> None:
+    for lines in (("0m0.120000s 0m0.030000s", "0m0.250000s 0m0.100000s"), ("0m0.120s 0m0.030s", "0m0.250s 0m0.100s")):
+        (found,) = ticks_of(tick(1.0, *lines))
+        assert found.used == pytest.approx(0.5)
+    (found,) = ticks_of(tick(1.0, "1m2.5s 0m0.5s", "0m0s 0m0.0s"))
+    assert found.used is None
+
+
+def test_bytes_may_arrive_one_by_one() -> None:
+    reader = TickReader(MARK)
+    found = [one for byte in CAPTURED for one in reader.feed(bytes([byte]))]
+    assert found == ticks_of(CAPTURED)
+
+
+def test_a_greeting_and_a_foreign_mark_are_noise() -> None:
+    noise = b"Welcome\n/proc/loadavg:9 9 9\n@@ffff tick 1 1.0 1.0\n@@ffff end\n"
+    assert ticks_of(noise + CAPTURED) == ticks_of(CAPTURED)
+
+
+def test_a_flood_is_bounded() -> None:
+    disks = " ".join(f"sd{number}" for number in range(3000))
+    lines = [f"/proc/diskstats: 8 0 sd{number} 1 0 1 9 2 0 5 9 0 4 9" for number in range(3000)]
+    lines += [f"/proc/net/dev: eth{number}: 1 0 0 0 0 0 0 0 1 0" for number in range(3000)]
+    (found,) = ticks_of(tick(1.0, *lines, disks=disks))
+    assert len(found.disks) <= 32
+    assert len(found.interfaces) <= 32
+    reader = TickReader(MARK)
+    for _ in range(50):
+        assert list(reader.feed(b"x" * 100_000)) == []
+    assert len(reader._pending) <= 4096
+
+
+def test_a_name_that_is_none_is_no_label() -> None:
+    line = "/proc/net/dev: et\x1b[31mh: 1 9 0 0 0 0 0 0 9 9 0 0"
+    (found,) = ticks_of(tick(1.0, line))
+    assert found.interfaces == {}
+
+
+@given(st.binary(max_size=3000))
+def test_any_bytes_are_read(output: bytes) -> None:
+    for found in ticks_of(output):
+        check(samples(found, found))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    start=st.integers(0, len(CAPTURED)),
+    length=st.integers(0, 30),
+    patch=st.one_of(st.binary(max_size=30), st.sampled_from([b"9" * 25, b"-5", b"1e9", b"nan", b"\x00"])),
+)
+def test_damaged_lines_give_no_false_sample(start: int, length: int, patch: bytes) -> None:
+    found = ticks_of(CAPTURED[:start] + patch + CAPTURED[start + length :])
+    for before, after in pairwise(found):
+        check(samples(before, after))
