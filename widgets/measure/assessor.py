@@ -37,7 +37,7 @@ class Assessor(QObject):
         super().__init__(parent)
         self._workstation = workstation
         self._wanted: tuple[Plan, dict[str, Facts]] | None = None
-        self._job: Job | None = None
+        self._under_way: tuple[Plan, dict[str, Facts]] | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(DELAY)
@@ -59,28 +59,29 @@ class Assessor(QObject):
         self._timer.stop()
 
     def _begin(self) -> None:
-        if self._wanted is None or self._job is not None:
+        if self._wanted is None or self._under_way is not None:
             return  # the end of the job under way begins the next one
+        self._under_way = self._wanted
         plan, facts = self._wanted
         workstation = self._workstation
-        self._job = Job(lambda: _assess(workstation, plan, facts))
-        self._job.returned.connect(self._take)
-        self._job.failed.connect(self._fail)
-        self._job.finished.connect(self._end)
-        self._job.start()
+        job = Job(lambda: _assess(workstation, plan, facts))
+        job.returned.connect(self._take)
+        job.failed.connect(self._fail)
+        job.finished.connect(self._end)
+        job.start()
 
     def _take(self, assessment: Assessment) -> None:
-        if self._wanted is not None and self._wanted[0] == assessment.plan and not self._timer.isActive():
+        if self._under_way is self._wanted:
             self._wanted = None
             self.assessed.emit(assessment)
 
     def _fail(self, error: BenchwrightError) -> None:
-        if not self._timer.isActive():
+        if self._under_way is self._wanted:
             self._wanted = None
             self.failed.emit(error)
 
     def _end(self) -> None:
-        self._job = None
+        self._under_way = None
         if self._wanted is not None and not self._timer.isActive():
             self._begin()
 

@@ -182,6 +182,11 @@ class PlanDraft:
         )
         return validate(plan)
 
+    def naming_problem(self) -> str:
+        """Return which name two steps share, or an empty string."""
+        names = [step.name for step in self.steps]
+        return next((f"Two steps are named “{name}”." for name in names if names.count(name) > 1), "")
+
     def sketch(self) -> Plan | None:
         """Return the plan if it can be frozen as it stands, or None."""
         try:

@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from widgets.jobs import Job
+
+
+DELAY = 600
+"""Milliseconds without a key after which a directory's name counts as written."""
 
 
 class Reading(StrEnum):
@@ -72,6 +76,11 @@ class HostReader(QObject):
         self._workstation = workstation
         self._asker = asker
         self._hosts: dict[str, HostFacts] = {}
+        self._lacking: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(DELAY)
+        self._timer.timeout.connect(self._look)
 
     def of(self, host: str) -> HostFacts:
         """Return how `host` stands."""
@@ -83,11 +92,20 @@ class HostReader(QObject):
         return self._hosts[host]
 
     def need(self, hosts: Iterable[str], directories: tuple[str, ...] = ()) -> None:
-        """Read what has not been read: hosts never asked, and directories that the plan now writes in."""
-        for host in hosts:
-            known = self.of(host)
-            if known.reading is Reading.NOT_READ or (known.reading is Reading.READ and known.lacks(directories)):
+        """Read what has not been read: hosts never asked at once, directories as soon as nobody types their name."""
+        stands = [self.of(host) for host in hosts]
+        for known in stands:
+            if known.reading is Reading.NOT_READ:
                 known.start(directories)
+        lacking = tuple(known.host for known in stands if known.lacks(directories))
+        if (lacking, directories) != self._lacking:
+            self._lacking = (lacking, directories)
+            self._timer.start()
+
+    def _look(self) -> None:
+        lacking, directories = self._lacking
+        for host in lacking:
+            self.of(host).start(directories)
 
     def again(self, host: str, directories: tuple[str, ...] = ()) -> None:
         """Read `host` anew."""

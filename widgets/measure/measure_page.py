@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractButton,
     QCheckBox,
-    QFileDialog,
-    QHBoxLayout,
-    QPushButton,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -23,18 +20,19 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
-from widgets.icons import set_icon
 from widgets.jobs import Job
 from widgets.measure.assessor import Assessment, Assessor
 from widgets.measure.blockers import blocker
 from widgets.measure.changes import Change, change_words, describe, make_changes, take_back
 from widgets.measure.draft import PlanDraft
 from widgets.measure.findings_step import FindingsStep
+from widgets.measure.foot import Foot
 from widgets.measure.host_reader import HostReader, Reading
 from widgets.measure.hosts_step import HostsStep
 from widgets.measure.install_dialog import InstallDialog
 from widgets.measure.merging import merged
 from widgets.measure.parameters_step import ParametersStep
+from widgets.measure.plan_files import PlanFiles
 from widgets.measure.review_step import ReviewStep
 from widgets.measure.side_panel import SidePanel
 from widgets.measure.step_bar import StepBar
@@ -43,14 +41,14 @@ from widgets.measure.tests_step import TestsStep
 from widgets.measure.tools import Missing
 from widgets.notice import Notice
 from widgets.page import Page
+from widgets.question import Question
 from widgets.severity import summary
-from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
 
 HOSTS, TESTS, PARAMETERS, FINDINGS, REVIEW = range(5)
 
 CHECKING = "The plan is being checked…"
-INCOMPLETE = "The plan is not complete yet."
+INCOMPLETE = "The plan cannot be checked as it stands."
 
 
 class MeasurePage(Page):
@@ -70,6 +68,10 @@ class MeasurePage(Page):
         self.assessor = Assessor(workstation, self)
         self.assessor.assessed.connect(self._take_assessment)
         self.assessor.failed.connect(self._fail_assessment)
+        self._files = PlanFiles(workstation, self)
+        self._files.opened.connect(self.load)
+        self._files.saved.connect(self._saved)
+        self._files.failed.connect(self._say_error)
         self._build_steps()
         self._build_window()
         self._build_shortcuts()
@@ -103,57 +105,34 @@ class MeasurePage(Page):
         job.failed.connect(self._say_error)
         job.start()
 
-    # Saving and opening
-
     def save_to(self, path: Path) -> None:
         """Write the plan to `path`."""
-        try:
-            plan = self.draft.plan()
-        except BenchwrightError as error:
-            self._say_error(error)
-            return
-        workstation = self.workstation
-
-        def save() -> Path:
-            workstation.save_plan(plan, path)
-            return path
-
-        job = Job(save)
-        job.returned.connect(self._saved)
-        job.failed.connect(self._say_error)
-        job.start()
+        plan = self.draft.sketch()
+        if plan is not None:
+            self._files.save_to(plan, path)
 
     def open_from(self, path: Path) -> None:
         """Read the plan at `path` and show it."""
-        workstation = self.workstation
-        job = Job(lambda: workstation.load_plan(path))
-        job.returned.connect(self.load)
-        job.failed.connect(self._say_error)
-        job.start()
+        self._files.open_from(path)
 
     def _ask_save(self) -> None:
-        dialog = self._file_dialog("Save plan", QFileDialog.AcceptMode.AcceptSave)
-        dialog.selectFile(f"{self.draft.name.strip() or 'plan'}.toml".replace("/", "-"))
-        dialog.fileSelected.connect(lambda path: self.save_to(Path(path)))
-        dialog.open()
-
-    def _ask_open(self) -> None:
-        dialog = self._file_dialog("Open plan", QFileDialog.AcceptMode.AcceptOpen)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(lambda path: self.open_from(Path(path)))
-        dialog.open()
-
-    def _file_dialog(self, title: str, mode: QFileDialog.AcceptMode) -> QFileDialog:
-        dialog = QFileDialog(self, title)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(mode)
-        dialog.setNameFilters(["Plans (*.toml)", "All files (*)"])
-        dialog.setDefaultSuffix("toml")
-        return dialog
+        plan = self.draft.sketch()
+        if plan is not None:
+            self._files.ask_save(plan)
 
     def _saved(self, path: Path) -> None:
         self.status.emit(f"Plan saved to {path}")
         self.notice.say("good", f"The plan is saved as {path}.", "Run it without a window: benchwright run FILE")
+
+    def _ask_new(self) -> None:
+        explanation = "What was chosen and typed here is forgotten. Save it on the last step to keep it."
+        question = Question("Begin a new plan?", explanation, "New plan", self, decline_text="Keep this one")
+        question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        question.accepted.connect(self._begin_anew)
+        question.open()
+
+    def _begin_anew(self) -> None:
+        self.begin(())
 
     # Building
 
@@ -168,7 +147,7 @@ class MeasurePage(Page):
         self.review = ReviewStep(self.draft)
         self.steps: tuple[StepView, ...] = (self.hosts, self.tests, self.parameters, self.findings, self.review)
         for step in self.steps:
-            step.changed.connect(self._edited)
+            step.changed.connect(self._user_edited)
         self.tests.install_requested.connect(self._install_missing)
         self.parameters.step_selected.connect(self._show_side)
         self.review.row_selected.connect(self._show_side)
@@ -198,28 +177,15 @@ class MeasurePage(Page):
         padded.addWidget(self.notice)
         column.addLayout(padded)
         column.addWidget(self.stack, 1)
-        column.addLayout(self._build_foot())
+        column.addWidget(self._build_foot())
 
-    def _build_foot(self) -> QHBoxLayout:
-        self.back_button = QPushButton("Back")
-        set_tool_tip(self.back_button, "Alt+Left")
-        self.back_button.clicked.connect(self.back)
-        self.open_button = QPushButton("Open plan…")
-        set_icon(self.open_button, "folder")
-        self.open_button.clicked.connect(self._ask_open)
-        self.next_button = QPushButton("Next")
-        self.next_button.setProperty("primary", True)
-        self.next_button.clicked.connect(self.forward)
-        self.hint = Text(tone=Tone.MUTED)
-        self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(SPACE[4], SPACE[1], SPACE[4], SPACE[2])
-        foot.setSpacing(SPACE[2])
-        foot.addWidget(self.back_button)
-        foot.addWidget(self.open_button)
-        foot.addWidget(self.hint, 1)
-        foot.addWidget(self.next_button)
-        return foot
+    def _build_foot(self) -> Foot:
+        self.foot = Foot()
+        self.foot.back.clicked.connect(self.back)
+        self.foot.new.clicked.connect(self._ask_new)
+        self.foot.open.clicked.connect(self._files.ask_open)
+        self.foot.next.clicked.connect(self.forward)
+        return self.foot
 
     def _build_shortcuts(self) -> None:
         for keys, slot in (("Alt+Left", self.back), ("Alt+Right", self._next_step), ("Ctrl+Return", self._start)):
@@ -273,7 +239,7 @@ class MeasurePage(Page):
             if problem := step.problem():
                 return problem
         if self.assessor.busy or self.assessment is None:
-            return CHECKING
+            return self._waiting()
         return next((words for finding in self.assessment.findings if (words := blocker(finding))), "")
 
     # The draft changes
@@ -286,6 +252,11 @@ class MeasurePage(Page):
         self._edited()
         self.go(index)
 
+    def _user_edited(self) -> None:
+        self._quick_for = None
+        self.notice.hide()
+        self._edited()
+
     def _edited(self) -> None:
         """Take notice of a change: read what is missing, check the plan, show everything anew."""
         self.reader.need(self.draft.places(), self.draft.directories())
@@ -293,7 +264,7 @@ class MeasurePage(Page):
         if plan is None:
             self.assessor.drop()
             self.assessment = None
-        elif self.assessment is None or self.assessment.plan != plan or self.assessor.busy:
+        else:
             self.assessor.request(plan, self.draft.facts)
         self.steps[self.current].refresh()
         self._show()
@@ -308,7 +279,6 @@ class MeasurePage(Page):
         stands = self.reader.of(host)
         if stands.reading is Reading.READ and stands.facts is not None:
             self.draft.set_facts(stands.facts)
-            self.assessment = None
             if self._quick_for == host:
                 self._plan_quick(host, stands.facts)
         self._edited()
@@ -326,6 +296,7 @@ class MeasurePage(Page):
         self._show()
 
     def _fail_assessment(self, error: BenchwrightError) -> None:
+        self.assessment = None
         self._say_error(error)
         self._show()
 
@@ -380,11 +351,8 @@ class MeasurePage(Page):
 
     def _show(self) -> None:
         obstacle = self._obstacle() if self.current == REVIEW else self.steps[self.current].problem()
-        self.hint.setText(obstacle)
-        self.next_button.setEnabled(not obstacle)
-        self.next_button.setText("Start" if self.current == REVIEW else "Next")
-        set_tool_tip(self.next_button, "Ctrl+Return" if self.current == REVIEW else "Alt+Right")
-        self.back_button.setEnabled(self.current > HOSTS)
+        begun = bool(self.draft.steps)
+        self.foot.show_step(obstacle, first=self.current == HOSTS, last=self.current == REVIEW, begun=begun)
         self._show_assessment()
         self.bar.show_step(self.current, self._reachable(), self._details())
         self._show_side()
@@ -401,13 +369,12 @@ class MeasurePage(Page):
             self.findings.show_report(merged(self.assessment.findings), self.assessment.unsure)
             self.review.show_previews(self.assessment.plan, self.assessment.previews)
         else:
-            self.findings.show_waiting(CHECKING if self.assessor.busy else INCOMPLETE)
+            self.findings.show_waiting(self._waiting())
             self.review.show_previews(None, ())
 
     def _show_side(self) -> None:
         found = () if self.assessment is None else merged(self.assessment.findings)
-        waiting = CHECKING if self.assessor.busy else INCOMPLETE
-        empty = waiting if self.assessment is None else "No check speaks against this plan."
+        empty = self._waiting() if self.assessment is None else "No check speaks against this plan."
         self.panel.choose(findings=self.current != FINDINGS, command=self.current not in {REVIEW, HOSTS})
         self.panel.show_findings(found, empty if self.draft.steps else "No test is chosen yet.")
         selected = self.review.selected() if self.current == REVIEW else None
@@ -416,6 +383,10 @@ class MeasurePage(Page):
         text, absent = self._command()
         for view in (self.panel.command, self.parameters.command):
             view.set_text(text, absent)
+
+    def _waiting(self) -> str:
+        """Return why there are no findings of the plan as it stands."""
+        return CHECKING if self.assessor.busy else INCOMPLETE
 
     def _command(self) -> tuple[str, str]:
         """Return the exact command of the step in front, or why there is none."""
@@ -427,6 +398,11 @@ class MeasurePage(Page):
 
     def _side_shown(self, shown: bool) -> None:  # noqa: FBT001 (a signal passes it so)
         self.parameters.command.setVisible(not shown)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Pass the keyboard on to the step that is shown."""
+        super().focusInEvent(event)
+        self.steps[self.current].focus_first()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Go on with Enter; on a button, press it."""

@@ -45,12 +45,6 @@ class ParametersStep(StepView):
         """Return the step that is shown."""
         return self._shown
 
-    def select(self, name: str) -> None:
-        """Show the step `name`."""
-        for index, step in enumerate(self.draft.steps):
-            if step.name == name:
-                self.tabs.setCurrentIndex(index)
-
     def row(self, name: str) -> ParameterRow:
         """Return the row of the parameter `name`."""
         return next(row for row in self.rows if row.parameter.name == name)
@@ -65,8 +59,8 @@ class ParametersStep(StepView):
         self._show_step()
 
     def problem(self) -> str:
-        """Return the first step's problem."""
-        return next((problem for step in self.draft.steps if (problem := step.problem())), "")
+        """Return what is wrong with the first step that something is wrong with."""
+        return next((problem for step in self.draft.steps if (problem := step.problem())), self.draft.naming_problem())
 
     def focus_first(self) -> None:
         """Put the keyboard into the first field."""

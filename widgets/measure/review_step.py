@@ -206,10 +206,11 @@ class ReviewStep(StepView):
             return
         sums = totals(self._plan, self._previews)
         time = _total(duration(sums.duration), is_open="duration" in sums.open, nothing=not sums.duration)
-        written = _total(size(sums.written), is_open="written" in sums.open, nothing=not sums.written)
+        written = UNKNOWN if "written" in sums.open else f"at most {size(sums.written)}" if sums.written else size(0)
         network = _total(size(sums.network), is_open="network" in sums.open, nothing=not sums.network)
         self.explanation.setText(f"{sums.trials} trials on {_hosts(self._plan)}, one at a time.")
-        self.totals.setText(f"Total: {time}  ·  written {written}  ·  space {size(sums.space)}  ·  network {network}")
+        parts = [f"Total: {time}", f"written: {written}", f"space: {size(sums.space)}", f"network: {network}"]
+        self.totals.setText("  ·  ".join(parts))
 
     def _show_command(self) -> None:
         row = self.table.currentRow()

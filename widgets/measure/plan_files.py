@@ -1,0 +1,75 @@
+"""Plans as files: asks where, reads and writes in the background."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.plan import Plan
+from app.services import Workstation
+from widgets.jobs import Job
+
+
+class PlanFiles(QObject):
+    """Opens and saves plans; nothing waits for it, the signals tell what became of it."""
+
+    opened = Signal(object)  # a Plan
+    saved = Signal(object)  # the Path
+    failed = Signal(object)  # a BenchwrightError
+
+    def __init__(self, workstation: Workstation, window: QWidget) -> None:
+        super().__init__(window)
+        self._workstation = workstation
+        self._window = window
+        self._to_save: Plan | None = None
+
+    def ask_open(self) -> None:
+        """Ask for a plan's file and read it."""
+        dialog = self._dialog("Open plan", QFileDialog.AcceptMode.AcceptOpen)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(self._open_chosen)
+        dialog.open()
+
+    def ask_save(self, plan: Plan) -> None:
+        """Ask for a place and write `plan` there."""
+        self._to_save = plan
+        dialog = self._dialog("Save plan", QFileDialog.AcceptMode.AcceptSave)
+        dialog.selectFile(f"{plan.name.replace('/', '-')}.toml")
+        dialog.fileSelected.connect(self._save_chosen)
+        dialog.open()
+
+    def open_from(self, path: Path) -> None:
+        """Read the plan at `path`."""
+        workstation = self._workstation
+        job = Job(lambda: workstation.load_plan(path))
+        job.returned.connect(self.opened)
+        job.failed.connect(self.failed)
+        job.start()
+
+    def save_to(self, plan: Plan, path: Path) -> None:
+        """Write `plan` to `path`."""
+        workstation = self._workstation
+
+        def save() -> Path:
+            workstation.save_plan(plan, path)
+            return path
+
+        job = Job(save)
+        job.returned.connect(self.saved)
+        job.failed.connect(self.failed)
+        job.start()
+
+    def _dialog(self, title: str, mode: QFileDialog.AcceptMode) -> QFileDialog:
+        dialog = QFileDialog(self._window, title)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(mode)
+        dialog.setNameFilters(["Plans (*.toml)", "All files (*)"])
+        dialog.setDefaultSuffix("toml")
+        return dialog
+
+    def _open_chosen(self, path: str) -> None:
+        self.open_from(Path(path))
+
+    def _save_chosen(self, path: str) -> None:
+        if self._to_save is not None:
+            self.save_to(self._to_save, Path(path))
