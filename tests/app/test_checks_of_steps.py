@@ -1,0 +1,163 @@
+"""The checks that hold for every suite: tool, directory, space."""
+
+from dataclasses import replace
+
+import pytest
+from disk_host import DATA, GIB, HOME, SHM, disk_host, tuned_step, without_tool
+
+from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK, UNUSABLE
+from app.checks.space import LOW_SPACE, NO_SPACE
+from app.checks.tools import TOOL_MISSING
+from suites.base import Context
+from suites.checks import CannotTell, Check, StepEvidence
+from suites.dd import Dd
+from suites.facts import Absent, Directory, Facts
+from suites.fio import Fio
+from suites.sysbench_cpu import SysbenchCpu
+from suites.vocab import Finding, Level
+
+FIO = Fio()
+
+
+def finding(check: Check, step: StepEvidence) -> Finding:
+    said = check.finding(step)
+    assert isinstance(said, Finding), said
+    return said
+
+
+def unsure(check: Check, step: StepEvidence) -> str:
+    said = check.finding(step)
+    assert isinstance(said, CannotTell), said
+    return said.because
+
+
+def without_facts(step: StepEvidence) -> StepEvidence:
+    return replace(step, context=Context())
+
+
+@pytest.mark.parametrize(
+    ("distribution", "command"),
+    [
+        ("debian", "sudo -n apt-get install -y fio"),
+        ("ubuntu", "sudo -n apt-get install -y fio"),
+        ("fedora", "sudo -n dnf install -y fio"),
+        ("amzn", "sudo -n dnf install -y fio"),
+        ("opensuse-leap", "sudo -n zypper --non-interactive install fio"),
+        ("alpine", "sudo -n apk add fio"),
+        ("arch", "sudo -n pacman -S --noconfirm fio"),
+    ],
+)
+def test_a_missing_tool_comes_with_the_command_that_installs_it(distribution: str, command: str) -> None:
+    found = finding(TOOL_MISSING, tuned_step(FIO, without_tool(disk_host(distribution=distribution), "fio")))
+    assert found.level is Level.ERROR
+    assert found.install == command
+    assert command in found.remedy
+    assert found.measured == "fio was not found on web-1."
+
+
+def test_root_needs_no_sudo_and_dd_is_in_coreutils() -> None:
+    found = finding(TOOL_MISSING, tuned_step(Dd(), without_tool(disk_host(user="root"), "dd")))
+    assert found.install == "apt-get install -y coreutils"
+
+
+def test_of_an_unknown_distribution_only_the_package_is_named() -> None:
+    found = finding(TOOL_MISSING, tuned_step(FIO, without_tool(disk_host(distribution="haiku"), "fio")))
+    assert found.install is None
+    assert "package fio" in found.remedy
+
+
+def test_a_tool_that_is_there_raises_nothing_and_one_nobody_looked_for_is_not_judged() -> None:
+    assert TOOL_MISSING.finding(tuned_step(FIO)) is None
+    assert unsure(TOOL_MISSING, tuned_step(SysbenchCpu())) == "Nobody looked for sysbench on this host."
+    assert "not been read" in unsure(TOOL_MISSING, without_facts(tuned_step(FIO)))
+
+
+def test_files_that_do_not_fit_are_an_error() -> None:
+    found = finding(NO_SPACE, tuned_step(FIO, size="40 GiB", numjobs=4))
+    assert found.level is Level.ERROR
+    assert found.measured == "The files take 160 GiB; 100 GiB are free in /srv."
+    assert NO_SPACE.finding(tuned_step(FIO, size="25 GiB", numjobs=4)) is None
+
+
+def test_a_disk_left_nearly_full_is_warned_of() -> None:
+    step = tuned_step(FIO, size=100 * GIB - GIB // 2, numjobs=1)
+    assert finding(LOW_SPACE, step).measured == "The files take 99.5 GiB and leave 512 MiB free in /srv."
+    assert LOW_SPACE.finding(tuned_step(FIO, size="99 GiB", numjobs=1)) is None
+    assert LOW_SPACE.finding(tuned_step(FIO, size="200 GiB", numjobs=1)) is None  # the error says enough
+
+
+def test_files_of_earlier_steps_count_while_they_stay() -> None:
+    first = replace(tuned_step(FIO, size="60 GiB", numjobs=1), name="first")
+    elsewhere = replace(tuned_step(FIO, size="15 GiB", numjobs=1, directory="/home/ann"), name="elsewhere")
+    second = tuned_step(FIO, size="60 GiB", numjobs=1)
+    assert NO_SPACE.finding(replace(second, earlier=(first, elsewhere))) is None
+    staying = replace(second, earlier=(first, elsewhere), earlier_files_stay=True)
+    assert "40 GiB are free beside those of earlier steps" in finding(NO_SPACE, staying).measured
+
+
+def test_space_that_is_not_known_is_not_judged() -> None:
+    unknown = disk_host(replace(DATA, free=Absent("df did not answer for it")))
+    assert "How much space is free in /srv is not known." in unsure(NO_SPACE, tuned_step(FIO, unknown))
+    assert LOW_SPACE.finding(tuned_step(FIO, unknown)) is None
+    assert NO_SPACE.finding(tuned_step(SysbenchCpu())) is None
+
+
+def test_a_directory_that_was_not_tried_is_judged_by_its_file_system() -> None:
+    step = tuned_step(FIO, directory="/srv/bench", size="200 GiB", numjobs=1)
+    assert "100 GiB are free in /srv/bench" in finding(NO_SPACE, step).measured
+    assert NOT_A_DISK.finding(step) is None
+    assert "nfs4" in finding(NOT_A_DISK, tuned_step(FIO, directory="/srv/nfs/x")).measured
+    assert NOT_A_DISK.finding(tuned_step(FIO, directory="/srv/nfsx")) is None
+    assert "was not tried" in unsure(DIRECTORY_NOT_WRITABLE, step)
+
+
+def test_a_directory_nothing_is_known_of_is_not_judged() -> None:
+    facts = replace(disk_host(), file_systems=())
+    assert unsure(NO_SPACE, tuned_step(FIO, facts, directory="/data")) == "Nothing was read about /data on this host."
+
+
+def of_kind(kind: str) -> Facts:
+    return disk_host(HOME, Directory(path="/x", mount="/x", kind=kind, free=GIB, writable=True, direct=True))
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "ramfs"])
+def test_files_in_memory_are_no_disk(kind: str) -> None:
+    found = finding(NOT_A_DISK, tuned_step(FIO, of_kind(kind), directory="/x"))
+    assert found.level is Level.WARNING
+    assert found.measured == f"/x is on {kind}: its files lie in memory."
+    assert found.changes == {"directory": "/home/ann"}
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "virtiofs", "overlay"])
+def test_what_stands_between_file_and_disk_is_told(kind: str) -> None:
+    found = finding(NOT_A_DISK, tuned_step(FIO, of_kind(kind), directory="/x"))
+    assert found.level is Level.INFO
+    assert kind in found.measured
+
+
+def test_a_file_system_of_its_own_kind_is_not_judged() -> None:
+    assert NOT_A_DISK.finding(tuned_step(FIO, of_kind("zfs"), directory="/x")) is None
+    unknown = disk_host(replace(DATA, kind=Absent("its mount is not in the host's list of mounts")))
+    assert "not known" in unsure(NOT_A_DISK, tuned_step(FIO, unknown))
+
+
+def test_a_directory_without_permission_is_an_error() -> None:
+    closed = Directory(path="/root", mount="/", kind="ext4", free=GIB, writable=False)
+    found = finding(DIRECTORY_NOT_WRITABLE, tuned_step(FIO, disk_host(closed, DATA), directory="/root"))
+    assert found.level is Level.ERROR
+    assert found.measured == "The user ann may not write in /root (tried)."
+    assert found.changes == {"directory": "/srv"}
+
+
+@pytest.mark.parametrize("reason", UNUSABLE)
+def test_a_directory_that_is_not_there_is_an_error(reason: str) -> None:
+    absent = Absent(reason)
+    nowhere = Directory(path="/nowhere", mount=absent, kind=absent, free=absent, writable=absent, direct=absent)
+    step = tuned_step(FIO, disk_host(SHM, nowhere), directory="/nowhere")
+    assert finding(DIRECTORY_NOT_WRITABLE, step).measured == f"/nowhere: {reason}."
+    assert finding(DIRECTORY_NOT_WRITABLE, step).changes == {}
+
+
+def test_a_suite_that_writes_nothing_is_not_asked_for_a_directory() -> None:
+    assert NOT_A_DISK.finding(tuned_step(SysbenchCpu())) is None
+    assert DIRECTORY_NOT_WRITABLE.finding(tuned_step(SysbenchCpu())) is None
