@@ -3,6 +3,7 @@
 import os
 import resource
 import time
+from typing import cast
 
 CURVES = 8
 POINTS = 100_000
@@ -22,7 +23,7 @@ def main() -> dict[str, float]:
     from widgets import theme
     from widgets.plots.time_plot import TimePlot
 
-    application = QApplication.instance() or QApplication([])
+    application = cast("QApplication", QApplication.instance() or QApplication([]))
     theme.apply(application)
     plot = TimePlot("Rate", Unit.PER_SECOND)
     plot.resize(1200, 700)
@@ -62,7 +63,11 @@ def main() -> dict[str, float]:
     timer.stop()
     plot.hide()
     plot.deleteLater()
-    return {"share of one core": used / passed, "redraws a second": redraws / passed, "points": CURVES * (POINTS + ticks)}
+    return {
+        "share of one core": used / passed,
+        "redraws a second": redraws / passed,
+        "points": CURVES * (POINTS + ticks),
+    }
 
 
 def _processor_time() -> float:

@@ -5,8 +5,9 @@ from math import log10
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF
 
-from suites.units import Display
+from suites.units import Display, Unit
 from widgets.plots import scale
+from widgets.plots.prefix import prefix
 from widgets.plots.scale import Range
 from widgets.theme import figure_font, palette
 
@@ -52,12 +53,13 @@ class ValueAxis(_Axis):
         super().__init__("left")
         self._display = Display(1.0, "")
         self._logarithmic = False
+        self._unit = Unit.ONE
         self.setWidth(VALUE_WIDTH)
 
-    def set_scale(self, display: Display, bounds: Range) -> None:
-        """Show figures divided by the display's divisor, over `bounds`."""
-        if (display, bounds.logarithmic) != (self._display, self._logarithmic):
-            self._display, self._logarithmic = display, bounds.logarithmic
+    def set_scale(self, display: Display, bounds: Range, unit: Unit) -> None:
+        """Show figures divided by the display's divisor; on a logarithmic axis each has its own prefix of `unit`."""
+        if (display, bounds.logarithmic, unit) != (self._display, self._logarithmic, self._unit):
+            self._display, self._logarithmic, self._unit = display, bounds.logarithmic, unit
             self.picture = None
             self.update()
 
@@ -66,17 +68,16 @@ class ValueAxis(_Axis):
         wanted = max(2, int(size / (_DECADE_PIXELS if self._logarithmic else _TICK_PIXELS)))
         divisor = self._display.divisor
         if self._logarithmic:
-            found = scale.logarithmic_ticks(10**minVal / divisor, 10**maxVal / divisor, wanted)
-            return [(1.0, [log10(value * divisor) for value in found])]
+            return [(1.0, [log10(value) for value in scale.logarithmic_ticks(10**minVal, 10**maxVal, wanted)])]
         low, high = minVal / divisor, maxVal / divisor
         step = scale.tick_step(high - low, wanted) if high > low else 1.0
         return [(step, [value * divisor for value in scale.ticks(low, high, wanted)])]
 
     def tickStrings(self, values: list[float], _scale: float, spacing: float) -> list[str]:
         """Return the figures at the ticks."""
-        divisor = self._display.divisor
         if self._logarithmic:
-            return [f"{10**value / divisor:.6g}" for value in values]
+            return [_with_unit(10**value, self._unit) for value in values]
+        divisor = self._display.divisor
         return [scale.plain(value / divisor, spacing) for value in values]
 
 
@@ -101,3 +102,8 @@ class TimeAxis(_Axis):
     def tickStrings(self, values: list[float], _scale: float, spacing: float) -> list[str]:
         """Return the moments as a clock shows them."""
         return [scale.clock(value, spacing) for value in values]
+
+
+def _with_unit(value: float, unit: Unit) -> str:
+    shown = prefix(value * (1 + 1e-9), unit)
+    return f"{value / shown.divisor:.4g} {shown.suffix}".rstrip()

@@ -18,7 +18,7 @@ def as_table(lines: Iterable[Line], bands: Mapping[Hashable, Band], unit: Unit) 
     heads = ["time [s]", *(f"{_cell(line.title)} [{unit.value}]" for line in shown)]
     for band in bands.values():
         for words, value in (("median", band.median), ("low", band.low), ("high", band.high)):
-            heads.append(f"{_cell(band.name)} {words} [{band.unit.value}]")
+            heads.append(f"{_cell(band.name)} {words} [{band.unit}]")
             columns.append([f"{value:.9g}"] * len(moments))
     rows = zip((f"{moment:.9g}" for moment in moments), *columns, strict=True)
     return "\n".join("\t".join(row) for row in [tuple(heads), *rows]) + "\n"
@@ -27,7 +27,7 @@ def as_table(lines: Iterable[Line], bands: Mapping[Hashable, Band], unit: Unit) 
 def _column(line: Line, moments: np.ndarray) -> list[str]:
     cells = [""] * len(moments)
     places = np.searchsorted(moments, line.buffer.times() - line.offset)
-    for place, value in zip(places, line.buffer.values(), strict=True):
+    for place, value in zip(places, line.buffer.values() * line.factor, strict=True):
         if np.isfinite(value):
             cells[int(place)] = f"{value:.9g}"
     return cells

@@ -11,7 +11,7 @@ from widgets.plots.series import Numbers
 SPARSE = 120
 """A curve of fewer points shows each of them as a dot: a single sample would be invisible otherwise."""
 
-_DOT = 4.0
+_DOT = 3.5
 
 
 class Curve(pg.PlotCurveItem):
@@ -40,10 +40,11 @@ class Curve(pg.PlotCurveItem):
         super().paint(painter, option, widget)
         if not self._dots or self.xData is None or not 0 < len(self.xData) <= SPARSE:
             return
-        dot = QPen(self.opts["pen"].color(), _DOT, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap)
-        dot.setCosmetic(True)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(dot)
+        painter.setPen(QPen(self.opts["pen"].color(), _DOT, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
         there = np.isfinite(self.yData)
         places = zip(self.xData[there], self.yData[there], strict=True)
-        painter.drawPoints(QPolygonF([QPointF(x, y) for x, y in places]))
+        pixels = painter.worldTransform()
+        painter.resetTransform()  # round dots whatever the two scales are
+        painter.drawPoints(QPolygonF([pixels.map(QPointF(x, y)) for x, y in places]))
+        painter.setWorldTransform(pixels)

@@ -14,7 +14,9 @@ from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 class OneLine(QWidget):
     """One line of plain text that is cut with … where it does not fit, and never widens what it stands in."""
 
-    def __init__(self, font: QFont, colour: str = "text", alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft) -> None:
+    def __init__(
+        self, font: QFont, colour: str = "text", alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft
+    ) -> None:
         super().__init__()
         self.setFont(font)
         self._colour, self._alignment = colour, alignment
@@ -92,16 +94,18 @@ class PlotHead(QWidget):
         self.title = OneLine(text_font(TextSize.SMALL, bold=True))
         self.note = OneLine(text_font(TextSize.SMALL), "muted")
         self.reading = OneLine(figure_font(text_font(TextSize.SMALL).pointSizeF()), "text", Qt.AlignmentFlag.AlignRight)
-        self.everything = QToolButton(text="Show all")
+        self.everything = QToolButton()
+        self.everything.setText("Show all")
         self.everything.setToolTip("Show the whole time again (0)")
         self.everything.hide()
-        self.menu_button = QToolButton(text="⋯")
+        self.menu_button = QToolButton()
+        self.menu_button.setText("⋯")
         self.menu_button.setToolTip("Copy, save and scale this plot")
         for button in (self.everything, self.menu_button):
             button.setAutoRaise(True)
             button.setFont(text_font(TextSize.SMALL))
         row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE[1], 0, 0, 0)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE[1])
         row.addWidget(self.title)
         row.addWidget(self.note)

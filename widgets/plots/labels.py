@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from widgets.theme import figure_font, palette
 
-LABEL_WIDTH = 92
+LABEL_WIDTH = 104
 _SWATCH = 10
 
 

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 from widgets.theme import figure_font, palette
 
 _MARK = 9
+_NAMED_FROM = 80
+"""Pixels of height from which a shade is named: in a low plot the word would stand on the curves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,11 @@ class Backdrop(_Layer):
         painter.fillRect(area, QColor(colours.raised))
         painter.setFont(figure_font(8))
         painter.setPen(QColor(colours.muted))
-        if QFontMetricsF(painter.font()).horizontalAdvance("warm-up") + 8 < area.width():
-            painter.drawText(area.adjusted(4, 2, 0, 0), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, "warm-up")
+        fits = QFontMetricsF(painter.font()).horizontalAdvance("warm-up") + 8 < area.width()
+        if fits and area.height() >= _NAMED_FROM:
+            painter.drawText(
+                area.adjusted(4, 2, 0, 0), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, "warm-up"
+            )
 
 
 class Foreground(_Layer):

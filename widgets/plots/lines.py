@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor
 
 from app.records import Band
 from suites.units import Unit, convert
+from suites.units import unit as unit_of
 from widgets.plots import scale
 from widgets.plots.curve import Curve
 from widgets.plots.decimate import decimate
@@ -22,7 +23,8 @@ _LEAVE_LOGARITHMIC = 0.3
 
 @dataclass(slots=True)
 class Line:
-    """One series in a plot. `offset` is the buffer's time at the plot's zero; a `faint` line stands back."""
+    """One series in a plot. `offset` is the buffer's time at the plot's zero; `factor` turns its values into the
+    plot's unit; a `faint` line stands back."""
 
     key: Hashable
     title: str
@@ -31,6 +33,7 @@ class Line:
     curve: Curve
     faint: bool = False
     offset: float = 0.0
+    factor: float = 1.0
     shown: tuple[Numbers, Numbers] = (_NO_NUMBERS, _NO_NUMBERS)
 
     def decimated(self, start: float, end: float, columns: int) -> None:
@@ -38,7 +41,10 @@ class Line:
         times, values = decimate(
             self.buffer.times(), self.buffer.values(), start + self.offset, end + self.offset, columns
         )
-        self.shown = (times - self.offset if self.offset else times, values)
+        self.shown = (
+            times - self.offset if self.offset else times,
+            values * self.factor if self.factor != 1 else values,
+        )
 
     def draw(self, *, logarithmic: bool, smooth: bool) -> None:
         """Hand the chosen points to the curve; a logarithm of zero or less is a gap."""
@@ -54,7 +60,12 @@ class Line:
             return None
         times = self.buffer.times()
         usual = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 1.0
-        return found[1] if abs(found[0] - self.offset - time) <= 1.5 * usual + 1e-9 else None
+        return found[1] * self.factor if abs(found[0] - self.offset - time) <= 1.5 * usual + 1e-9 else None
+
+    def end(self) -> float | None:
+        """Return the last value that is not missing, or None."""
+        last = self.buffer.last()
+        return None if last is None else last[1] * self.factor
 
     def latest(self) -> float | None:
         """Return the time of the last point, or None."""
@@ -103,5 +114,5 @@ def extent(lines: Iterable[Line], stripes: Iterable[Stripe]) -> tuple[float, flo
 
 def stripe_of(band: Band, unit: Unit) -> Stripe:
     """Return what `band` draws in a plot of `unit`."""
-    low, high, median = (convert(value, band.unit, unit) for value in (band.low, band.high, band.median))
+    low, high, median = (convert(value, unit_of(band.unit), unit) for value in (band.low, band.high, band.median))
     return Stripe(low, high, median)

@@ -27,7 +27,7 @@ class PlotMenu(QMenu):
         self._add("Copy as data", self.copy_data, QKeySequence.StandardKey.Copy)
         self._add("Save picture…", self.choose_file, "")
         self.addSeparator()
-        self.everything = self._add("Show the whole time", plot.show_all, "0")
+        self.everything = self._add("Show the whole time", plot.window_of_time.show_all, "0")
         self.from_zero = self._check("Start the axis at zero", self._set_from_zero)
         self.logarithmic = self._check("Logarithmic axis", self._set_logarithmic)
         self.aboutToShow.connect(self._update)
@@ -65,7 +65,9 @@ class PlotMenu(QMenu):
 
     def _save_or_say(self, path: str) -> None:
         saved = self.save_picture(path)
-        self._plot.head.reading.set_text(f"Saved {path}." if saved else f"{path} could not be written. Choose another folder.")
+        self._plot.head.reading.set_text(
+            f"Saved {path}." if saved else f"{path} could not be written. Choose another folder."
+        )
 
     def _add(self, words: str, act: object, shortcut: str | QKeySequence.StandardKey) -> QAction:
         action = self.addAction(words)

@@ -36,9 +36,9 @@ def from_zero(greatest: float, before: Range | None = None) -> Range:
     """Return a range from zero that holds `greatest`; it keeps `before` while that still reads well."""
     if greatest <= 0:
         return Range(0.0, before.high if before is not None else 1.0)
-    if before is not None and not before.logarithmic and before.low == 0:
-        if before.high * _SHRINK_BELOW <= greatest <= before.high:
-            return before
+    linear = before is not None and not before.logarithmic and before.low == 0
+    if before is not None and linear and before.high * _SHRINK_BELOW <= greatest <= before.high:
+        return before
     return Range(0.0, round_up(greatest * 1.04))
 
 
@@ -73,11 +73,13 @@ def ticks(low: float, high: float, wanted: int) -> list[float]:
 
 def logarithmic_ticks(low: float, high: float, wanted: int) -> list[float]:
     """Return about `wanted` powers of ten from `low` to `high`, with 2 and 5 between them where there is room."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    every = max(1, math.ceil((last - first) / max(wanted, 1)))
-    steps = (1, 2, 5) if (last - first) * 3 <= wanted * 1.6 else (1,)
-    found = [step * 10.0**power for power in range(first, last + 1, every) for step in steps]
-    return [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1,)):
+        found = [step * 10.0**power for power in powers for step in steps]
+        inside = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+        if len(inside) <= wanted:
+            return inside
+    return inside[:: math.ceil(len(inside) / wanted)]
 
 
 def clock_ticks(start: float, end: float, wanted: int) -> list[float]:

@@ -1,0 +1,68 @@
+"""The leading figure in large type, and what stands beside it: tail latency, baseline, time."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from app.wording import direction_text
+from widgets.live.headline import Headline
+from widgets.plots.head import OneLine
+from widgets.theme import SPACE, TextSize, figure_font, text_font
+
+_LARGE = 1.7
+
+
+class Cell(QWidget):
+    """A caption, and a value in tabular numerals beneath it. Hidden while there is no value."""
+
+    def __init__(self, *, large: bool = False) -> None:
+        super().__init__()
+        points = text_font(TextSize.BODY).pointSizeF()
+        self.caption = OneLine(text_font(TextSize.SMALL), "muted")
+        self.value = OneLine(figure_font(points * _LARGE if large else points * 1.15, bold=large))
+        self.note = OneLine(text_font(TextSize.SMALL), "muted")
+        self._large = large
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.caption)
+        column.addWidget(self.value)
+        column.addWidget(self.note)
+        column.addStretch(1)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def show_texts(self, caption: str, value: str, note: str = "") -> None:
+        """Show the three texts."""
+        self.caption.set_text(caption)
+        self.value.set_text(value)
+        self.note.set_text(note)
+        self.setAccessibleName(f"{caption}: {value} {note}".strip())
+        self.setVisible(bool(value) or self._large)
+
+
+class HeadlineBar(QWidget):
+    """The leading figure of a step and its company in one row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.figure = Cell(large=True)
+        self.others, self.tail, self.ratio, self.time = Cell(), Cell(), Cell(), Cell()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE[3])
+        row.addWidget(self.figure, 9, Qt.AlignmentFlag.AlignTop)
+        for cell, stretch in ((self.others, 5), (self.tail, 3), (self.ratio, 6), (self.time, 5)):
+            row.addWidget(cell, stretch, Qt.AlignmentFlag.AlignTop)
+        self.show_time("", "")
+
+    def show_headline(self, headline: Headline) -> None:
+        """Show the figure."""
+        direction = direction_text(headline.better) if headline.better is not None else ""
+        title = "   ".join(words for words in (headline.title, direction) if words)
+        self.figure.show_texts(title, headline.text, headline.caption)
+        self.others.show_texts("also", headline.others)
+        self.tail.show_texts(headline.tail_title, headline.tail)
+        self.ratio.show_texts("baseline", headline.ratio, headline.ratio_caption)
+
+    def show_time(self, elapsed: str, remaining: str, *, over: bool = False) -> None:
+        """Show how long it has taken, and what is known of the rest."""
+        self.time.show_texts("took" if over else "elapsed", elapsed, remaining)

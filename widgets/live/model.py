@@ -1,0 +1,227 @@
+"""A run as the window shows it, folded from its events one by one. No Qt: it is tested without a screen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from app.events import (
+    Activity,
+    Event,
+    FactsRead,
+    FindingRaised,
+    Moment,
+    Progress,
+    RunEnded,
+    RunStarted,
+    SampleRead,
+    State,
+    TelemetryRead,
+    Trial,
+    TrialEnded,
+    TrialStarted,
+)
+from app.plan import Plan
+from suites.facts import Facts
+from suites.vocab import Figure, Finding, Labels, Metric, Sample
+from widgets.plots.series import Numbers, SeriesBuffer
+
+Place = tuple[str, str]
+"""A step's name and a host."""
+
+SeriesKey = tuple[str, Labels]
+"""A metric's name and the labels that tell its series apart."""
+
+
+class Phase(StrEnum):
+    """How the run stands, as the page shows it."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    DONE = "done"
+    PARTIAL = "stopped"
+    FAILED = "failed"
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self in {Phase.DONE, Phase.PARTIAL, Phase.FAILED}
+
+
+@dataclass(slots=True)
+class Series:
+    """The samples of one metric. Those up to `warm_up_until` do not count."""
+
+    metric: Metric
+    labels: Labels
+    buffer: SeriesBuffer = field(default_factory=SeriesBuffer)
+    warm_up_until: float | None = None
+
+    def take(self, sample: Sample) -> None:
+        """Add a sample."""
+        self.buffer.append(sample.time, sample.value)
+        if sample.warm_up:
+            self.warm_up_until = max(sample.time, self.warm_up_until or sample.time)
+
+    def counted(self) -> Numbers:
+        """Return the values that count, in the order of time."""
+        times, values = self.buffer.times(), self.buffer.values()
+        after = times > self.warm_up_until if self.warm_up_until is not None else np.ones(len(times), dtype=bool)
+        return values[after & np.isfinite(values)]
+
+
+@dataclass(slots=True)
+class TrialView:
+    """One trial: what ran, its series so far, and how it ended. `began` is the workstation's monotonic clock."""
+
+    trial: Trial
+    expected: float | None = None
+    began: float | None = None
+    ended: TrialEnded | None = None
+    seconds: float | None = None  # how long it took, once it has ended
+    series: dict[SeriesKey, Series] = field(default_factory=dict)
+    marks: list[tuple[float, str]] = field(default_factory=list)
+
+    @property
+    def place(self) -> Place:
+        """The step and the host."""
+        return self.trial.step, self.trial.host
+
+    @property
+    def counts(self) -> bool:
+        """Whether its figures count: it is done and no warm-up."""
+        return self.ended is not None and self.ended.state is State.DONE and not self.trial.warm_up
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The tool's own figures, once it has ended."""
+        return self.ended.parsed.figures if self.ended is not None else ()
+
+    def take(self, sample: Sample) -> None:
+        """Add a sample of the test."""
+        key = (sample.metric.name, sample.labels)
+        found = self.series.get(key)
+        if found is None:
+            found = self.series[key] = Series(sample.metric, sample.labels)
+        found.take(sample)
+
+    def warm_up_until(self) -> float | None:
+        """Return the time of the last sample that does not count, or None."""
+        ends = [series.warm_up_until for series in self.series.values() if series.warm_up_until is not None]
+        return max(ends, default=None)
+
+    def latest(self) -> float:
+        """Return the time of the last sample, 0 before the first."""
+        ends = [float(series.buffer.times()[-1]) for series in self.series.values() if len(series.buffer)]
+        return max(ends, default=0.0)
+
+
+@dataclass(slots=True)
+class RunModel:
+    """Everything the page shows of one run. `now` is always the workstation's monotonic clock."""
+
+    plan: Plan
+    phase: Phase = Phase.STARTING
+    run_id: str = ""
+    reason: str = ""
+    activity: str = ""
+    began: float | None = None
+    over_at: float | None = None
+    trials: dict[int, TrialView] = field(default_factory=dict)
+    current: TrialView | None = None
+    facts: dict[str, Facts] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    telemetry: dict[str, dict[SeriesKey, Series]] = field(default_factory=dict)
+    telemetry_cost: Mapping[str, float] = field(default_factory=dict)
+    progress: Progress | None = None
+    _progress_at: float = 0.0
+
+    def fold(self, event: Event, now: float) -> None:
+        """Take the next event. Raw output is shown elsewhere and leaves no trace here."""
+        match event:
+            case SampleRead() if event.trial in self.trials:
+                self.trials[event.trial].take(event.sample)
+            case TelemetryRead():
+                self._watch(event)
+            case TrialStarted():
+                self.current = TrialView(event.trial, event.expected, now)
+                self.trials[event.trial.id] = self.current
+            case TrialEnded() if event.trial in self.trials:
+                self._end_trial(event, now)
+            case FindingRaised():
+                self._raise(event)
+            case _:
+                self._fold_run(event, now)
+
+    def stopping(self) -> None:
+        """The user wants the run to end."""
+        if not self.phase.over:
+            self.phase = Phase.STOPPING
+
+    def fail(self, reason: str, now: float) -> None:
+        """The run broke off without an end of its own."""
+        if not self.phase.over:
+            self.phase, self.reason, self.over_at = Phase.FAILED, reason, now
+
+    def places(self) -> tuple[Place, ...]:
+        """Return every step on every host, in the order of the plan."""
+        return tuple((step.name, host) for step in self.plan.steps for host in self.plan.hosts)
+
+    def trials_at(self, place: Place) -> list[TrialView]:
+        """Return the trials of a step on a host so far, warm-ups among them."""
+        return [view for view in self.trials.values() if view.place == place]
+
+    def running_at(self, place: Place) -> TrialView | None:
+        """Return the trial that is under way there, or None."""
+        current = self.current
+        return current if current is not None and current.place == place and current.ended is None else None
+
+    def elapsed(self, now: float) -> float:
+        """Return the seconds since the run began."""
+        return 0.0 if self.began is None else (self.over_at or now) - self.began
+
+    def remaining(self, now: float) -> float | None:
+        """Return the seconds still expected, below zero where it takes longer than that; None: not known."""
+        if self.progress is None or self.progress.remaining is None:
+            return None
+        return self.progress.remaining - (now - self._progress_at)
+
+    def _fold_run(self, event: Event, now: float) -> None:
+        match event:
+            case RunStarted():
+                self.run_id, self.began = event.run_id, now
+                self.phase = Phase.RUNNING if self.phase is Phase.STARTING else self.phase
+            case Activity():
+                self.activity = event.text
+            case FactsRead(moment=Moment.BEFORE):
+                self.facts[event.host] = event.facts
+            case Progress():
+                self.progress, self._progress_at = event, now
+            case RunEnded():
+                self._end(event, now)
+
+    def _end_trial(self, event: TrialEnded, now: float) -> None:
+        view = self.trials[event.trial]
+        view.ended = event
+        view.seconds = None if view.began is None else now - view.began
+
+    def _raise(self, event: FindingRaised) -> None:
+        self.findings.append(event.finding)
+        view = None if event.trial is None else self.trials.get(event.trial)
+        if view is not None and view.ended is None:
+            view.marks.append((view.latest(), f"{event.finding.title}: {event.finding.measured}"))
+
+    def _watch(self, event: TelemetryRead) -> None:
+        watched = self.telemetry.setdefault(event.host, {})
+        for sample in event.samples:
+            key = (sample.metric.name, sample.labels)
+            if key not in watched:
+                watched[key] = Series(sample.metric, sample.labels)
+            watched[key].take(sample)
+
+    def _end(self, event: RunEnded, now: float) -> None:
+        ends = {State.DONE: Phase.DONE, State.PARTIAL: Phase.PARTIAL}
+        self.phase = ends.get(event.state, Phase.FAILED)
+        self.reason, self.telemetry_cost, self.over_at, self.activity = event.reason, event.telemetry_cost, now, ""

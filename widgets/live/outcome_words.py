@@ -1,0 +1,33 @@
+"""How a run ended, in words: what happened, to which host, what was kept, what to do next. No Qt."""
+
+from widgets.live.model import Phase, RunModel
+from widgets.live.words import host_text
+
+
+def outcome(model: RunModel) -> tuple[str, str, str]:
+    """Return the level (good, warning or error), what happened, and what it means."""
+    counted = sum(view.counts for view in model.trials.values())
+    wanted = model.plan.repetition.trials * len(model.places())
+    hosts = ", ".join(host_text(host) for host in model.plan.hosts)
+    kept = _kept(model, counted, wanted)
+    if model.phase is Phase.DONE:
+        return "good", f"Finished on {hosts}: {_trials(counted)}.", "Everything is in the library."
+    if model.phase is Phase.PARTIAL:
+        reason = model.reason or "Stopped before its end."
+        return "warning", f"Ended early on {hosts}: {counted} of {_trials(wanted)} done.", f"{reason} {kept}".strip()
+    reason = model.reason or "The reason is not known."
+    return "error", f"Failed on {hosts}: {counted} of {_trials(wanted)} done.", f"{reason} {kept}".strip()
+
+
+def _kept(model: RunModel, counted: int, wanted: int) -> str:
+    if not model.run_id:
+        return "Nothing was measured, so nothing is kept."
+    if counted == wanted:
+        return "What was measured is in the library."
+    if counted:
+        return "The trials that are done are in the library and count; the others are kept with their reason."
+    return "No trial counts; what arrived is in the library. Mend the cause and run again."
+
+
+def _trials(count: int) -> str:
+    return f"{count} trial{'' if count == 1 else 's'}"

@@ -1,0 +1,118 @@
+"""Times, places and facts in the words of the live view. No Qt."""
+
+import shlex
+
+from app.events import State
+from app.wording import bytes_text, duration_text, share_text
+from suites.base import Command
+from suites.facts import Facts, known
+from widgets.live.model import Phase, Place, RunModel, TrialView
+from widgets.names import THIS_COMPUTER, host_title
+
+_ROUGH_FROM = 10.0
+
+
+def clock_text(seconds: float) -> str:
+    """Return a duration as a stopwatch shows it: ``00:41``, ``1:02:03``."""
+    minutes, second = divmod(int(max(seconds, 0.0)), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute:02d}:{second:02d}"
+
+
+def remaining_text(seconds: float | None) -> str:
+    """Return what is known of the time left, and no more."""
+    if seconds is None:
+        return "remaining time not known"
+    if seconds < -1.0:
+        return f"{duration_text(round(-seconds))} longer than expected"
+    if seconds < 1.0:
+        return "about to end"
+    rough = round(seconds / 5) * 5 if seconds > 2 * _ROUGH_FROM else round(seconds)
+    return f"about {duration_text(rough)} left"
+
+
+def host_text(host: str) -> str:
+    """Return how a host is called in a sentence."""
+    return THIS_COMPUTER.lower() if host_title(host) == THIS_COMPUTER else host
+
+
+def place_text(model: RunModel, place: Place) -> str:
+    """Return where a step runs: ``i-0ab1 · c7i.2xlarge › fio randread``."""
+    step, host = place
+    facts = model.facts.get(host)
+    kind = None if facts is None else known(facts.cloud.instance_type)
+    return f"{host_title(host)}{f' · {kind}' if kind else ''}  ›  {step}"
+
+
+def trial_text(model: RunModel, view: TrialView) -> str:
+    """Return which trial it is: ``trial 2 of 3``, ``warm-up 1 of 1``."""
+    repetition = model.plan.repetition
+    if view.trial.warm_up:
+        return f"warm-up {view.trial.number} of {repetition.warm_ups}"
+    return f"trial {view.trial.number} of {repetition.trials}"
+
+
+def state_text(model: RunModel) -> str:
+    """Return how the run stands, in a few words."""
+    if model.phase is Phase.STOPPING:
+        host = model.current.trial.host if model.current is not None else model.plan.hosts[0]
+        return f"stopping: ending the process group on {host_text(host)}"
+    if model.phase in {Phase.STARTING, Phase.RUNNING}:
+        return model.activity or "starting"
+    return {Phase.DONE: "finished", Phase.PARTIAL: "stopped; what was measured is kept", Phase.FAILED: "failed"}[
+        model.phase
+    ]
+
+
+def summary_text(model: RunModel, now: float) -> str:
+    """Return the run in one line for the bar: ``i-0ab1 · fio · trial 2 of 3 · 00:41 of 02:10``."""
+    elapsed, remaining = model.elapsed(now), model.remaining(now)
+    time = clock_text(elapsed)
+    if remaining is not None and remaining >= 0:
+        time = f"{time} of {clock_text(elapsed + remaining)}"
+    elif remaining is None:
+        time = f"{time}, remaining time not known"
+    view = model.current
+    if view is None:
+        return f"{model.activity or 'starting'} · {time}"
+    if model.phase is Phase.STOPPING:
+        return f"{host_title(view.trial.host)} · {view.trial.step} · stopping"
+    return f"{host_title(view.trial.host)} · {view.trial.step} · {trial_text(model, view)} · {time}"
+
+
+def place_progress(model: RunModel, place: Place) -> str:
+    """Return how far a step on a host is: ``2/3``, ``failed``."""
+    views = [view for view in model.trials_at(place) if not view.trial.warm_up]
+    if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
+        return "failed"
+    done = sum(view.counts for view in views)
+    return f"{done}/{model.plan.repetition.trials}"
+
+
+def command_text(commands: tuple[Command, ...]) -> str:
+    """Return commands as lines for a shell; those of the other end are marked."""
+    return "\n".join(
+        f"{shlex.join(command.argv)}{'   # on the peer' if command.on_peer else ''}" for command in commands
+    )
+
+
+def facts_text(facts: Facts) -> str:
+    """Return a host in a few lines: what somebody asks first. What is absent is left to the full list."""
+    cpu, memory, system, cloud = facts.cpu, facts.memory, facts.system, facts.cloud
+    threads, size, swap = known(cpu.threads), known(memory.total), known(memory.swap_total)
+    processors = [f"{threads} vCPU" if threads else None, known(cpu.model)]
+    sizes = [f"{bytes_text(size)} memory" if size else None, f"swap {bytes_text(swap)}" if swap else None]
+    lines = [
+        [known(cloud.provider), known(cloud.instance_type), known(cloud.region)],
+        processors,
+        sizes,
+        [known(system.distribution), known(system.kernel)],
+        [known(system.virtualisation)],
+    ]
+    return "\n".join(" · ".join(str(part) for part in line if part) for line in lines if any(line))
+
+
+def cost_text(model: RunModel) -> str:
+    """Return what watching took on each host, where it is known."""
+    parts = [f"{share_text(cost)} of one core on {host_text(host)}" for host, cost in model.telemetry_cost.items()]
+    return f"Watching the host took {', '.join(parts)}." if parts else ""

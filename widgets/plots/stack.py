@@ -1,0 +1,116 @@
+"""Plots above each other on one time axis, with a menu that tells which of them are shown."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QVBoxLayout, QWidget
+
+from suites.units import Unit
+from suites.vocab import Better
+from widgets.plots.redraw import Redraw
+from widgets.plots.time_plot import TimePlot
+from widgets.plots.time_window import TimeWindow
+from widgets.theme import SPACE
+
+_LEAST_HEIGHT = 84
+_LEAST_LEADING = 132
+"""Pixels in which a plot can still be read: its head, two ticks, its curve."""
+
+
+_LEADING_STRETCH = 4
+
+
+class PlotStack(QWidget):
+    """Plots by name. They share their time, their crosshair and their redraws; the lowest shows the clock."""
+
+    shown_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.window_of_time = TimeWindow(self)
+        self.redraw = Redraw(self)
+        self.plots: dict[str, TimePlot] = {}
+        self.menu = QMenu(self)
+        self._actions: dict[str, QAction] = {}
+        self._ranks: dict[str, int] = {}
+        self._inner = QWidget()
+        self._column = QVBoxLayout(self._inner)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE[0])
+        area = QScrollArea(self)
+        area.setWidget(self._inner)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(area)
+
+    def add_plot(
+        self,
+        name: str,
+        title: str,
+        unit: Unit,
+        *,
+        rank: int = 0,
+        better: Better | None = None,
+        may_be_logarithmic: bool = False,
+        stretch: int = 2,
+        shown: bool = True,
+    ) -> TimePlot:
+        """Add a plot below those of the same or a lower `rank`; `stretch` is its share of the height."""
+        plot = TimePlot(
+            title,
+            unit,
+            better=better,
+            may_be_logarithmic=may_be_logarithmic,
+            window=self.window_of_time,
+            redraw=self.redraw,
+            parent=self._inner,
+        )
+        plot.setMinimumHeight(_LEAST_LEADING if stretch >= _LEADING_STRETCH else _LEAST_HEIGHT)
+        before = [other for other in self.plots if self._ranks[other] <= rank]
+        after = [other for other in self.plots if self._ranks[other] > rank]
+        self._ranks[name] = rank
+        self.plots = {other: self.plots.get(other, plot) for other in [*before, name, *after]}
+        self._column.insertWidget(len(before), plot, stretch)
+        action = QAction(title.replace("&", "&&"), self.menu)
+        action.setCheckable(True)
+        action.setChecked(shown)
+        action.toggled.connect(self._show_chosen)
+        if after:
+            self.menu.insertAction(self._actions[after[0]], action)
+        else:
+            self.menu.addAction(action)
+        self._actions[name] = action
+        self._show_chosen()
+        return plot
+
+    def clear(self) -> None:
+        """Take all plots away."""
+        for plot in self.plots.values():
+            self._column.removeWidget(plot)
+            plot.hide()
+            plot.deleteLater()
+        self.plots.clear()
+        self._actions.clear()
+        self._ranks.clear()
+        self.menu.clear()
+
+    def shown(self) -> tuple[str, ...]:
+        """Return the names of the plots that are shown, from top to bottom."""
+        return tuple(name for name in self.plots if self._actions[name].isChecked())
+
+    def set_shown(self, name: str, *, shown: bool) -> None:
+        """Show or hide the plot `name`."""
+        self._actions[name].setChecked(shown)
+
+    def touch(self) -> None:
+        """Say that what any plot draws has changed."""
+        for plot in self.plots.values():
+            plot.touch()
+
+    def _show_chosen(self) -> None:
+        shown = self.shown()
+        for name, plot in self.plots.items():
+            plot.setVisible(name in shown)
+            plot.show_time_axis(shown=bool(shown) and name == shown[-1])
+        self.shown_changed.emit()
