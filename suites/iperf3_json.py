@@ -18,12 +18,10 @@ class JsonReader:
     """Takes decoded JSON, and tells the transcript what it says."""
 
     transcript: Transcript
-    streamed: bool = False  # events were read: a full document that follows them says the same again
     _reverse: bool = False
 
     def read_event(self, event: dict[str, Any]) -> list[Sample]:
         """Take one event of a stream; return the samples it gives."""
-        self.streamed = True
         data = event.get("data")
         match event.get("event"):
             case "start":
@@ -37,9 +35,11 @@ class JsonReader:
         return []
 
     def read_document(self, document: dict[str, Any]) -> list[Sample]:
-        """Take the document of -J; return the samples it gives."""
-        if self.streamed:
-            return []
+        """Take the document of -J; return the samples it gives.
+
+        One that follows the events of a stream (--json-stream-full-output) says all of it again: its intervals end
+        no later than those before, so they give no sample twice.
+        """
         self._start(_object(document.get("start")))
         intervals = document.get("intervals")
         samples = []

@@ -116,6 +116,30 @@ def test_live_loss_and_jitter_come_where_the_client_receives() -> None:
     assert series(samples, "lost", direction="receive") == [(1, 0), (2, 0)]
 
 
+def test_a_server_draws_no_remainder_of_an_interval() -> None:
+    found = read((DATA / "iperf3/3.9/tcp_text.server.out").read_bytes())
+    assert series(found.samples, "throughput", **RECEIVED) == [(1, 14.6e9), (2, 15.3e9), (3, 14.9e9)]
+
+
+def test_a_server_whose_client_was_stopped_knows_no_result() -> None:
+    found = read((DATA / "iperf3/3.12/client_sigterm_text.server.out").read_bytes())
+    assert not found.complete
+    assert figures(found) == {"throughput send receiver": pytest.approx(32.65e9)}  # its own summary says 43.3
+
+
+def test_reverse_is_told_even_without_intervals() -> None:
+    lines = capture("iperf3/3.12/tcp_reverse_text").stdout.decode().splitlines(keepends=True)
+    found = read("".join([*lines[:3], *lines[7:]]).encode())
+    assert list(figures(found)) == ["throughput receive receiver", "throughput receive sender", "retransmits receive"]
+
+
+def test_the_full_document_after_the_events_adds_nothing() -> None:
+    data = capture("iperf3/3.21/jsonstream_full").stdout
+    events = b"".join(line for line in data.splitlines(keepends=True) if line.startswith(b'{"event"'))
+    assert len(events) < len(data)
+    assert read(events) == read(data)
+
+
 def test_a_server_tells_its_own_end_only() -> None:
     data = (DATA / "iperf3/3.21/jsonstream_udp.server.out").read_bytes()
     found = read(data)
@@ -151,6 +175,17 @@ def test_a_test_that_was_broken_off_gives_the_mean_of_its_intervals(case: str, m
     assert figures(found) == {"throughput send sender": pytest.approx(mean)}
     assert any("mean of the intervals" in note for note in found.notes)
     assert len(series(found.samples, "throughput")) == len({time for time, _ in series(found.samples, "throughput")})
+
+
+def test_what_was_omitted_has_no_part_in_the_mean() -> None:
+    lines = capture("iperf3/3.12/tcp_omit_text").stdout.splitlines(keepends=True)
+    assert figures(read(b"".join(lines[:6]))) == {"throughput send sender": 34341e6}
+
+
+def test_an_exit_status_that_is_not_0_is_a_failure_whatever_was_printed() -> None:
+    found = read(capture("iperf3/3.12/tcp_text").stdout, 137)
+    assert not found.complete
+    assert found.notes[-1] == "iperf3 was ended by SIGKILL."
 
 
 @pytest.mark.parametrize(

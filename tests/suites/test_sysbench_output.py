@@ -72,3 +72,10 @@ def test_samples_whose_time_goes_back_are_dropped() -> None:
     line = b"[ %ds ] thds: 1 eps: 10.00 lat (ms,0%%): 0.00\n"
     parser.feed(b"".join(line % second for second in (1, 2, 2, 1, 3)))
     assert [sample.time for sample in parser.finish().samples] == [1, 2, 3]
+
+
+def test_a_percentile_that_is_none_gives_no_sample() -> None:
+    suite = SysbenchCpu()
+    parser = suite.parser(complete_values(suite, {}))
+    samples = list(parser.feed(b"[ 1s ] thds: 1 eps: 10.00 lat (ms,999%): 0.20\n"))
+    assert [sample.metric.name for sample in samples] == ["events_per_second"]
