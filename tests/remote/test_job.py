@@ -14,6 +14,8 @@ from remote.job import Job, Workspace, make_workspace, remove_workspace
 from remote.local import LocalSession
 from remote.session import Chunk, Session
 
+pytest_plugins = ("host_shells",)
+
 
 @pytest.fixture
 def session(shell_session: Session) -> Session:
