@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
@@ -27,6 +27,15 @@ from widgets.theme import SPACE, TextSize, text_font
 
 class _Tree(QTreeView):
     """Two columns that always fit: titles take what they need, but never more than three fifths."""
+
+    copied = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy whole rows: Qt alone would copy one cell."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copied.emit()
+            return
+        super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Divide the width anew."""
@@ -55,14 +64,14 @@ class FactsView(QWidget):
         self.copy_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.model = FactsModel(self)
         self.tree = self._build_tree()
-        self._empty = EmptyState(
+        self.empty = EmptyState(
             "No facts yet",
             "What the host is, read in under a second with one shell script. Nothing is installed or left behind.",
             "Read facts",
             self.read_requested.emit,
         )
         self._places = QStackedWidget()
-        self._places.addWidget(self._empty)
+        self._places.addWidget(self.empty)
         self._places.addWidget(self.tree)
         self._arrange()
         self.show_nothing("")
@@ -98,7 +107,7 @@ class FactsView(QWidget):
         return "" if self.facts is None else json.dumps(facts_to_json(self.facts), indent=2, ensure_ascii=False)
 
     def _offer(self, *, shown: bool) -> None:
-        self._places.setCurrentWidget(self.tree if shown else self._empty)
+        self._places.setCurrentWidget(self.tree if shown else self.empty)
         self._when.setVisible(shown)
         self.copy_button.setEnabled(shown)
         self.read_button.setEnabled(shown)
@@ -131,9 +140,7 @@ class FactsView(QWidget):
         tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         tree.header().setMinimumSectionSize(SPACE[4])
         tree.header().setStretchLastSection(True)
-        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), tree)
-        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.activated.connect(self._copy_selected)
+        tree.copied.connect(self._copy_selected)
         return tree
 
     def _tool(self, icon: str, tip: str, keys: str = "") -> QToolButton:

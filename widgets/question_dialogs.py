@@ -10,7 +10,7 @@ from widgets.question import Question
 from widgets.text import Text, Tone
 from widgets.theme import code_font, restyle
 
-_SHA256 = re.compile(r"(?:SHA256:)?([A-Za-z0-9+/]{43})=?(?![A-Za-z0-9+/=])")
+_SHA256 = re.compile(r"(?<![A-Za-z0-9+/])(?:SHA256:)?([A-Za-z0-9+/]{43})=?(?![A-Za-z0-9+/=])")
 """A SHA256 fingerprint as OpenSSH and clouds print it: 43 characters of base64, with or without its prefix."""
 
 _MD5 = re.compile(r"(?:MD5:)?(?:[0-9a-fA-F]{2}:){15}[0-9a-fA-F]{2}")
@@ -85,26 +85,26 @@ class SecretDialog(Question):
         self.add_fact("User", question.user)
         if question.key_path is not None:
             self.add_fact("Key", question.key_path)
-        self._field = QLineEdit()
-        self._field.setEchoMode(QLineEdit.EchoMode.Password)
-        self._field.setAccessibleName(question.prompt)
+        self.field = QLineEdit()
+        self.field.setEchoMode(QLineEdit.EchoMode.Password)
+        self.field.setAccessibleName(question.prompt)
         prompt = question.prompt.strip().rstrip(":").strip() or ("Passphrase" if passphrase else "Password")
-        self.form.addRow(Text(prompt), self._field)
+        self.form.addRow(Text(prompt), self.field)
         if question.attempt > 1:
             verdict = FieldMessage()
             verdict.say("warning", f"The last one was not accepted. This is attempt {question.attempt}.")
             self.form.addRow("", verdict)
         restyle(self.accept_button, "primary", value=True)
         self.make_default(self.accept_button)
-        self._field.setFocus()
+        self.field.setFocus()
 
     def secret(self) -> str:
         """Return what was typed, and forget it."""
-        typed = self._field.text()
-        self._field.clear()
+        typed = self.field.text()
+        self.field.clear()
         return typed
 
     def reject(self) -> None:
         """Forget what was typed."""
-        self._field.clear()
+        self.field.clear()
         super().reject()

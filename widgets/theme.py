@@ -64,7 +64,7 @@ class Palette:
 
 
 LIGHT = Palette(
-    dark=False, window="#f6f6f4", surface="#ffffff", raised="#ecece8", text="#1c1d1f", muted="#5f6368",
+    dark=False, window="#f6f6f4", surface="#ffffff", raised="#f0f0ed", text="#1c1d1f", muted="#5f6368",
     line="#dededa", accent="#0072B2", selected="#dbeaf4", baseline="#8a8d91",
     info="#0072B2", warning="#8a5c00", error="#b3261e", good="#00704f", on_accent="#ffffff", border="#b9bab6",
 )  # fmt: skip

@@ -1,0 +1,63 @@
+"""What may be typed for a host, and what is said where it may not."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.hosts import HostEntry
+from widgets.host_form import Typed, entry, faults, typed
+
+
+def test_a_name_alone_is_enough() -> None:
+    assert faults(Typed(name="web-1")) == {}
+    assert entry(Typed(name=" web-1 ")) == HostEntry("web-1")
+
+
+def test_everything_typed_is_kept_and_comes_back() -> None:
+    key = Path.home() / "key"
+    key.write_text("a key")
+    given_texts = Typed("web-1", "192.0.2.14", "2222", "ann", "~/key", "ops@bastion:22, [2001:db8::1]:2200")
+    assert faults(given_texts) == {}
+    made = entry(given_texts)
+    assert (made.host_name, made.port, made.user) == ("192.0.2.14", 2222, "ann")
+    assert typed(made) == given_texts
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "said"),
+    [
+        ("name", "", "Give the host a name"),
+        ("name", "local", "this computer"),
+        ("name", "web 1", "spaces"),
+        ("name", "-oProxyCommand=sh", "leading dash"),
+        ("name", "taken", "already"),
+        ("host_name", "a;rm", "not an address"),
+        ("host_name", "a" * 256, "longer"),
+        ("port", "0", "1 to 65535"),
+        ("port", "65536", "1 to 65535"),
+        ("port", "2 2", "1 to 65535"),
+        ("port", "²", "1 to 65535"),
+        ("user", "an n", "not a user name"),
+        ("identity_file", "/nowhere/key", "no such file"),
+        ("identity_file", "key.pub", "public half"),
+        ("jump", "bastion:port", "user@host:port"),
+        ("jump", "-oProxyCommand=sh", "user@host:port"),
+    ],
+)
+def test_each_fault_is_said_beside_its_field(field: str, text: str, said: str) -> None:
+    texts = {"name": "web-1"} | {field: text}
+    found = faults(Typed(**texts), frozenset({"taken"}))
+    assert list(found) == [field]
+    assert said in found[field]
+
+
+@given(st.text(max_size=300))
+def test_nothing_typed_breaks_the_form_and_nothing_odd_is_accepted(text: str) -> None:
+    for field in ("name", "host_name", "user"):
+        found = faults(Typed(**({"name": "web-1"} | {field: text})))
+        if field not in found and text.strip():
+            kept = text.strip()
+            assert not kept.startswith("-")
+            assert not any(character.isspace() or ord(character) < 32 for character in kept)

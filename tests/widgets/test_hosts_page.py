@@ -1,0 +1,312 @@
+"""The hosts page: found, tried, added, changed, removed; by mouse and by keys; whatever a host is called."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from app.events import RunEnded, RunStarted, State
+from app.hosts import ConnectReport, HostEntry, Origin
+from app.plan import LOCAL, Plan
+from app.questions import Asker, Outcome, Refuse
+from app.services import Workstation
+from suites.facts import Facts
+from widgets import jobs
+from widgets.add_host_dialog import AddHostDialog
+from widgets.host_connections import Standing
+from widgets.hosts_model import HostsModel, address_text, connection_text
+from widgets.hosts_page import HostsPage
+from widgets.question import Question
+
+pytestmark = pytest.mark.usefixtures("idle")
+
+Dialog = TypeVar("Dialog", bound=QDialog)
+
+NOBODY_LISTENS = 1
+HOSTILE = "<img_src=file:///etc/passwd>"
+
+
+@pytest.fixture
+def config() -> None:
+    """Give ~/.ssh/config an alias at which nobody listens."""
+    folder = Path.home() / ".ssh"
+    folder.mkdir(mode=0o700)
+    (folder / "config").write_text(f"Host bastion\n  HostName 127.0.0.1\n  Port {NOBODY_LISTENS}\n")
+
+
+@pytest.fixture
+def page(qtbot: QtBot, workstation: Workstation, config: None) -> Iterator[HostsPage]:  # noqa: ARG001 (a file)
+    made = HostsPage(workstation, Refuse())
+    qtbot.addWidget(made)
+    qtbot.addWidget(made.facts_view)
+    made.resize(700, 600)
+    made.show()
+    yield made
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+
+
+def _names(page: HostsPage) -> list[str]:
+    model = page.table.model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def _settle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+
+
+def _open(page: HostsPage, kind: type[Dialog]) -> Dialog:
+    """Return the dialog of `kind` that is open over `page`."""
+    return next(found for found in page.findChildren(kind) if found.isVisible())
+
+
+def _press_in_table(qtbot: QtBot, page: HostsPage, key: Qt.Key) -> None:
+    page.activateWindow()
+    page.table.setFocus()
+    qtbot.waitUntil(page.table.hasFocus)
+    qtbot.keyClick(page.table, key)
+
+
+def test_it_opens_on_this_computer_with_its_facts_and_one_obvious_next_step(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    assert _names(page) == ["This computer", "bastion"]
+    assert page.table.current().name == LOCAL
+    assert page.facts_view.facts is not None
+    assert page.start_card.isVisible()
+    with qtbot.waitSignal(page.quick_requested) as asked:
+        qtbot.mouseClick(page.start_button, Qt.MouseButton.LeftButton)
+    assert asked.args == [LOCAL]
+
+
+def test_once_something_was_measured_the_start_card_is_gone(
+    qtbot: QtBot, page: HostsPage, workstation: Workstation
+) -> None:
+    with workstation._store.recorder("20260114-140831-k3vd") as recorder:
+        recorder.record(RunStarted("20260114-140831-k3vd", Plan("quick", (LOCAL,), ()), "2026-01-14T14:08:31+00:00"))
+        recorder.record(RunEnded("20260114-140831-k3vd", State.DONE))
+    page.activated()
+    _settle(qtbot)
+    assert not page.start_card.isVisible()
+
+
+def test_a_refused_connection_says_what_happened_and_what_to_do(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    page.table.select("bastion")
+    qtbot.mouseClick(page.card.test_button, Qt.MouseButton.LeftButton)
+    assert page.card.working.isVisible()
+    _settle(qtbot)
+    assert page.connections.of("bastion").words == Outcome.REFUSED.value
+    assert page.card.notice.isVisible()
+    assert "refused" in page.card.notice.text()
+    assert page.card.notice.accessibleName().startswith("Error: ")
+
+
+def test_waiting_can_be_given_up(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    page.table.select("bastion")
+    page.connections.test("bastion")
+    qtbot.mouseClick(page.card.working.cancel_button, Qt.MouseButton.LeftButton)
+    assert not page.card.working.isVisible()
+    _settle(qtbot)
+    assert page.connections.of("bastion").words == "not tried"
+
+
+def test_several_hosts_are_measured_together_by_keys_alone(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    page.table.setFocus()
+    qtbot.keyClick(page.table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    assert page.card.measure_button.text() == "Measure 2 hosts"
+    with qtbot.waitSignal(page.measure_requested) as asked:
+        qtbot.keyClick(page.table, Qt.Key.Key_Return)
+    assert asked.args == [[LOCAL, "bastion"]]
+
+
+def test_a_host_is_added_tried_and_chosen(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    qtbot.mouseClick(page.add_button, Qt.MouseButton.LeftButton)
+    dialog = _open(page, AddHostDialog)
+    qtbot.keyClicks(dialog.fields["name"].edit, "web-1")
+    qtbot.keyClicks(dialog.fields["host_name"].edit, "127.0.0.1")
+    qtbot.keyClicks(dialog.fields["port"].edit, str(NOBODY_LISTENS))
+    qtbot.mouseClick(dialog.test_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    assert "refused" in dialog.outcome.text()
+    assert "web-1" not in [entry.name for entry in page.workstation.hosts()]
+    dialog.fields["name"].edit.setFocus()
+    qtbot.keyClick(dialog.fields["name"].edit, Qt.Key.Key_Return)
+    _settle(qtbot)
+    assert _names(page) == ["This computer", "web-1", "bastion"]
+    assert page.table.current() == HostEntry("web-1", Origin.SAVED, "127.0.0.1", NOBODY_LISTENS)
+    assert page.connections.of("web-1").words == Outcome.REFUSED.value
+
+
+def test_faults_stand_beside_their_fields_and_nothing_is_saved(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    page.add_host()
+    dialog = _open(page, AddHostDialog)
+    dialog.fields["port"].edit.setText("99999")
+    qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
+    assert dialog.isVisible()
+    assert "name" in dialog.fields["name"].message.label.text()
+    assert dialog.fields["port"].edit.accessibleDescription() == "Give a port from 1 to 65535."
+    assert not dialog.fields["user"].message.isVisible()
+    assert dialog.focusWidget() is dialog.fields["name"].edit
+
+
+def test_an_alias_of_the_ssh_config_is_offered_and_recognised(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    page.add_host()
+    dialog = _open(page, AddHostDialog)
+    edit: QLineEdit = dialog.fields["name"].edit
+    edit.completer().setCompletionPrefix("ASTI")  # typed, it would open a popup, which offscreen Qt warns about
+    assert edit.completer().currentCompletion() == "bastion"
+    edit.setText("bastion")
+    edit.editingFinished.emit()
+    assert "In ~/.ssh/config" in dialog.fields["name"].message.label.text()
+    dialog.reject()
+
+
+def test_a_saved_host_is_changed_by_f2_and_removed_by_delete_after_a_question(qtbot: QtBot, page: HostsPage) -> None:
+    page.workstation.save_host(HostEntry("web-1", host_name="127.0.0.1", port=NOBODY_LISTENS))
+    page.activated()
+    _settle(qtbot)
+    page.table.select("web-1")
+    _press_in_table(qtbot, page, Qt.Key.Key_F2)
+    dialog = _open(page, AddHostDialog)
+    assert dialog.fields["name"].edit.isReadOnly()
+    dialog.fields["user"].edit.setText("ann")
+    qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    assert page.table.current().user == "ann"
+    _press_in_table(qtbot, page, Qt.Key.Key_Delete)
+    question = _open(page, Question)
+    qtbot.keyClick(question, Qt.Key.Key_Return)
+    assert "web-1" in _names(page)
+    _press_in_table(qtbot, page, Qt.Key.Key_Delete)
+    question = _open(page, Question)
+    qtbot.mouseClick(question.accept_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    assert _names(page) == ["This computer", "bastion"]
+
+
+def test_a_search_appears_with_many_hosts_and_keeps_the_matching_ones(qtbot: QtBot, page: HostsPage) -> None:
+    for number in range(8):
+        page.workstation.save_host(HostEntry(f"fleet-{number}", host_name=f"198.51.100.{number}"))
+    page.activated()
+    _settle(qtbot)
+    assert page.search.isVisible()
+    qtbot.keyClick(page, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClicks(page.search, "100.3")
+    assert _names(page) == ["fleet-3"]
+    assert page.table.current().name == "fleet-3"
+    page.search.clear()
+    assert len(_names(page)) == 10
+
+
+def test_a_host_is_shown_under_the_very_name_it_has(qtbot: QtBot, page: HostsPage) -> None:
+    page.workstation.save_host(HostEntry(HOSTILE, host_name="127.0.0.1", port=NOBODY_LISTENS))
+    page.activated()
+    _settle(qtbot)
+    page.table.select(HOSTILE)
+    index = page.table.currentIndex()
+    assert index.data() == HOSTILE
+    assert "<img" not in index.data(Qt.ItemDataRole.ToolTipRole)
+    page.connections.test(HOSTILE)
+    _settle(qtbot)
+    labels = [label for label in page.card.findChildren(QWidget) if HOSTILE in str(label.property("text"))]
+    assert labels
+    assert {label.property("textFormat") for label in labels} == {Qt.TextFormat.PlainText}
+
+
+def test_a_damaged_file_of_hosts_is_said_and_this_computer_stays(qtbot: QtBot, page: HostsPage, tmp_path: Path) -> None:
+    (tmp_path / "hosts.toml").write_text("[web-1\n")
+    page.activated()
+    _settle(qtbot)
+    assert "cannot be read" in page.notice.text()
+    assert _names(page) == ["This computer"]
+
+
+def test_every_button_without_words_has_a_name_and_a_tip(page: HostsPage) -> None:
+    buttons = [page.card.edit_button, page.card.remove_button, page.facts_view.read_button, page.facts_view.copy_button]
+    assert all(button.accessibleName() and button.toolTip() for button in buttons)
+
+
+def test_tab_goes_where_the_eye_goes(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    page.table.select("bastion")
+    page.add_button.setFocus()
+    reached = []
+    for _ in range(7):
+        reached.append(page.focusWidget())
+        qtbot.keyClick(page.focusWidget(), Qt.Key.Key_Tab)
+    card = page.card
+    wanted = [page.add_button, page.start_button, page.table, card.edit_button, card.measure_button]
+    assert reached == [*wanted, card.quick_button, card.test_button]
+
+
+def test_the_table_is_a_sound_model(qtmodeltester: ModelTester) -> None:
+    model = HostsModel(lambda _name: Standing())
+    model.show_entries([HostEntry("a"), HostEntry("b", Origin.SSH_CONFIG)])
+    qtmodeltester.check(model)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (HostEntry("web-1"), "web-1"),
+        (HostEntry("web-1", Origin.SSH_CONFIG), "as ~/.ssh/config says"),
+        (HostEntry("web-1", host_name="192.0.2.1", port=22, user="ann", jump="b"), "ann@192.0.2.1:22 via b"),
+        (HostEntry("web-1", user="ann"), "ann@web-1"),
+    ],
+)
+def test_the_way_to_a_host_is_written_as_ssh_writes_it(entry: HostEntry, words: str) -> None:
+    assert address_text(entry) == words
+
+
+def test_this_computer_is_not_connected_to() -> None:
+    here = HostEntry(LOCAL, Origin.THIS_COMPUTER)
+    assert connection_text(here, Standing()) == "here"
+    assert connection_text(here, Standing(facts=Facts(host=LOCAL, read_at=""))) == "ready"
+    assert connection_text(HostEntry("web-1"), Standing()) == "not tried"
+
+
+class _Reachable(Workstation):
+    """A workstation whose hosts all answer; it counts how often they are connected to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path / "runs.sqlite3", path / "hosts.toml")
+        self.asked: list[str] = []
+
+    def test_connection(self, name: str, asker: Asker, entry: HostEntry | None = None) -> ConnectReport:
+        assert entry is None
+        self.asked.append(f"test {name} as {type(asker).__name__}")
+        return ConnectReport(name, Outcome.CONNECTED, f"Connected to {name}.", "", 0.02)
+
+    def facts(self, name: str, asker: Asker, directories: object = ()) -> Facts:
+        assert not directories
+        self.asked.append(f"facts {name} as {type(asker).__name__}")
+        return Facts(host=name, read_at="2026-01-14T14:08:31+00:00")
+
+
+def test_facts_are_read_right_after_a_connection_that_went_well(qtbot: QtBot, tmp_path: Path) -> None:
+    workstation = _Reachable(tmp_path)
+    page = HostsPage(workstation, Refuse())
+    qtbot.addWidget(page)
+    qtbot.addWidget(page.facts_view)
+    page.connections.test("web-1")
+    _settle(qtbot)
+    assert workstation.asked == ["test web-1 as OneSignIn", "facts web-1 as OneSignIn"]
+    assert page.connections.of("web-1").words == "connected"
+    assert page.connections.of("web-1").facts is not None

@@ -1,0 +1,115 @@
+"""One look for everything: readable, following the system or the user, and remembered."""
+
+import sys
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from widgets import settings, theme
+from widgets.icons import icon, pixmap, set_icon
+from widgets.theme import DARK, LIGHT, Appearance, Palette
+
+
+@pytest.fixture(autouse=True)
+def dressed(qapp: QApplication) -> None:
+    theme.apply(qapp)
+    theme.set_appearance(Appearance.LIGHT)
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance as WCAG 2.1 defines it."""
+    parts = (QColor(colour).redF(), QColor(colour).greenF(), QColor(colour).blueF())
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(one: str, other: str) -> float:
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["text", "muted", "accent", "info", "warning", "error", "good"])
+@pytest.mark.parametrize("behind", ["window", "surface", "raised"])
+def test_every_text_can_be_read_on_every_ground(colours: Palette, name: str, behind: str) -> None:
+    assert _contrast(getattr(colours, name), getattr(colours, behind)) >= 4.5
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_selection_and_the_primary_button_can_be_read(colours: Palette) -> None:
+    assert _contrast(colours.text, colours.selected) >= 4.5
+    assert _contrast(colours.on_accent, colours.accent) >= 4.5
+
+
+def test_the_choice_takes_effect_at_once_and_is_remembered(qapp: QApplication) -> None:
+    theme.set_appearance(Appearance.DARK)
+    assert theme.palette() is DARK
+    assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(DARK.window)
+    assert settings.text("appearance") == "dark"
+    theme.set_appearance(Appearance.LIGHT)
+    assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(LIGHT.window)
+
+
+def test_a_broken_setting_means_the_systems_appearance() -> None:
+    settings.put("appearance", "purple")
+    assert theme.appearance() is Appearance.SYSTEM
+
+
+def test_the_systems_colours_are_followed_only_where_the_user_chose_none(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hints = qapp.styleHints()
+    monkeypatch.setattr(type(hints), "colorScheme", lambda _hints: Qt.ColorScheme.Dark)
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert theme.palette() is LIGHT
+    theme.set_appearance(Appearance.SYSTEM)
+    assert theme.palette() is DARK
+    monkeypatch.setattr(type(hints), "colorScheme", lambda _hints: Qt.ColorScheme.Light)
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Light)
+    assert theme.palette() is LIGHT
+
+
+def _colours_in(button: QPushButton) -> set[str]:
+    image = button.icon().pixmap(16, 16).toImage()
+    pixels = (image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height()))
+    return {pixel.name() for pixel in pixels if pixel.alpha() == 255}
+
+
+def test_icons_are_drawn_anew_in_new_colours(qtbot: QtBot) -> None:
+    button = QPushButton()
+    qtbot.addWidget(button)
+    set_icon(button, "stop", "text")
+    assert LIGHT.text in _colours_in(button)
+    theme.set_appearance(Appearance.DARK)
+    assert DARK.text in _colours_in(button)
+    assert LIGHT.text not in _colours_in(button)
+
+
+def test_an_icon_is_sharp_on_a_dense_screen() -> None:
+    drawn = pixmap("hosts", 16, "text", 2.0)
+    assert (drawn.width(), drawn.devicePixelRatio()) == (32, 2.0)
+    assert not icon("hosts").isNull()
+
+
+def test_plots_take_the_colours_in_force() -> None:
+    theme.set_appearance(Appearance.DARK)
+    theme.configure_plots()
+    import pyqtgraph
+
+    assert pyqtgraph.getConfigOption("background") == DARK.surface
+    theme.set_appearance(Appearance.LIGHT)
+    assert pyqtgraph.getConfigOption("background") == LIGHT.surface
+
+
+def test_setting_a_text_loses_no_reference_to_none(qtbot: QtBot) -> None:
+    """PySide6 6.12.0 on Python 3.11 drops one reference to None on every void call, and then crashes."""
+    label = QLabel()
+    qtbot.addWidget(label)
+    label.setText("once")
+    before = sys.getrefcount(None)
+    for number in range(500):
+        label.setText(str(number))
+    assert abs(sys.getrefcount(None) - before) < 50
