@@ -16,6 +16,12 @@ DEEPEST = 8
 
 MOST_DEVICES = 256
 
+_NAME = r"([A-Za-z0-9_.!:-]{1,64})"
+"""What a device may be called: it becomes a label, and part of a sentence."""
+
+_LINK = re.compile(rf" {_NAME} -> \S+/{_NAME}/{_NAME}$", re.MULTILINE)
+_BUILT_ON = re.compile(rf"^{_NAME}/slaves/{_NAME}$", re.MULTILINE)
+
 _ROTATIONAL: Mapping[str, bool] = {"0": False, "1": True}
 
 
@@ -30,15 +36,14 @@ class Disks:
     @classmethod
     def parse(cls, items: Items) -> "Disks":
         """Read the three listings of /sys/class/block."""
-        attributes = dict(list(tree(items.text("block")).items())[:MOST_DEVICES])
-        links = re.findall(r" (\S+) -> \S+/([^/\s]+)/([^/\s]+)$", items.text("block.links") or "", re.MULTILINE)
+        found = {name: told for name, told in tree(items.text("block")).items() if re.fullmatch(_NAME, name)}
+        attributes = dict(list(found.items())[:MOST_DEVICES])
         built_on: dict[str, tuple[str, ...]] = {}
-        slaves = re.findall(r"^([^/\s]+)/slaves/([^/\s]+)$", items.text("block.slaves") or "", re.MULTILINE)
-        for name, below in slaves:
+        for name, below in _BUILT_ON.findall(items.text("block.slaves") or ""):
             built_on[name] = (*built_on.get(name, ()), below)
         on = {
             name: parent
-            for name, parent, itself in links
+            for name, parent, itself in _LINK.findall(items.text("block.links") or "")
             if name == itself and "partition" in attributes.get(name, ()) and parent in attributes
         }
         return cls(attributes, on, built_on)
@@ -79,7 +84,7 @@ class Disks:
 
 def block_devices(items: Items, disks: Disks) -> tuple[BlockDevice, ...]:
     """Return every device that has a size."""
-    return tuple(_device(items, disks, name) for name in sorted(disks.attributes) if word(name, 64) == name)
+    return tuple(_device(items, disks, name) for name in sorted(disks.attributes))
 
 
 def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
