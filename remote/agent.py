@@ -1,19 +1,21 @@
 """The user's SSH agent: the keys it holds, and an end to waiting for one that is stuck."""
 
 import contextlib
+import os
 import socket
 from collections.abc import Iterator
 
 import paramiko
-from paramiko.agent import AgentKey, AgentSSH, get_agent_connection
+from paramiko.agent import AgentKey, AgentSSH
 
 LIST_TIMEOUT = 5.0
 """Seconds the agent may take to list its keys. To sign it may take as long as it likes: it may ask its user first."""
 
 
 class _Agent(AgentSSH):
-    def open(self, connection: socket.socket) -> None:
+    def open(self, connection: socket.socket, path: str) -> None:
         connection.settimeout(LIST_TIMEOUT)
+        connection.connect(path)
         self._connect(connection)  # type: ignore[attr-defined]  # paramiko's own Agent calls it, too
         connection.settimeout(None)
 
@@ -21,14 +23,14 @@ class _Agent(AgentSSH):
 @contextlib.contextmanager
 def agent_keys() -> Iterator[tuple[AgentKey, ...]]:
     """Yield the keys of the agent that SSH_AUTH_SOCK names; none where there is no agent or it does not answer."""
-    connection = get_agent_connection()
-    if connection is None:
+    path = os.environ.get("SSH_AUTH_SOCK")
+    if not path:
         yield ()
         return
     agent = _Agent()
-    with contextlib.closing(connection):
+    with socket.socket(socket.AF_UNIX) as connection:
         try:
-            agent.open(connection)
+            agent.open(connection, path)
         except (paramiko.SSHException, OSError, ValueError, TypeError):  # an answer that is cut off or none at all
             yield ()
             return

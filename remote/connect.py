@@ -127,7 +127,6 @@ def _agree(transport: BoundedTransport, target: Target, keys: HostKeys, deadline
     left = max(0.1, deadline - time.monotonic())
     transport.prefer_keys(keys.known_types(target))
     transport.banner_timeout = transport.handshake_timeout = left
-    transport.set_log_channel(f"paramiko.{target.name}")
     try:
         transport.start_client(timeout=left)
     except (paramiko.SSHException, EOFError, OSError) as error:

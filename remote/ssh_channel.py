@@ -7,7 +7,7 @@ from collections.abc import Callable
 import paramiko
 from paramiko.common import cMSG_CHANNEL_REQUEST
 
-from remote.command_line import Gate
+from remote.command_line import gates
 from remote.errors import ConnectionLostError, RemoteError
 from remote.plain import plain
 from remote.session import Chunk
@@ -50,7 +50,7 @@ class SshChannel:
         self._host = host
         self._stdin = memoryview(stdin)
         self._stdin_open = True
-        self._gates = {"stdout": Gate(marker.encode()), "stderr": Gate(marker.encode())}
+        self._gates = gates(marker)
         self._lost = lost
         self._released = released
         self._bell = _Bell()
@@ -153,26 +153,40 @@ class SshChannel:
         """The exit status; None before the end, or where the host sent none (a signal ended the command)."""
         return self._exit_status
 
+    @property
+    def process_group(self) -> int | None:
+        """The number of the command's process group on the host; None before anything of it was read."""
+        found = self._gates["stdout"].found
+        return int(found) if found else None
+
     def start(self, command: str) -> None:
         """Ask the host to run `command`, without waiting for its word: a refusal shows when the channel is read."""
-        message = paramiko.Message()
-        message.add_byte(cMSG_CHANNEL_REQUEST)
-        message.add_int(self._channel.remote_chanid)
-        message.add_string("exec")
-        message.add_boolean(True)
-        message.add_string(command.encode("utf-8", "surrogateescape"))
         try:
-            self._transport.send(message)
+            self._request("exec", command.encode("utf-8", "surrogateescape"), reply=True)
             self._send_input()
         except (paramiko.SSHException, EOFError, OSError) as error:
             raise self._lost() from error
 
+    def _request(self, kind: str, value: bytes, *, reply: bool) -> None:
+        message = paramiko.Message()
+        message.add_byte(cMSG_CHANNEL_REQUEST)
+        message.add_int(self._channel.remote_chanid)
+        message.add_string(kind)
+        message.add_boolean(reply)
+        message.add_string(value)
+        self._transport.send(message)
+
     def close(self) -> None:
-        """Let go of the command: its input and output are closed. Safe to call twice, from any thread."""
+        """Let go of the command: it is hung up on, and its input and output are closed.
+
+        Safe to call twice, from any thread. sshd passes the signal on for every user but root.
+        """
         if not self._releasing.acquire(blocking=False):
             return
         self._let_go = True
         try:
+            if not self._channel.closed and self._channel not in self._transport.endings:
+                self._request("signal", b"HUP", reply=False)
             self._channel.close()
         except (paramiko.SSHException, EOFError, OSError):
             pass  # the connection is gone, and the channel with it

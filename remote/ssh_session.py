@@ -1,5 +1,6 @@
 """A session on a host over SSH: many commands at once over one connection."""
 
+import contextlib
 import secrets
 import threading
 import time
@@ -10,7 +11,7 @@ import paramiko
 
 from remote.collect import collect
 from remote.command_line import command_line
-from remote.errors import ConnectionLostError, RemoteError, RemoteTimeoutError
+from remote.errors import ConnectionLostError, OutputLimitError, RemoteError, RemoteTimeoutError
 from remote.session import LIMIT, Channel, Completed
 from remote.ssh_channel import SshChannel
 from remote.transport import BoundedTransport, ExcessError, SilentError
@@ -20,6 +21,13 @@ OPEN_TIMEOUT = 10.0
 
 OPEN_PAUSE = 0.1
 """Seconds between two attempts to open a channel where the host allows no more at once (MaxSessions)."""
+
+
+KILL = 'kill -s HUP -- "-$1" && sleep 1 && kill -s KILL -- "-$1"'
+"""A script that ends a process group: hung up on first, killed after a second. The words suit every POSIX shell."""
+
+KILL_TIMEOUT = 2.0
+"""Seconds that ending a command may take, twice: to start, and to be done."""
 
 
 class SshSession:
@@ -50,8 +58,23 @@ class SshSession:
         try:
             left = timeout - (time.monotonic() - began)
             return collect(channel, argv, host=self._host, timeout=left, limit=limit)
+        except (RemoteTimeoutError, OutputLimitError):
+            channel.close()
+            self._end(channel.process_group)
+            raise
         finally:
             channel.close()
+
+    def _end(self, group: int | None) -> None:
+        """Kill what a command left running when it was let go of, as well as that goes on a host in trouble."""
+        if group is None:
+            return
+        with contextlib.suppress(RemoteError):
+            channel = self._start(["sh", "-c", KILL, "sh", str(group)], b"", KILL_TIMEOUT)
+            try:
+                collect(channel, ["kill"], host=self._host, timeout=KILL_TIMEOUT, limit=LIMIT)
+            finally:
+                channel.close()
 
     def open(self, argv: Sequence[str], *, stdin: bytes = b"") -> Channel:
         """Start `argv` and return it under way; `stdin` is sent as the channel is read, then closed."""

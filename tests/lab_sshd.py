@@ -5,6 +5,7 @@ with its key known, and `lab_host.connect()` gives a session on it. `start_lab_h
 limits, refusals. Questions are answered, and recorded, by `AnsweringAsker`. Without sshd such tests are skipped.
 """
 
+import contextlib
 import getpass
 import os
 import select
@@ -16,12 +17,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from remote.questions import Asker, HostKeyQuestion, SecretQuestion
-from remote.session import Session
+from remote.session import Channel, Session
 
 if TYPE_CHECKING:
     # Every test reads this file through conftest.py; paramiko is only loaded for those that connect.
@@ -65,6 +66,12 @@ class AnsweringAsker:
         return next(self._secrets, None)
 
 
+def read_on(channel: Channel) -> NoReturn:
+    """Read from a channel until it raises: for tests of what ends a connection."""
+    while True:
+        channel.read(5.0)
+
+
 @dataclass(frozen=True, slots=True)
 class LabKeys:
     """Key files, made once for all tests: `client` and `encrypted` are let in, `stranger` is not."""
@@ -76,7 +83,8 @@ class LabKeys:
     other_host: Path
 
 
-def _make_key(path: Path, *, passphrase: str = "", kind: str = "ed25519") -> Path:
+def make_key(path: Path, *, passphrase: str = "", kind: str = "ed25519") -> Path:
+    """Make a key pair at `path` with ssh-keygen and return the path."""
     words = ["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-C", path.name, "-f", str(path)]
     subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
     return path
@@ -89,11 +97,11 @@ def lab_keys(tmp_path_factory: pytest.TempPathFactory) -> LabKeys:
         pytest.skip("sshd and ssh-keygen are not installed (Debian: openssh-server)")
     directory = tmp_path_factory.mktemp("keys")
     return LabKeys(
-        client=_make_key(directory / "client"),
-        encrypted=_make_key(directory / "encrypted", passphrase=PASSPHRASE),
-        stranger=_make_key(directory / "stranger"),
-        host=_make_key(directory / "host"),
-        other_host=_make_key(directory / "other_host"),
+        client=make_key(directory / "client"),
+        encrypted=make_key(directory / "encrypted", passphrase=PASSPHRASE),
+        stranger=make_key(directory / "stranger"),
+        host=make_key(directory / "host"),
+        other_host=make_key(directory / "other_host"),
     )
 
 
@@ -143,6 +151,15 @@ class LabHost:
     def log(self) -> str:
         """What sshd logged since it was started."""
         return self._log.read_text(errors="replace")
+
+    def authorize(self, key: Path) -> None:
+        """Let one more key in."""
+        with (self.directory / "authorized_keys").open("a") as file:
+            file.write(key.with_suffix(".pub").read_text())
+
+    def refuse_everybody(self) -> None:
+        """Let no key in any more."""
+        (self.directory / "authorized_keys").write_text("")
 
     def config(self, alias: str = "lab", *, key: Path | None = None, more: str = "") -> str:
         """Return a block of ~/.ssh/config that reaches this host with the client's key."""
@@ -211,9 +228,11 @@ class LabHost:
     def stop(self) -> None:
         """Stop sshd and cut every connection it has. Jobs on the host go on, as they would after a real cut."""
         if self._process is not None:
+            # Its children are found through it: once it has ended they belong to nobody.
+            connections = self.connections()
             self._process.terminate()
-            self.cut()
             self._process.wait()
+            _signal(connections, signal.SIGKILL)
             self._process = None
 
     def restart(self, *, host_key: Path | None = None, **options: str) -> None:
@@ -228,11 +247,13 @@ class LabHost:
 
     def cut(self, number: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to the server's end of every connection: kill it, or let it fall silent (SIGSTOP)."""
-        for pid in self.connections():
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                continue
+        _signal(self.connections(), number)
+
+
+def _signal(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(pid, number)
 
 
 def _descendants(root: int, command: str) -> list[int]:

@@ -1,6 +1,37 @@
-"""A real sshd is reached, and every way in which it may not be is told apart."""
+"""A real sshd is reached, and every way in which a host may not be reached is told apart, with a remedy."""
 
-from lab_sshd import LabHost
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lab_sshd import AnsweringAsker, LabHost, free_port
+
+from remote.connect import connect
+from remote.errors import ConnectError, Outcome
+from remote.known_hosts import host_pattern
+from remote.questions import Refuse
+from remote.target import Target, resolve
+
+
+def refusal(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
+    """Return why `target` is not reached; whoever connects must leave no thread behind, which conftest.py checks."""
+    with pytest.raises(ConnectError) as caught:
+        connect(target, asker or AnsweringAsker(), known_hosts=known_hosts)
+    assert caught.value.host == target.name
+    assert caught.value.remedy
+    return caught.value
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < seconds
 
 
 def test_a_command_runs_on_the_host(lab_host: LabHost) -> None:
@@ -10,3 +41,210 @@ def test_a_command_runs_on_the_host(lab_host: LabHost) -> None:
     finally:
         session.close()
     assert (done.stdout, done.stderr, done.exit_status) == (b"out\n", b"err\n", 7)
+    assert session.host == "lab"
+
+
+def test_the_user_s_own_files_are_used_where_nothing_else_is_said(lab_host: LabHost) -> None:
+    lab_host.add_to_home()
+    connect(resolve("lab"), Refuse()).close()
+
+
+def test_the_socket_does_not_wait_to_fill_packets_and_is_watched(lab_host: LabHost) -> None:
+    session = lab_host.connect()
+    try:
+        sock = session._transport.sock  # type: ignore[attr-defined]  # there is no other way to see it
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+    finally:
+        session.close()
+
+
+# The host's key
+def test_an_unknown_key_is_shown_and_once_accepted_is_known(lab_host: LabHost) -> None:
+    known_hosts = lab_host.directory / "new" / "known_hosts"
+    asker = AnsweringAsker(accept_host_key=True)
+    connect(lab_host.target(), asker, known_hosts=known_hosts).close()
+    (question,) = asker.host_key_questions
+    assert (question.host, question.address, question.port) == ("lab", "127.0.0.1", lab_host.port)
+    assert (question.fingerprint, question.key_type) == (lab_host.fingerprint, "ssh-ed25519")
+    assert (question.known_hosts, question.via) == (str(known_hosts), None)
+    assert known_hosts.read_text() == lab_host.known_hosts_line
+
+    connect(lab_host.target(), Refuse(), known_hosts=known_hosts).close()
+
+
+def test_an_unknown_key_that_is_not_accepted_is_not_written_down(lab_host: LabHost) -> None:
+    known_hosts = lab_host.directory / "none"
+    asker = AnsweringAsker(accept_host_key=False)
+    error = refusal(lab_host.target(), known_hosts, asker)
+    assert error.outcome is Outcome.KEY_UNKNOWN
+    assert lab_host.fingerprint in error.message
+    assert not known_hosts.exists()
+    assert asker.secret_questions == []
+
+
+def test_a_changed_key_is_refused_without_a_question(lab_host: LabHost) -> None:
+    lab_host.restart(host_key=lab_host.keys.other_host)
+    asker = AnsweringAsker(accept_host_key=True, secrets=["never"])
+    error = refusal(lab_host.target(), lab_host.known_hosts, asker)
+    assert error.outcome is Outcome.KEY_CHANGED
+    assert f"{lab_host.known_hosts}, line 1" in error.message
+    assert lab_host.fingerprint in error.message
+    assert "cloud address" in error.message
+    name = host_pattern("127.0.0.1", lab_host.port)
+    assert f"ssh-keygen -R '{name}' -f '{lab_host.known_hosts}'" in error.remedy
+    assert asker.host_key_questions == []
+
+
+def test_a_revoked_key_is_refused(lab_host: LabHost) -> None:
+    public = lab_host.known_hosts_line.split(" ", 1)[1]
+    with lab_host.known_hosts.open("a") as file:
+        file.write(f"@revoked * {public}")
+    error = refusal(lab_host.target(), lab_host.known_hosts, AnsweringAsker(accept_host_key=True))
+    assert error.outcome is Outcome.KEY_REVOKED
+    assert f"{lab_host.known_hosts}, line 2" in error.message
+
+
+# The network
+def test_a_name_that_is_not_found(lab_host: LabHost) -> None:
+    for name in ("no-such-host.invalid", "a" * 64 + ".invalid"):
+        error = refusal(Target("lab", name), lab_host.known_hosts)
+        assert error.outcome is Outcome.NAME_NOT_FOUND
+        assert name in error.message
+
+
+def test_a_port_where_nothing_listens(lab_host: LabHost) -> None:
+    error = refusal(replace(lab_host.target(), port=free_port()), lab_host.known_hosts)
+    assert error.outcome is Outcome.REFUSED
+
+
+def test_an_address_that_cannot_be_reached(lab_host: LabHost) -> None:
+    error = refusal(Target("lab", "::ffff:255.255.255.255", connect_timeout=1.0), lab_host.known_hosts)
+    assert error.outcome is Outcome.UNREACHABLE
+
+
+def test_a_name_server_that_does_not_answer(lab_host: LabHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait() and [])
+    try:
+        with at_most(2.0):
+            error = refusal(Target("lab", "slow.example.org", connect_timeout=0.2), lab_host.known_hosts)
+    finally:
+        answered.set()
+    assert error.outcome is Outcome.TIMED_OUT
+    assert "name server" in error.remedy
+
+
+def test_a_listener_that_never_takes_the_connection(lab_host: LabHost) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, contextlib.ExitStack() as stack:
+        address = listener.getsockname()
+        for _ in range(2):  # fills the queue: what comes after it gets no answer at all
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(address)
+        with at_most(2.0):
+            error = refusal(Target("lab", "127.0.0.1", address[1], connect_timeout=0.3), lab_host.known_hosts)
+    assert error.outcome is Outcome.TIMED_OUT
+
+
+Listen = Callable[[Callable[[socket.socket], None]], int]
+
+
+def until_closed(connection: socket.socket) -> None:
+    """Read whatever comes and say nothing."""
+    while connection.recv(4096):
+        pass
+
+
+def test_a_server_that_never_says_a_word(lab_host: LabHost, listen: Listen) -> None:
+    with at_most(2.0):
+        error = refusal(Target("lab", "127.0.0.1", listen(until_closed), connect_timeout=0.3), lab_host.known_hosts)
+    assert error.outcome is Outcome.TIMED_OUT
+
+
+def test_a_server_that_stops_after_its_greeting(lab_host: LabHost, listen: Listen) -> None:
+    def greet(connection: socket.socket) -> None:
+        connection.sendall(b"SSH-2.0-Slow_1.0\r\n")
+        until_closed(connection)
+
+    with at_most(2.0):
+        error = refusal(Target("lab", "127.0.0.1", listen(greet), connect_timeout=0.3), lab_host.known_hosts)
+    assert error.outcome is Outcome.TIMED_OUT
+
+
+# What is no SSH server, or no sound one
+def test_a_web_server(lab_host: LabHost, listen: Listen) -> None:
+    def answer(connection: socket.socket) -> None:
+        connection.recv(100)
+        connection.sendall(b"HTTP/1.1 400 Bad \x1b[31mRequest\r\nServer: x\r\n\r\n")
+
+    error = refusal(Target("lab", "127.0.0.1", listen(answer)), lab_host.known_hosts)
+    assert error.outcome is Outcome.PROTOCOL
+    assert "HTTP/1.1 400 Bad [31mRequest" in error.message
+
+
+def test_a_mail_server_that_waits(lab_host: LabHost, listen: Listen) -> None:
+    def greet(connection: socket.socket) -> None:
+        connection.sendall(b"220 mail.example.org ESMTP\r\n")
+        until_closed(connection)
+
+    with at_most(4.0):
+        error = refusal(Target("lab", "127.0.0.1", listen(greet), connect_timeout=0.5), lab_host.known_hosts)
+    assert error.outcome is Outcome.PROTOCOL
+    assert "220 mail.example.org" in error.message
+
+
+@pytest.mark.parametrize("block", [b"x" * 4096, b"lines and lines\r\n" * 200])
+def test_an_endless_greeting(lab_host: LabHost, listen: Listen, block: bytes) -> None:
+    def talk(connection: socket.socket) -> None:
+        while True:
+            connection.sendall(block)
+
+    with at_most(3.0):
+        error = refusal(Target("lab", "127.0.0.1", listen(talk)), lab_host.known_hosts)
+    assert error.outcome is Outcome.PROTOCOL
+    assert len(error.message) < 500
+
+
+def test_a_server_that_hangs_up_at_once(lab_host: LabHost, listen: Listen) -> None:
+    error = refusal(Target("lab", "127.0.0.1", listen(lambda _: None)), lab_host.known_hosts)
+    assert error.outcome is Outcome.PROTOCOL
+    assert "ended the connection" in error.message
+
+
+def test_a_packet_larger_than_any(lab_host: LabHost, listen: Listen) -> None:
+    def boast(connection: socket.socket) -> None:
+        connection.sendall(b"SSH-2.0-Large_1.0\r\n" + (2**31).to_bytes(4, "big") + b"x" * 64)
+        until_closed(connection)
+
+    error = refusal(Target("lab", "127.0.0.1", listen(boast)), lab_host.known_hosts)
+    assert error.outcome is Outcome.PROTOCOL
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("MACs", "hmac-sha1,hmac-md5"),
+        ("Ciphers", "3des-cbc,aes128-cbc"),
+        ("KexAlgorithms", "diffie-hellman-group14-sha1"),
+    ],
+)
+def test_a_server_that_only_offers_weak_algorithms(
+    start_lab_host: Callable[..., LabHost], option: str, value: str
+) -> None:
+    # MACs only matter to ciphers that have none built in.
+    host = start_lab_host(**{"Ciphers": "aes128-ctr", option: value})
+    error = refusal(host.target(), host.known_hosts)
+    assert error.outcome is Outcome.PROTOCOL
+    assert "algorithms" in error.message
+
+
+def test_an_rsa_host_key_is_never_taken_with_sha_1(start_lab_host: Callable[..., LabHost], tmp_path: Path) -> None:
+    from lab_sshd import make_key
+
+    host = start_lab_host()
+    host.restart(host_key=make_key(tmp_path / "rsa", kind="rsa"))
+    host.known_hosts.write_text(host.known_hosts_line)
+    host.connect().close()  # with SHA-2
+    host.restart(HostKeyAlgorithms="ssh-rsa")
+    assert refusal(host.target(), host.known_hosts).outcome is Outcome.PROTOCOL

@@ -1,0 +1,275 @@
+"""A user is let in as with OpenSSH: agent, keys, passphrases, passwords; and a refusal says what was tried."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from lab_sshd import PASSPHRASE, AnsweringAsker, LabHost, LabKeys, make_key
+from scripted_server import Script, ScriptedServer
+
+from remote.authentication import ATTEMPTS
+from remote.connect import connect
+from remote.errors import ConnectError, Outcome
+from remote.keys import inspect
+from remote.known_hosts import fingerprint
+from remote.target import NO_IDENTITY, Target
+
+Start = Callable[..., LabHost]
+Serve = Callable[[Script], ScriptedServer]
+
+
+def refused(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
+    with pytest.raises(ConnectError) as caught:
+        connect(target, asker or AnsweringAsker(), known_hosts=known_hosts)
+    return caught.value
+
+
+def let_in(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> None:
+    connect(target, asker or AnsweringAsker(), known_hosts=known_hosts).close()
+
+
+# Keys
+@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+def test_a_key_of_any_kind(lab_host: LabHost, tmp_path: Path, kind: str) -> None:
+    key = make_key(tmp_path / "key", kind=kind)
+    lab_host.authorize(key)
+    let_in(lab_host.target(key=key), lab_host.known_hosts)
+
+
+def test_an_encrypted_key_asks_for_its_passphrase_until_it_is_right(lab_host: LabHost) -> None:
+    asker = AnsweringAsker(secrets=["wrong", PASSPHRASE])
+    let_in(lab_host.target(key=lab_host.keys.encrypted), lab_host.known_hosts, asker)
+    first, second = asker.secret_questions
+    assert (first.host, first.user, first.key_path) == ("lab", lab_host.user, str(lab_host.keys.encrypted))
+    assert (first.attempt, second.attempt) == (1, 2)
+
+
+def test_too_many_wrong_passphrases(lab_host: LabHost) -> None:
+    asker = AnsweringAsker(secrets=["wrong"] * 10)
+    error = refused(lab_host.target(key=lab_host.keys.encrypted), lab_host.known_hosts, asker)
+    assert error.outcome is Outcome.AUTH_REFUSED
+    assert "wrong passphrase" in error.message
+    assert len(asker.secret_questions) == ATTEMPTS
+
+
+def test_no_passphrase_is_asked_for_a_key_that_the_host_would_not_take(lab_host: LabHost, tmp_path: Path) -> None:
+    key = make_key(tmp_path / "key", passphrase=PASSPHRASE)
+    asker = AnsweringAsker(secrets=[PASSPHRASE])
+    error = refused(lab_host.target(key=key), lab_host.known_hosts, asker)
+    assert error.outcome is Outcome.AUTH_REFUSED
+    assert asker.secret_questions == []
+
+
+def test_giving_up_on_a_question_is_no_refusal(lab_host: LabHost) -> None:
+    asker = AnsweringAsker(secrets=[None])
+    error = refused(lab_host.target(key=lab_host.keys.encrypted), lab_host.known_hosts, asker)
+    assert error.outcome is Outcome.CANCELLED
+    assert len(asker.secret_questions) == 1
+
+
+def test_a_refusal_says_what_was_tried_and_what_to_do(lab_host: LabHost, tmp_path: Path) -> None:
+    (tmp_path / "broken").write_text("no key")
+    files = (lab_host.keys.stranger, tmp_path / "missing", tmp_path / "broken", NO_IDENTITY)
+    error = refused(replace(lab_host.target(), identity_files=files), lab_host.known_hosts)
+    assert error.outcome is Outcome.AUTH_REFUSED
+    assert lab_host.user in error.message
+    assert str(lab_host.keys.stranger) in error.message
+    assert "missing (not used: there is no such file)" in error.message
+    assert "broken (not used: it holds no key)" in error.message
+    assert "The host accepts: publickey" in error.message
+    assert "authorized_keys" in error.remedy
+
+
+def test_the_default_keys_are_tried_where_none_is_named(lab_host: LabHost) -> None:
+    target = replace(lab_host.target(), identity_files=())
+    assert "no key or agent" in refused(target, lab_host.known_hosts).message
+    folder = Path.home() / ".ssh"
+    folder.mkdir()
+    for suffix in ("", ".pub"):
+        (folder / f"id_ed25519{suffix}").write_bytes(Path(f"{lab_host.keys.client}{suffix}").read_bytes())
+    let_in(target, lab_host.known_hosts)
+    assert "Tried: nothing" in refused(replace(target, identity_files=(NO_IDENTITY,)), lab_host.known_hosts).message
+
+
+def test_too_many_keys_are_named_as_the_reason(start_lab_host: Start, tmp_path: Path) -> None:
+    host = start_lab_host(MaxAuthTries="2")
+    files = tuple(make_key(tmp_path / f"key{number}") for number in range(4))
+    error = refused(replace(host.target(), identity_files=files), host.known_hosts)
+    assert error.outcome is Outcome.AUTH_REFUSED
+    assert "Too many authentication failures" in error.message
+    assert "IdentitiesOnly" in error.remedy
+
+
+def test_a_certificate_lets_the_user_in(start_lab_host: Start, tmp_path: Path) -> None:
+    authority = make_key(tmp_path / "authority")
+    key = make_key(tmp_path / "key")
+    host = start_lab_host(TrustedUserCAKeys=str(authority.with_suffix(".pub")))
+    words = ["ssh-keygen", "-q", "-s", str(authority), "-I", "test", "-n", host.user, str(key.with_suffix(".pub"))]
+    subprocess.run(words, check=True)
+    let_in(host.target(key=key), host.known_hosts)
+
+
+# The agent
+@dataclass
+class RunningAgent:
+    environment: dict[str, str]
+
+    def add(self, *words: str, answer: str = "") -> None:
+        environment = os.environ | self.environment | {"SSH_ASKPASS_REQUIRE": "force", "SSH_ASKPASS": answer}
+        subprocess.run(["ssh-add", "-q", *words], env=environment, check=True, stdin=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def agent(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningAgent]:
+    path = tmp_path_factory.mktemp("agent") / "socket"
+    with subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # it prints once it listens
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
+        yield RunningAgent({"SSH_AUTH_SOCK": str(path)})
+        process.terminate()
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+def test_a_key_in_the_agent(lab_host: LabHost, agent: RunningAgent, tmp_path: Path, kind: str) -> None:
+    key = make_key(tmp_path / "key", kind=kind)
+    lab_host.authorize(key)
+    agent.add(str(key))
+    let_in(replace(lab_host.target(), identity_files=(), identities_only=False), lab_host.known_hosts)
+
+
+def test_with_identities_only_the_agent_s_other_keys_stay_unseen(lab_host: LabHost, agent: RunningAgent) -> None:
+    agent.add(str(lab_host.keys.client))
+    named = replace(lab_host.target(key=lab_host.keys.stranger), identities_only=True)
+    error = refused(named, lab_host.known_hosts)
+    public = inspect(lab_host.keys.client).public
+    assert public is not None
+    assert fingerprint(public.blob) not in error.message
+    let_in(replace(named, identities_only=False), lab_host.known_hosts)
+    # Its public half is enough to name a key that the agent holds.
+    let_in(replace(named, identity_files=(lab_host.keys.client.with_suffix(".pub"),)), lab_host.known_hosts)
+
+
+def test_an_encrypted_key_in_the_agent_needs_no_passphrase(
+    lab_host: LabHost, agent: RunningAgent, tmp_path: Path
+) -> None:
+    answer = tmp_path / "answer"
+    answer.write_text(f"#!/bin/sh\necho '{PASSPHRASE}'\n")
+    answer.chmod(0o700)
+    agent.add(str(lab_host.keys.encrypted), answer=str(answer))
+    asker = AnsweringAsker()
+    let_in(lab_host.target(key=lab_host.keys.encrypted), lab_host.known_hosts, asker)
+    assert asker.secret_questions == []
+
+
+def test_an_agent_that_does_not_sign_costs_only_its_key(lab_host: LabHost, agent: RunningAgent, tmp_path: Path) -> None:
+    denial = tmp_path / "deny"
+    denial.write_text("#!/bin/sh\nexit 1\n")
+    denial.chmod(0o700)
+    agent.add("-c", str(lab_host.keys.client))  # asks to confirm each use, which nobody can here
+    error = refused(lab_host.target(key=lab_host.keys.client.with_suffix(".pub")), lab_host.known_hosts)
+    assert error.outcome is Outcome.AUTH_REFUSED
+    assert "the agent did not sign" in error.message
+    let_in(
+        replace(lab_host.target(key=lab_host.keys.encrypted)),
+        lab_host.known_hosts,
+        AnsweringAsker(secrets=[PASSPHRASE]),
+    )
+
+
+def test_an_agent_that_is_gone_does_no_harm(lab_host: LabHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/nowhere/at/all")
+    let_in(lab_host.target(), lab_host.known_hosts)
+
+
+# Passwords, from a server that needs no PAM
+def scripted_target(server: ScriptedServer, folder: Path) -> tuple[Target, Path]:
+    known_hosts = folder / "known_hosts"
+    known_hosts.write_text(server.known_hosts_line)
+    return Target("lab", "127.0.0.1", server.port, "ada"), known_hosts
+
+
+def test_a_password(serve: Serve, tmp_path: Path) -> None:
+    server = serve(Script(methods="publickey,password", password="right"))
+    asker = AnsweringAsker(secrets=["wrong", "right"])
+    let_in(*scripted_target(server, tmp_path), asker)
+    assert [question.attempt for question in asker.secret_questions] == [1, 2]
+    assert asker.secret_questions[0].prompt == "Password of ada on lab"
+    assert asker.secret_questions[0].key_path is None
+
+
+def test_wrong_passwords(serve: Serve, tmp_path: Path) -> None:
+    server = serve(Script(methods="password", password="right"))
+    asker = AnsweringAsker(secrets=["wrong"] * 9)
+    error = refused(*scripted_target(server, tmp_path), asker)
+    assert error.outcome is Outcome.AUTH_REFUSED
+    assert "password (3 times)" in error.message
+    assert "wrong" not in error.message
+    assert len(asker.secret_questions) == ATTEMPTS
+
+
+def test_keyboard_interactive_shows_the_server_s_own_prompts(serve: Serve, tmp_path: Path) -> None:
+    script = Script(
+        methods="keyboard-interactive", prompts=["Pass\x1b[1mword:", "Token:"], answers=["secret", "123456"]
+    )
+    asker = AnsweringAsker(secrets=["secret", "123456"])
+    let_in(*scripted_target(serve(script), tmp_path), asker)
+    assert [question.prompt for question in asker.secret_questions] == [
+        "Welcome to the lab Pass [1mword:",
+        "Welcome to the lab Token:",
+    ]
+
+
+def test_wrong_answers_are_not_tried_again_as_a_password(serve: Serve, tmp_path: Path) -> None:
+    script = Script(methods="keyboard-interactive,password", prompts=["Password:"], answers=["right"])
+    asker = AnsweringAsker(secrets=["wrong"] * 9)
+    error = refused(*scripted_target(serve(script), tmp_path), asker)
+    assert error.outcome is Outcome.AUTH_REFUSED
+    assert len(asker.secret_questions) == ATTEMPTS
+    assert "password" not in script.asked
+
+
+def test_a_server_with_nothing_to_ask_is_given_the_password(serve: Serve, tmp_path: Path) -> None:
+    script = Script(methods="keyboard-interactive,password", password="right")
+    let_in(*scripted_target(serve(script), tmp_path), AnsweringAsker(secrets=["right"]))
+
+
+def test_giving_up_on_a_password(serve: Serve, tmp_path: Path) -> None:
+    for methods, prompts in (("password", []), ("keyboard-interactive", ["Password:"])):
+        server = serve(Script(methods=methods, prompts=prompts, password="right"))
+        assert refused(*scripted_target(server, tmp_path)).outcome is Outcome.CANCELLED
+
+
+def test_a_key_and_then_a_password(serve: Serve, tmp_path: Path, lab_keys: LabKeys) -> None:
+    script = Script(methods="publickey", then="password", password="right")
+    target, known_hosts = scripted_target(serve(script), tmp_path)
+    target = replace(target, identity_files=(lab_keys.client,))
+    let_in(target, known_hosts, AnsweringAsker(secrets=["right"]))
+    assert script.asked[-1] == "password"
+
+
+def test_a_password_and_then_a_token(serve: Serve, tmp_path: Path) -> None:
+    # The order of the steps is the server's, not ours.
+    script = Script(
+        methods="password", then="keyboard-interactive", password="right", prompts=["Token:"], answers=["123456"]
+    )
+    let_in(*scripted_target(serve(script), tmp_path), AnsweringAsker(secrets=["right", "123456"]))
+
+
+def test_a_host_that_lets_everybody_in(serve: Serve, tmp_path: Path) -> None:
+    let_in(*scripted_target(serve(Script(methods="none")), tmp_path))
+
+
+def test_a_host_that_leaves_while_the_user_thinks(serve: Serve, tmp_path: Path) -> None:
+    server = serve(Script(methods="password", password="right"))
+    target, known_hosts = scripted_target(server, tmp_path)
+
+    class SlowAsker(AnsweringAsker):
+        def secret(self, question: object) -> str | None:  # noqa: ARG002 (what is asked does not matter)
+            server.close()
+            return "right"
+
+    assert refused(target, known_hosts, SlowAsker()).outcome in {Outcome.PROTOCOL, Outcome.AUTH_REFUSED}

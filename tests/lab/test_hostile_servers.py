@@ -1,0 +1,124 @@
+"""A server that breaks the protocol costs neither memory nor patience, and no exception of paramiko's gets out."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import paramiko
+import pytest
+from lab_sshd import AnsweringAsker, read_on
+from scripted_server import Behaviour, Script, ScriptedServer
+
+from remote.connect import connect
+from remote.errors import ConnectionLostError, OutputLimitError, RemoteError, RemoteTimeoutError
+from remote.session import Session
+from remote.target import Target
+
+Serve = Callable[[Script], ScriptedServer]
+Open = Callable[[Behaviour | None], Session]
+
+
+@pytest.fixture
+def session_with(serve: Serve, tmp_path: Path) -> Iterator[Open]:
+    """Return a function that connects to a server with the given behaviour."""
+    opened: list[Session] = []
+
+    def start(behaviour: Behaviour | None, *, exec_accepted: bool = True) -> Session:
+        server = serve(Script(behaviour=behaviour, exec_accepted=exec_accepted))
+        known_hosts = tmp_path / f"known_hosts_{server.port}"
+        known_hosts.write_text(server.known_hosts_line)
+        target = Target("lab", "127.0.0.1", server.port, "ada")
+        opened.append(connect(target, AnsweringAsker(), known_hosts=known_hosts))
+        return opened[-1]
+
+    yield start
+    for session in opened:
+        session.close()
+
+
+def test_a_window_that_is_ignored_ends_the_connection(session_with: Open) -> None:
+    sent = 0
+
+    def flood(channel: paramiko.Channel) -> None:
+        nonlocal sent
+        channel.out_window_size = 2**40  # what the client allowed does not matter
+        while True:
+            channel.sendall(b"x" * 32000)
+            sent += 32000
+
+    session = session_with(flood)
+    channel = session.open(["cat"])
+    session._transport.join(20.0)  # type: ignore[attr-defined]  # nobody reads the channel meanwhile
+    assert not session._transport.is_alive()  # type: ignore[attr-defined]
+    assert sent < 50 * 2**20
+    with pytest.raises(ConnectionLostError, match="broke the protocol"):
+        read_on(channel)
+
+
+def test_a_server_that_never_starts_the_command(session_with: Open) -> None:
+    began = time.monotonic()
+    with pytest.raises(RemoteTimeoutError):
+        session_with(lambda _: None).run(["true"], timeout=0.5)
+    assert time.monotonic() - began < 5.0  # an attempt to end the command included
+
+
+def test_a_server_that_refuses_to_run_anything(serve: Serve, tmp_path: Path) -> None:
+    server = serve(Script(exec_accepted=False))
+    known_hosts = tmp_path / "known_hosts"
+    known_hosts.write_text(server.known_hosts_line)
+    session = connect(Target("lab", "127.0.0.1", server.port, "ada"), AnsweringAsker(), known_hosts=known_hosts)
+    with pytest.raises(RemoteError, match="did not start the command"):
+        session.run(["true"])
+    session.close()
+
+
+def test_an_end_without_an_exit_status_is_no_success(session_with: Open) -> None:
+    def vanish(channel: paramiko.Channel) -> None:
+        channel.sendall(b"done\n")
+        channel.close()
+
+    done = session_with(vanish).run(["true"])
+    assert (done.stdout, done.exit_status) == (b"done\n", None)
+
+
+def test_an_exit_status_without_an_end_of_output_is_waited_for(session_with: Open) -> None:
+    def early(channel: paramiko.Channel) -> None:
+        channel.send_exit_status(3)
+        channel.sendall(b"late\n")
+        channel.shutdown_write()
+        channel.send_exit_status(4)
+        channel.close()
+
+    done = session_with(early).run(["true"])
+    assert done.stdout == b"late\n"
+    assert done.exit_status in {3, 4}
+
+
+def test_endless_output_on_both_streams_is_cut(session_with: Open) -> None:
+    def flood(channel: paramiko.Channel) -> None:
+        while True:
+            channel.sendall(b"x" * 32000)
+            channel.sendall_stderr(b"y" * 32000)
+
+    with pytest.raises(OutputLimitError):
+        session_with(flood).run(["true"], limit=10**6)
+
+
+def test_a_server_that_goes_in_the_middle_of_a_packet(session_with: Open) -> None:
+    def break_off(channel: paramiko.Channel) -> None:
+        channel.sendall(b"begun")
+        assert channel.transport is not None
+        channel.transport.sock.sendall(b"\0\0\xff")
+        channel.transport.sock.shutdown(2)
+
+    with pytest.raises(ConnectionLostError):
+        session_with(break_off).run(["true"])
+
+
+def test_garbage_in_place_of_a_packet(session_with: Open) -> None:
+    def scribble(channel: paramiko.Channel) -> None:
+        assert channel.transport is not None
+        channel.transport.sock.sendall(b"\xff" * 4096)
+
+    with pytest.raises(ConnectionLostError):
+        session_with(scribble).run(["true"])
