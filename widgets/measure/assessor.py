@@ -38,6 +38,7 @@ class Assessor(QObject):
         self._workstation = workstation
         self._wanted: tuple[Plan, dict[str, Facts]] | None = None
         self._under_way: tuple[Plan, dict[str, Facts]] | None = None
+        self._answered: tuple[Plan, dict[str, Facts]] | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(DELAY)
@@ -49,13 +50,15 @@ class Assessor(QObject):
         return self._wanted is not None
 
     def request(self, plan: Plan, facts: Mapping[str, Facts]) -> None:
-        """Assess `plan` as soon as nobody types."""
+        """Assess `plan` as soon as nobody types; what has just been answered is not asked again."""
+        if self._wanted is None and self._answered == (plan, facts):
+            return
         self._wanted = (plan, dict(facts))
         self._timer.start()
 
     def drop(self) -> None:
         """Forget the plan: there is none now."""
-        self._wanted = None
+        self._wanted = self._answered = None
         self._timer.stop()
 
     def _begin(self) -> None:
@@ -72,7 +75,7 @@ class Assessor(QObject):
 
     def _take(self, assessment: Assessment) -> None:
         if self._under_way is self._wanted:
-            self._wanted = None
+            self._answered, self._wanted = self._wanted, None
             self.assessed.emit(assessment)
 
     def _fail(self, error: BenchwrightError) -> None:

@@ -72,7 +72,7 @@ class _Code(QPlainTextEdit):
     def _fold(self) -> None:
         spare = 2 * int(self.document().documentMargin()) + 2 * self.frameWidth() + 4
         columns = (self.viewport().width() - spare) // max(1, self.fontMetrics().horizontalAdvance("0"))
-        lines = folded(self._text, columns).splitlines()
+        lines = folded(self._text, columns).split("\n")
         shown = "\n".join(visible(line[:MAXIMUM_TEXT]) for line in lines)
         if shown != self.toPlainText():
             self.setPlainText(shown)

@@ -46,14 +46,14 @@ class FindingsStep(StepView):
         self.list.apply_requested.connect(self.apply_requested)
         self.list.install_requested.connect(self.install_requested)
         self.column.addWidget(self.list, 1)
-        self._unsure = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
+        self.unsure = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self.again_button = QPushButton("Check again")
         set_icon(self.again_button, "refresh")
         set_tool_tip(self.again_button, "Reads the facts of every host anew, then checks the plan")
         self.again_button.clicked.connect(self.again_requested)
         foot = QHBoxLayout()
         foot.setSpacing(SPACE[2])
-        foot.addWidget(self._unsure, 1)
+        foot.addWidget(self.unsure, 1)
         foot.addStretch(0)
         foot.addWidget(self.again_button, 0, Qt.AlignmentFlag.AlignBottom)
         self.column.addLayout(foot)
@@ -62,8 +62,8 @@ class FindingsStep(StepView):
         """Show what the checks found, and what they could not tell."""
         self.list.set_findings(findings)
         reasons = dict.fromkeys(each.because for each in unsure)
-        self._unsure.setVisible(bool(reasons))
-        self._unsure.setText(f"Could not be told: {' '.join(reasons)}")
+        self.unsure.setVisible(bool(reasons))
+        self.unsure.setText(f"Could not be told: {' '.join(reasons)}")
         self.list.set_empty_text(NOTHING)
         count = summary(list(findings))
         self.explanation.setText(f"{count}, the gravest first." if count else "")
@@ -72,7 +72,7 @@ class FindingsStep(StepView):
     def show_waiting(self, text: str) -> None:
         """Say that the findings are not there (yet), and why."""
         self.list.set_findings(())
-        self._unsure.hide()
+        self.unsure.hide()
         self.list.set_empty_text(text)
         self.explanation.hide()
 

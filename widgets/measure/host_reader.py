@@ -11,7 +11,6 @@ from suites.errors import BenchwrightError
 from suites.facts import Facts
 from widgets.jobs import Job
 
-
 DELAY = 600
 """Milliseconds without a key after which a directory's name counts as written."""
 
@@ -90,6 +89,12 @@ class HostReader(QObject):
             made.changed.connect(self.changed)
             self._hosts[host] = made
         return self._hosts[host]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a reading is still to come."""
+        under_way = any(known.reading is Reading.UNDER_WAY for known in self._hosts.values())
+        return under_way or self._timer.isActive()
 
     def need(self, hosts: Iterable[str], directories: tuple[str, ...] = ()) -> None:
         """Read what has not been read: hosts never asked at once, directories as soon as nobody types their name."""

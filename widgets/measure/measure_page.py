@@ -246,6 +246,7 @@ class MeasurePage(Page):
 
     def _fresh(self, index: int) -> None:
         self.assessment, self._changes = None, ()
+        self.assessor.drop()
         self.notice.hide()
         self.findings.say_changed("")
         self.hosts.set_hosts(self._entries)

@@ -16,7 +16,7 @@ def folded(text: str, columns: int) -> str:
 
     A word longer than a line stays whole; what cannot be folded safely is returned as it is.
     """
-    return "\n".join(_fold(line, max(_LEAST_COLUMNS, columns)) for line in text.splitlines())
+    return "\n".join(_fold(line, max(_LEAST_COLUMNS, columns)) for line in text.split("\n"))
 
 
 def _fold(line: str, columns: int) -> str:

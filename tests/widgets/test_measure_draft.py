@@ -1,0 +1,131 @@
+"""The draft: it freezes into exactly what is written, and says what is missing."""
+
+import pytest
+
+from app.plan import LOCAL, Order, PlanError, make_step
+from suites.errors import BenchwrightError
+from suites.facts import CpuFacts, Facts
+from suites.registry import suite
+from suites.vocab import Finding, Level
+from widgets.measure.changes import change_words, describe, make_changes, take_back
+from widgets.measure.draft import PlanDraft
+from widgets.measure.merging import merged
+
+EIGHT = Facts(host="a", read_at="2026-01-01T00:00:00Z", cpu=CpuFacts(usable=8))
+TWO = Facts(host="b", read_at="2026-01-01T00:00:00Z", cpu=CpuFacts(usable=2))
+
+
+def _draft() -> PlanDraft:
+    draft = PlanDraft()
+    draft.reset(["a"])
+    draft.add_step(suite("sysbench-cpu"))
+    return draft
+
+
+def test_it_freezes_into_what_is_written() -> None:
+    draft = _draft()
+    draft.name, draft.question = " CPU ", "How fast?"
+    draft.steps[0].form.set_text("threads", "4")
+    draft.repetition.set_text("trials", "7")
+    draft.repetition.set_text("pause", "1 min")
+    draft.repetition.set_text("order", "interleaved")
+    plan = draft.plan()
+    assert (plan.name, plan.question, plan.hosts) == ("CPU", "How fast?", ("a",))
+    assert plan.steps[0].values["threads"] == 4
+    assert (plan.repetition.trials, plan.repetition.pause, plan.order) == (7, 60.0, Order.INTERLEAVED)
+
+
+def test_a_plan_that_was_adopted_freezes_into_itself() -> None:
+    plan = _draft().plan()
+    other = PlanDraft()
+    other.adopt(plan)
+    other.set_facts(EIGHT)
+    assert other.plan() == plan
+    assert other.plan().hash() == plan.hash()
+
+
+def test_steps_are_tuned_to_the_first_host() -> None:
+    draft = _draft()
+    draft.set_facts(TWO)
+    assert draft.steps[0].form.values()["threads"] == 1
+    draft.set_facts(EIGHT)
+    assert draft.steps[0].form.values()["threads"] == 8
+    draft.set_host("b", chosen=True)
+    draft.set_host("a", chosen=False)
+    assert draft.steps[0].form.values()["threads"] == 2
+
+
+def test_a_suite_can_be_there_twice_under_names_of_its_own() -> None:
+    draft = _draft()
+    draft.add_step(suite("fio"))
+    draft.add_step(suite("sysbench-cpu"))
+    assert [step.name for step in draft.steps] == ["sysbench-cpu", "sysbench-cpu 2", "fio"]
+    draft.steps[1].name = "sysbench-cpu"
+    assert "sysbench-cpu" in draft.naming_problem()
+    with pytest.raises(PlanError):
+        draft.plan()
+
+
+def test_what_is_not_accepted_keeps_the_plan_from_being_frozen() -> None:
+    draft = _draft()
+    draft.steps[0].form.set_text("threads", "many")
+    assert draft.sketch() is None
+    assert draft.steps[0].problem() == "sysbench-cpu: 1 value is not accepted."
+    with pytest.raises(BenchwrightError, match="many"):
+        draft.plan()
+    draft.steps[0].form.set_text("threads", "1")
+    draft.repetition.set_text("trials", "0")
+    assert draft.sketch() is None
+
+
+def test_a_network_test_needs_the_facts_of_its_other_end() -> None:
+    draft = _draft()
+    draft.add_step(suite("iperf3")).peer = "b"
+    assert draft.places() == ["a", "b"]
+    draft.adopt(draft.plan())
+    assert draft.steps[1].peer == "b"
+
+
+def test_directories_are_those_that_are_chosen() -> None:
+    draft = _draft()
+    step = draft.add_step(suite("fio"))
+    step.form.set_text("directory", "/mnt/data")
+    assert draft.directories() == ("/mnt/data",)
+
+
+def _finding(host: str = "a", **more: object) -> Finding:
+    words = {"level": Level.WARNING, "title": "T", "measured": "M", "why": "W", "remedy": "R", "source": "S"}
+    return Finding(id="x", host=host, step="sysbench-cpu", **(words | more))  # type: ignore[arg-type]  # shorthand
+
+
+def test_a_remedy_is_told_before_and_after_and_can_be_taken_back() -> None:
+    draft = _draft()
+    finding = _finding(changes={"threads": 8})
+    assert describe(draft, finding) == "Threads 1 → 8"
+    remedied = make_step("sysbench-cpu", {**draft.steps[0].form.values(), "threads": 8})
+    plan = draft.plan()
+    changes = make_changes(draft, type(plan)(plan.name, plan.hosts, (remedied,)))
+    assert change_words(changes) == "sysbench-cpu: Threads 1 → 8"
+    assert draft.plan().steps[0].values["threads"] == 8
+    take_back(draft, changes)
+    assert draft.plan() == plan
+
+
+def test_what_was_written_since_is_not_taken_back() -> None:
+    draft = _draft()
+    plan = draft.plan()
+    remedied = make_step("sysbench-cpu", {**plan.steps[0].values, "threads": 8})
+    changes = make_changes(draft, type(plan)(plan.name, plan.hosts, (remedied,)))
+    draft.steps[0].form.set_text("threads", "3")
+    take_back(draft, changes)
+    assert draft.steps[0].form.text("threads") == "3"
+
+
+def test_findings_that_differ_in_the_host_alone_are_one() -> None:
+    found = [_finding("a"), _finding(LOCAL), _finding("a", measured="other")]
+    assert [finding.host for finding in merged(found)] == ["a, This computer", "a"]
+
+
+def test_consent_to_install_is_asked_host_by_host() -> None:
+    found = [_finding("a", install="apt-get install x"), _finding("b", install="apt-get install x")]
+    assert [finding.host for finding in merged(found)] == ["a", "b"]

@@ -1,0 +1,91 @@
+"""The wizard's last step: what runs where, what it takes, and the commands to copy."""
+
+from pathlib import Path
+
+import pytest
+from measure_stage import made_page, settle, with_tests
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from app.plan import Order
+from widgets.measure.editors import Editor
+from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
+
+
+@pytest.fixture
+def page(qtbot: QtBot, tmp_path: Path) -> MeasurePage:
+    made = made_page(qtbot, tmp_path)
+    with_tests(qtbot, made, "sysbench-cpu", "fio")
+    made.go(REVIEW)
+    settle(qtbot, made)
+    return made
+
+
+def _write(editor: Editor, text: str) -> None:
+    editor.set_text(text)
+    editor.edited.emit(text)
+
+
+def test_a_row_for_each_step_and_only_columns_that_say_something(page: MeasurePage) -> None:
+    table = page.review.table
+    model = table.model()
+    assert [model.index(row, 0).data() for row in range(model.rowCount())] == ["sysbench-cpu", "fio"]
+    across = Qt.Orientation.Horizontal
+    shown = [model.headerData(column, across) for column in range(6) if not table.isColumnHidden(column)]
+    assert shown == ["Step", "One trial", "Written", "Space"]
+
+
+def test_the_selected_row_shows_its_exact_command(page: MeasurePage) -> None:
+    page.review.table.setCurrentCell(1, 0)
+    command = page.review.command
+    assert "fio" in command.caption.text()
+    command.copy_button.click()
+    assert QGuiApplication.clipboard().text().splitlines()[-1].startswith("fio --name=")
+
+
+def test_all_commands_are_copied_as_a_script(page: MeasurePage) -> None:
+    page.review.script_button.click()
+    script = QGuiApplication.clipboard().text()
+    assert script.startswith("#!/bin/sh\n")
+    assert "\nsysbench cpu " in script
+    assert "\nfio --name=" in script
+
+
+def test_repetition_changes_the_plan_and_its_totals(qtbot: QtBot, page: MeasurePage) -> None:
+    before = page.review.totals.text()
+    fields = page.review.repetition.fields
+    for name, text in (("trials", "8"), ("warm_ups", "2"), ("pause", "1 min"), ("order", "interleaved")):
+        _write(fields[name].editor, text)
+    settle(qtbot, page)
+    plan = page.draft.plan()
+    assert (plan.repetition.trials, plan.repetition.warm_ups, plan.repetition.pause) == (8, 2, 60.0)
+    assert plan.order is Order.INTERLEAVED
+    assert page.review.totals.text() != before
+    assert "20 trials" in page.review.explanation.text()
+
+
+def test_a_repetition_that_is_not_accepted_keeps_the_plan_here(page: MeasurePage) -> None:
+    trials = page.review.repetition.fields["trials"]
+    _write(trials.editor, "none")
+    assert trials.message.isVisible()
+    assert not page.foot.next.isEnabled()
+    assert not page.review.save_button.isEnabled()
+
+
+def test_name_and_question_are_the_plans(page: MeasurePage) -> None:
+    page.review.name_field.setText("nightly")
+    page.review.name_field.textEdited.emit("nightly")
+    page.review.question_field.textEdited.emit("Is it slower?")
+    assert (page.draft.plan().name, page.draft.plan().question) == ("nightly", "Is it slower?")
+
+
+def test_what_could_not_be_told_is_said_beside_the_findings(qtbot: QtBot, page: MeasurePage) -> None:
+    page.begin(["nowhere"])
+    page.draft.add_step(page.tests.cards["fio"].suite)
+    page.tests.changed.emit()
+    settle(qtbot, page)
+    page.go(FINDINGS)
+    assert page.assessment is not None
+    assert page.assessment.unsure
+    assert page.findings.unsure.text().startswith("Could not be told: ")
