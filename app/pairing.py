@@ -30,7 +30,7 @@ def paired(baseline: RunRecord, other: RunRecord) -> dict[Place, Place]:
     Steps answer to each other by suite and name, else by suite and fingerprint. Hosts by name; where one is left
     on each side, these two answer to each other.
     """
-    steps = _paired_steps(baseline.plan.steps, other.plan.steps)
+    steps = paired_steps(baseline.plan.steps, other.plan.steps)
     hosts = _paired_hosts(baseline.plan.hosts, other.plan.hosts)
     return {
         place: Place(steps[place.step.name], hosts[place.host])
@@ -39,7 +39,8 @@ def paired(baseline: RunRecord, other: RunRecord) -> dict[Place, Place]:
     }
 
 
-def _paired_steps(baseline: Sequence[Step], other: Sequence[Step]) -> dict[str, Step]:
+def paired_steps(baseline: Sequence[Step], other: Sequence[Step]) -> dict[str, Step]:
+    """Return the steps of `other` by the names of the baseline's they answer to."""
     left = list(other)
     found: dict[str, Step] = {}
     for alike in (_same_name, _same_work):

@@ -49,6 +49,13 @@ def spread_text(metric: Metric, value: float, interval: float) -> str:
     return f"{_written(value, interval, divisor, suffix)} ± {half}{prefix if prefix in 'kM' else ''}"
 
 
+def range_text(metric: Metric, low: float, high: float, interval: float | None = None) -> str:
+    """Return a range of `metric` with its unit once, in the prefix of its upper end: ``2976 to 3012 IOPS``."""
+    divisor, suffix = _scale(high, metric.unit, metric.name)
+    first = _written(low, interval, divisor, "")
+    return f"{first} to {_written(high, interval, divisor, suffix)}"
+
+
 def ratio_text(ratio: float, better: Better) -> str:
     """Return `ratio` to a baseline in figures and words: ``1.04x, better``."""
     if not math.isfinite(ratio):

@@ -1,0 +1,68 @@
+"""The report picture: question, hosts, date, plots with the baseline, tables, findings, exact commands."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from app.compare import compare
+from app.pairing import left_out, paired_steps
+from app.picture.curves import Samples, Shown
+from app.picture.head import draw_foot, draw_head
+from app.picture.host import Telemetry
+from app.picture.remarks import draw_commands, draw_findings, draw_notes
+from app.picture.sheet import Sheet
+from app.picture.step import draw_step
+from app.plan import Step
+from app.records import Band, RunRecord
+from app.writing import write_whole
+
+SECTION = 30
+"""Pixels between sections."""
+
+
+def report_picture(
+    records: Sequence[RunRecord],
+    samples: Samples,
+    telemetry: Telemetry,
+    bands: Sequence[Band],
+    path: Path,
+    *,
+    scale: float = 1.0,
+) -> Path:
+    """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`; return `path`.
+
+    One run stands beside the `bands` of its pinned baseline; of several, the first is the baseline. `samples` and
+    `telemetry` are those of each run by its id. Raises WriteError.
+    """
+    return write_whole(path, draw_report(records, samples, telemetry, bands).png(scale))
+
+
+def draw_report(records: Sequence[RunRecord], samples: Samples, telemetry: Telemetry, bands: Sequence[Band]) -> Sheet:
+    """Return the report as a sheet."""
+    comparison = compare(records) if len(records) > 1 else None
+    sheet = Sheet()
+    draw_head(sheet, records)
+    for steps in _steps(records):
+        sheet.y += SECTION
+        draw_step(sheet, Shown(records, steps, samples, bands), comparison, telemetry)
+    sheet.y += SECTION
+    draw_findings(sheet, records)
+    notes = [note for record in records for note in left_out(record)] if comparison is None else comparison.notes
+    if notes:
+        sheet.y += SECTION
+        draw_notes(sheet, "Left out" if comparison is None else "What else differs", notes)
+    sheet.y += SECTION
+    draw_commands(sheet, records)
+    sheet.y += SECTION
+    draw_foot(sheet, records)
+    return sheet
+
+
+def _steps(records: Sequence[RunRecord]) -> Iterator[list[Step | None]]:
+    """Yield each step as every run has it: first the baseline's, then what it has not got."""
+    pairs = [paired_steps(records[0].plan.steps, record.plan.steps) for record in records[1:]]
+    for step in records[0].plan.steps:
+        yield [step, *(found.get(step.name) for found in pairs)]
+    for number, (record, found) in enumerate(zip(records[1:], pairs, strict=True), 1):
+        for step in record.plan.steps:
+            if step not in found.values():
+                yield [step if place == number else None for place in range(len(records))]

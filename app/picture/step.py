@@ -1,0 +1,109 @@
+"""One step of the picture: its headline, its plots, its table."""
+
+from collections.abc import Iterator
+
+from app.compare import Comparison, verdict_text
+from app.picture.curves import Panel, Shown, panels, run_letter
+from app.picture.figures import COMPARED, band_of, columns_alone, rows_alone, rows_compared, toned
+from app.picture.host import Telemetry, host_panel
+from app.picture.look import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, Style
+from app.picture.plot import draw_panel
+from app.picture.sheet import Sheet
+from app.picture.table import draw_table
+from app.picture.words import printable, width, wrap
+from app.summary import MetricSummary, summaries
+from app.wording import direction_text, figure_text, metric_text, range_text, ratio_text
+
+HEADLINES = 6
+"""Up to so many figures stand large above the plot; all of them are in the table."""
+
+GUTTER = 24
+
+
+def draw_step(sheet: Sheet, shown: Shown, comparison: Comparison | None, telemetry: Telemetry) -> None:
+    """Draw a step; with several runs, what it says against the first of them."""
+    name = next(step.name for step in shown.steps if step is not None)
+    sheet.paragraph(name, HEADING)
+    lines = list(_headlines_alone(shown) if comparison is None else _headlines_compared(comparison, name))
+    for large, style, small in lines if len(lines) <= HEADLINES else []:
+        _draw_headline(sheet, large, style, small)
+    sheet.y += 8
+    _draw_panels(sheet, shown, telemetry)
+    rows = rows_alone(shown) if comparison is None else rows_compared(comparison, name)
+    if rows:
+        draw_table(sheet, columns_alone(shown) if comparison is None else COMPARED, rows)
+    else:
+        sheet.paragraph("No trial of this step gave a figure.", QUIET)
+
+
+def _headlines_alone(shown: Shown) -> Iterator[tuple[str, Style, str]]:
+    names = {step.name for step in shown.steps if step is not None}
+    found = [summary for summary in summaries(shown.records[0]) if summary.step in names]
+    several = len({summary.host for summary in found}) > 1
+    for summary in found:
+        if summary.metric == found[0].metric:
+            parts = [
+                f"{summary.host}:" if several else "",
+                f"{metric_text(summary.metric, summary.labels)}, {direction_text(summary.metric.better)}.",
+                _of_trials(summary),
+                _against_band(summary, shown),
+            ]
+            text = figure_text(summary.metric, summary.median, summary.uncertainty)
+            yield text, HEADLINE, " ".join(part for part in parts if part)
+
+
+def _of_trials(summary: MetricSummary) -> str:
+    if summary.n == 1:
+        return "One trial, so its spread is not known."
+    spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
+    return f"Median of {summary.n} trials, {spread}."
+
+
+def _against_band(summary: MetricSummary, shown: Shown) -> str:
+    band = band_of(summary, shown.bands)
+    if band is None or not band.figure:
+        return ""
+    return f"{ratio_text(summary.median / band.figure, summary.metric.better)}, against the baseline “{band.name}”."
+
+
+def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str, Style, str]]:
+    rows = [row for row in comparison.rows if row.step == step]
+    for row in rows:
+        if row.metric != rows[0].metric:
+            continue
+        for number, against in enumerate(row.against, 1):
+            ratio = against.ratio
+            large = "no ratio" if ratio is None else ratio_text(ratio, row.metric.better).split(",")[0]
+            style = Style(HEADLINE.size, HEADLINE.leading, toned(against.verdict).colour, bold=True)
+            sides = [(run_letter(place), row.sides[place]) for place in (number, 0)]
+            figures = " against ".join(
+                f"{letter} {figure_text(row.metric, side.median, side.uncertainty)}" for letter, side in sides if side
+            )
+            said = f"{verdict_text(against.verdict, comparison.margin)}: {against.reason}"
+            title = f"{metric_text(row.metric, row.labels)}, {direction_text(row.metric.better)}"
+            yield large, style, f"{said}. {figures}, {title}."
+
+
+def _draw_headline(sheet: Sheet, large: str, style: Style, small: str) -> None:
+    sheet.words(MARGIN, sheet.y, large, style)
+    left = MARGIN + width(printable(large), style) + 16
+    top = sheet.y + (style.leading - BODY.leading) / 2 + 3
+    end = sheet.lines(left, top, wrap(small, BODY, MARGIN + CONTENT - left), BODY)
+    sheet.y = max(sheet.y + style.leading, end)
+
+
+def _draw_panels(sheet: Sheet, shown: Shown, telemetry: Telemetry) -> None:
+    """Draw the headline across the page; below it the latency and the host, side by side or on its own time axis."""
+    found = panels(shown)
+    if not found:
+        return
+    end, across = draw_panel(sheet, found[0], MARGIN, CONTENT)
+    sheet.y = end + 10
+    host = host_panel(shown.records, telemetry, found[0])
+    below: list[Panel] = [*found[1:], *([host] if host is not None else [])]
+    room = (CONTENT - GUTTER * (len(below) - 1)) / len(below) if len(below) > 1 else across
+    ends = [
+        draw_panel(sheet, panel, MARGIN + (room + GUTTER) * place, room, small=True)[0]
+        for place, panel in enumerate(below)
+    ]
+    sheet.y = max([sheet.y, *(end + 10 for end in ends)]) + 8
