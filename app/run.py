@@ -23,6 +23,7 @@ from app.place import Place
 from app.plan import LOCAL, Plan
 from app.schedule import Turn, remaining, turns
 from app.trial import TrialRun, now
+from remote.errors import RemoteError
 from remote.probe import read_facts
 from remote.session import Session
 from remote.telemetry import Telemetry
@@ -201,7 +202,11 @@ class Engine:
             return
         for host, session in self._sessions.items():
             yield from self._drained()
-            yield FactsRead(host, Moment.AFTER, read_facts(session))
+            try:
+                yield FactsRead(host, Moment.AFTER, read_facts(session))
+            except RemoteError as error:
+                self._states.append(State.PARTIAL)
+                self._problems.append(f"The facts after the run could not be read: {error}")
 
     def _close_hosts(self) -> dict[str, float]:
         self._watching = False

@@ -29,7 +29,7 @@ from suites.base import LineSplitter
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
     from app.checks import CheckReport
@@ -113,7 +113,7 @@ class Workstation:
         with closing(self._hosts.connect(name, asker)) as session:
             return read_facts(session, tuple(directories))
 
-    def install(self, name: str, command: str, asker: Asker) -> Iterator[str]:
+    def install(self, name: str, command: str, asker: Asker) -> Generator[str]:
         """Run the command that installs a tool, which the user has agreed to; yield its output line by line."""
         with closing(self._hosts.connect(name, asker)) as session:
             lines = LineSplitter()
@@ -189,7 +189,7 @@ class Workstation:
 
     # Runs
 
-    def run(self, plan: Plan, asker: Asker, control: Control) -> Iterator[Event]:
+    def run(self, plan: Plan, asker: Asker, control: Control) -> Generator[Event]:
         """Run the plan, storing every event before yielding it.
 
         Closing the iterator early stops the run in order: processes end, files go, what was measured is kept.
@@ -306,7 +306,7 @@ def _changed(step: Step, finding: Finding) -> Step:
     return make_step(step.suite_id, {**step.values, **finding.changes}, name=step.name, peer=step.peer)
 
 
-def _recorded(engine: Engine, recorder: Recorder, control: Control) -> Iterator[Event]:
+def _recorded(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
     """Yield the engine's events, each stored first. Left early, the run is stopped and its end stored all the same."""
     events = engine.events()
     ended = False

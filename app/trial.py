@@ -102,9 +102,10 @@ class TrialRun:
             yield from self._await_server(server, command)
 
     def _await_server(self, server: Job, command: Command) -> Iterator[Event]:
-        """Wait until the server end has printed something: that is when it listens."""
+        """Wait until the server end has printed something on its standard output: that is when it listens."""
         deadline = time.monotonic() + SERVER_START
         printed: list[bytes] = []
+        listening = False
         while time.monotonic() < deadline and not self.control.stopped:
             for letter in self.mailbox.take(TICK):
                 if isinstance(letter, JobEnded) and letter.job is server:
@@ -115,8 +116,9 @@ class TrialRun:
                     )
                 if isinstance(letter, OutputRead) and letter.stream.startswith(PEER):
                     printed.append(letter.data)
+                    listening = listening or letter.stream == PEER + "stdout"
                 yield from _passed_on(letter)
-            if printed:
+            if listening and server.running():
                 return
 
     def _measure(self, job: Job, parser: TrialParser) -> Iterator[Event]:

@@ -49,7 +49,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 @click.option("--jump", help="Jump hosts, as in ProxyJump: user@host:port,…")
 @pass_workstation
 @speaks_to_people
-def add_host(workstation: Workstation, name: str, **given: str | int | None) -> None:
+def add_host(workstation: Workstation, /, name: str, **given: str | int | None) -> None:
     """Save the host NAME."""
     workstation.save_host(HostEntry(name, Origin.SAVED, **given))  # type: ignore[arg-type]  # click has checked the types
     click.echo(f"Saved. Try it with: benchwright hosts test {name}")

@@ -17,6 +17,7 @@ from app.services import Workstation
 from app.summary import summaries
 from app.wording import direction_text, figure_text, label_text, ratio_text
 from suites.errors import BenchwrightError
+from suites.vocab import Better
 
 
 @click.command("list")
@@ -33,7 +34,8 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
         click.echo("The library is empty. Benchmark this computer with: benchwright quick")
         return
     rows = [
-        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(run.hosts), run.state, str(run.trials), run.headline, run.baseline or ""]
+        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(run.hosts), run.state, str(run.trials),
+         run.headline, run.baseline or ""]
         for run in stored
     ]  # fmt: skip
     print_table(["Run", "Started (UTC)", "Plan", "Hosts", "State", "Trials", "Headline", "Baseline"], rows, right=[5])
@@ -84,8 +86,8 @@ def print_run(record: RunRecord, *, trials: bool = False) -> None:
 
 def _print_trials(record: RunRecord) -> None:
     rows = [
-        [trial.trial.step, trial.trial.host, f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}", trial.state,
-         f"{figure.metric.title} {label_text(figure.labels)}".strip(), figure_text(figure.metric, figure.value)]
+        [trial.trial.step, trial.trial.host, f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}",
+         trial.state, f"{figure.metric.title} {label_text(figure.labels)}".strip(), figure_text(figure.metric, figure.value)]
         for trial in record.trials
         for figure in trial.figures
     ]  # fmt: skip
@@ -117,7 +119,7 @@ def print_comparison(rows: list[dict[str, object]]) -> None:
     """Print the rows of a comparison for people."""
     table = []
     for row in rows:
-        ratio = "" if row["ratio"] is None else ratio_text(float(str(row["ratio"])), str(row["better"]))
+        ratio = "" if row["ratio"] is None else ratio_text(float(str(row["ratio"])), Better(str(row["better"])))
         interval = "" if row["low"] is None else f"{float(str(row['low'])):.3f} to {float(str(row['high'])):.3f}"
         metric = f"{row['metric']}"
         table.append(

@@ -197,7 +197,7 @@ def facts_of(
     fingerprint: str | None,
     directories: tuple[str, ...] = (),
 ) -> dict[str, Facts]:
-    """Return the facts of every one of `hosts`: from `files` where given (by host, the first for all others), else read."""
+    """Return the facts of every one of `hosts`: read, or from `files` (by host, the first for all others)."""
     if not files:
         asker = TerminalAsker(fingerprint)
         return {host: workstation.facts(host, asker, directories) for host in hosts}

@@ -60,4 +60,4 @@ def test_what_was_typed_in_wins_over_the_config(tmp_path: Path) -> None:
     saved.save(HostEntry("web", host_name="10.0.0.5"))
     target = Hosts(saved).target("web")
     assert (target.host_name, target.user) == ("10.0.0.5", "somebody")
-    assert target.identity_files[0].endswith("/.ssh/special")
+    assert str(target.identity_files[0]).endswith("/.ssh/special")
