@@ -181,9 +181,10 @@ def _authenticate(transport: BoundedTransport, target: Target, asker: Asker) -> 
             host=target.name,
         ) from error
     except (paramiko.SSHException, EOFError, OSError) as error:
+        why = why_broken(transport, error if isinstance(error, ExcessError) else None)
         raise ConnectError(
             Outcome.PROTOCOL,
-            f"The connection to {target.name} broke while {target.user} was being let in: {why_broken(transport)}.",
+            f"The connection to {target.name} broke while {target.user} was being let in: {why}.",
             "Look at the host's sshd log.",
             host=target.name,
         ) from error

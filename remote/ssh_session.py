@@ -157,9 +157,9 @@ class SshSession:
             channel.close()
 
 
-def why_broken(transport: BoundedTransport) -> str:
-    """Return in words what ended a connection."""
-    cause = transport.cause
+def why_broken(transport: BoundedTransport, error: Exception | None = None) -> str:
+    """Return in words what ended a connection: `error`, or what its own thread came upon."""
+    cause = error or transport.cause
     if transport.farewell:
         return f"the other end said “{transport.farewell}”"
     if isinstance(cause, SilentError):

@@ -24,8 +24,11 @@ class Script(paramiko.ServerInterface):
     answers: Sequence[str] = ()
     then: str = ""  # the method that is wanted after the first one succeeded
     exec_accepted: bool = True
+    endless_prompts: bool = False
+    sent_first: Sequence[paramiko.Message] = ()  # what the client gets before the answer to its first request
     behaviour: Behaviour | None = None
     asked: list[str] = field(default_factory=list)  # the methods the client tried
+    transport: paramiko.Transport | None = None
 
     def get_allowed_auths(self, username: str) -> str:  # noqa: ARG002 (paramiko's signature, here and below)
         return self.then if self.then and self._done else self.methods
@@ -44,6 +47,9 @@ class Script(paramiko.ServerInterface):
 
     def check_auth_none(self, username: str) -> int:  # noqa: ARG002
         self.asked.append("none")
+        for message in self.sent_first:
+            if self.transport is not None:
+                self.transport._send_message(message)  # type: ignore[attr-defined]
         return self._result(right=self.methods == "none")
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:  # noqa: ARG002
@@ -60,7 +66,9 @@ class Script(paramiko.ServerInterface):
             return AUTH_FAILED
         return InteractiveQuery("Welcome", "to the lab", *[(prompt, False) for prompt in self.prompts])
 
-    def check_auth_interactive_response(self, responses: Sequence[str]) -> int:
+    def check_auth_interactive_response(self, responses: Sequence[str]) -> int | InteractiveQuery:
+        if self.endless_prompts:
+            return InteractiveQuery("", "", "Once more:")
         return self._result(right=list(responses) == list(self.answers))
 
     def check_channel_request(self, kind: str, chanid: int) -> int:  # noqa: ARG002
@@ -104,6 +112,7 @@ class ScriptedServer:
             transport = paramiko.Transport(connection)
             self._transports.append(transport)
             transport.add_server_key(self._key)
+            self.script.transport = transport
             transport.start_server(threading.Event(), self.script)
 
     def close(self) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import paramiko
 import pytest
 from lab_sshd import AnsweringAsker, read_on
+from paramiko.common import MSG_DISCONNECT, MSG_EXT_INFO, MSG_USERAUTH_FAILURE
 from scripted_server import Behaviour, Script, ScriptedServer
 
 from remote.connect import connect
-from remote.errors import ConnectionLostError, OutputLimitError, RemoteError, RemoteTimeoutError
+from remote.errors import ConnectError, ConnectionLostError, Outcome, OutputLimitError, RemoteError, RemoteTimeoutError
 from remote.session import Session
 from remote.target import Target
 
@@ -53,6 +54,59 @@ def test_a_window_that_is_ignored_ends_the_connection(session_with: Open) -> Non
     assert sent < 50 * 2**20
     with pytest.raises(ConnectionLostError, match="broke the protocol"):
         read_on(channel)
+
+
+def refused(serve: Serve, script: Script, folder: Path, *secrets: str) -> ConnectError:
+    server = serve(script)
+    known_hosts = folder / "known_hosts"
+    known_hosts.write_text(server.known_hosts_line)
+    with pytest.raises(ConnectError) as caught:
+        connect(
+            Target("lab", "127.0.0.1", server.port, "ada"), AnsweringAsker(secrets=secrets), known_hosts=known_hosts
+        )
+    return caught.value
+
+
+def test_prompts_without_number(serve: Serve, tmp_path: Path) -> None:
+    script = Script(methods="keyboard-interactive", prompts=["?"] * 1000)
+    error = refused(serve, script, tmp_path, *["answer"] * 1000)
+    assert error.outcome is Outcome.PROTOCOL
+    assert "1000 prompts" in error.message
+
+
+def test_questions_without_end(serve: Serve, tmp_path: Path) -> None:
+    script = Script(methods="keyboard-interactive", prompts=["?"], endless_prompts=True)
+    error = refused(serve, script, tmp_path, *["answer"] * 1000)
+    assert error.outcome is Outcome.PROTOCOL
+    assert "endless questions" in error.message
+
+
+def message(number: int, *fields: object) -> paramiko.Message:
+    made = paramiko.Message()
+    made.add_byte(bytes([number]))
+    made.add(*fields)
+    return made
+
+
+def test_answers_that_nobody_asked_for(serve: Serve, tmp_path: Path) -> None:
+    failures = [message(MSG_USERAUTH_FAILURE, "password", False)] * 10_000
+    error = refused(serve, Script(methods="password", sent_first=failures), tmp_path, *["secret"] * 9)
+    assert error.outcome in {Outcome.PROTOCOL, Outcome.AUTH_REFUSED}
+
+
+def test_more_extensions_than_it_sends(serve: Serve, tmp_path: Path) -> None:
+    script = Script(methods="none", sent_first=[message(MSG_EXT_INFO, 2**32 - 1)])
+    began = time.monotonic()
+    error = refused(serve, script, tmp_path)
+    assert error.outcome is Outcome.PROTOCOL
+    assert time.monotonic() - began < 3.0
+
+
+def test_a_farewell_is_shown_in_plain_text(serve: Serve, tmp_path: Path) -> None:
+    script = Script(methods="password", sent_first=[message(MSG_DISCONNECT, 2, "go \x1b[31maway\u202e", "")])
+    error = refused(serve, script, tmp_path)
+    assert error.outcome is Outcome.PROTOCOL
+    assert "“go [31maway”" in error.message
 
 
 def test_a_server_that_never_starts_the_command(session_with: Open) -> None:
