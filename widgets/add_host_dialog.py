@@ -213,13 +213,13 @@ class AddHostDialog(QDialog):
             host = self.entry()
             self._work(
                 f"Connecting to {host.name}…",
-                Job(lambda: self._workstation.test_connection(host.name, self._asker, host)),
+                Job(lambda: self._workstation.test_connection(host.name, self._asker, host), self),
             )
 
     def _save(self) -> None:
         if self._complete():
             host = self.entry()
-            self._work(f"Saving {host.name}…", Job(lambda: self._workstation.save_host(host)))
+            self._work(f"Saving {host.name}…", Job(lambda: self._workstation.save_host(host), self))
 
     def _work(self, words: str, job: Job) -> None:
         self._job = job

@@ -122,7 +122,7 @@ class ExportDialog(QDialog):
 
     def _export(self) -> None:
         targets = self._targets()
-        job = self._job = Job(lambda: _write(self._workstation, self._runs, targets))
+        job = self._job = Job(lambda: _write(self._workstation, self._runs, targets), self)
         self.message.hide()
         self.outcome.hide()
         self.working.begin("Writing…")

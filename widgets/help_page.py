@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, QUrl
+from PySide6.QtCore import QByteArray, QSize, Qt, QUrl
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -34,6 +34,9 @@ READING_WIDTH = 640
 """Pixels after which a line of prose is hard to follow."""
 
 
+_NOTHING = QByteArray(b" ")
+
+
 class _Browser(QTextBrowser):
     """Shows our own Markdown. Nothing is loaded from anywhere else, whatever a text asks for."""
 
@@ -46,8 +49,8 @@ class _Browser(QTextBrowser):
         self.setViewportMargins(0, 0, SPACE[2], 0)
 
     def loadResource(self, _kind: int, _name: QUrl | str) -> Any:
-        """Load nothing."""
-        return None
+        """Load nothing. An empty answer would not do: the document would then read the file itself."""
+        return _NOTHING
 
 
 class HelpPage(Page):

@@ -64,11 +64,11 @@ class HostConnections(QObject):
     def test(self, name: str) -> None:
         """Connect, say how it went, and read the facts where it went well."""
         doing = "reading facts…" if name == LOCAL else "connecting…"
-        self._start(name, doing, Job(lambda: _test_and_read(self._workstation, name, self._asker)))
+        self._start(name, doing, Job(lambda: _test_and_read(self._workstation, name, self._asker), self))
 
     def read(self, name: str) -> None:
         """Read the facts."""
-        self._start(name, "reading facts…", Job(lambda: iter((self._workstation.facts(name, self._asker),))))
+        self._start(name, "reading facts…", Job(lambda: iter((self._workstation.facts(name, self._asker),)), self))
 
     def cancel(self, name: str) -> None:
         """Stop waiting. What the worker thread still learns is not listened to."""

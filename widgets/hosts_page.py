@@ -56,11 +56,11 @@ class HostsPage(Page):
 
     def activated(self) -> None:
         """Read the hosts anew; the first time, read this computer's facts, too."""
-        listing = Job(self.workstation.hosts)
+        listing = Job(self.workstation.hosts, self)
         listing.returned.connect(self._show_entries)
         listing.failed.connect(self.notice.say_error)
         listing.start()
-        counting = Job(lambda: len(self.workstation.runs()))
+        counting = Job(lambda: len(self.workstation.runs()), self)
         counting.returned.connect(self._offer_start)
         counting.failed.connect(self._say_library_error)
         counting.start()
@@ -110,7 +110,7 @@ class HostsPage(Page):
 
     def _take_saved(self, entry: HostEntry) -> None:
         self.connections.forget(entry.name)
-        listing = Job(self.workstation.hosts)
+        listing = Job(self.workstation.hosts, self)
         listing.returned.connect(self._show_entries)
         listing.returned.connect(lambda _entries: self.table.select(entry.name))
         listing.failed.connect(self.notice.say_error)
@@ -132,7 +132,7 @@ class HostsPage(Page):
             return self.workstation.hosts()
 
         self.connections.forget(name)
-        job = Job(remove)
+        job = Job(remove, self)
         job.returned.connect(self._show_entries)
         job.failed.connect(self.notice.say_error)
         job.start()

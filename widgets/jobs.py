@@ -6,6 +6,7 @@ Cancelling is cooperative: the generator is closed at its next yield, so its ``f
 
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
@@ -27,13 +28,18 @@ class Job(QObject):
     _arrived = Signal(str, object)
 
     def __init__(self, work: Callable[[], Any], parent: QObject | None = None) -> None:
-        """Prepare `work`: a function that returns a value, or one that returns an iterator of values."""
+        """Prepare `work`: a function that returns a value, or one that returns an iterator of values.
+
+        With a `parent`, nothing is delivered any more once that is gone; the work itself is asked to end.
+        """
         super().__init__(parent)
         self._work = work
         self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"job-{id(self):x}", daemon=True)
         self._arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         _running.add(self)
+        known = weakref.ref(self)  # a slot of its own is not called any more when Qt's half goes
+        self.destroyed.connect(lambda: _forget(known()))
 
     def start(self) -> "Job":
         """Start the work and return this job."""
@@ -61,26 +67,33 @@ class Job(QObject):
             if isinstance(outcome, Generator | Iterator):
                 self._drain(outcome)
             else:
-                self._arrived.emit("returned", outcome)
+                self._tell("returned", outcome)
         except BenchwrightError as error:
-            self._arrived.emit("failed", error)
+            self._tell("failed", error)
         except Exception as error:
             # Anything else is a defect of ours: the log gets the traceback, the user a sentence.
             log.exception("unexpected error in a job")
             message = f"Something went wrong inside Benchwright: {type(error).__name__}."
-            self._arrived.emit("failed", BenchwrightError(message, "The details are in the log; please report it."))
+            self._tell("failed", BenchwrightError(message, "The details are in the log; please report it."))
         finally:
-            self._arrived.emit("finished", None)
+            self._tell("finished", None)
 
     def _drain(self, values: Iterator[Any]) -> None:
         try:
             for value in values:
-                self._arrived.emit("yielded", value)
+                self._tell("yielded", value)
                 if self._cancelled.is_set():
                     break
         finally:
             if isinstance(values, Generator):
                 values.close()
+
+    def _tell(self, what: str, value: object) -> None:
+        try:
+            self._arrived.emit(what, value)
+        except RuntimeError:
+            # Qt's half of this object went with its parent: nobody is left to be told.
+            _forget(self)
 
     def _deliver(self, what: str, value: object) -> None:
         if what == "finished":
@@ -101,6 +114,12 @@ def current() -> Job | None:
 
 _running: set[Job] = set()
 """Jobs under way: kept alive here until their `finished` has been delivered."""
+
+
+def _forget(job: Job | None) -> None:
+    if job is not None:
+        job.cancel()
+        _running.discard(job)
 
 
 def running() -> frozenset[Job]:

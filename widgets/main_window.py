@@ -187,7 +187,7 @@ class MainWindow(QMainWindow):
     def _load_plan(self, path: str) -> None:
         from pathlib import Path
 
-        job = Job(lambda: self.workstation.load_plan(Path(path)))
+        job = Job(lambda: self.workstation.load_plan(Path(path)), self)
         job.returned.connect(self.rooms.open_plan)
         job.failed.connect(self._say_error)
         job.start()

@@ -1,0 +1,49 @@
+"""The help: short, complete, and fetching nothing from anywhere."""
+
+import re
+
+import pytest
+from PySide6.QtCore import QUrl
+from pytestqt.qtbot import QtBot
+
+import resources
+from app.questions import Refuse
+from app.services import Workstation
+from widgets.help_page import TOPICS, HelpPage
+
+
+@pytest.fixture
+def page(qtbot: QtBot, workstation: Workstation) -> HelpPage:
+    made = HelpPage(workstation, Refuse())
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_each_topic_is_shown_under_its_title(page: HelpPage, topic: str) -> None:
+    page.show_topic(topic)
+    assert page.browser.toPlainText().startswith(TOPICS[topic])
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_links_lead_to_topics_there_are(topic: str) -> None:
+    links = re.findall(r"\]\(([^)]*)\)", resources.read_text(f"help/{topic}.md"))
+    assert all(link.removesuffix(".md") in TOPICS for link in links)
+
+
+def test_a_link_opens_its_topic(page: HelpPage) -> None:
+    page.browser.anchorClicked.emit(QUrl("rules.md"))
+    assert page.topics.currentItem().text() == TOPICS["rules"]
+    page.browser.anchorClicked.emit(QUrl("file:///etc/passwd"))
+    assert page.topics.currentItem().text() == TOPICS["rules"]
+
+
+def test_nothing_is_loaded_from_anywhere(page: HelpPage) -> None:
+    page.browser.setMarkdown("![picture](file:///etc/passwd)")
+    assert bytes(page.browser.document().resource(2, QUrl("file:///etc/passwd"))) == b" "
+
+
+def test_the_glossary_has_every_word_the_window_uses() -> None:
+    words = re.findall(r"^\| (\w+) \|", resources.read_text("help/words.md"), re.MULTILINE)
+    assert {"Host", "Facts", "Plan", "Step", "Trial", "Finding", "Baseline", "Verdict"} <= set(words)

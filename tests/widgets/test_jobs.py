@@ -1,0 +1,87 @@
+"""Work off the window's thread: told in order, ended when asked, harmless when its owner is gone."""
+
+import threading
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
+
+from suites.errors import BenchwrightError
+from widgets import jobs
+from widgets.jobs import Job
+
+
+def _told(job: Job) -> list[object]:
+    told: list[object] = []
+    job.yielded.connect(lambda value: told.append(("yielded", value)))
+    job.returned.connect(lambda value: told.append(("returned", value)))
+    job.failed.connect(lambda error: told.append(("failed", str(error))))
+    job.finished.connect(lambda: told.append("finished"))
+    return told
+
+
+def test_what_is_yielded_arrives_in_order_and_the_end_last(qtbot: QtBot) -> None:
+    job = Job(lambda: iter(range(3)))
+    told = _told(job)
+    with qtbot.waitSignal(job.finished):
+        job.start()
+    assert told == [("yielded", 0), ("yielded", 1), ("yielded", 2), "finished"]
+    assert job not in jobs.running()
+
+
+def test_an_error_for_people_arrives_as_it_is_and_a_defect_as_a_sentence(qtbot: QtBot) -> None:
+    def refuse() -> object:
+        raise BenchwrightError("The host is down.", "Start it.")
+
+    def break_down() -> object:
+        raise ZeroDivisionError
+
+    for work, said in ((refuse, "The host is down. Start it."), (break_down, "ZeroDivisionError")):
+        job = Job(work)
+        told = _told(job)
+        with qtbot.waitSignal(job.finished):
+            job.start()
+        assert said in str(told[0])
+
+
+def test_a_cancelled_generator_is_closed_at_its_next_yield(qtbot: QtBot) -> None:
+    closed = threading.Event()
+
+    def count() -> Iterator[int]:
+        try:
+            number = 0
+            while True:
+                yield number
+                number += 1
+        finally:
+            closed.set()
+
+    job = Job(count)
+    job.yielded.connect(lambda _value: job.cancel())
+    with qtbot.waitSignal(job.finished):
+        job.start()
+    assert closed.is_set()
+
+
+def test_work_knows_the_job_it_is_done_for(qtbot: QtBot) -> None:
+    job = Job(jobs.current)
+    with qtbot.waitSignal(job.returned) as returned:
+        job.start()
+    assert returned.args == [job]
+    assert jobs.current() is None
+    qtbot.waitUntil(lambda: job not in jobs.running())
+
+
+def test_a_job_whose_owner_is_gone_ends_in_silence(qtbot: QtBot) -> None:
+    going_on = threading.Event()
+    owner = QObject()
+    job = Job(going_on.wait, owner)
+    told = _told(job)
+    job.start()
+    with qtbot.waitSignal(owner.destroyed):
+        owner.deleteLater()
+    assert job.cancelled
+    assert job not in jobs.running()
+    going_on.set()
+    assert job.wait(5)
+    assert told == []

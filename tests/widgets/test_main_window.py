@@ -1,0 +1,254 @@
+"""The window as a whole: rooms, keys, folding, what runs, and closing while something does."""
+
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.plan import LOCAL, Plan, Repetition, make_step
+from app.services import Workstation
+from widgets import jobs
+from widgets.empty_state import EmptyState
+from widgets.help_page import HelpPage
+from widgets.hosts_page import HostsPage
+from widgets.live.live_page import LivePage
+from widgets.main_window import MainWindow
+from widgets.page import Page
+from widgets.question import Question
+from widgets.rail import Room
+
+HEAVY = ("pyqtgraph", "pandas", "numpy", "paramiko", "sqlalchemy", "matplotlib", "scipy", "cattrs")
+
+
+@pytest.fixture
+def window(qtbot: QtBot, workstation: Workstation) -> Iterator[MainWindow]:
+    made = _open_window(qtbot, workstation)
+    yield made
+    made.close()
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+
+
+def _open_window(qtbot: QtBot, workstation: Workstation) -> MainWindow:
+    made = MainWindow(workstation)
+    qtbot.addWidget(made)
+    with qtbot.waitExposed(made):
+        made.show()
+    made.activateWindow()
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    return made
+
+
+def _question(window: MainWindow) -> Question:
+    return next(found for found in window.findChildren(Question) if found.isVisible())
+
+
+def _action(window: MainWindow, text: str) -> QAction:
+    return next(action for action in window.findChildren(QAction) if action.text() == text)
+
+
+def test_it_opens_on_the_hosts_with_the_focus_where_work_begins(window: MainWindow) -> None:
+    assert isinstance(window.middle.front, HostsPage)
+    assert window.rail.buttons[Room.HOSTS].isChecked()
+    assert window.middle.front.table.hasFocus()
+
+
+def test_nothing_heavy_is_loaded_before_the_first_painted_window() -> None:
+    script = (
+        "import os, sys; os.environ['QT_QPA_PLATFORM'] = 'offscreen'\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "application = QApplication([])\n"
+        "from widgets import theme\n"
+        "from widgets.main_window import MainWindow\n"
+        "from app.services import Workstation\n"
+        "theme.apply(application)\n"
+        "window = MainWindow(Workstation())\n"
+        "window.grab()\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
+        "os._exit(0 if sys.stdout.flush() is None else 1)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_every_room_has_a_key_and_is_opened_once(qtbot: QtBot, window: MainWindow, number: int) -> None:
+    room = list(Room)[number - 1]
+    qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.ControlModifier)
+    assert window.rail.buttons[room].isChecked()
+    page = window.middle.front
+    assert isinstance(page, Page)
+    window.show_room(Room.HOSTS)
+    window.show_room(room)
+    assert window.middle.front is page
+    assert f"Ctrl+{number}" in window.rail.buttons[room].toolTip()
+
+
+def test_the_arrow_keys_move_within_the_rail(qtbot: QtBot, window: MainWindow) -> None:
+    window.show_room(Room.COMPARE)
+    button = window.rail.buttons[Room.COMPARE]
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Down)
+    assert isinstance(window.middle.front, HelpPage)
+    assert window.rail.buttons[Room.HELP].hasFocus()
+
+
+def test_a_page_that_fails_to_open_says_so_and_leaves_the_others_usable(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> Page:
+        raise ZeroDivisionError
+
+    works = window.rooms._makers[Room.HELP]
+    monkeypatch.setitem(window.rooms._makers, Room.HELP, fail)
+    with caplog.at_level(logging.ERROR):
+        assert window.show_room(Room.HELP) is None
+    assert "ZeroDivisionError" in caplog.text
+    failure = window.middle.front
+    assert isinstance(failure, EmptyState)
+    assert failure.button is not None
+    window.show_help("words")
+    monkeypatch.setitem(window.rooms._makers, Room.HELP, works)
+    qtbot.mouseClick(failure.button, Qt.MouseButton.LeftButton)
+    assert isinstance(window.middle.front, HelpPage)
+
+
+def test_the_side_folds_by_key_and_stays_folded_next_time(
+    qtbot: QtBot, window: MainWindow, workstation: Workstation
+) -> None:
+    side = window.middle.front.side  # type: ignore[union-attr]  # the hosts page is in front
+    assert side is not None
+    assert side.isVisible()
+    width = side.width()
+    qtbot.keyClick(window, Qt.Key.Key_F9)
+    assert not side.isVisible()
+    assert not _action(window, "&Side panel").isChecked()
+    qtbot.keyClick(window, Qt.Key.Key_F9)
+    qtbot.waitUntil(lambda: side.width() == width)
+    qtbot.keyClick(window, Qt.Key.Key_F9)
+    window.close()
+    again = _open_window(qtbot, workstation)
+    assert again.middle.folded
+    again.close()
+
+
+def test_a_page_without_a_side_leaves_the_right_empty(window: MainWindow) -> None:
+    panel = window.middle.widget(1)
+    assert panel is not None
+    assert panel.isVisible()
+    window.show_room(Room.HELP)
+    assert not panel.isVisible()
+    window.show_room(Room.HOSTS)
+    assert panel.isVisible()
+
+
+def test_the_size_of_the_window_is_remembered(qtbot: QtBot, window: MainWindow, workstation: Workstation) -> None:
+    window.resize(window.width(), 555)
+    window.close()
+    again = _open_window(qtbot, workstation)
+    assert again.height() == 555
+    again.close()
+
+
+def test_each_page_has_its_own_line_at_the_bottom(window: MainWindow) -> None:
+    hosts = window.middle.front
+    assert isinstance(hosts, Page)
+    hosts.status.emit("3 hosts")
+    assert window.status_line.told.text() == "3 hosts"
+    window.show_room(Room.HELP)
+    assert window.status_line.told.text() == ""
+    hosts.status.emit("4 hosts")
+    assert window.status_line.told.text() == ""
+    window.show_room(Room.HOSTS)
+    assert window.status_line.told.text() == "4 hosts"
+
+
+def test_what_runs_is_seen_from_everywhere(window: MainWindow) -> None:
+    badge = window.rail.buttons[Room.LIVE].findChild(QLabel)
+    assert badge is not None
+    assert not badge.isVisible()
+    assert not window.status_line.stop_button.isVisible()
+    height = window.status_line.height()
+    window.show_running("running 1 · This computer fio 00:41 of 02:10")
+    assert badge.isVisible()
+    assert badge.text() == "1"
+    assert window.rail.buttons[Room.LIVE].accessibleName() == "Live, 1 running"
+    assert window.status_line.running.text() == "running 1 · This computer fio 00:41 of 02:10"
+    assert window.status_line.stop_button.isVisible()
+    assert window.status_line.height() == height
+    window.show_running("")
+    assert not badge.isVisible()
+    assert not window.status_line.stop_button.isVisible()
+
+
+def _plan(seconds: int) -> Plan:
+    step = make_step("sysbench-cpu", {"time": seconds})
+    return Plan("long", (LOCAL,), (step,), repetition=Repetition(trials=1))
+
+
+def _measuring(qtbot: QtBot, window: MainWindow) -> LivePage:
+    """Start a real run that would take a minute."""
+    window.rooms.run(_plan(60))
+    live = window.rooms.live
+    assert live is not None
+    qtbot.waitUntil(lambda: bool(window.status_line.stop_button.isVisible()), timeout=20_000)
+    return live
+
+
+@pytest.mark.lab
+def test_closing_while_something_runs_asks_and_stays_by_default(qtbot: QtBot, window: MainWindow) -> None:
+    live = _measuring(qtbot, window)
+    assert not window.close()
+    question = _question(window)
+    qtbot.keyClick(question, Qt.Key.Key_Return)
+    assert window.isVisible()
+    assert live.running
+    qtbot.mouseClick(window.status_line.stop_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not live.running, timeout=20_000)
+    assert window.status_line.running.text() == "Nothing is running"
+    assert window.isVisible()
+
+
+@pytest.mark.lab
+def test_closing_ends_the_run_in_order_and_keeps_it(qtbot: QtBot, window: MainWindow) -> None:
+    live = _measuring(qtbot, window)
+    window.close()
+    qtbot.mouseClick(_question(window).accept_button, Qt.MouseButton.LeftButton)
+    assert window.isVisible()
+    assert not window.rail.isEnabled()
+    assert "Stopping" in window.status_line.running.text()
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=20_000)
+    assert not live.running
+    assert [run.state.value for run in window.workstation.runs()] == ["partial"]
+
+
+@pytest.mark.lab
+def test_a_second_measurement_is_refused_with_words(qtbot: QtBot, window: MainWindow) -> None:
+    live = _measuring(qtbot, window)
+    window.rooms.run(_plan(1))
+    assert "running" in _question(window).windowTitle()
+    _question(window).accept()
+    live.stop()
+    qtbot.waitUntil(lambda: not live.running, timeout=20_000)
+
+
+def test_a_plan_that_cannot_be_read_is_said_in_words(qtbot: QtBot, window: MainWindow, tmp_path: object) -> None:
+    window._load_plan(f"{tmp_path}/missing.toml")
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert "missing.toml" in _question(window).windowTitle()
+
+
+def test_what_the_rail_shows_has_words_for_those_who_do_not_see_it(window: MainWindow) -> None:
+    for room in Room:
+        window.show_room(room)
+    nameless = [
+        button
+        for button in window.findChildren(QWidget)
+        if isinstance(button, QToolButton | QPushButton) and not (button.text() or button.accessibleName())
+    ]
+    assert [button for button in nameless if not isinstance(button.parent(), QLineEdit | QTabBar | QMenuBar)] == []
