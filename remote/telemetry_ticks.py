@@ -68,7 +68,7 @@ class TickReader:
             return
         word, *rest = line[len(self._start) :].decode("utf-8", "replace").split(" ") or [""]
         if word == "page":
-            self._page = whole(" ".join(rest), 1, 2**24)
+            self._page = _page(rest)
         elif word == "disks":
             self._disks = frozenset(filter(_NAME.fullmatch, rest[:MOST_LINES]))
         elif word == "tick":
@@ -99,6 +99,12 @@ class TickReader:
             disks=_disks(found.get("/proc/diskstats", []), self._disks),
             interfaces=_interfaces(found.get("/proc/net/dev", [])),
         )
+
+
+def _page(words: list[str]) -> int | None:
+    """Return the bytes of a page in the words of ``KernelPageSize:  4 kB``."""
+    kib = next((value for word in words if (value := whole(word, 1, 2**14)) is not None), None)
+    return None if kib is None or words[-1] != "kB" else kib * 1024
 
 
 def _numbers(texts: list[str]) -> tuple[int, ...]:

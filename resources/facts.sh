@@ -201,15 +201,20 @@ measured() {
     item urandom "$(dd if=/dev/urandom of=/dev/null bs=1048576 count=4 2>&1)"
 }
 
-tools() {
+tool() { # name
+    path=$(command -v "$1") || {
+        no "tool.$1" "not installed"
+        return
+    }
+    item "tool.$1.path" "$path"
+    item "tool.$1" "$(within 2 "$1" --version 2>&1 </dev/null | head -c 1024)"
+}
+
+tools() { # at once; each item is short enough for the pipe to keep it in one piece (PIPE_BUF)
     for tool in fio sysbench iperf3 dd stress-ng ioping gcc python3; do
-        path=$(command -v "$tool") || {
-            no "tool.$tool" "not installed"
-            continue
-        }
-        item "tool.$tool.path" "$path"
-        item "tool.$tool" "$(within 2 "$tool" --version 2>&1 </dev/null | head -c 1024)"
+        tool "$tool" &
     done
+    wait
 }
 
 # Metadata services: one short question each for type, id and region; never user data, never credentials.

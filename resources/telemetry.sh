@@ -12,7 +12,7 @@ wanted='^cpu |^(MemAvailable|Cached|Dirty):|^pswp(in|out) |^some |^[0-9.]+ [0-9.
 wanted=$wanted'|^ *[^ :|]+: *[0-9]+ +[0-9]+ |^ +[0-9]+ +[0-9]+ ([^lr]|rbd)'
 
 main() {
-    printf '@@%s page %s\n' "$mark" "$(getconf PAGESIZE 2>/dev/null)"
+    printf '@@%s page %s\n' "$mark" "$(grep -sm 1 KernelPageSize: /proc/self/smaps)"
     printf '@@%s disks %s\n' "$mark" "$(ls /sys/block 2>/dev/null | tr '\n' ' ')"
     number=0
     while :; do

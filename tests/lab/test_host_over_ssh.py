@@ -1,7 +1,6 @@
 """Jobs, facts and telemetry over a real sshd, with real tools: live, complete, surviving a cut, leaving nothing."""
 
 import os
-import select
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from lab_sshd import LabHost, free_port
+from processes import ends, processes_with
 
 from remote.errors import ConnectionLostError
 from remote.job import Job, Workspace, make_workspace, remove_workspace
@@ -31,29 +31,7 @@ def workspace(session: Session, tmp_path: Path) -> Iterator[Workspace]:
     yield made
     remove_workspace(session, made)
     assert list(tmp_path.iterdir()) == []
-    assert processes_with(made.nonce, "environ") == []
-
-
-def processes_with(text: str, file: str) -> list[int]:
-    """Return the processes whose environment or command line has `text` in it."""
-    found = []
-    for path in Path("/proc").glob(f"[0-9]*/{file}"):
-        try:
-            if text.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            continue  # it ended meanwhile
-    return found
-
-
-def ends(pid: int, timeout: float = 5.0) -> bool:
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    ready, _, _ = select.select([process], [], [], timeout)
-    os.close(process)
-    return bool(ready)
+    assert processes_with(made.nonce) == []
 
 
 def gather(job: Job) -> dict[str, bytes]:
@@ -102,7 +80,7 @@ def test_stopping_fio_leaves_nothing(session: Session, workspace: Workspace, thr
     began = time.monotonic()
     job.stop()
     assert time.monotonic() - began < 5.0
-    assert processes_with(workspace.nonce, "environ") == []
+    assert processes_with(workspace.nonce) == []
     assert not job.running()
 
 

@@ -1,13 +1,13 @@
 """A job keeps its output and exit status, is ended as a whole, and leaves nothing on the host, under every shell."""
 
 import os
-import select
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import ends, processes_with
 
 from remote.errors import JobError, OutputLimitError
 from remote.job import Job, Workspace, make_workspace, remove_workspace
@@ -30,19 +30,7 @@ def workspace(session: Session, tmp_path: Path) -> Iterator[Workspace]:
     yield made
     remove_workspace(session, made)
     assert list(directory.iterdir()) == []
-    assert processes_of(made) == []
-
-
-def processes_of(workspace: Workspace) -> list[str]:
-    """Return the processes that carry the workspace's nonce in their environment."""
-    found = []
-    for environment in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if workspace.nonce.encode() in environment.read_bytes():
-                found.append(environment.parent.name)
-        except OSError:
-            continue  # it ended meanwhile
-    return found
+    assert processes_with(made.nonce) == []
 
 
 def script(text: str) -> list[str]:
@@ -64,16 +52,6 @@ def until(job: Job, text: bytes) -> Iterator[Chunk | None]:
         if chunk is not None and text in chunk.data:
             return follower
     pytest.fail(f"the job ended without printing {text!r}")
-
-
-def ends(pid: int, timeout: float = 5.0) -> bool:
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    ready, _, _ = select.select([process], [], [], timeout)
-    os.close(process)
-    return bool(ready)
 
 
 def uptime() -> float:
@@ -239,14 +217,14 @@ def test_stop_kills_what_will_not_end(session: Session, workspace: Workspace) ->
     assert ends(job.pid)
     assert job.exit_status is None
     assert "was killed" in job.reason
-    assert processes_of(workspace) == []
+    assert processes_with(workspace.nonce) == []
 
 
 def test_stop_finds_what_left_the_group(session: Session, workspace: Workspace) -> None:
     job = Job.start(session, workspace, script("setsid sleep 60 & setsid sleep 61 & echo up; wait"))
     until(job, b"up\n")
     job.stop()
-    assert processes_of(workspace) == []
+    assert processes_with(workspace.nonce) == []
 
 
 def test_stop_may_come_from_another_thread(session: Session, workspace: Workspace) -> None:
@@ -287,7 +265,7 @@ def test_removing_the_workspace_ends_its_jobs(session: Session, tmp_path: Path) 
     job = Job.start(session, made, ["sleep", "60"])
     remove_workspace(session, made)
     assert ends(job.pid)
-    assert processes_of(made) == []
+    assert processes_with(made.nonce) == []
     gather(job)
     assert (job.exit_status, job.reason) == (None, "its directory on the host was removed")
 

@@ -1,13 +1,13 @@
 """This computer as a host keeps the session's promises: streams, limits, timeouts, and nothing left behind."""
 
 import os
-import select
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import ends
 
 from remote.errors import ConnectionLostError, OutputLimitError, RemoteTimeoutError
 from remote.local import LocalSession
@@ -26,17 +26,6 @@ def read_all(channel: Channel) -> list[Chunk]:
     while not channel.ended:
         chunks += channel.read(5.0)
     return chunks
-
-
-def ends(pid: int) -> bool:
-    """Wait for a process that may not be our child to end."""
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    ready, _, _ = select.select([process], [], [], 5.0)
-    os.close(process)
-    return bool(ready)
 
 
 def open_files() -> int:

@@ -60,10 +60,10 @@ def test_nothing_is_left_behind(session: LocalSession, tmp_path: Path) -> None:
     assert not [path for place in ("/tmp", "/var/tmp") for path in Path(place).glob(".benchwright-*")]
 
 
-def test_awkward_directories_are_taken_literally(session: LocalSession, tmp_path: Path) -> None:
-    directory = tmp_path / "a b$(touch x)'\"*;"
+def test_awkward_directories_are_taken_literally(shell_session: Session, tmp_path: Path) -> None:
+    directory = tmp_path / "a b$(touch x)'\"*;ü€"
     directory.mkdir()
-    facts = read_facts(session, [f"{directory}/", "-rf", str(directory)])
+    facts = read_facts(shell_session, [f"{directory}/", "-rf", str(directory)])
     found = facts.directory(str(directory))
     assert found is not None
     assert found.writable is True

@@ -36,7 +36,7 @@ def test_samples_come_on_the_hosts_clock(telemetry: Telemetry) -> None:
     levels, *rates = ticks(telemetry, 3)
     assert {sample.metric.name for sample in levels} >= {"load_1_minute", "memory_available"}
     names = {sample.metric.name for sample in rates[-1]}
-    assert names >= {"cpu_user", "cpu_idle", "network_received"}
+    assert names >= {"cpu_user", "cpu_idle", "network_received", "swap_in"}
     assert {sample.metric for found in rates for sample in found} <= set(TELEMETRY_METRICS)
     times = [found[0].time for found in (levels, *rates)]
     assert times == sorted(times)

@@ -24,7 +24,11 @@ def ticks_of(output: bytes) -> list[Tick]:
 
 
 def tick(
-    uptime: float, *lines: str, epoch: str = "", page: str = "4096", disks: str = "sda nvme0n1 dm-0 loop0 md0 zram0 "
+    uptime: float,
+    *lines: str,
+    epoch: str = "",
+    page: str = "KernelPageSize:        4 kB",
+    disks: str = "sda nvme0n1 dm-0 loop0 md0 zram0 ",
 ) -> bytes:
     head = [f"@@{MARK} page {page}", f"@@{MARK} disks {disks}", f"@@{MARK} tick 0 {uptime} {epoch}"]
     return "\n".join([*head, *lines, f"@@{MARK} end", ""]).encode()
