@@ -7,7 +7,7 @@ from app.events import State
 from app.picture.curves import run_name
 from app.picture.look import BODY, CONTENT, ERROR, LINE, MARGIN, QUIET, SMALL, STRONG, SUBTITLE, TITLE, WIDTH, Style
 from app.picture.sheet import Sheet
-from app.picture.words import printable, width
+from app.picture.words import width
 from app.plan import LOCAL
 from app.records import RunRecord
 from app.version import VERSION
@@ -42,7 +42,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
 
 def _entry(sheet: Sheet, name: str, words: str) -> None:
     """Write a name and what is said of it; a name too long for its column stands on a line of its own."""
-    if width(printable(name), STRONG) > _INDENT - 12:
+    if width(name, STRONG) > _INDENT - 12:
         sheet.paragraph(name, STRONG)
     else:
         sheet.words(MARGIN, sheet.y, name, STRONG)

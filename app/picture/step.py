@@ -10,7 +10,7 @@ from app.picture.look import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, St
 from app.picture.plot import draw_panel
 from app.picture.sheet import Sheet
 from app.picture.table import draw_table
-from app.picture.words import printable, width, wrap
+from app.picture.words import width, wrap
 from app.summary import MetricSummary, summaries
 from app.wording import direction_text, figure_text, metric_text, range_text, ratio_text
 
@@ -86,7 +86,7 @@ def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str
 
 def _draw_headline(sheet: Sheet, large: str, style: Style, small: str) -> None:
     sheet.words(MARGIN, sheet.y, large, style)
-    left = MARGIN + width(printable(large), style) + 16
+    left = MARGIN + width(large, style) + 16
     top = sheet.y + (style.leading - BODY.leading) / 2 + 3
     end = sheet.lines(left, top, wrap(small, BODY, MARGIN + CONTENT - left), BODY)
     sheet.y = max(sheet.y + style.leading, end)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.picture.look import BODY, CONTENT, FAINT, LINE, MARGIN, SMALL, Style
 from app.picture.sheet import Sheet
-from app.picture.words import printable, width, wrap
+from app.picture.words import width, wrap
 
 GAP = 20
 PADDING = 5
@@ -52,11 +52,11 @@ def draw_table(sheet: Sheet, columns: Sequence[Column], rows: Sequence[Line]) ->
     rows = [Line(tuple(row.cells[index] for index in kept), row.opens) for row in rows]
     widths = _widths(columns, rows)
     lefts = [MARGIN + sum(widths[:index]) + GAP * index for index in range(len(columns))]
-    for column, left, wide in zip(columns, lefts, widths, strict=True):
-        sheet.words(
-            left + (wide if column.right else 0), sheet.y, column.head, SMALL, "right" if column.right else "left"
-        )
-    sheet.y += SMALL.leading + 3
+    heads = [wrap(column.head, SMALL, wide) for column, wide in zip(columns, widths, strict=True)]
+    foot = sheet.y + max(map(len, heads)) * SMALL.leading
+    for head, column, left, wide in zip(heads, columns, lefts, widths, strict=True):
+        _draw_lines(sheet, head, SMALL, column, (left, foot - len(head) * SMALL.leading, wide))
+    sheet.y = foot + 3
     sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=LINE)
     for number, row in enumerate(rows):
         if number and row.opens:
@@ -73,10 +73,18 @@ def _draw_cell(sheet: Sheet, cell: Cell, column: Column, left: float, wide: floa
         sheet.box(left, top + cell.style.leading / 2 - 5, 10, 10, cell.mark)
         left, wide = left + MARK, wide - MARK
     lines = wrap(cell.text, cell.style, wide)
+    return _draw_lines(sheet, lines, cell.style, column, (left, top, wide))
+
+
+def _draw_lines(
+    sheet: Sheet, lines: Sequence[str], style: Style, column: Column, place: tuple[float, float, float]
+) -> float:
+    """Write `lines` at `place` (left, top, width) to the side the column is set to; return where they end."""
+    left, top, wide = place
     for number, line in enumerate(lines):
         x = left + wide if column.right else left
-        sheet.words(x, top + number * cell.style.leading, line, cell.style, "right" if column.right else "left")
-    return top + len(lines) * cell.style.leading
+        sheet.words(x, top + number * style.leading, line, style, "right" if column.right else "left")
+    return top + len(lines) * style.leading
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Line]) -> list[float]:
@@ -84,7 +92,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Line]) -> list[float]:
     widths = []
     for index, column in enumerate(columns):
         cells = [row.cells[index] for row in rows]
-        natural = [width(printable(cell.text), cell.style) + (MARK if cell.mark else 0) for cell in cells]
+        natural = [width(cell.text, cell.style) + (MARK if cell.mark else 0) for cell in cells]
         widths.append(min(column.widest, max([column.least, *natural, width(column.head, SMALL)])) + 1)
     room = CONTENT - GAP * (len(columns) - 1)
     while sum(widths) > room:

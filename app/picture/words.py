@@ -44,8 +44,9 @@ def font(style: Style) -> FontProperties:
 
 @lru_cache(maxsize=65536)
 def width(text: str, style: Style) -> float:
-    """Return how many pixels wide `text`, which is printable, comes out."""
-    measured = _renderer().get_text_width_height_descent(text, font(style), ismath=False)  # type: ignore[no-untyped-call]  # matplotlib types its front, not its back ends
+    """Return how many pixels wide one line of `text` comes out."""
+    # matplotlib types its front, not its back ends.
+    measured = _renderer().get_text_width_height_descent(printable(text), font(style), ismath=False)  # type: ignore[no-untyped-call]
     return float(measured[0]) * _SLACK
 
 
