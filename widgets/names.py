@@ -2,14 +2,17 @@
 
 from app.plan import LOCAL
 
-THIS_COMPUTER = "This computer"
-
 
 def host_title(name: str) -> str:
     """Return the name under which a host is shown, as a title."""
-    return THIS_COMPUTER if name == LOCAL else name
+    return "This computer" if name == LOCAL else name
+
+
+def host_words(name: str) -> str:
+    """Return what a host is called within a sentence."""
+    return "this computer" if name == LOCAL else name
 
 
 def place_words(step: str | None, host: str | None) -> str:
     """Return where a finding belongs: ``fio · i-0ab1``."""
-    return " · ".join(part for part in (step, host_title(host) if host else None) if part)
+    return " · ".join(part for part in (step, host_words(host) if host else None) if part)

@@ -121,9 +121,18 @@ def test_what_was_written_since_is_not_taken_back() -> None:
     assert draft.steps[0].form.text("threads") == "3"
 
 
+def test_an_unnamed_plan_says_what_it_measures_and_where() -> None:
+    draft = _draft()
+    assert draft.plan().name == "sysbench-cpu on a"
+    draft.set_host("b", chosen=True)
+    for _ in range(4):
+        draft.add_step(suite("dd"))
+    assert draft.plan().name == "sysbench-cpu, dd, dd 2 and 2 more on 2 hosts"
+
+
 def test_findings_that_differ_in_the_host_alone_are_one() -> None:
     found = [_finding("a"), _finding(LOCAL), _finding("a", measured="other")]
-    assert [finding.host for finding in merged(found)] == ["a, This computer", "a"]
+    assert [finding.host for finding in merged(found)] == ["a, this computer", "a"]
 
 
 def test_consent_to_install_is_asked_host_by_host() -> None:

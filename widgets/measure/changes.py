@@ -58,11 +58,11 @@ def take_back(draft: PlanDraft, changes: Sequence[Change]) -> None:
 
 def change_words(changes: Sequence[Change]) -> str:
     """Return `changes` in a sentence."""
-    if not changes:
-        return ""
-    return "; ".join(
-        f"{change.step}: {change.title} {change.before or 'empty'} → {change.after or 'empty'}" for change in changes
-    )
+    by_step: dict[str, list[str]] = {}
+    for change in changes:
+        words = f"{change.title} {change.before or 'empty'} → {change.after or 'empty'}"
+        by_step.setdefault(change.step, []).append(words)
+    return "; ".join(f"{step}: {', '.join(words)}" for step, words in by_step.items())
 
 
 def _step(draft: PlanDraft, name: str) -> DraftStep | None:

@@ -11,8 +11,8 @@ from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.parameters import Choice, Parameter, Type
 from widgets.measure.form import Form
-
-NEW_PLAN = "New plan"
+from widgets.measure.words import listed
+from widgets.names import host_words
 
 REPETITION = (
     Parameter(
@@ -48,10 +48,10 @@ REPETITION = (
         type=Type.CHOICE,
         default=Order.BLOCK.value,
         choices=(
-            Choice(Order.BLOCK.value, "One step after the other"),
-            Choice(Order.INTERLEAVED.value, "Interleaved: trial 1 of every step, then trial 2"),
+            Choice(Order.BLOCK.value, "Step by step"),
+            Choice(Order.INTERLEAVED.value, "Interleaved"),
         ),
-        help="Interleaved, a drift of the host over time hits all steps alike.",
+        help="Interleaved: trial 1 of every step, then trial 2; a drift of the host over time hits all steps alike.",
     ),
 )
 """How often and in which order, drawn and checked like any suite's parameters."""
@@ -88,7 +88,7 @@ class PlanDraft:
 
     def reset(self, hosts: Sequence[str] = ()) -> None:
         """Forget everything but the facts, and start anew with `hosts`."""
-        self.name = NEW_PLAN
+        self.name = ""
         self.question = ""
         self.hosts = list(hosts)
         self.facts: dict[str, Facts] = getattr(self, "facts", {})
@@ -173,7 +173,7 @@ class PlanDraft:
             raise PlanError(f"Repetition: {error.message}", error.remedy)
         given = self.repetition.values()
         plan = Plan(
-            name=self.name.strip() or NEW_PLAN,
+            name=self.name.strip() or self.suggested_name(),
             hosts=tuple(self.hosts),
             steps=tuple(step.step() for step in self.steps),
             question=self.question.strip(),
@@ -181,6 +181,12 @@ class PlanDraft:
             order=Order(str(given["order"])),
         )
         return validate(plan)
+
+    def suggested_name(self) -> str:
+        """Return a name for a plan that nobody has named: what it measures, and where."""
+        where = host_words(self.hosts[0]) if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
+        what = listed(step.name for step in self.steps)
+        return f"{what} on {where}" if self.steps and self.hosts else "New plan"
 
     def naming_problem(self) -> str:
         """Return which name two steps share, or an empty string."""

@@ -17,7 +17,7 @@ from widgets.severity import summary
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
-NOTHING = "No check speaks against this plan. What it measures is what it says."
+NOTHING = "No check speaks against this plan."
 
 
 class FindingsStep(StepView):

@@ -119,11 +119,11 @@ class HostReader(QObject):
     def problem(self, hosts: Iterable[str]) -> str:
         """Return why the facts of `hosts` are not there yet, or an empty string."""
         from widgets.measure.words import listed
-        from widgets.names import host_title
+        from widgets.names import host_words
 
         stands = [self.of(host) for host in hosts]
-        waiting = [host_title(each.host) for each in stands if each.reading is Reading.UNDER_WAY]
-        failed = [host_title(each.host) for each in stands if each.reading is Reading.FAILED]
+        waiting = [host_words(each.host) for each in stands if each.reading is Reading.UNDER_WAY]
+        failed = [host_words(each.host) for each in stands if each.reading is Reading.FAILED]
         if failed:
             return f"No facts of {listed(failed)}. Retry, or leave it out."
         return f"Reading the facts of {listed(waiting)}…" if waiting else ""

@@ -8,7 +8,7 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job
-from widgets.names import host_title
+from widgets.names import host_words
 from widgets.notice import Notice
 from widgets.text import Text, Tone, visible
 from widgets.theme import SPACE, TextSize, text_font
@@ -36,7 +36,7 @@ class InstallDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE[4], SPACE[4], SPACE[4], SPACE[3])
         column.setSpacing(SPACE[2])
-        column.addWidget(Text(f"Run this on {host_title(host)}?", font=text_font(TextSize.HEADING, bold=True)))
+        column.addWidget(Text(f"Run this on {host_words(host)}?", font=text_font(TextSize.HEADING, bold=True)))
         fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
         column.addWidget(Text(command, font=fixed))
         column.addWidget(Text("It changes the host: the package manager adds the tool and what it needs.", Tone.MUTED))

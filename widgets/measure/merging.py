@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from suites.vocab import Finding
-from widgets.names import host_title
+from widgets.names import host_words
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -23,6 +23,6 @@ def _one(group: list[Finding]) -> Finding:
     hosts = [finding.host for finding in group if finding.host]
     if len(group) == 1:
         return group[0]
-    shown = ", ".join(host_title(host) for host in hosts[:3])
+    shown = ", ".join(host_words(host) for host in hosts[:3])
     more = f" and {len(hosts) - 3} more" if len(hosts) > 3 else ""
     return replace(group[0], host=f"{shown}{more}")

@@ -9,7 +9,7 @@ from widgets.measure.command_view import CommandView
 from widgets.measure.draft import DraftStep, PlanDraft
 from widgets.measure.parameter_row import ParameterRow
 from widgets.measure.step_view import StepView, clear, scrolled
-from widgets.names import host_title
+from widgets.names import host_words
 from widgets.text import set_tool_tip
 from widgets.theme import SPACE
 
@@ -111,7 +111,7 @@ class ParametersStep(StepView):
             self._draw_rows(step)
         if step is None:
             return
-        host = host_title(self.draft.hosts[0]) if self.draft.hosts else ""
+        host = host_words(self.draft.hosts[0]) if self.draft.hosts else ""
         self.explanation.setText(f"{step.suite.summary} Tuned values are fitted to {host}." if host else "")
         if self.name_field.text() != step.name:
             self.name_field.setText(step.name)

@@ -30,7 +30,7 @@ from widgets.measure.shell_lines import shell_script
 from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.totals import totals
 from widgets.measure.words import UNKNOWN, duration, size
-from widgets.names import host_title
+from widgets.names import host_title, host_words
 from widgets.text import Text, Tone, tool_tip, visible
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -89,6 +89,7 @@ class ReviewStep(StepView):
 
     def refresh(self) -> None:
         """Show the draft's name, question and repetition."""
+        self.name_field.setPlaceholderText(self.draft.suggested_name())
         for field, text in ((self.name_field, self.draft.name), (self.question_field, self.draft.question)):
             if field.text() != text:
                 field.setText(text)
@@ -206,18 +207,23 @@ class ReviewStep(StepView):
             return
         sums = totals(self._plan, self._previews)
         time = _total(duration(sums.duration), is_open="duration" in sums.open, nothing=not sums.duration)
-        written = UNKNOWN if "written" in sums.open else f"at most {size(sums.written)}" if sums.written else size(0)
+        written = UNKNOWN if "written" in sums.open else f"at most {size(sums.written)}"
         network = _total(size(sums.network), is_open="network" in sums.open, nothing=not sums.network)
         self.explanation.setText(f"{sums.trials} trials on {_hosts(self._plan)}, one at a time.")
-        parts = [f"Total: {time}", f"written: {written}", f"space: {size(sums.space)}", f"network: {network}"]
-        self.totals.setText("  ·  ".join(parts))
+        parts = [
+            f"Total: {time}",
+            f"written: {written}" if sums.written or "written" in sums.open else "",
+            f"space: {size(sums.space)}" if sums.space else "",
+            f"network: {network}" if sums.network or "network" in sums.open else "",
+        ]
+        self.totals.setText("  ·  ".join(part for part in parts if part))
 
     def _show_command(self) -> None:
         row = self.table.currentRow()
         preview = self._previews[row] if 0 <= row < len(self._previews) else None
         self.command.set_text(preview.text if preview is not None else "")
         if preview is not None:
-            self.command.caption.setText(f"Exact command: {preview.step} on {host_title(preview.host)}")
+            self.command.caption.setText(f"Exact command: {preview.step} on {host_words(preview.host)}")
 
     def _select(self) -> None:
         self._show_command()
@@ -242,7 +248,7 @@ class ReviewStep(StepView):
 
 
 def _hosts(plan: Plan) -> str:
-    return host_title(plan.hosts[0]) if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
+    return host_words(plan.hosts[0]) if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
 
 
 def _total(known: str, *, is_open: bool, nothing: bool) -> str:

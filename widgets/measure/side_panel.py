@@ -84,7 +84,9 @@ class SidePanel(QWidget):
             tone = Tone.MUTED if words.startswith("absent: ") else Tone.NORMAL
             value = Text(words, tone, font=text_font(TextSize.SMALL))
             value.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-            self._form.addRow(Text(name, Tone.MUTED, wrap=False, font=text_font(TextSize.SMALL)), value)
+            label = Text(name, Tone.MUTED, wrap=False, font=text_font(TextSize.SMALL))
+            label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+            self._form.addRow(label, value)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Tell that the panel can be seen."""

@@ -12,7 +12,7 @@ from widgets.measure.check_box import TitleBox
 from widgets.measure.draft import DraftStep
 from widgets.measure.step_view import clear
 from widgets.measure.tools import Missing
-from widgets.names import host_title
+from widgets.names import host_title, host_words
 from widgets.notice import Picture
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
@@ -141,7 +141,7 @@ class SuiteCard(QFrame):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE[1])
         row.addWidget(Picture("warning"))
-        row.addWidget(Text(f"{missing.tool} is missing on {host_title(missing.host)}.", Tone.WARNING), 1)
+        row.addWidget(Text(f"{missing.tool} is missing on {host_words(missing.host)}.", Tone.WARNING), 1)
         if missing.install:
             button = QPushButton("Install…")
             button.setAccessibleName(f"Install {missing.tool} on {missing.host}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.checks.tools import install_command
 from suites.base import Suite
 from suites.facts import NOT_READ, Absent, Facts, known
-from widgets.names import host_title
+from widgets.names import host_words
 
 FOUND = "installed"
 """Said of a tool that is there and does not tell its version."""
@@ -35,7 +35,7 @@ def tool_words(suite: Suite, hosts: Sequence[str], facts: Mapping[str, Facts]) -
     versions: dict[str, list[str]] = {}
     for host in hosts:
         if host in facts and (version := _version(suite, facts[host])) is not None:
-            versions.setdefault(version, []).append(host_title(host))
+            versions.setdefault(version, []).append(host_words(host))
     if len(versions) == 1 and sum(len(names) for names in versions.values()) == len(hosts):
         return next(iter(versions))
     places = {version: names[0] if len(names) == 1 else f"{len(names)} hosts" for version, names in versions.items()}

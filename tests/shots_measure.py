@@ -1,0 +1,137 @@
+"""Pictures of the wizard: every step, with bad input, with findings, with a tool to install."""
+
+from PySide6.QtWidgets import QWidget
+from shot_stage import Shot, Stage
+
+from app.plan import LOCAL
+from widgets import jobs
+from widgets.main_window import MainWindow
+from widgets.measure.install_dialog import InstallDialog
+from widgets.measure.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage
+from widgets.rail import Room
+
+
+def _opened(stage: Stage) -> tuple[MainWindow, MeasurePage]:
+    window = stage.window()
+    page = window.show_room(Room.MEASURE)
+    if not isinstance(page, MeasurePage):
+        raise TypeError("the wizard could not be opened")
+    _settle(stage, page)
+    return window, page
+
+
+def _settle(stage: Stage, page: MeasurePage) -> None:
+    stage.settle(lambda: not jobs.running() and not page.assessor.busy and not page.reader.waiting)
+
+
+def _planned(stage: Stage, step: int, *hosts: str) -> tuple[MainWindow, MeasurePage]:
+    window, page = _opened(stage)
+    page.begin([LOCAL, *hosts])
+    _settle(stage, page)
+    for suite in ("sysbench-cpu", "fio", "iperf3"):
+        page.draft.add_step(page.tests.cards[suite].suite)
+    page.draft.add_step(page.tests.cards["fio"].suite).name = "fio in sequence"
+    page.tests.changed.emit()
+    _settle(stage, page)
+    page.go(step)
+    return window, page
+
+
+def _hosts(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.begin([LOCAL, "bastion"])
+    _settle(stage, page)
+    return window
+
+
+def _tests(stage: Stage) -> QWidget:
+    return _planned(stage, TESTS)[0]
+
+
+def _parameters(stage: Stage) -> QWidget:
+    window, page = _planned(stage, PARAMETERS)
+    page.parameters.tabs.setCurrentIndex(1)
+    page.parameters.row("rw").editor.setFocus()
+    return window
+
+
+def _parameters_refused(stage: Stage) -> QWidget:
+    window, page = _planned(stage, PARAMETERS)
+    page.parameters.tabs.setCurrentIndex(1)
+    for name, text in (("block_size", "4 potatoes"), ("iodepth", "100000")):
+        editor = page.parameters.row(name).editor
+        editor.set_text(text)
+        editor.edited.emit(text)
+    page.parameters.row("block_size").editor.setFocus()
+    _settle(stage, page)
+    return window
+
+
+def _findings(stage: Stage) -> QWidget:
+    return _with_findings(stage)[0]
+
+
+def _with_findings(stage: Stage) -> tuple[MainWindow, MeasurePage]:
+    window, page = _planned(stage, PARAMETERS)
+    for step in page.draft.steps:
+        step.form.use_defaults()
+    page.tests.changed.emit()
+    _settle(stage, page)
+    page.go(FINDINGS)
+    return window, page
+
+
+def _findings_applied(stage: Stage) -> QWidget:
+    window, page = _with_findings(stage)
+    card = next(card for card in page.findings.list.cards() if card.finding.changes)
+    card.buttons[0].click()
+    _settle(stage, page)
+    return window
+
+
+def _no_findings(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.begin([LOCAL])
+    _settle(stage, page)
+    page.draft.add_step(page.tests.cards["sysbench-cpu"].suite)
+    page.draft.repetition.set_text("trials", "6")
+    page.tests.changed.emit()
+    _settle(stage, page)
+    page.go(FINDINGS)
+    return window
+
+
+def _review(stage: Stage) -> QWidget:
+    window, page = _planned(stage, REVIEW)
+    page.review.table.setCurrentCell(1, 0)
+    return window
+
+
+def _quick(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.begin_quick(LOCAL)
+    stage.settle(lambda: page.current == REVIEW)
+    _settle(stage, page)
+    return window
+
+
+def _install(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    command = "sudo -n apt-get install -y stress-ng"
+    dialog = stage.keep(InstallDialog(stage.workstation, window.asker, "web-1", command, page))
+    dialog.show()
+    return dialog
+
+
+SHOTS: list[Shot] = [
+    ("measure-1-hosts", _hosts),
+    ("measure-2-tests", _tests),
+    ("measure-3-parameters", _parameters),
+    ("measure-3-parameters-refused", _parameters_refused),
+    ("measure-4-findings", _findings),
+    ("measure-4-findings-applied", _findings_applied),
+    ("measure-4-no-findings", _no_findings),
+    ("measure-5-review", _review),
+    ("measure-5-quick", _quick),
+    ("measure-install", _install),
+]
