@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QTimer
@@ -20,6 +21,7 @@ from suites.errors import BenchwrightError
 from widgets import jobs, settings, theme
 from widgets.empty_state import EmptyState
 from widgets.icons import icon
+from widgets.interrupts import heeded
 from widgets.jobs import Job
 from widgets.leaving import Leaving
 from widgets.menus import build_menus
@@ -217,8 +219,10 @@ def open_window(workstation: Workstation) -> int:
     application.setWindowIcon(icon("benchwright", "accent"))
     window = MainWindow(workstation)
     window.show()
-    status = application.exec()
+    with heeded(window.leaving.stop_and_close):
+        status = application.exec()
+    deadline = time.monotonic() + PATIENCE
     for job in jobs.running():
         job.cancel()
-        job.wait(PATIENCE)
+        job.wait(max(0.0, deadline - time.monotonic()))
     return status

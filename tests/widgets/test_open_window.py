@@ -1,0 +1,35 @@
+"""The window as a process: it opens, and a signal closes it in order."""
+
+import select
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from app.services import Workstation
+from widgets.main_window import open_window
+
+application = QApplication([])
+QTimer.singleShot(0, lambda: print("open", flush=True))
+sys.exit(open_window(Workstation(Path(sys.argv[1]) / "runs.sqlite3", Path(sys.argv[1]) / "hosts.toml")))
+"""
+
+
+@pytest.mark.gui
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_the_window_in_order(tmp_path: object, number: signal.Signals) -> None:
+    words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert select.select([process.stdout], [], [], 30)[0]
+        assert process.stdout.readline() == "open\n"
+        process.send_signal(number)
+        assert process.wait(timeout=30) == 0
+        assert "Traceback" not in process.stderr.read()
