@@ -6,9 +6,10 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVB
 from app.hosts import HostEntry, Origin
 from app.questions import Outcome
 from widgets.host_connections import Standing
-from widgets.hosts_model import address_text, host_title
+from widgets.hosts_model import address_text
 from widgets.icons import set_icon
 from widgets.measure.words import listed, short_facts
+from widgets.names import host_title
 from widgets.notice import Notice, Working
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, restyle, text_font
@@ -45,7 +46,7 @@ class HostCard(QFrame):
     def show_host(self, entry: HostEntry, standing: Standing) -> None:
         """Show `entry` and how it stands."""
         local = entry.origin is Origin.THIS_COMPUTER
-        self._title.setText(host_title(entry))
+        self._title.setText(host_title(entry.name))
         self._way.setText(address_text(entry))
         self._summary.setText("" if standing.facts is None else short_facts(standing.facts))
         self._summary.setVisible(standing.facts is not None)
@@ -60,7 +61,7 @@ class HostCard(QFrame):
     def show_many(self, entries: list[HostEntry]) -> None:
         """Show that several hosts are selected: they can be measured together."""
         self._title.setText(f"{len(entries)} hosts")
-        self._way.setText(listed(map(host_title, entries)))
+        self._way.setText(listed(host_title(entry.name) for entry in entries))
         self.measure_button.setText(f"Measure {len(entries)} hosts")
         for one_only in (self._summary, self.quick_button, self.test_button, self.edit_button, self.remove_button):
             one_only.setVisible(False)
@@ -86,7 +87,7 @@ class HostCard(QFrame):
             self.notice.hide()
 
     def _show_doing(self, entry: HostEntry, standing: Standing) -> None:
-        doing = f"{host_title(entry)}: {standing.doing}" if standing.doing else ""
+        doing = f"{host_title(entry.name)}: {standing.doing}" if standing.doing else ""
         if doing and doing != self._doing:
             self.working.begin(doing)
         elif not doing:

@@ -9,16 +9,12 @@ from PySide6.QtGui import QColor, QFont
 from app.hosts import HostEntry, Origin
 from widgets.host_connections import Standing
 from widgets.icons import icon
+from widgets.names import host_title
 from widgets.text import tool_tip, visible
 from widgets.theme import palette
 
 Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
-
-
-def host_title(entry: HostEntry) -> str:
-    """Return what a host is called in the window."""
-    return "This computer" if entry.origin is Origin.THIS_COMPUTER else entry.name
 
 
 def address_text(entry: HostEntry) -> str:
@@ -89,7 +85,7 @@ class HostsModel(QAbstractTableModel):
         if role == self.ENTRY:
             return entry
         standing = self._standing(entry.name)
-        text = (host_title(entry), address_text(entry), entry.origin.value, connection_text(entry, standing))[
+        text = (host_title(entry.name), address_text(entry), entry.origin.value, connection_text(entry, standing))[
             index.column()
         ]
         if role == Qt.ItemDataRole.DisplayRole:

@@ -13,10 +13,10 @@ from widgets.add_host_dialog import AddHostDialog
 from widgets.facts_view import FactsView
 from widgets.host_card import HostCard
 from widgets.host_connections import HostConnections
-from widgets.hosts_model import host_title
 from widgets.hosts_table import HostsTable
 from widgets.icons import set_icon
 from widgets.jobs import Job
+from widgets.names import host_title
 from widgets.notice import Notice
 from widgets.page import Page
 from widgets.question import Question
@@ -86,9 +86,9 @@ class HostsPage(Page):
         else:
             self.card.show_host(entry, standing)
         if standing.facts is None:
-            self.facts_view.show_nothing(host_title(entry))
+            self.facts_view.show_nothing(host_title(entry.name))
         elif standing.facts is not self.facts_view.facts:
-            self.facts_view.show_facts(standing.facts, host_title(entry))
+            self.facts_view.show_facts(standing.facts, host_title(entry.name))
 
     def _show_standing(self, name: str) -> None:
         if name == self.table.current().name:

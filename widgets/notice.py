@@ -127,13 +127,13 @@ class Working(QWidget):
         row.addWidget(self._label, 1)
         row.addWidget(self.cancel_button)
         self._clock = QTimer(self, interval=1000)
-        self._clock.timeout.connect(self._tick)
+        self._clock.timeout.connect(self.refresh)
         self.hide()
 
     def begin(self, text: str) -> None:
         """Show `text`, with the seconds since now beside it."""
         self._text, self._since = text, time.monotonic()
-        self._tick()
+        self.refresh()
         self._clock.start()
         self.show()
 
@@ -142,6 +142,7 @@ class Working(QWidget):
         self._clock.stop()
         self.hide()
 
-    def _tick(self) -> None:
+    def refresh(self) -> None:
+        """Show how long it has taken by now."""
         seconds = int(time.monotonic() - self._since)
         self._label.setText(f"{self._text} {seconds} s" if seconds else self._text)

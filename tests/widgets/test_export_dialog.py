@@ -1,0 +1,81 @@
+"""Export from the window: both files, where the user wants them, and a word where that cannot be."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.control import Control
+from app.plan import LOCAL, Plan, Repetition, make_step
+from app.questions import Refuse
+from app.services import Workstation
+from widgets import jobs
+from widgets.export_dialog import ExportDialog, safe_name
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("idle")]
+
+
+@pytest.fixture
+def run_id(workstation: Workstation) -> str:
+    """Return a run of one second that was really made."""
+    step = make_step("sysbench-cpu", {"time": 1})
+    plan = Plan("short", (LOCAL,), (step,), repetition=Repetition(trials=1))
+    for _event in workstation.run(plan, Refuse(), Control()):
+        pass
+    return workstation.runs()[0].id
+
+
+def _shown(qtbot: QtBot, workstation: Workstation, run_id: str, place: Path) -> ExportDialog:
+    dialog = ExportDialog(workstation, [run_id], "short")
+    qtbot.addWidget(dialog)
+    dialog.place.setText(str(place))
+    dialog.show()
+    return dialog
+
+
+def _export(qtbot: QtBot, dialog: ExportDialog) -> None:
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+
+
+def test_both_files_are_written_and_named(qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path) -> None:
+    dialog = _shown(qtbot, workstation, run_id, tmp_path / "reports" / "short")
+    _export(qtbot, dialog)
+    written = sorted(path.name for path in (tmp_path / "reports").iterdir())
+    assert written == ["short-samples.csv", "short.csv", "short.png"]
+    assert all(name in dialog.outcome.text() for name in written)
+    assert dialog.open_button.isVisible()
+    dialog.csv_box.setChecked(False)
+    assert dialog.message.label.text() == "short.png will be replaced."
+
+
+def test_nothing_ticked_or_named_cannot_be_exported(
+    qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path
+) -> None:
+    dialog = _shown(qtbot, workstation, run_id, tmp_path / "short")
+    dialog.csv_box.setChecked(False)
+    dialog.png_box.setChecked(False)
+    assert not dialog.export_button.isEnabled()
+    dialog.csv_box.setChecked(True)
+    assert dialog.export_button.isEnabled()
+    dialog.place.setText("  ")
+    assert not dialog.export_button.isEnabled()
+
+
+def test_a_place_that_cannot_be_written_to_is_said(
+    qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    dialog = _shown(qtbot, workstation, run_id, tmp_path / "file" / "short")
+    _export(qtbot, dialog)
+    assert "cannot be made" in dialog.outcome.text()
+    assert dialog.export_button.isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [("quick benchmark", "quick-benchmark"), ("../../etc/passwd", "etc-passwd"), ("$(rm)", "rm"), ("", "benchwright")],
+)
+def test_a_name_becomes_a_harmless_file_name(name: str, safe: str) -> None:
+    assert safe_name(name).replace("--", "-") == safe

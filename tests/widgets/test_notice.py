@@ -1,0 +1,62 @@
+"""Short messages in place: read by eye and by ear, literal whatever they say; and work that can be left."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from suites.errors import BenchwrightError
+from widgets.empty_state import EmptyState
+from widgets.notice import Notice, Working
+from widgets.text import tool_tip
+
+HOSTILE = "<img src=file:///etc/passwd>\u202etxt.exe"
+
+
+def test_a_notice_is_hidden_until_something_is_said(qtbot: QtBot) -> None:
+    notice = Notice()
+    qtbot.addWidget(notice)
+    assert notice.isHidden()
+    notice.say_error(BenchwrightError("The host is down.", "Start it."))
+    assert not notice.isHidden()
+    assert notice.text() == "The host is down. Start it."
+    assert notice.accessibleName() == "Error: The host is down. Start it."
+    assert notice.property("level") == "error"
+
+
+def test_remote_words_are_shown_literally(qtbot: QtBot) -> None:
+    notice = Notice()
+    qtbot.addWidget(notice)
+    notice.say("warning", HOSTILE)
+    assert notice.text() == "<img src=file:///etc/passwd>\\u202etxt.exe"
+    assert {label.textFormat() for label in notice.findChildren(QLabel) if label.text()} == {Qt.TextFormat.PlainText}
+    assert "<img" not in tool_tip(HOSTILE)
+
+
+def test_work_under_way_says_for_how_long_and_can_be_left(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("widgets.notice.time.monotonic", lambda: now[0])
+    working = Working()
+    qtbot.addWidget(working)
+    working.begin("Connecting to web-1…")
+    label = working.findChildren(QLabel)[0]
+    assert label.text() == "Connecting to web-1…"
+    now[0] = 103.5
+    working.refresh()
+    assert label.text() == "Connecting to web-1… 3 s"
+    with qtbot.waitSignal(working.cancelled):
+        qtbot.mouseClick(working.cancel_button, Qt.MouseButton.LeftButton)
+    working.end()
+    assert working.isHidden()
+
+
+def test_an_empty_place_says_what_it_is_for_and_offers_one_step(qtbot: QtBot) -> None:
+    pressed: list[str] = []
+    empty = EmptyState("No runs yet", "Every run is kept here.", "New measurement", lambda: pressed.append("once"))
+    qtbot.addWidget(empty)
+    empty.resize(300, 300)
+    empty.show()
+    assert empty.button is not None
+    qtbot.mouseClick(empty.button, Qt.MouseButton.LeftButton)
+    assert pressed == ["once"]
+    assert EmptyState("No runs yet", "Every run is kept here.").button is None
