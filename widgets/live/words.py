@@ -7,7 +7,7 @@ from app.wording import bytes_text, duration_text, share_text
 from suites.base import Command
 from suites.facts import Facts, known
 from widgets.live.model import Phase, Place, RunModel, TrialView
-from widgets.names import THIS_COMPUTER, host_title
+from widgets.names import host_title, host_words
 
 _ROUGH_FROM = 10.0
 
@@ -33,7 +33,7 @@ def remaining_text(seconds: float | None) -> str:
 
 def host_text(host: str) -> str:
     """Return how a host is called in a sentence."""
-    return THIS_COMPUTER.lower() if host_title(host) == THIS_COMPUTER else host
+    return host_words(host)
 
 
 def place_text(model: RunModel, place: Place) -> str:
