@@ -1,4 +1,4 @@
-"""The public JSON of facts, plans, findings, figures, samples and trials, and how it is read back with suspicion."""
+"""The public JSON of facts, plans, findings, figures, samples and commands, and how it is read back with suspicion."""
 
 import json
 import math
@@ -9,12 +9,11 @@ import cattrs
 from cattrs.errors import ForbiddenExtraKeysError
 
 from app.converting import converter, short
-from app.events import Trial
 from app.plan import Plan
 from suites.base import Command
 from suites.errors import BenchwrightError
 from suites.facts import Facts
-from suites.vocab import Figure, Finding, Labels, Sample
+from suites.vocab import Figure, Finding, Sample
 
 FACTS_FORMAT = "benchwright-facts/1"
 PLAN_FORMAT = "benchwright-plan/1"
@@ -91,7 +90,7 @@ def figure_to_json(figure: Figure) -> Json:
         "value": figure.value,
         "unit": metric.unit.value,
         "better": metric.better.value,
-        "labels": labels_to_json(figure.labels),
+        "labels": dict(figure.labels),
     }
 
 
@@ -102,14 +101,9 @@ def sample_to_json(sample: Sample) -> Json:
         "name": sample.metric.name,
         "value": sample.value,
         "unit": sample.metric.unit.value,
-        "labels": labels_to_json(sample.labels),
+        "labels": dict(sample.labels),
         "warm_up": sample.warm_up,
     }
-
-
-def labels_to_json(labels: Labels) -> dict[str, str]:
-    """Return `labels` as an object."""
-    return dict(labels)
 
 
 def command_to_json(command: Command) -> Json:
@@ -121,12 +115,6 @@ def command_from_json(data: object) -> Command:
     """Return the command that command_to_json() wrote; raise FormatError naming the field that is wrong."""
     body = {name: value for name, value in data.items() if name != "line"} if isinstance(data, dict) else data
     return _structure(body, Command, "The command")
-
-
-def trial_to_json(trial: Trial) -> Json:
-    """Return the public form of `trial`."""
-    body: Json = converter().unstructure(trial)
-    return {**body, "commands": [command_to_json(command) for command in trial.commands]}
 
 
 def _structure(data: object, kind: type[T], name: str) -> T:

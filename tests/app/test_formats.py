@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.events import Trial
 from app.formats import (
     FACTS_FORMAT,
     SIZE_LIMIT,
@@ -23,7 +22,6 @@ from app.formats import (
     plan_to_json,
     read_json,
     sample_to_json,
-    trial_to_json,
 )
 from app.plan import Order, Plan, Repetition, Step
 from suites.base import Command, Purpose
@@ -193,10 +191,3 @@ def test_a_command_comes_back_and_shows_its_line() -> None:
     assert command_from_json(through_text(written)) == command
     with pytest.raises(FormatError, match="purpose: expected one of"):
         command_from_json({**written, "purpose": "destroy"})
-
-
-def test_a_trial_is_written_with_its_commands() -> None:
-    trial = Trial(1, "local", "s", 1, False, (Command(("true",)),), "2026-11-20T14:15:30Z", 5.0, "1.0.20")
-    written = through_text(trial_to_json(trial))
-    assert written["commands"] == [{"line": "true", "argv": ["true"], "purpose": "measure", "on_peer": False}]
-    assert (written["clock"], written["warm_up"], written["tool_version"]) == (5.0, False, "1.0.20")

@@ -17,7 +17,9 @@ from app.wording import (
     label_text,
     metric_text,
     quantity,
+    range_text,
     ratio_text,
+    scale,
     share_text,
     spread_text,
 )
@@ -174,6 +176,18 @@ def test_bytes_text(size: float, text: str) -> None:
 )
 def test_share_text(share: float, text: str) -> None:
     assert share_text(share) == text
+
+
+def test_a_range_says_its_unit_once() -> None:
+    assert range_text(IOPS, 97_430.0, 412_337.0, 3214.0) == "97.4 to 412.3k IOPS"
+    assert range_text(LATENCY, 212.3, 1212.3) == "0.212 to 1.21 ms"
+
+
+def test_an_axis_has_the_prefix_of_its_largest_figure() -> None:
+    assert scale(IOPS, 412_337.0) == (1000.0, "k IOPS")
+    assert scale(LATENCY, 900.0).suffix == "µs"
+    assert scale(LATENCY, 900.0).divisor == pytest.approx(1.0)
+    assert scale(EVENTS, 900.0) == (1.0, "/s")
 
 
 def test_direction_is_an_arrow_and_words() -> None:
