@@ -35,7 +35,7 @@ from widgets.text import Text, Tone, tool_tip, visible
 from widgets.theme import SPACE, TextSize, text_font
 
 HEADS = ("Step", "Host", "One trial", "Written", "Space", "Network")
-COLUMN_WIDTH = 84
+COLUMN_WIDTH = 72
 """The least pixels of a column; below it the table scrolls sideways."""
 
 MAXIMUM_ROWS = 10
