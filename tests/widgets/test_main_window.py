@@ -15,6 +15,7 @@ from app.plan import LOCAL, Plan, Repetition, make_step
 from app.services import Workstation
 from widgets import jobs
 from widgets.empty_state import EmptyState
+from widgets.export_dialog import ExportDialog
 from widgets.help_page import HelpPage
 from widgets.hosts_page import HostsPage
 from widgets.live.live_page import LivePage
@@ -225,6 +226,19 @@ def test_closing_ends_the_run_in_order_and_keeps_it(qtbot: QtBot, window: MainWi
     qtbot.waitUntil(lambda: not window.isVisible(), timeout=20_000)
     assert not live.running
     assert [run.state.value for run in window.workstation.runs()] == ["partial"]
+
+
+@pytest.mark.lab
+def test_export_is_about_the_run_in_front_and_else_leads_to_the_library(qtbot: QtBot, window: MainWindow) -> None:
+    window.rooms.run(_plan(1))
+    live = window.rooms.live
+    assert live is not None
+    window.export()
+    assert window.rail.buttons[Room.LIBRARY].isChecked()
+    qtbot.waitUntil(lambda: not live.running, timeout=20_000)
+    window.show_room(Room.LIVE)
+    window.export()
+    assert next(found for found in window.findChildren(ExportDialog) if found.isVisible())
 
 
 @pytest.mark.lab

@@ -110,6 +110,13 @@ class LivePage(Page):
         self._stop_button.setEnabled(False)
         self._show_texts()
 
+    def export(self) -> bool:
+        """Offer to export the run that is shown, once it has ended; return whether there is one."""
+        if self.running or self._model is None or not self._model.run_id:
+            return False
+        self.export_requested.emit(self._model.run_id)
+        return True
+
     # Events
 
     def _announced(self, _nothing: object) -> None:
