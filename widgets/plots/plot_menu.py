@@ -31,6 +31,7 @@ class PlotMenu(QMenu):
         self.from_zero = self._check("Start the axis at zero", self._set_from_zero)
         self.logarithmic = self._check("Logarithmic axis", self._set_logarithmic)
         self.aboutToShow.connect(self._update)
+        self._update()
 
     def copy_picture(self) -> None:
         """Put the plot on the clipboard as a picture."""
@@ -90,10 +91,10 @@ class PlotMenu(QMenu):
         self.from_zero.setEnabled(not scaling.bounds.logarithmic)
         self.logarithmic.setChecked(scaling.bounds.logarithmic)
 
-    def _set_from_zero(self, *, checked: bool) -> None:
+    def _set_from_zero(self, checked: bool) -> None:  # noqa: FBT001 (Qt hands it over)
         self._plot.scaling.from_zero = checked
         self._plot.touch()
 
-    def _set_logarithmic(self, *, checked: bool) -> None:
+    def _set_logarithmic(self, checked: bool) -> None:  # noqa: FBT001 (as above)
         self._plot.scaling.forced_logarithmic = checked
         self._plot.touch()

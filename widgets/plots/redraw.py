@@ -24,8 +24,7 @@ class Redraw(QObject):
     def request(self) -> None:
         """Ask for a redraw soon."""
         if not self._timer.isActive():
-            wait = max(0.0, self._next - time.monotonic())
-            self._timer.start(round(wait * 1000))
+            self._start()
 
     def now(self) -> None:
         """Redraw at once, for what the user did."""
@@ -34,6 +33,12 @@ class Redraw(QObject):
 
     def _redraw(self) -> None:
         started = time.monotonic()
+        self._next = started + INTERVAL  # for what asks while it is being drawn
         self.due.emit()
         cost = time.monotonic() - started
         self._next = started + max(INTERVAL, cost * _SHARE)
+        if self._timer.isActive():
+            self._start()
+
+    def _start(self) -> None:
+        self._timer.start(round(max(0.0, self._next - time.monotonic()) * 1000))

@@ -44,7 +44,10 @@ def from_zero(greatest: float, before: Range | None = None) -> Range:
 
 def fitted(least: float, greatest: float) -> Range:
     """Return the round range around values that do not start at zero."""
-    span = greatest - least or abs(greatest) * 0.1 or 1.0
+    size = max(abs(least), abs(greatest))
+    span = greatest - least
+    if span <= max(size * 1e-6, 1e-12):  # as good as one value: show something around it
+        span = size * 0.1 or 1.0
     step = tick_step(span, 4) / 2
     return Range(math.floor((least - span * 0.04) / step) * step, math.ceil((greatest + span * 0.04) / step) * step)
 

@@ -3,9 +3,9 @@
 from collections.abc import Hashable
 from math import log10
 
-from PySide6.QtCore import QEvent, QPointF
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QShowEvent
-from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.records import Band
 from app.wording import direction_text, quantity
@@ -23,7 +23,6 @@ from widgets.plots.redraw import Redraw
 from widgets.plots.series import SeriesBuffer
 from widgets.plots.time_window import TimeWindow
 from widgets.plots.view import PlotView
-from widgets.text import tool_tip
 from widgets.theme import palette
 
 NAMED_AT_CURVE = 4
@@ -165,7 +164,7 @@ class TimePlot(QWidget):
         if found is not None:
             self.scaling.follow(*found, percent=self.unit is Unit.PERCENT)
         self._set_ranges(start, end)
-        smooth = sum(len(line.shown[0]) for line in lines) <= _SMOOTH
+        smooth = sum(len(line.buffer) for line in lines) <= _SMOOTH
         for line in lines:
             line.draw(logarithmic=self.scaling.bounds.logarithmic, smooth=smooth)
         self._draw_layers(stripes)
@@ -315,14 +314,8 @@ class TimePlot(QWidget):
         else:
             self.legend.set_entries([])
         self.head.reading.set_text(reading or self._band_words())
-        if time is None:
-            return
-        cursor.setPos(round((time - start) / (end - start) * self.view.box.width()) + 0.5, 0)
-        mark = self.view.foreground.mark_at(time)
-        if mark is not None and self.view.underMouse():
-            column = self.view.box.sceneBoundingRect().left() + cursor.x()
-            place = self.view.mapToGlobal(QPointF(column, self.view.height()))
-            QToolTip.showText(place.toPoint(), tool_tip(mark.text), self.view)
+        if time is not None:
+            cursor.setPos(round((time - start) / (end - start) * self.view.box.width()) + 0.5, 0)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came while nobody looked."""

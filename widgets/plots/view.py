@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QWidget
 from widgets.plots.axis import TimeAxis, ValueAxis
 from widgets.plots.labels import CurveLabels
 from widgets.plots.layers import Backdrop, Cursor, Foreground
+from widgets.text import set_tool_tip
 from widgets.theme import palette
 
 _DRAG = 6
@@ -83,6 +84,8 @@ class PlotView(pg.GraphicsView):
         if self._pressed is not None and self._is_drag(event.position()):
             self.foreground.selection = (self.time_at(self._pressed), time)
             self.foreground.update()
+        mark = self.foreground.mark_at(time)
+        set_tool_tip(self.viewport(), mark.text if mark is not None else "")
         self.hovered.emit(time)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

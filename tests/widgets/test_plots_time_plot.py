@@ -1,0 +1,386 @@
+"""A plot on the screen: what it draws, reads, copies and leaves alone."""
+
+import math
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.records import Band
+from suites.units import Unit
+from suites.vocab import Better
+from widgets import theme
+from widgets.plots.redraw import INTERVAL
+from widgets.plots.stack import PlotStack
+from widgets.plots.time_plot import TimePlot
+from widgets.theme import series_colour
+
+BAND = Band("run-0", "before the upgrade", "iops", (), "1/s", 40_000.0, 39_000.0, 41_000.0, 40_100.0)
+HOSTILE = '<img src="file:///etc/passwd"><b>x</b>'
+
+
+Keep = Callable[[QWidget], QWidget]
+Show = Callable[..., TimePlot]
+
+
+@pytest.fixture
+def shown(qtbot: QtBot, keep: Keep) -> Callable[..., TimePlot]:
+    def show(title: str = "IOPS", unit: Unit = Unit.PER_SECOND, **more: Any) -> TimePlot:
+        plot = TimePlot(title, unit, **more)
+        keep(plot)
+        plot.resize(700, 260)
+        with qtbot.waitExposed(plot):
+            plot.show()
+        return plot
+
+    return show
+
+
+def filled(plot: TimePlot, key: str = "read", values: Callable[[int], float] = float, points: int = 60) -> None:
+    plot.add_series(key, key, series_colour(len(plot.lines)))
+    for index in range(points):
+        plot.append(key, index + 1.0, values(index))
+
+
+def drawn(plot: TimePlot) -> QImage:
+    plot.refresh()
+    return plot.grab().toImage()
+
+
+def colours(image: QImage) -> set[str]:
+    return {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+
+
+def test_the_crosshair_reads_all_curves_and_the_baseline_at_once(shown: Show) -> None:
+    plot = shown()
+    filled(plot, "read", lambda index: 41_000.0 + index)
+    filled(plot, "write", lambda index: 12_000.0 if index < 30 else math.nan)
+    plot.set_band("read", BAND)
+    plot.refresh()
+    plot.window_of_time.move_cursor(20.2)
+    reading = plot.head.reading.text()
+    assert reading == "0:20.2   read 41.0k/s   write 12.0k/s   before the upgrade 40.0k/s"
+    assert plot.view.accessibleDescription() == reading
+    plot.window_of_time.move_cursor(50.0)
+    assert "write no sample" in plot.head.reading.text()
+
+
+def test_arrow_keys_move_the_crosshair_from_sample_to_sample(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    filled(plot, values=lambda index: 100.0 * index)
+    plot.window_of_time.set_range(0, 60, follow=False)
+    plot.refresh()
+    qtbot.keyClick(plot.view, Qt.Key.Key_Left)
+    qtbot.keyClick(plot.view, Qt.Key.Key_Left)
+    assert plot.window_of_time.cursor == 58.0
+    qtbot.keyClick(plot.view, Qt.Key.Key_PageUp)
+    assert plot.window_of_time.cursor == 38.0
+    assert "3700/s" in plot.reading()
+
+
+def test_the_pointer_moves_the_crosshair_of_all_plots_of_a_stack(qtbot: QtBot, keep: Keep) -> None:
+    stack = PlotStack()
+    keep(stack)
+    first = stack.add_plot("a", "A", Unit.PER_SECOND)
+    second = stack.add_plot("b", "B", Unit.PERCENT, rank=5)
+    stack.resize(600, 400)
+    with qtbot.waitExposed(stack):
+        stack.show()
+    filled(first)
+    filled(second)
+    for plot in (first, second):
+        plot.refresh()
+    area = first.view.box.sceneBoundingRect()
+    qtbot.mouseMove(first.view.viewport(), QPoint(int(area.center().x()), int(area.center().y())))
+    qtbot.waitUntil(lambda: first.window_of_time.cursor is not None)
+    assert second.head.reading.text().startswith("0:")
+    assert second.view.cursor.isVisible()
+
+
+def test_a_rate_starts_at_zero_and_the_unit_stands_in_the_head(shown: Show) -> None:
+    plot = shown(better=Better.HIGHER)
+    filled(plot, values=lambda index: 41_000.0 + index)
+    plot.refresh()
+    assert plot.view.box.viewRange()[1] == [0.0, 50_000.0]
+    assert plot.head.title.text() == "IOPS [k/s]"
+    assert plot.head.note.text() == "↑ higher is better"
+    plot.menu.from_zero.trigger()
+    plot.refresh()
+    assert plot.view.box.viewRange()[1][0] > 40_000
+
+
+def test_a_latency_over_more_than_two_decades_is_logarithmic(shown: Show) -> None:
+    plot = shown("Latency", Unit.NANOSECOND, may_be_logarithmic=True)
+    filled(plot, "p50", lambda _index: 80_000.0)
+    plot.refresh()
+    assert not plot.scaling.bounds.logarithmic
+    filled(plot, "max", lambda index: 20e6 if index else 0.0)
+    plot.refresh()
+    assert plot.scaling.bounds.logarithmic
+    assert "logarithmic" in plot.head.note.text()
+    low, high = plot.view.box.viewRange()[1]
+    assert low == pytest.approx(np.log10(50_000.0))
+    assert high == pytest.approx(np.log10(20e6))
+    ticks = plot.view.value_axis.tickValues(low, high, 200)[0][1]
+    assert plot.view.value_axis.tickStrings(ticks, 1.0, 1.0)[:2] == ["50 µs", "100 µs"]
+    # A latency of zero has no place on a logarithmic axis: it is a gap, not a point at the bottom.
+    assert np.isnan(plot.lines["max"].curve.yData[0])
+
+
+def test_the_baseline_is_a_grey_band_with_a_dashed_median(shown: Show) -> None:
+    plot = shown()
+    filled(plot, values=lambda _index: 30_000.0)
+    without = drawn(plot)
+    plot.set_band("read", BAND)
+    with_band = drawn(plot)
+    (stripe,) = plot.view.backdrop.stripes
+    assert (stripe.low, stripe.median, stripe.high) == (39_000.0, 40_000.0, 41_000.0)
+    assert "baseline “before the upgrade”" in plot.head.reading.text()
+    row = int(plot.view.backdrop.y(40_000.0) + plot.view.y() + plot.view.box.sceneBoundingRect().top())
+    grey = QColor(theme.palette().baseline).name()
+    assert grey in {with_band.pixelColor(x, row + shift).name() for x in range(100, 500) for shift in (-1, 0, 1)}
+    assert grey not in {without.pixelColor(x, row + shift).name() for x in range(100, 500) for shift in (-1, 0, 1)}
+    plot.set_band("read", None)
+    plot.refresh()
+    assert plot.view.backdrop.stripes == ()
+
+
+def test_a_band_in_another_unit_is_converted(shown: Show) -> None:
+    plot = shown("Bandwidth", Unit.BYTES_PER_SECOND)
+    filled(plot, values=lambda _index: 1e9)
+    plot.set_band("read", Band("r", "b", "bandwidth", (), "MB/s", 900.0, 800.0, 1000.0, None))
+    plot.refresh()
+    assert plot.view.backdrop.stripes[0].median == 900e6
+
+
+def test_a_peak_between_pixels_is_drawn(shown: Show) -> None:
+    plot = shown()
+    filled(plot, values=lambda index: 5000.0 if index == 33_333 else 1000.0, points=60_000)
+    plot.refresh()
+    line = plot.lines["read"]
+    assert len(line.curve.xData) <= 2 * plot.view.box.width() + 2
+    assert line.curve.yData.max() == 5000.0
+
+
+def test_a_single_sample_can_be_seen(shown: Show) -> None:
+    plot = shown()
+    plot.add_series("read", "read", QColor("#ff0000"))
+    plot.append("read", 5.0, 3000.0)
+    assert "#ff0000" in colours(drawn(plot))
+
+
+def test_copying_as_data_gives_whole_figures_with_units_and_leaves_gaps_empty(shown: Show) -> None:
+    plot = shown()
+    plot.add_series("read", "=read\t1", series_colour(0))
+    plot.add_series("write", "write", series_colour(1))
+    plot.append("read", 1.0, 41_234.567)
+    plot.append("read", 2.0, math.nan)
+    plot.append("write", 2.0, 12.0)
+    plot.set_band("read", BAND)
+    plot.menu.copy_data()
+    rows = [row.split("\t") for row in QGuiApplication.clipboard().text().splitlines()]
+    assert rows[0][:3] == ["time [s]", "'=read\\u00091 [1/s]", "write [1/s]"]
+    assert rows[0][3:] == [f"before the upgrade {words} [1/s]" for words in ("median", "low", "high")]
+    assert rows[1] == ["1", "41234.567", "", "40000", "39000", "41000"]
+    assert rows[2] == ["2", "", "12", "40000", "39000", "41000"]
+
+
+def test_copying_as_picture_and_saving_give_the_plot_twice_as_fine(shown: Show, tmp_path: object) -> None:
+    plot = shown()
+    filled(plot)
+    plot.menu.copy_picture()
+    copied = QGuiApplication.clipboard().image()
+    assert copied.width() == plot.width() * 2
+    path = f"{tmp_path}/plot.png"
+    assert plot.menu.save_picture(path)
+    assert QImage(path).size() == copied.size()
+    assert not plot.menu.save_picture(f"{tmp_path}/nowhere/plot.png")
+
+
+def test_words_of_a_host_are_never_markup(shown: Show) -> None:
+    plot = shown(HOSTILE)
+    plot.add_series("a", HOSTILE, series_colour(0))
+    plot.add_series("b", "b", series_colour(1))
+    plot.append("a", 1.0, 1.0)
+    plot.append("b", 1.0, 2.0)
+    plot.set_band("a", Band("r", HOSTILE, "iops", (), "1/s", 1.0, 1.0, 1.0, None))
+    plot.mark_finding(1.0, HOSTILE)
+    plot.refresh()
+    plot.window_of_time.move_cursor(1.0)
+    plain = HOSTILE.replace("\n", " ")
+    assert plain in plot.head.title.text()
+    assert plain in plot.head.reading.text()
+    assert next(action.text() for action in plot.menu.actions() if action.text()) == "Copy as picture"
+    drawn(plot)
+
+
+def test_a_finding_is_a_mark_whose_words_show_at_its_time(shown: Show) -> None:
+    plot = shown()
+    filled(plot)
+    plot.mark_finding(20.0, "Another guest took the CPU: steal 4.2 %")
+    plot.refresh()
+    plot.window_of_time.move_cursor(20.1)
+    assert "▲ Another guest took the CPU: steal 4.2 %" in plot.head.reading.text()
+    plot.window_of_time.move_cursor(40.0)
+    assert "▲" not in plot.head.reading.text()
+
+
+def test_a_warm_up_is_shaded_and_grows(shown: Show) -> None:
+    plot = shown()
+    filled(plot)
+    plot.mark_warm_up(0.0, 3.0)
+    plot.mark_warm_up(0.0, 5.0)
+    plot.refresh()
+    assert plot.view.backdrop.warm_ups == ((0.0, 5.0),)
+
+
+def test_up_to_four_curves_are_named_where_they_end_and_more_in_a_legend(shown: Show) -> None:
+    plot = shown()
+    for name in "abcd":
+        filled(plot, name, float, points=5)
+    plot.refresh()
+    assert not plot.legend.isVisible()
+    assert [label.text for label in plot.view.labels._labels] == list("abcd")
+    filled(plot, "e", float, points=5)
+    plot.refresh()
+    assert plot.legend.isVisible()
+    assert plot.legend.accessibleName() == "a, b, c, d, e"
+    plot.window_of_time.move_cursor(2.0)
+    assert plot.legend.accessibleName().startswith("a 1.00/s, b 1.00/s")
+
+
+def test_a_drag_opens_a_range_and_zero_shows_everything(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    filled(plot)
+    plot.window_of_time.set_range(0, 60, follow=False)
+    plot.refresh()
+    area = plot.view.box.sceneBoundingRect()
+    middle = int(area.center().y())
+    left, right = int(area.left() + area.width() / 4), int(area.left() + area.width() / 2)
+    viewport = plot.view.viewport()
+    qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=QPoint(left, middle))
+    qtbot.mouseMove(viewport, QPoint(right, middle))
+    qtbot.waitUntil(lambda: plot.view.foreground.selection is not None)
+    qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=QPoint(right, middle))
+    start, end = plot.window_of_time.shown
+    assert (round(start), round(end)) == (15, 30)
+    plot.append("read", 300.0, 1.0)
+    plot.refresh()
+    assert plot.window_of_time.shown == (start, end)
+    assert plot.head.everything.isVisible()
+    qtbot.keyClick(plot.view, Qt.Key.Key_0)
+    assert plot.window_of_time.shown == (0, 60)
+
+
+def test_the_wheel_zooms_only_with_ctrl(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    filled(plot)
+    plot.refresh()
+    before = plot.window_of_time.shown
+    where = QPointF(plot.view.rect().center())
+
+    def turn(modifiers: Qt.KeyboardModifier) -> QWheelEvent:
+        event = QWheelEvent(
+            where,
+            where,
+            QPoint(),
+            QPoint(0, 120),
+            Qt.MouseButton.NoButton,
+            modifiers,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(plot.view.viewport(), event)
+        return event
+
+    turn(Qt.KeyboardModifier.NoModifier)
+    assert plot.window_of_time.shown == before
+    turn(Qt.KeyboardModifier.ControlModifier)
+    start, end = plot.window_of_time.shown
+    assert end - start < before[1] - before[0]
+    for _ in range(2):
+        qtbot.keyClick(plot.view, Qt.Key.Key_Minus)
+    assert plot.window_of_time.shown == before
+
+
+def test_it_redraws_ten_times_a_second_at_most_and_not_at_all_when_nothing_comes(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    plot.add_series("read", "read", series_colour(0))
+    qtbot.waitUntil(lambda: not plot._stale)
+    redraws: list[float] = []
+    refresh = plot.refresh
+    plot.refresh = lambda: (redraws.append(time.monotonic()), refresh())[1]  # type: ignore[method-assign]  # watched
+    for index in range(2000):
+        plot.append("read", float(index), 1.0)
+        if index % 40 == 0:
+            qtbot.wait(5)
+    qtbot.waitUntil(lambda: not plot._redraw._timer.isActive())
+    assert redraws
+    assert all(later - earlier >= INTERVAL * 0.8 for earlier, later in pairwise(redraws))
+
+
+def test_the_first_point_after_a_quiet_moment_is_drawn_at_once(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    plot.add_series("read", "read", series_colour(0))
+    qtbot.waitUntil(lambda: not plot._redraw._timer.isActive() and time.monotonic() > plot._redraw._next)
+    plot.append("read", 1.0, 1.0)
+    assert plot._redraw._timer.remainingTime() <= 1
+
+
+def test_a_hidden_plot_takes_points_without_a_timer_and_draws_them_when_shown(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    plot.add_series("read", "read", series_colour(0))
+    plot.hide()
+    qtbot.waitUntil(lambda: not plot._redraw._timer.isActive())
+    plot.append("read", 1.0, 5.0)
+    assert not plot._redraw._timer.isActive()
+    plot.show()
+    qtbot.waitUntil(lambda: len(plot.lines["read"].curve.xData) == 1)
+
+
+def test_new_colours_are_taken_at_once(shown: Show, qapp: QApplication) -> None:
+    theme.apply(qapp)
+    plot = shown()
+    filled(plot)
+    try:
+        theme.set_appearance(theme.Appearance.DARK)
+        assert theme.DARK.surface in colours(drawn(plot))
+        theme.set_appearance(theme.Appearance.LIGHT)
+        assert theme.LIGHT.surface in colours(drawn(plot))
+    finally:
+        theme.set_appearance(theme.Appearance.SYSTEM)
+
+
+def test_every_part_has_a_name_for_those_who_cannot_see_it(shown: Show) -> None:
+    plot = shown("Latency")
+    assert plot.view.accessibleName() == "Plot: Latency"
+    assert plot.head.menu_button.accessibleName() == "Menu of the plot Latency"
+
+
+def test_lines_are_one_pixel_wide_and_long_ones_are_not_smoothed(shown: Show) -> None:
+    plot = shown()
+    filled(plot, points=20_000)
+    plot.refresh()
+    curve = plot.lines["read"].curve
+    assert curve.opts["pen"].widthF() == 1.0
+    assert curve.opts["antialias"] is False
+
+
+def test_the_lowest_plot_of_a_stack_shows_the_clock(keep: Keep) -> None:
+    stack = PlotStack()
+    keep(stack)
+    stack.add_plot("host", "Host", Unit.PERCENT, rank=50)
+    stack.add_plot("leading", "IOPS", Unit.PER_SECOND, rank=0, stretch=4)
+    assert stack.shown() == ("leading", "host")
+    assert [action.text() for action in stack.menu.actions()] == ["IOPS", "Host"]
+    assert stack.plots["host"].view.time_axis.style["showValues"]
+    assert not stack.plots["leading"].view.time_axis.style["showValues"]
+    stack.set_shown("host", shown=False)
+    assert stack.plots["leading"].view.time_axis.style["showValues"]
