@@ -1,4 +1,4 @@
-"""The converter between our dataclasses and JSON: strict, bounded, and with errors that name the field."""
+"""The converter between our dataclasses and JSON: strict in types, bounded, and with errors that name the field."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -86,9 +86,7 @@ _NEVER_NEGATIVE = frozenset({"1", "B", "B/s", "bit/s", "MHz"})
 
 def _fact_reader(converter: cattrs.Converter, unit: str, kind: Any) -> Callable[[object, object], Any]:
     def read(given: object, _kind: object) -> Any:
-        if not isinstance(given, dict) or not (
-            {"absent"} == given.keys() or "value" in given.keys() <= {"value", "unit"}
-        ):
+        if not isinstance(given, dict) or ("absent" in given) == ("value" in given):
             raise ValueError('expected {"value": ..., "unit": ...} or {"absent": reason}')
         if "absent" in given:
             return Absent(_text(given["absent"], str))
@@ -167,8 +165,11 @@ def _mapping_reader(kind: Any, converter: cattrs.BaseConverter) -> Callable[[obj
 
 @cache
 def converter() -> cattrs.Converter:
-    """Return the converter of every document, which takes nothing for what it is not."""
-    made = cattrs.Converter(forbid_extra_keys=True, unstruct_collection_overrides={tuple: list})
+    """Return the converter of every document, which takes nothing for what it is not.
+
+    Fields that are not known are passed over: a newer program may have added them.
+    """
+    made = cattrs.Converter(unstruct_collection_overrides={tuple: list})
     made.register_structure_hook(StrEnum, _word)
     made.register_unstructure_hook(StrEnum, lambda word: word.value)
     for kind, read in ((int, _whole), (float, _number), (str, _text), (bool, _strict(bool, "true or false"))):

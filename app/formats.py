@@ -6,7 +6,6 @@ import shlex
 from typing import Any, TypeVar
 
 import cattrs
-from cattrs.errors import ForbiddenExtraKeysError
 
 from app.converting import converter, short
 from app.plan import Plan
@@ -58,7 +57,8 @@ def facts_to_json(facts: Facts) -> Json:
 def facts_from_json(data: object) -> Facts:
     """Return the facts that facts_to_json() wrote; raise FormatError naming the field that is wrong.
 
-    A fact that is left out is absent. A unit may be left out, but a different one is refused.
+    A fact that is left out is absent. A unit may be left out, but a different one is refused. Fields that are not
+    known are passed over: a newer program may have added them.
     """
     return _structure(_body(data, FACTS_FORMAT, "The facts"), Facts, "The facts")
 
@@ -113,8 +113,7 @@ def command_to_json(command: Command) -> Json:
 
 def command_from_json(data: object) -> Command:
     """Return the command that command_to_json() wrote; raise FormatError naming the field that is wrong."""
-    body = {name: value for name, value in data.items() if name != "line"} if isinstance(data, dict) else data
-    return _structure(body, Command, "The command")
+    return _structure(data, Command, "The command")
 
 
 def _structure(data: object, kind: type[T], name: str) -> T:
@@ -133,8 +132,6 @@ def _first_fault(error: Exception) -> str:
 
 
 def _fault(error: BaseException, _kind: type | None) -> str:
-    if isinstance(error, ForbiddenExtraKeysError):
-        return f"there is no field {short(', '.join(sorted(error.extra_fields)))}"
     if isinstance(error, KeyError):
         return "it is missing"
     return short(error)
