@@ -57,7 +57,6 @@ class UserAuth:
     """Authentication of one user on one connection. Installs itself as the transport's handler of its messages."""
 
     def __init__(self, transport: BoundedTransport, user: str) -> None:
-        self.banner = ""
         self._transport = transport
         self._user = user
         self._success = False
@@ -67,7 +66,7 @@ class UserAuth:
             MSG_USERAUTH_SUCCESS: self._keeper(MSG_USERAUTH_SUCCESS),
             MSG_USERAUTH_FAILURE: self._keeper(MSG_USERAUTH_FAILURE),
             MSG_USERAUTH_INFO_REQUEST: self._keeper(MSG_USERAUTH_INFO_REQUEST),
-            MSG_USERAUTH_BANNER: self._keep_banner,
+            MSG_USERAUTH_BANNER: lambda _: None,  # a legal notice, as a rule; nobody here shows it
         }
         transport.auth_handler = self  # type: ignore[assignment]  # it asks no more of one than is here
 
@@ -80,9 +79,6 @@ class UserAuth:
             self._replies.put((number, message))
 
         return keep
-
-    def _keep_banner(self, message: paramiko.Message) -> None:
-        self.banner = plain(message.get_string())
 
     def is_authenticated(self) -> bool:
         """Return whether the server let the user in."""

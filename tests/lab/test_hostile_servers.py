@@ -95,7 +95,9 @@ def test_answers_that_nobody_asked_for(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_more_extensions_than_it_sends(serve: Serve, tmp_path: Path) -> None:
-    script = Script(methods="none", sent_first=[message(MSG_EXT_INFO, 2**32 - 1)])
+    extensions = message(MSG_EXT_INFO)
+    extensions.add_int(2**32 - 1)
+    script = Script(methods="none", sent_first=[extensions])
     began = time.monotonic()
     error = refused(serve, script, tmp_path)
     assert error.outcome is Outcome.PROTOCOL

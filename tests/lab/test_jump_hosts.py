@@ -1,5 +1,6 @@
 """Hosts behind other hosts: every hop is verified and let in like the host itself, and named where it fails."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,8 +32,10 @@ def through(gate: LabHost, host: LabHost) -> Target:
 
 
 def refused(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
+    threads = threading.active_count()
     with pytest.raises(ConnectError) as caught:
         connect(target, asker or AnsweringAsker(), known_hosts=known_hosts)
+    assert threading.active_count() == threads  # no connection to a hop is left open
     return caught.value
 
 
