@@ -24,6 +24,7 @@ class RunSummary:
     trials: int
     headline: str = ""
     baseline: str | None = None  # the name under which the run is pinned
+    suites: tuple[str, ...] = ()  # what the steps run, each once
 
 
 @dataclass(frozen=True, slots=True)

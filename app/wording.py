@@ -111,6 +111,16 @@ def metric_text(metric: Metric, labels: Labels = ()) -> str:
     return f"{metric.title}, {label_text(labels)}" if labels else metric.title
 
 
+def run_letter(number: int) -> str:
+    """Return how the run `number` of several is called for short: A, B, .. Z, then by number."""
+    return chr(ord("A") + number) if number < 26 else f"run {number + 1}"
+
+
+def run_name(number: int) -> str:
+    """Return how the run `number` of several is called where it has to say that it is the baseline."""
+    return f"{run_letter(number)}, baseline" if number == 0 else run_letter(number)
+
+
 def scale(metric: Metric, largest: float) -> Display:
     """Return how a column or an axis of `metric` whose largest figure is `largest` is written: ``k IOPS``."""
     divisor, suffix = _scale(largest, metric.unit, metric.name)

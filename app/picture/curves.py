@@ -3,7 +3,7 @@
 import itertools
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.bands import bands_of
@@ -11,7 +11,7 @@ from app.events import State
 from app.picture.look import BASELINE, series_colour
 from app.plan import Step
 from app.records import Band, RunRecord, SampleSeries, TrialRecord
-from app.wording import label_text
+from app.wording import label_text, run_name
 from suites.vocab import Kind, Labels, Metric, Sample
 
 COLOURED_TRIALS = 6
@@ -19,6 +19,9 @@ COLOURED_TRIALS = 6
 
 GAP = 3.0
 """Samples further apart than so many of their usual distances are not joined: nothing is known between them."""
+
+FEWEST_SAMPLES = 4
+"""With fewer samples a trial, a curve shows nothing that its one figure does not."""
 
 Samples = Mapping[str, SampleSeries]
 """The samples of every run by its id."""
@@ -90,11 +93,15 @@ class Shown:
 
 
 def panels(shown: Shown) -> list[Panel]:
-    """Return the plots of a step: its headline, and a latency beside it; dots where its tool prints no samples."""
-    metrics = _headlines(shown)
-    if metrics:
-        return [Panel(metric, tuple(_curves(shown, metric)), tuple(_bands(shown, metric))) for metric in metrics]
-    return list(_dots(shown))
+    """Return the plots of a step: its headline, and a latency beside it.
+
+    Where its tool printed few samples or none, the plot has a dot for every trial.
+    """
+    found = [Panel(metric, tuple(_curves(shown, metric)), tuple(_bands(shown, metric))) for metric in _headlines(shown)]
+    lengths = [len(curve.times) for panel in found[:1] for curve in panel.curves]
+    if lengths and statistics.median(lengths) >= FEWEST_SAMPLES:
+        return found
+    return list(_dots(shown)) or found
 
 
 def _headlines(shown: Shown) -> list[Metric]:
@@ -140,7 +147,14 @@ def _dots(shown: Shown) -> Iterator[Panel]:
         )
         for series, values in found.items()
     )
-    yield Panel(metric, curves, tuple(_bands(shown, metric)), "trial")
+    yield Panel(metric, curves, tuple(_of_figures(_bands(shown, metric))), "trial")
+
+
+def _of_figures(bands: Iterable[Band]) -> Iterator[Band]:
+    """Yield the bands as lines at the baseline's figure: dots are no samples, whose spread is another."""
+    for band in bands:
+        if band.figure is not None:
+            yield replace(band, low=band.figure, median=band.figure, high=band.figure)
 
 
 class _Colours:
@@ -207,13 +221,3 @@ def _bands(shown: Shown, metric: Metric) -> Iterator[Band]:
         chosen = list(bands_of(name, run.summary.id, trials, shown.samples.get(run.summary.id, {})))
     newest = {(band.labels, band.host): band for band in reversed(chosen) if band.metric == metric.name}
     yield from (band for band in newest.values() if band.unit == metric.unit.value)
-
-
-def run_letter(number: int) -> str:
-    """Return how the run `number` is called within a picture: A, B, .. Z, then by number."""
-    return chr(ord("A") + number) if number < 26 else f"run {number + 1}"
-
-
-def run_name(number: int) -> str:
-    """Return how the run `number` is called where it has to say that it is the baseline."""
-    return f"{run_letter(number)}, baseline" if number == 0 else run_letter(number)

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from app.compare import Against, Comparison, Row, Verdict, verdict_text
 from app.intervals import CONFIDENCE
-from app.picture.curves import Shown, run_name
+from app.picture.curves import Shown
 from app.picture.look import BODY, ERROR, GOOD, QUIET, STRONG, Style
 from app.picture.table import Cell, Column, Line
 from app.records import Band
 from app.summary import MetricSummary, summaries
-from app.wording import direction_text, figure_text, metric_text, range_text, ratio_text, share_text
+from app.wording import direction_text, figure_text, metric_text, range_text, ratio_text, run_name, share_text
 from suites.vocab import Labels, Metric
 
 COMPARED = (

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from app.events import State
-from app.picture.curves import run_name
 from app.picture.look import BODY, CONTENT, ERROR, LINE, MARGIN, QUIET, SMALL, STRONG, SUBTITLE, TITLE, WIDTH, Style
 from app.picture.sheet import Sheet
 from app.picture.words import width
 from app.plan import LOCAL
 from app.records import RunRecord
 from app.version import VERSION
-from app.wording import bytes_text
+from app.wording import bytes_text, run_name
 from suites.facts import Facts, known
 
 _INDENT = 150

@@ -105,7 +105,7 @@ def _names(panel: Panel) -> Iterator[_Name]:
         finite = [value for value in curve.values if math.isfinite(value)]
         named[curve.name] = _Name(curve.name, curve.colour, finite[-1] if finite else 0.0)
     for band in panel.bands:
-        if all(curve.trial is None or curve.trial[0] == 0 for curve in panel.curves):  # else its run is named already
+        if not any(f"{name},".startswith(f"{band.name},") for name in named):  # else its run is named by its curves
             named[band.name] = _Name(f"baseline “{band.name}”", BASELINE, band.median, dashed=True)
     yield from (name for name in named.values() if name.text)
 

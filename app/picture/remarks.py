@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from app.picture.curves import run_letter
 from app.picture.head import host_name
 from app.picture.look import (
     BODY,
@@ -24,6 +23,7 @@ from app.picture.look import (
 from app.picture.sheet import Sheet
 from app.picture.words import wrap
 from app.records import RunRecord
+from app.wording import run_letter
 from suites.base import Purpose
 from suites.vocab import Finding, Level
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from app.compare import Comparison, verdict_text
-from app.picture.curves import Panel, Shown, panels, run_letter
+from app.picture.curves import Panel, Shown, panels
 from app.picture.figures import COMPARED, band_of, columns_alone, rows_alone, rows_compared, toned
 from app.picture.host import Telemetry, host_panel
 from app.picture.look import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, Style
@@ -12,7 +12,7 @@ from app.picture.sheet import Sheet
 from app.picture.table import draw_table
 from app.picture.words import width, wrap
 from app.summary import MetricSummary, summaries
-from app.wording import direction_text, figure_text, metric_text, range_text, ratio_text
+from app.wording import direction_text, figure_text, metric_text, range_text, ratio_text, run_letter
 
 HEADLINES = 6
 """Up to so many figures stand large above the plot; all of them are in the table."""

@@ -28,6 +28,7 @@ def summaries(connection: Connection, run_id: str | None = None) -> list[RunSumm
     pinned = select(pins.name).where(pins.run_id == runs.id).scalar_subquery()
     wanted = (
         runs.id, runs.name, runs.question, runs.hosts, runs.steps, runs.state, runs.started, runs.ended, runs.headline,
+        runs.plan,
     )  # fmt: skip
     query = select(*wanted, done.label("trials"), pinned.label("baseline"))
     query = query.order_by(runs.started.desc(), runs.id.desc())
@@ -137,7 +138,16 @@ def _summary(row: RowMapping) -> RunSummary:
         trials=row["trials"],
         headline=row["headline"],
         baseline=row["baseline"],
+        suites=_suites(row["plan"]),
     )
+
+
+def _suites(plan: str) -> tuple[str, ...]:
+    """Return the suites that `plan` names, none where it is damaged: one such run must not hide the others."""
+    try:
+        return tuple(dict.fromkeys(str(step["suite_id"]) for step in json.loads(plan)["steps"]))
+    except (ValueError, TypeError, KeyError):
+        return ()
 
 
 def _metrics(connection: Connection) -> dict[int, Metric]:
