@@ -22,9 +22,11 @@ _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 def read_plan(path: Path) -> Plan:
     """Return the plan in the file at `path`; raise PlanError naming the file and what is wrong in it."""
     try:
-        if path.stat().st_size > MAXIMUM_SIZE:
+        with path.open("rb") as file:
+            content = file.read(MAXIMUM_SIZE + 1)  # not its size: a pipe or a device has none
+        if len(content) > MAXIMUM_SIZE:
             raise PlanError(f"{path} is larger than 1 MiB; a plan is a short text.")
-        text = path.read_text(encoding="utf-8")
+        text = content.decode()
     except OSError as error:
         raise PlanError(f"{path} cannot be read: {error.strerror}.", "Check the name and its permissions.") from error
     except UnicodeDecodeError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from app.context import step_context
-from app.plan import Plan, Repetition, Step, make_step
+from app.plan import LOCAL, Plan, Repetition, Step, make_step
 from suites.base import Context, complete_values, tuned_values
 from suites.facts import Facts, known
 from suites.parameters import Value
@@ -45,7 +45,8 @@ def quick_plan(host: str, facts: Facts) -> Plan:
         Step("memory", "sysbench-memory", memory),
         Step("disk random read", "fio", disk),
     )
-    return Plan(f"quick benchmark of {host}", (host,), steps, QUICK_QUESTION, Repetition(trials=3))
+    name = "this computer" if host == LOCAL else host
+    return Plan(f"quick benchmark of {name}", (host,), steps, QUICK_QUESTION, Repetition(trials=3))
 
 
 def _fitted(suite_id: str, context: Context, chosen: Mapping[str, Value]) -> dict[str, Value]:

@@ -50,6 +50,7 @@ class Context:
 class Estimate:
     """What one trial will take: seconds, bytes written to disk, bytes of space, bytes over the network.
 
+    `prepared` are the bytes that the preparation writes, once for all trials of a step on a host.
     `duration` is None where the tool works until it is done: it cannot be known. `network` is None
     where the rate is unlimited, so that the volume depends on what is measured.
     """
@@ -58,6 +59,7 @@ class Estimate:
     written: int | None = 0
     space: int = 0
     network: int | None = 0
+    prepared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,6 @@ class Suite(Protocol):
         ...
 
 
-
 def complete_values(suite: Suite, given: Mapping[str, object]) -> dict[str, Value]:
     """Return a value for every parameter of `suite`: `given` checked, the tool's default elsewhere.
 
@@ -127,9 +128,7 @@ def complete_values(suite: Suite, given: Mapping[str, object]) -> dict[str, Valu
     known_names = {parameter.name for parameter in suite.parameters}
     for name in given:
         if name not in known_names:
-            raise ParameterError(
-                f"{suite.id} has no parameter “{name}”.", f"It has {', '.join(sorted(known_names))}."
-            )
+            raise ParameterError(f"{suite.id} has no parameter “{name}”.", f"It has {', '.join(sorted(known_names))}.")
     values: dict[str, Value] = {}
     for parameter in suite.parameters:
         try:

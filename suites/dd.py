@@ -74,7 +74,9 @@ class Dd:
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial writes and needs; how long a copy takes is what is measured."""
         del context
-        return Estimate(duration=None, written=copied(values), space=copied(values))
+        size = copied(values)
+        written, prepared = (size, 0) if writes(values) else (0, size)
+        return Estimate(duration=None, written=written, prepared=prepared, space=size)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a fresh parser; the output says all it needs to know."""

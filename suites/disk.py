@@ -72,7 +72,9 @@ def directory_of(evidence: StepEvidence) -> Directory | CannotTell:
 def _untried(facts: Facts, path: str) -> Directory | None:
     above = [system for system in facts.file_systems if f"{path}/".startswith(f"{system.mount.rstrip('/')}/")]
     system = max(above, key=lambda found: len(found.mount), default=None)
-    return system and Directory(path=path, mount=system.mount, kind=system.kind, free=system.free)
+    if system is None:
+        return None
+    return Directory(path=path, mount=system.mount, kind=system.kind, free=system.free)
 
 
 def cache_of(evidence: StepEvidence) -> int | CannotTell:

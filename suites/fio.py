@@ -50,13 +50,14 @@ class Fio:
         )
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return what a trial takes; the layout before the first is counted in what is written, not in time."""
+        """Return what a trial takes; the time of the layout before the first cannot be known."""
         del context
         seconds = float(values["runtime"])
         space = total_size(values)
         return Estimate(
             duration=seconds + float(values["ramp_time"]) if seconds else None,
             written=_written(values, space),
+            prepared=space,
             space=space,
         )
 
@@ -67,14 +68,14 @@ class Fio:
 
 
 def _written(values: Values, space: int) -> int | None:
-    """Return the bytes that layout and trial write; None where the device decides how many."""
+    """Return the bytes that a trial writes; None where the device decides how many."""
     if not writes(values):
-        return space
+        return 0
     if not values["runtime"]:
         share = 1 - int(values["rwmixread"]) / 100 if mixes(values) else 1.0
-        return space + round(space * share)
+        return round(space * share)
     rate = int(values["rate_iops"]) * int(values["numjobs"]) * int(values["block_size"])
-    return space + round(rate * (float(values["runtime"]) + float(values["ramp_time"]))) if rate else None
+    return round(rate * (float(values["runtime"]) + float(values["ramp_time"]))) if rate else None
 
 
 def _layout_options(values: Values) -> list[str]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from lab_sshd import lab_host, lab_keys, start_lab_host
+from tests.lab_sshd import lab_host, lab_keys, start_lab_host
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -54,7 +54,7 @@ def no_timer_outlives_its_test(request: pytest.FixtureRequest) -> Iterator[None]
 
     def start(timer: QTimer, *arguments: object) -> None:
         started.append(timer)
-        original(timer, *arguments)  # type: ignore[call-overload]  # Qt overloads start() by its argument
+        original(timer, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(QTimer, "start", start)

@@ -18,7 +18,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 def main(folder: Path, wanted: str) -> None:
     """Take the pictures of the variant `wanted`, or of all, each in a process: Qt reads the scale only once."""
-    from shot_stage import VARIANTS
+    from tests.shot_stage import VARIANTS
 
     folder.mkdir(parents=True, exist_ok=True)
     if wanted:
@@ -32,7 +32,7 @@ def main(folder: Path, wanted: str) -> None:
 
 def _take(folder: Path, wanted: str) -> None:
     from PySide6.QtWidgets import QApplication
-    from shot_stage import VARIANTS, stage, take
+    from tests.shot_stage import VARIANTS, stage, take
 
     from widgets import theme
 

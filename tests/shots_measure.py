@@ -1,7 +1,7 @@
 """Pictures of the wizard: every step, with bad input, with findings, with a tool to install."""
 
 from PySide6.QtWidgets import QWidget
-from shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage
 
 from app.plan import LOCAL
 from widgets import jobs

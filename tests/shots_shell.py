@@ -3,7 +3,7 @@
 from functools import partial
 
 from PySide6.QtWidgets import QWidget
-from shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage
 
 from app.hosts import HostEntry
 from app.questions import HostKeyQuestion, SecretQuestion

@@ -15,7 +15,7 @@ from app.cli.common import (
     print_table,
     speaks_to_people,
 )
-from app.formats import FormatError, facts_from_json, finding_to_json, plan_to_json, read_json
+from app.formats import SIZE_LIMIT, FormatError, facts_from_json, finding_to_json, plan_to_json, read_json
 from app.plan import LOCAL, Plan, PlanError, Repetition, make_step, validate
 from app.plan_file import format_plan
 from app.services import Workstation
@@ -131,9 +131,9 @@ def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
         estimate = preview.estimate
         took = "as long as it takes" if estimate.duration is None else duration_text(estimate.duration)
         written = "unknown" if estimate.written is None else bytes_text(estimate.written)
-        click.echo(
-            f"# {preview.step} on {preview.host}: {took} a trial, writes {written}, needs {bytes_text(estimate.space)}"
-        )
+        prepared = f"{bytes_text(estimate.prepared)} once before, " if estimate.prepared else ""
+        volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
+        click.echo(f"# {preview.step} on {preview.host}: {took} a trial, {volume}")
         click.echo(plain(preview.text))
 
 
@@ -209,7 +209,8 @@ def facts_of(
 def read_facts_file(path: Path) -> Facts:
     """Return the facts in the file at `path`; raise FormatError naming the file and the field that is wrong."""
     try:
-        return facts_from_json(read_json(path.read_bytes(), str(path)))
+        with path.open("rb") as file:
+            return facts_from_json(read_json(file.read(SIZE_LIMIT + 1), str(path)))
     except OSError as error:
         raise FormatError(
             f"{path} cannot be read: {error.strerror}.", "Write one with: benchwright facts HOST --json"

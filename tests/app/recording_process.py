@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import recorded
+from tests.app import recorded
 
 from app.events import FindingRaised, OutputRead, RunEnded, RunStarted, SampleRead, State, TrialStarted
 from app.store import Store

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from disk_host import DATA, GIB, disk_host, without_tool
+from tests.disk_host import DATA, GIB, disk_host, without_tool
 
 from app.checks import CheckReport, Unsure, all_checks, check_plan
 from app.checks.trials import few_trials

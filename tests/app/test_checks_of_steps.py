@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from disk_host import DATA, GIB, HOME, SHM, disk_host, tuned_step, without_tool
+from tests.disk_host import DATA, GIB, HOME, SHM, disk_host, tuned_step, without_tool
 
 from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK, UNUSABLE
 from app.checks.space import LOW_SPACE, NO_SPACE

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from recorded import IOPS, P99, READ, STEP, run_record, trial
+from tests.app.recorded import IOPS, P99, READ, STEP, run_record, trial
 
 from app.compare import CompareError, Comparison, Verdict, compare, comparison_to_json, judge, verdict_text
 from app.events import State

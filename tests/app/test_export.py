@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import recorded
-from recorded import IOPS, READ
+from tests.app import recorded
+from tests.app.recorded import IOPS, READ
 
 from app.events import RunStarted, State
 from app.export import SAMPLE_COLUMNS, SUMMARY_COLUMNS, export_csv

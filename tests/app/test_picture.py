@@ -6,8 +6,8 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-import recorded
-from recorded import IOPS, P99, READ, STEP
+from tests.app import recorded
+from tests.app.recorded import IOPS, P99, READ, STEP
 
 from app.events import State
 from app.picture import report_picture
@@ -197,9 +197,16 @@ def test_without_samples_there_is_a_dot_for_every_trial() -> None:
     assert panels(Shown([a_run(values=(1.0,))], [STEP], {}, ())) == []
 
 
+def test_where_samples_are_few_there_are_dots_beside_the_baselines_figure() -> None:
+    few = {"a": {number: (Sample(1.0, IOPS, 5.0, READ),) for number in (1, 2, 3)}}
+    (panel,) = panels(Shown([a_run()], [STEP], few, [BAND]))
+    assert [curve.dots for curve in panel.curves] == [True]
+    assert [(band.low, band.median, band.high) for band in panel.bands] == [(940.0, 940.0, 940.0)]
+
+
 def test_a_latency_stands_beside_the_headline() -> None:
     run = a_run(values=(1000.0,))
-    both = tuple(Sample(float(i), metric, 5.0, READ) for i in range(3) for metric in (P99, IOPS))
+    both = tuple(Sample(float(i), metric, 5.0, READ) for i in range(9) for metric in (P99, IOPS))
     found = panels(Shown([run], [STEP], {"a": {1: both}}, ()))
     assert [panel.metric for panel in found] == [IOPS, P99]
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-import recorded
-from recorded import IOPS, P99, READ
+from tests.app import recorded
+from tests.app.recorded import IOPS, P99, READ
 
 from app.events import (
     Event,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import recorded
-from recording_process import ROUNDS_PER_FINDING
+from tests.app import recorded
+from tests.app.recording_process import ROUNDS_PER_FINDING
 
 from app.events import OutputRead, RunEnded, RunStarted, State
 from app.store import Recorder, Store, StoreError

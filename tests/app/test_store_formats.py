@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-import recorded
+from tests.app import recorded
 
 from app.events import State
 from app.store import Store

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lab_sshd import PASSPHRASE, LabHost, LabKeys
+from tests.lab_sshd import PASSPHRASE, LabHost, LabKeys
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot

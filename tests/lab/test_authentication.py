@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from lab_sshd import PASSPHRASE, AnsweringAsker, LabHost, LabKeys, make_key
-from scripted_server import Script, ScriptedServer
+from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost, LabKeys, make_key
+from tests.lab.scripted_server import Script, ScriptedServer
 
 from remote.authentication import ATTEMPTS
 from remote.connect import connect

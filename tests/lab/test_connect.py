@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lab_sshd import AnsweringAsker, LabHost, free_port
+from tests.lab_sshd import AnsweringAsker, LabHost, free_port
 
 from remote.connect import connect
 from remote.errors import ConnectError, Outcome
@@ -242,7 +242,7 @@ def test_a_server_that_only_offers_weak_algorithms(
 
 
 def test_an_rsa_host_key_is_never_taken_with_sha_1(start_lab_host: Callable[..., LabHost], tmp_path: Path) -> None:
-    from lab_sshd import make_key
+    from tests.lab_sshd import make_key
 
     host = start_lab_host()
     host.restart(host_key=make_key(tmp_path / "rsa", kind="rsa"))

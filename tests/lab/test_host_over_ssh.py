@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lab_sshd import LabHost, free_port
-from processes import ends, processes_with
+from tests.lab_sshd import LabHost, free_port
+from tests.processes import ends, processes_with
 
 from remote.errors import ConnectionLostError
 from remote.job import Job, Workspace, make_workspace, remove_workspace

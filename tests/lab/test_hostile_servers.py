@@ -6,9 +6,9 @@ from pathlib import Path
 
 import paramiko
 import pytest
-from lab_sshd import AnsweringAsker, read_on
+from tests.lab_sshd import AnsweringAsker, read_on
 from paramiko.common import MSG_DISCONNECT, MSG_EXT_INFO, MSG_USERAUTH_FAILURE
-from scripted_server import Behaviour, Script, ScriptedServer
+from tests.lab.scripted_server import Behaviour, Script, ScriptedServer
 
 from remote.connect import connect
 from remote.errors import ConnectError, ConnectionLostError, Outcome, OutputLimitError, RemoteError, RemoteTimeoutError

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from lab_sshd import free_port
+from tests.lab_sshd import free_port
 
 from suites.base import Context, Parsed, complete_values
 from suites.facts import Facts, Tool

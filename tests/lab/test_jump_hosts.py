@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lab_sshd import AnsweringAsker, LabHost, free_port, read_on
+from tests.lab_sshd import AnsweringAsker, LabHost, free_port, read_on
 
 from remote.connect import connect
 from remote.errors import ConnectError, ConnectionLostError, Outcome

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from lab_sshd import LabHost, LabKeys
+from tests.lab_sshd import LabHost, LabKeys
 
 from remote.known_hosts import Standing, host_pattern, read, verdict
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from lab_sshd import LabHost, read_on
+from tests.lab_sshd import LabHost, read_on
 
 from remote import transport
 from remote.errors import ConnectionLostError, OutputLimitError, RemoteError, RemoteTimeoutError

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import ends, processes_with
+from tests.processes import ends, processes_with
 
 from remote.errors import JobError, OutputLimitError
 from remote.job import Job, Workspace, make_workspace, remove_workspace
 from remote.local import LocalSession
 from remote.session import Chunk, Session
 
-pytest_plugins = ("host_shells",)
+pytest_plugins = ("tests.host_shells",)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import ends
+from tests.processes import ends
 
 from remote.errors import ConnectionLostError, OutputLimitError, RemoteTimeoutError
 from remote.local import LocalSession

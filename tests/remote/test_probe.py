@@ -19,7 +19,7 @@ from remote.probe import ProbeError, read_facts
 from remote.session import Session
 from suites.facts import Absent, Facts
 
-pytest_plugins = ("host_shells",)
+pytest_plugins = ("tests.host_shells",)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from remote.session import Session
 from remote.telemetry import TELEMETRY_METRICS, Telemetry, TelemetryError
 from suites.vocab import Sample
 
-pytest_plugins = ("host_shells",)
+pytest_plugins = ("tests.host_shells",)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
+from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
 
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import CannotTell, Check, Outcome

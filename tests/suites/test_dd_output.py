@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from captured_outputs import capture, captures, figures, series
+from tests.suites.captured_outputs import capture, captures, figures, series
 from hypothesis import given
 from hypothesis import strategies as st
 

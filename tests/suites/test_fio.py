@@ -4,7 +4,7 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
+from tests.disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import CannotTell, StepEvidence
@@ -77,14 +77,15 @@ def test_figures_of_another_directory_compare() -> None:
 def test_estimate_counts_the_layout_and_what_is_known_to_be_written() -> None:
     def estimate(**given: object) -> tuple[float | None, int | None, int]:
         found = FIO.estimate(complete_values(FIO, {"size": GIB, "numjobs": 2, **given}), Context())
+        assert found.prepared == 2 * GIB
         return found.duration, found.written, found.space
 
-    assert estimate(rw="randread") == (None, 2 * GIB, 2 * GIB)
-    assert estimate(rw="randread", runtime=30, ramp_time=5) == (35.0, 2 * GIB, 2 * GIB)
-    assert estimate(rw="write") == (None, 4 * GIB, 2 * GIB)
-    assert estimate(rw="rw", rwmixread=75) == (None, 2 * GIB + GIB // 2, 2 * GIB)
+    assert estimate(rw="randread") == (None, 0, 2 * GIB)
+    assert estimate(rw="randread", runtime=30, ramp_time=5) == (35.0, 0, 2 * GIB)
+    assert estimate(rw="write") == (None, 2 * GIB, 2 * GIB)
+    assert estimate(rw="rw", rwmixread=75) == (None, GIB // 2, 2 * GIB)
     assert estimate(rw="write", runtime=30) == (30.0, None, 2 * GIB)
-    assert estimate(rw="write", runtime=10, rate_iops=100)[1] == 2 * GIB + 2 * 100 * 4096 * 10
+    assert estimate(rw="write", runtime=10, rate_iops=100)[1] == 2 * 100 * 4096 * 10
 
 
 def test_tuning_takes_the_disk_with_the_most_room() -> None:

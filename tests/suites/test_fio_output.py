@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from captured_outputs import capture, captures, figures, series
+from tests.suites.captured_outputs import capture, captures, figures, series
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

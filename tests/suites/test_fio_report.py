@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from captured_outputs import capture
+from tests.suites.captured_outputs import capture
 
 from suites.fio_documents import Document, DocumentReader
 from suites.fio_report import Latency, percentile_of, read_report

@@ -1,7 +1,7 @@
 """fio's output for people, of three versions and the format of 2.2."""
 
 import pytest
-from captured_outputs import capture, figures
+from tests.suites.captured_outputs import capture, figures
 from hypothesis import given
 from hypothesis import strategies as st
 

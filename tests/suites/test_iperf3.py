@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from host_facts import host
+from tests.suites.host_facts import host
 
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError

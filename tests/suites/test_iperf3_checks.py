@@ -1,7 +1,7 @@
 """What is known to fool people about iperf3 is said with its evidence, and never where there is nothing to say."""
 
 import pytest
-from host_facts import applied, evidence, host, silent, spoken
+from tests.suites.host_facts import applied, evidence, host, silent, spoken
 
 from suites.base import Context, tuned_values
 from suites.iperf3 import Iperf3

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from captured_outputs import DATA, capture, figures, series
+from tests.suites.captured_outputs import DATA, capture, figures, series
 
 from suites.base import Parsed
 from suites.iperf3_output import MAXIMUM_DOCUMENT, Iperf3Parser

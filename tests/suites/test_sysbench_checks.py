@@ -1,7 +1,7 @@
 """What is known to fool people about sysbench is said with its evidence, and never where there is nothing to say."""
 
 import pytest
-from host_facts import GIB, MIB, applied, evidence, host, limited, silent, spoken
+from tests.suites.host_facts import GIB, MIB, applied, evidence, host, limited, silent, spoken
 
 from suites.base import Context, Suite, tuned_values
 from suites.facts import Facts

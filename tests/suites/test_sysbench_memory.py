@@ -1,8 +1,8 @@
 """sysbench memory: its commands, its tuning, and what is read from the real tool's output."""
 
 import pytest
-from captured_outputs import capture, figures, series
-from host_facts import GIB, MIB, host, limited
+from tests.suites.captured_outputs import capture, figures, series
+from tests.suites.host_facts import GIB, MIB, host, limited
 
 from suites.base import Context, Parsed, complete_values, tuned_values
 from suites.facts import Facts

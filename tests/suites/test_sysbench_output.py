@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from captured_outputs import capture, captures
+from tests.suites.captured_outputs import capture, captures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -238,7 +238,7 @@ def test_export_is_about_the_run_in_front_and_else_leads_to_the_library(qtbot: Q
     qtbot.waitUntil(lambda: not live.running, timeout=20_000)
     window.show_room(Room.LIVE)
     window.export()
-    assert next(found for found in window.findChildren(ExportDialog) if found.isVisible())
+    assert any(found.isVisible() for found in window.findChildren(ExportDialog))
 
 
 @pytest.mark.lab

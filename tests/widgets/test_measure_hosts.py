@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from lab_sshd import LabHost
-from measure_stage import made_page, settle
+from tests.lab_sshd import LabHost
+from tests.widgets.measure_stage import made_page, settle
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 

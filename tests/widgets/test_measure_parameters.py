@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from measure_stage import made_page, settle, type_into, with_tests
+from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox
 from pytestqt.qtbot import QtBot

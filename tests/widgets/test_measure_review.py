@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from measure_stage import made_page, settle, with_tests
+from tests.widgets.measure_stage import made_page, settle, with_tests
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot

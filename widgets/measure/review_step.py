@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.plan import Plan
 from app.services import StepPreview
+from suites.base import Estimate
 from widgets.icons import set_icon
 from widgets.measure.command_view import CommandView
 from widgets.measure.draft import PlanDraft
@@ -180,7 +181,7 @@ class ReviewStep(StepView):
             estimate = preview.estimate
             cells = (
                 preview.step, host_title(preview.host), duration(estimate.duration),
-                size(estimate.written), size(estimate.space), size(estimate.network),
+                _written(estimate), size(estimate.space), size(estimate.network),
             )  # fmt: skip
             for column, words in enumerate(cells):
                 self.table.setItem(row, column, _cell(words, figure=column > 1))
@@ -196,7 +197,7 @@ class ReviewStep(StepView):
         """Leave out what is the same in every row: the only host, and volumes that no step has."""
         estimates = [preview.estimate for preview in self._previews]
         self.table.setColumnHidden(1, len({preview.host for preview in self._previews}) < 2)
-        self.table.setColumnHidden(3, all(each.written == 0 for each in estimates))
+        self.table.setColumnHidden(3, all(each.written == each.prepared == 0 for each in estimates))
         self.table.setColumnHidden(4, all(each.space == 0 for each in estimates))
         self.table.setColumnHidden(5, all(each.network == 0 for each in estimates))
 
@@ -207,7 +208,7 @@ class ReviewStep(StepView):
             return
         sums = totals(self._plan, self._previews)
         time = _total(duration(sums.duration), is_open="duration" in sums.open, nothing=not sums.duration)
-        written = UNKNOWN if "written" in sums.open else f"at most {size(sums.written)}"
+        written = UNKNOWN if "written" in sums.open else size(sums.written)
         network = _total(size(sums.network), is_open="network" in sums.open, nothing=not sums.network)
         self.explanation.setText(f"{sums.trials} trials on {_hosts(self._plan)}, one at a time.")
         parts = [
@@ -263,3 +264,11 @@ def _cell(words: str, *, figure: bool) -> QTableWidgetItem:
     if figure:
         item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
     return item
+
+
+def _written(estimate: Estimate) -> str:
+    """Return what is written: once before the first trial, and by each."""
+    if not estimate.prepared:
+        return size(estimate.written)
+    each = f" + {size(estimate.written)}" if estimate.written != 0 else ""
+    return f"{size(estimate.prepared)}{each}"

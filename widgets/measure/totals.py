@@ -37,7 +37,7 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
     return Totals(
         trials=trials,
         duration=repeats * _known(columns["duration"]) + plan.repetition.pause * max(0, trials - 1),
-        written=int(repeats * _known(columns["written"])),
+        written=int(repeats * _known(columns["written"])) + sum(each.prepared for each in estimates),
         space=_space(plan, previews),
         network=int(repeats * _known(columns["network"])),
         open=frozenset(name for name, column in columns.items() if None in column),

@@ -1,0 +1,1 @@
+"""How fast Benchwright itself is, measured side by side."""
