@@ -3,16 +3,16 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.processes import ends, processes_with
 
 from remote.errors import JobError, OutputLimitError
 from remote.job import Job, Workspace, make_workspace, remove_workspace
 from remote.local import LocalSession
-from remote.session import Chunk, Session
+from remote.session import Channel, Chunk, Session
+from tests.processes import ends, processes_with
 
 pytest_plugins = ("tests.host_shells",)
 
@@ -162,6 +162,24 @@ def test_bytes_are_not_touched(session: Session, workspace: Workspace) -> None:
     source = Path(workspace.path) / "data"
     source.write_bytes(data)
     assert gather(Job.start(session, workspace, ["cat", "data"]))["stdout"] == data
+
+
+def test_bytes_missed_by_a_follower_that_ended_early_are_fetched(session: Session, workspace: Workspace) -> None:
+    class Deaf(LocalSession):
+        """A host whose first follower ends at once, before the job's output is read."""
+
+        followers = 0
+
+        def open(self, argv: Sequence[str], *, stdin: bytes = b"") -> Channel:
+            self.followers += "follow" in argv
+            return session.open(["true"] if "follow" in argv and self.followers == 1 else argv, stdin=stdin)
+
+    began = Job.start(session, workspace, ["echo", "kept"])
+    gather(began)
+    deaf = Deaf()
+    assert gather(Job(deaf, workspace, began.directory, began.began))["stdout"] == b"kept\n"
+    assert deaf.followers == 2
+    deaf.close()
 
 
 def test_a_missing_program_ends_with_127(session: Session, workspace: Workspace) -> None:
