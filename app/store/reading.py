@@ -145,7 +145,7 @@ def _summary(row: RowMapping) -> RunSummary:
 def _suites(plan: str) -> tuple[str, ...]:
     """Return the suites that `plan` names, none where it is damaged: one such run must not hide the others."""
     try:
-        return tuple(dict.fromkeys(str(step["suite_id"]) for step in json.loads(plan)["steps"]))
+        return tuple(dict.fromkeys(str(step["suite"]) for step in json.loads(plan)["steps"]))
     except (ValueError, TypeError, KeyError):
         return ()
 

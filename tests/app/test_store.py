@@ -81,6 +81,7 @@ def test_the_library_shows_one_line_for_a_run(store: Store) -> None:
     record(store, RUN, recorded.run_events(RUN, (1000.0, 1100.0, 1200.0)))
     (line,) = store.runs()
     assert (line.id, line.name, line.hosts, line.steps) == (RUN, "disk", ("web-1",), ("random read",))
+    assert line.suites == ("fio",)
     assert (line.state, line.trials, line.headline, line.baseline) == (State.DONE, 3, "1100 IOPS", None)
     assert line.ended is not None
 
