@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.lab_sshd import LabHost, free_port
-from tests.processes import ends, processes_with
 
 from remote.errors import ConnectionLostError
 from remote.job import Job, Workspace, make_workspace, remove_workspace
@@ -16,6 +14,8 @@ from remote.probe import read_facts
 from remote.session import Session
 from remote.telemetry import Telemetry
 from suites.facts import Absent
+from tests.lab_sshd import LabHost, free_port
+from tests.processes import ends, processes_with
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.processes import ends
 
 from remote.errors import ConnectionLostError, OutputLimitError, RemoteTimeoutError
 from remote.local import LocalSession
 from remote.session import Channel, Chunk
+from tests.processes import ends
 
 
 @pytest.fixture
