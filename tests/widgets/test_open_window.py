@@ -26,10 +26,13 @@ sys.exit(open_window(Workstation(Path(sys.argv[1]) / "runs.sqlite3", Path(sys.ar
 def test_a_signal_closes_the_window_in_order(tmp_path: object, number: signal.Signals) -> None:
     words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert select.select([process.stdout], [], [], 30)[0]
-        assert process.stdout.readline() == "open\n"
-        process.send_signal(number)
-        assert process.wait(timeout=30) == 0
-        assert "Traceback" not in process.stderr.read()
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert select.select([process.stdout], [], [], 30)[0]
+            assert process.stdout.readline() == "open\n"
+            process.send_signal(number)
+            assert process.wait(timeout=20) == 0
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
