@@ -11,11 +11,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.app import recorded
-
 from app.events import FindingRaised, OutputRead, RunEnded, RunStarted, SampleRead, State, TrialStarted
 from app.store import Store
 from suites.vocab import Sample
+from tests.app import recorded
 
 ROUNDS_PER_FINDING = 400
 

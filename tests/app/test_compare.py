@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.app.recorded import IOPS, P99, READ, STEP, run_record, trial
 
 from app.compare import CompareError, Comparison, Verdict, compare, comparison_to_json, judge, verdict_text
 from app.events import State
@@ -17,6 +16,7 @@ from app.records import RunRecord, TrialRecord
 from suites.parameters import Value
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric
+from tests.app.recorded import IOPS, P99, READ, STEP, run_record, trial
 
 BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
 positive = st.lists(st.floats(min_value=1.0, max_value=1e6), min_size=1, max_size=9)

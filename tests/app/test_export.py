@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app import recorded
-from tests.app.recorded import IOPS, READ
 
 from app.events import RunStarted, State
 from app.export import SAMPLE_COLUMNS, SUMMARY_COLUMNS, export_csv
@@ -17,6 +15,8 @@ from app.store import Store
 from app.writing import WriteError, write_whole
 from suites.base import Command, Purpose
 from suites.vocab import Figure
+from tests.app import recorded
+from tests.app.recorded import IOPS, READ
 
 RUN = "20261120-141530-k3f9"
 

@@ -6,8 +6,6 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from tests.app import recorded
-from tests.app.recorded import IOPS, P99, READ, STEP
 
 from app.events import State
 from app.picture import report_picture
@@ -23,6 +21,8 @@ from app.writing import WriteError
 from remote.telemetry_metrics import CPU_IDLE
 from suites.base import Command
 from suites.vocab import Figure, Sample
+from tests.app import recorded
+from tests.app.recorded import IOPS, P99, READ, STEP
 
 HOSTILE = "$\\frac{ <b>x</b> \x1b[31m \u202e \u4f60 " + "x" * 300
 BAND = Band("b", "before", "iops", READ, "1/s", 950.0, 900.0, 1000.0, 940.0)

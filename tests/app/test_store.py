@@ -10,8 +10,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from tests.app import recorded
-from tests.app.recorded import IOPS, P99, READ
 
 from app.events import (
     Event,
@@ -30,6 +28,8 @@ from app.store import Store, StoreError, new_run_id
 from app.store.recorder import GATHERING
 from suites.base import Parsed
 from suites.vocab import Figure, Sample
+from tests.app import recorded
+from tests.app.recorded import IOPS, P99, READ
 
 RUN = "20261120-141530-k3f9"
 

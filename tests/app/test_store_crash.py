@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.app import recorded
-from tests.app.recording_process import ROUNDS_PER_FINDING
 
 from app.events import OutputRead, RunEnded, RunStarted, State
 from app.store import Recorder, Store, StoreError
 from app.store.errors import StoreFullError
 from app.store.recorder import GATHERING
+from tests.app import recorded
+from tests.app.recording_process import ROUNDS_PER_FINDING
 
 SCRIPT = Path(__file__).with_name("recording_process.py")
 

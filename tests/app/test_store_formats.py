@@ -3,11 +3,10 @@
 import shutil
 from pathlib import Path
 
-from tests.app import recorded
-
 from app.events import State
 from app.store import Store
 from suites.vocab import Figure
+from tests.app import recorded
 
 STORES = Path(__file__).parents[1] / "data" / "store"
 
