@@ -259,7 +259,7 @@ class LivePage(Page):
     # Building
 
     def _build(self) -> None:
-        empty = EmptyState(
+        self._empty = EmptyState(
             "Nothing is running",
             "Here you watch a measurement as it happens, beside a baseline and what the host itself is doing.",
             "Measure a host",
@@ -281,7 +281,7 @@ class LivePage(Page):
         self._outcome.again_requested.connect(self._run_again)
         self._body.addWidget(self._outcome)
         self._stack = QStackedLayout(self)
-        self._stack.addWidget(empty)
+        self._stack.addWidget(self._empty)
         self._stack.addWidget(body)
 
     def _build_head(self) -> QHBoxLayout:

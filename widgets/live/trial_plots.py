@@ -64,7 +64,6 @@ class TrialPlots(PlotStack):
         """Draw what has arrived."""
         view = self._view
         if view is None or self._model is None:
-            self.touch()
             return
         for key, series in view.series.items():
             self._draw(("test", key), series, groups.of_test(series, self._leading), 0.0)
@@ -77,7 +76,7 @@ class TrialPlots(PlotStack):
         if view.ended is not None and not self._ended:
             self._ended = True
             self.window_of_time.set_range(0.0, max(view.latest(), view.seconds or 0.0) or FIRST, follow=False)
-        self.touch()
+        self.look()
 
     def _draw_host(self, view: TrialView) -> None:
         if self._model is None or view.trial.clock is None:

@@ -27,6 +27,8 @@ class SeriesBuffer:
         self._values: Numbers = np.empty_like(self._times)
         self._count = 0
         self._sorted = True
+        self.taken = 0
+        """How many points were ever added: it tells whether anything is new."""
 
     def __len__(self) -> int:
         return self._count
@@ -42,6 +44,7 @@ class SeriesBuffer:
         self._times[self._count] = time
         self._values[self._count] = value if math.isfinite(value) else math.nan
         self._count += 1
+        self.taken += 1
 
     def times(self) -> Numbers:
         """Return the times, ascending. A view: it is good until the next append."""

@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QVBoxLayout, QWidget
 
 from suites.units import Unit
 from suites.vocab import Better
-from widgets.plots.redraw import Redraw
 from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import TimeWindow
 from widgets.theme import SPACE
@@ -20,14 +19,13 @@ _LEADING_STRETCH = 4
 
 
 class PlotStack(QWidget):
-    """Plots by name. They share their time, their crosshair and their redraws; the lowest shows the clock."""
+    """Plots by name. They share their time and their crosshair; the lowest shows the clock."""
 
     shown_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.window_of_time = TimeWindow(self)
-        self.redraw = Redraw(self)
         self.plots: dict[str, TimePlot] = {}
         self.menu = QMenu(self)
         self._actions: dict[str, QAction] = {}
@@ -63,7 +61,6 @@ class PlotStack(QWidget):
             better=better,
             may_be_logarithmic=may_be_logarithmic,
             window=self.window_of_time,
-            redraw=self.redraw,
             parent=self._inner,
         )
         plot.setMinimumHeight(_LEAST_LEADING if stretch >= _LEADING_STRETCH else _LEAST_HEIGHT)
@@ -103,10 +100,10 @@ class PlotStack(QWidget):
         """Show or hide the plot `name`."""
         self._actions[name].setChecked(shown)
 
-    def touch(self) -> None:
-        """Say that what any plot draws has changed."""
+    def look(self) -> None:
+        """Ask those plots for a redraw whose buffers have grown."""
         for plot in self.plots.values():
-            plot.touch()
+            plot.look()
 
     def _show_chosen(self) -> None:
         shown = self.shown()

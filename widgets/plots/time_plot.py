@@ -38,7 +38,8 @@ _NAME_LIMIT = 60
 class TimePlot(QWidget):
     """Curves over seconds. `refresh` is the only place that draws; everything else asks for it.
 
-    Plots above each other share one `window` of time and one `redraw`; a plot without them has its own.
+    Plots above each other share one `window` of time; a plot without one has its own. Each redraws by itself: what
+    arrives for one does not wait for another.
     """
 
     def __init__(
@@ -49,7 +50,6 @@ class TimePlot(QWidget):
         better: Better | None = None,
         may_be_logarithmic: bool = False,
         window: TimeWindow | None = None,
-        redraw: Redraw | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -61,9 +61,10 @@ class TimePlot(QWidget):
         self._bands: dict[Hashable, Band] = {}
         self._marks: list[Mark] = []
         self._warm_ups: dict[float, float] = {}
-        self._redraw = redraw or Redraw(self)
+        self._redraw = Redraw(self)
         self._redraw.due.connect(self._refresh_if_seen)
         self._stale = True
+        self._drawn = 0
         self._build()
 
     # Content
@@ -144,6 +145,11 @@ class TimePlot(QWidget):
         if self.isVisible():
             self._redraw.request()
 
+    def look(self) -> None:
+        """Ask for a redraw if a buffer has grown since the last one."""
+        if self._taken() != self._drawn:
+            self.touch()
+
     def show_time_axis(self, *, shown: bool) -> None:
         """Show the clock below, or leave it to the plot beneath."""
         self.view.time_axis.show_values(shown=shown)
@@ -152,7 +158,7 @@ class TimePlot(QWidget):
 
     def refresh(self) -> None:
         """Draw what there is."""
-        self._stale = False
+        self._stale, self._drawn = False, self._taken()
         lines = list(self.lines.values())
         self._reach(lines)
         start, end = self.window_of_time.shown
@@ -192,6 +198,9 @@ class TimePlot(QWidget):
         ]
         mark = self.view.foreground.mark_at(time)
         return "   ".join([*parts, *([f"▲ {mark.text}"] if mark else [])])
+
+    def _taken(self) -> int:
+        return sum(line.buffer.taken for line in self.lines.values())
 
     def _named(self) -> list[Line]:
         return [line for line in self.lines.values() if not line.faint]

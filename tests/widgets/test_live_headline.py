@@ -1,0 +1,189 @@
+"""The leading figure and the words around it: honest about what is known so far."""
+
+import pytest
+
+from app.events import Activity, Progress, RunEnded, State
+from app.records import Band
+from suites.base import Command
+from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
+from suites.fio_metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
+from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample
+from widgets.live.headline import NOTHING, headline
+from widgets.live.model import RunModel
+from widgets.live.outcome_words import outcome
+from widgets.live.words import (
+    clock_text,
+    command_text,
+    cost_text,
+    facts_text,
+    place_progress,
+    place_text,
+    remaining_text,
+    state_text,
+    summary_text,
+    trial_text,
+)
+
+BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0)
+
+
+def running(*values: float) -> RunModel:
+    return folded([begin(), *(sample(value, 1.0 + index) for index, value in enumerate(values))])
+
+
+def test_before_the_first_sample_there_is_no_figure() -> None:
+    shown = headline(folded([begin()]), PLACE, [])
+    assert (shown.text, shown.caption) == (NOTHING, "no sample yet")
+    assert headline(folded([]), PLACE, []).caption == "not measured yet"
+
+
+def test_while_it_runs_the_median_so_far_leads_with_its_quartiles() -> None:
+    shown = headline(running(41_000, 41_200, 41_400, 41_600, 41_800), PLACE, [])
+    assert shown.title == "I/Os per second, read"
+    assert shown.text == "41.40k IOPS ± 0.20k"
+    assert shown.caption == "median of 5 samples so far, ± quartiles"
+
+
+def test_few_samples_have_no_quartiles() -> None:
+    shown = headline(running(41_000.0), PLACE, [])
+    assert (shown.text, shown.caption) == ("41.0k IOPS", "median of 1 sample so far")
+
+
+def test_warm_up_samples_are_left_out() -> None:
+    model = folded([begin(), sample(1.0, 1.0, warm_up=True), sample(41_000.0, 2.0)])
+    assert headline(model, PLACE, []).text == "41.0k IOPS"
+
+
+@pytest.mark.parametrize(
+    ("value", "ratio", "caption"),
+    [
+        (42_000.0, "1.05x, better", "weekly so far"),
+        (30_000.0, "0.75x, worse", "weekly so far"),
+        (40_400.0, "1.01x", "weekly so far, inside its quartiles"),
+    ],
+)
+def test_the_ratio_to_the_baseline_is_so_far_and_says_when_it_shows_nothing(
+    value: float, ratio: str, caption: str
+) -> None:
+    shown = headline(running(value, value, value, value), PLACE, [BAND])
+    assert (shown.ratio, shown.ratio_caption) == (ratio, caption)
+
+
+def test_a_baseline_of_another_series_is_not_held_against_it() -> None:
+    other = Band("run-0", "weekly", "iops", WRITE, "1/s", 1.0, 1.0, 1.0, 1.0)
+    assert headline(running(42_000.0), PLACE, [other]).ratio == ""
+
+
+def test_both_directions_and_the_tail_are_told() -> None:
+    model = folded([
+        begin(),
+        sample(41_000.0, 1.0),
+        sample(17_000.0, 1.0, labelled=WRITE),
+        sample(9e4, 1.0, metric=LATENCY_P50),
+        sample(2e6, 1.0, metric=LATENCY_P99),
+        sample(9e6, 1.0, metric=LATENCY_MAX),
+        sample(8e6, 1.0, metric=LATENCY_P99, labelled=WRITE),
+    ])  # fmt: skip
+    shown = headline(model, PLACE, [])
+    assert shown.others == "write 17.0k IOPS"
+    assert (shown.tail_title, shown.tail) == ("p99 latency", "2.00 ms")
+
+
+def test_after_the_trials_the_tools_own_figures_lead() -> None:
+    model = folded([begin(1), end(41_000.0, 1), begin(2, 2), end(42_000.0, 2), begin(3, 3), end(None, 3, State.FAILED)])
+    shown = headline(model, PLACE, [BAND])
+    assert shown.text == "41.50k IOPS ± 0.50k"
+    assert shown.caption == "median of 2 trials, ± half their range"
+    assert (shown.ratio, shown.ratio_caption) == ("1.03x, better", "weekly so far")
+    model.fold(RunEnded("run-1", State.FAILED), 99.0)
+    assert headline(model, PLACE, [BAND]).ratio_caption == "weekly"
+
+
+def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
+    assert headline(folded([begin(), end(41_000.0)]), PLACE, []).caption == "one trial, spread not known"
+    failed = folded([begin(), end(None, 1, State.FAILED, "fio on web-1: no space (exit status 1).")])
+    shown = headline(failed, PLACE, [])
+    assert (shown.text, shown.caption) == (NOTHING, "fio on web-1: no space (exit status 1).")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "remaining time not known"),
+        (80.0, "about 1 min 20 s left"),
+        (83.0, "about 1 min 25 s left"),
+        (7.4, "about 7 s left"),
+        (0.2, "about to end"),
+        (-12.0, "12 s longer than expected"),
+    ],
+)
+def test_the_time_left_is_told_as_far_as_it_is_known(seconds: float | None, text: str) -> None:
+    assert remaining_text(seconds) == text
+
+
+def test_the_bar_tells_host_step_trial_and_time() -> None:
+    model = folded([begin(2, 2)])
+    assert summary_text(model, 41.0) == "web-1 · disk · trial 2 of 3 · 00:41, remaining time not known"
+    model.fold(Progress(1, 6, 100.0), 30.0)
+    assert summary_text(model, 41.0) == "web-1 · disk · trial 2 of 3 · 00:41 of 02:10"
+    assert summary_text(model, 200.0) == "web-1 · disk · trial 2 of 3 · 03:20"
+    model.stopping()
+    assert summary_text(model, 41.0) == "web-1 · disk · stopping"
+    starting = folded([Activity("connecting to web-1")])
+    assert summary_text(starting, 1.0) == "connecting to web-1 · 00:01, remaining time not known"
+
+
+def test_states_and_places_are_told_in_words() -> None:
+    model = folded([Activity("measuring disk on web-1"), begin(1, warm_up=True)])
+    assert state_text(model) == "measuring disk on web-1"
+    assert trial_text(model, model.trials[1]) == "warm-up 1 of 0"
+    assert place_text(model, PLACE) == "web-1  ›  disk"
+    model.facts["web-1"] = Facts(host="web-1", read_at="", cloud=CloudFacts(instance_type="c7i.2xlarge"))
+    assert place_text(model, PLACE) == "web-1 · c7i.2xlarge  ›  disk"
+    model.stopping()
+    assert state_text(model) == "stopping: ending the process group on web-1"
+
+
+def test_how_far_a_place_is() -> None:
+    model = folded([begin(1), end(1.0, 1), begin(2, 2)])
+    assert place_progress(model, PLACE) == "1/3"
+    model.fold(end(None, 2, State.FAILED), 9.0)
+    assert place_progress(model, PLACE) == "failed"
+
+
+def test_a_stopwatch_and_the_cost_of_watching() -> None:
+    assert (clock_text(41), clock_text(3723), clock_text(-1)) == ("00:41", "1:02:03", "00:00")
+    model = folded([RunEnded("run-1", State.DONE, "", {"web-1": 0.0021})])
+    assert cost_text(model) == "Watching the host took 0.21 % of one core on web-1."
+    assert cost_text(folded([])) == ""
+
+
+def test_commands_are_quoted_for_a_shell_and_the_peers_are_marked() -> None:
+    commands = (Command(("iperf3", "-s", "a b"), on_peer=True), Command(("iperf3", "-c", "$(reboot)")))
+    assert command_text(commands) == "iperf3 -s 'a b'   # on the peer\niperf3 -c '$(reboot)'"
+
+
+def test_a_host_in_a_few_lines_leaves_out_what_is_absent() -> None:
+    facts = Facts(
+        host="web-1", read_at="",
+        system=SystemFacts(distribution="Debian 12", kernel="6.1"),
+        cpu=CpuFacts(model="EPYC", threads=8), memory=MemoryFacts(total=16 * 2**30, swap_total=0),
+    )  # fmt: skip
+    assert facts_text(facts) == "8 vCPU · EPYC\n16 GiB memory\nDebian 12 · 6.1"
+    assert facts_text(Facts(host="x", read_at="", cpu=CpuFacts(model=Absent("no /proc")))) == ""
+
+
+def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
+    done = folded([begin(1), end(1.0, 1), RunEnded("run-1", State.DONE)], plan(trials=1))
+    assert outcome(done) == ("good", "Finished on web-1: 1 trial.", "Everything is in the library.")
+    stopped = folded([begin(1), end(1.0, 1), RunEnded("run-1", State.PARTIAL, "Stopped by you.")])
+    level, message, detail = outcome(stopped)
+    assert (level, message) == ("warning", "Ended early on web-1: 1 of 6 trials done.")
+    assert detail.startswith("Stopped by you. The trials that are done are in the library")
+    failed = folded([begin(1), end(None, 1, State.FAILED), RunEnded("run-1", State.FAILED, "fio: no space.")])
+    level, message, detail = outcome(failed)
+    assert (level, message) == ("error", "Failed on web-1: 0 of 6 trials done.")
+    assert detail == "fio: no space. No trial counts; what arrived is in the library. Mend the cause and run again."
+    never = RunModel(plan())
+    never.fail("The store is full. Free some space.", 1.0)
+    assert outcome(never)[2].endswith("Nothing was measured, so nothing is kept.")

@@ -1,0 +1,269 @@
+"""The live page on real runs of real tools on this computer: what is seen while they run, and what is kept."""
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.events import SampleRead, State
+from app.plan import LOCAL, Plan, Repetition, Step, make_step
+from app.questions import Refuse
+from app.services import Workstation
+from widgets.live.live_page import LivePage
+from widgets.live.model import Phase, RunModel
+from widgets.live.step_view import StepView
+from widgets.run_view import RunView
+
+Keep = Callable[[QWidget], QWidget]
+
+PATIENCE = 30_000
+"""Milliseconds a run of a few seconds may take on a busy machine."""
+
+
+def plan_of(*steps: Step, trials: int = 1) -> Plan:
+    return Plan("Quick look", (LOCAL,), steps, repetition=Repetition(trials=trials))
+
+
+def cpu(seconds: int = 2) -> Step:
+    return make_step("sysbench-cpu", {"time": seconds, "threads": 1})
+
+
+@pytest.fixture
+def page(qtbot: QtBot, keep: Keep, workstation: Workstation, idle: None) -> LivePage:  # noqa: ARG001 (ends what it began)
+    made = LivePage(workstation, Refuse())
+    keep(made)
+    made.resize(1000, 700)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def view_of(page: LivePage) -> StepView:
+    assert page.view is not None
+    return page.view
+
+
+def model_of(page: LivePage) -> RunModel:
+    assert page.model is not None
+    return page.model
+
+
+def drawn_points(page: LivePage) -> int:
+    return sum(
+        0 if line.curve.xData is None else len(line.curve.xData)
+        for plot in view_of(page).plots.plots.values()
+        for line in plot.lines.values()
+    )
+
+
+def run_through(qtbot: QtBot, page: LivePage, plan: Plan) -> None:
+    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        assert page.start_run(plan)
+
+
+def test_an_idle_page_says_what_it_is_for_and_offers_the_next_step(qtbot: QtBot, page: LivePage) -> None:
+    assert not page.running
+    assert page.view is None  # pyqtgraph is not imported before something runs
+    button = page._empty.button
+    assert button is not None
+    with qtbot.waitSignal(page.measure_requested):
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) -> None:
+    summaries: list[str] = []
+    page.summary_changed.connect(summaries.append)
+    with qtbot.waitSignal(page.run_started, timeout=PATIENCE) as started:
+        assert page.start_run(plan_of(cpu(3)))
+    qtbot.waitUntil(lambda: drawn_points(page) > 0, timeout=PATIENCE)
+    trial = model_of(page).current
+    assert trial is not None
+    assert trial.ended is None
+    qtbot.waitUntil(lambda: "samples so far" in view_of(page).bar.figure.note.text(), timeout=PATIENCE)
+    assert page._where.text() == "This computer  ›  sysbench-cpu   trial 1 of 1"
+    assert "left" in view_of(page).bar.time.note.text()
+    assert "sysbench cpu" in page.run_side.command.toPlainText()
+    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE) as finished:
+        pass
+    assert finished.args == started.args
+    assert any(summary.startswith("This computer · sysbench-cpu · trial 1 of 1 · 00:0") for summary in summaries)
+    assert summaries[-1] == ""
+    assert model_of(page).phase is Phase.DONE
+    assert view_of(page).bar.figure.note.text() == "one trial, spread not known"
+    view_of(page).tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: "events per second" in view_of(page).log.toPlainText())
+
+
+def test_the_hosts_own_curves_stand_on_the_trials_clock(qtbot: QtBot, page: LivePage) -> None:
+    run_through(qtbot, page, plan_of(cpu(3)))
+    plots = view_of(page).plots.plots
+    user = plots["host cpu %"].lines[("host", ("cpu_user", ()))]
+    trial = model_of(page).trials[1].trial
+    assert trial.clock is not None
+    times = user.buffer.times() - user.offset
+    assert user.offset == trial.clock
+    assert ((times > -2) & (times < 6)).all()
+    assert view_of(page).plots.window_of_time.shown[1] < 6
+    busy = [value for time, value in zip(times, user.buffer.values(), strict=True) if 1 < time < 3]
+    assert max(busy) > 10  # sysbench keeps a core busy, and telemetry saw it at that time
+
+
+def test_stopping_half_way_keeps_what_was_measured_and_ends_the_tool(
+    qtbot: QtBot, page: LivePage, workstation: Workstation
+) -> None:
+    marked = make_step("sysbench-cpu", {"time": 60, "threads": 1, "cpu_max_prime": 10_007})
+    assert page.start_run(plan_of(marked, trials=2))
+    qtbot.waitUntil(lambda: drawn_points(page) > 0, timeout=PATIENCE)
+    assert _tools("10007")
+    began = time.monotonic()
+    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        qtbot.mouseClick(page._stop_button, Qt.MouseButton.LeftButton)
+        assert page.running
+        assert page._state.text() == "stopping: ending the process group on this computer"
+        assert not page._stop_button.isEnabled()
+    assert time.monotonic() - began < 15
+    assert not page.running
+    assert not _tools("10007")
+    assert page._outcome.message.text() == "Ended early on this computer: 0 of 2 trials done."
+    record = workstation.load(model_of(page).run_id)
+    assert record.summary.state is State.PARTIAL
+    assert workstation.samples(record.summary.id)[1]
+
+
+def _tools(mark: str) -> str:
+    found = subprocess.run(["pgrep", "-fa", "^sysbench"], capture_output=True, text=True, check=False)
+    return "".join(line for line in found.stdout.splitlines() if mark in line)
+
+
+def test_a_pinned_run_lies_as_a_band_under_the_next_one(qtbot: QtBot, page: LivePage) -> None:
+    run_through(qtbot, page, plan_of(cpu()))
+    page._outcome.pin_button.click()
+    page._outcome.name.setText("before <b>the</b> upgrade")
+    qtbot.keyClick(page._outcome.name, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "Pinned as the baseline" in page._outcome.detail.text(), timeout=PATIENCE)
+    assert page.start_run(plan_of(cpu()))
+    qtbot.waitUntil(lambda: bool(view_of(page).bar.ratio.value.text()), timeout=PATIENCE)
+    leading = view_of(page).plots.plots["leading"]
+    qtbot.waitUntil(lambda: bool(leading.view.backdrop.stripes))
+    (band,) = leading.bands().values()
+    assert band.name == "before <b>the</b> upgrade"
+    assert "before <b>the</b> upgrade" in view_of(page).bar.ratio.note.text()
+    if page.running:
+        qtbot.waitSignal(page.run_finished, timeout=PATIENCE).wait()
+    assert view_of(page).bar.ratio.value.text().startswith(("0.", "1."))
+
+
+def test_a_failed_run_says_what_happened_and_what_is_kept(qtbot: QtBot, page: LivePage, tmp_path: Path) -> None:
+    missing = tmp_path / "a file, no folder"
+    missing.write_text("x")
+    step = make_step("fio", {"directory": str(missing), "size": "16 MiB", "runtime": 1})
+    run_through(qtbot, page, plan_of(step, cpu(1)))
+    assert page._outcome.message.text() == "Failed on this computer: 1 of 2 trials done."
+    assert str(missing) in page._outcome.detail.text()
+    assert "the others are kept with their reason" in page._outcome.detail.text()
+    assert page._strip.tabText(0).endswith("failed")
+    assert page._outcome.show_button.isEnabled()
+
+
+def test_only_one_run_at_a_time(qtbot: QtBot, page: LivePage) -> None:
+    assert page.start_run(plan_of(cpu(1)))
+    first = page.model
+    assert not page.start_run(plan_of(cpu(1)))
+    assert page.model is first
+    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        pass
+
+
+def test_the_buttons_at_the_end_ask_for_this_run(qtbot: QtBot, page: LivePage) -> None:
+    run_through(qtbot, page, plan_of(cpu(1)))
+    run_id = model_of(page).run_id
+    asked: list[str] = []
+    page.show_run_requested.connect(asked.append)
+    page.export_requested.connect(asked.append)
+    page._outcome.show_button.click()
+    page._outcome.export_button.click()
+    assert asked == [run_id, run_id]
+    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        page._outcome.again_button.click()
+    assert model_of(page).run_id != run_id
+
+
+def test_a_place_that_was_chosen_stays_until_the_running_one_is_chosen(qtbot: QtBot, page: LivePage) -> None:
+    assert page.start_run(plan_of(cpu(1), make_step("sysbench-memory", {"time": 1}), trials=2))
+    qtbot.waitUntil(lambda: len(model_of(page).trials) >= 2, timeout=PATIENCE)
+    page._strip.setCurrentIndex(1)
+    assert view_of(page).place == ("sysbench-memory", LOCAL)
+    page._strip.tabBarClicked.emit(0)
+    assert view_of(page).place == ("sysbench-cpu", LOCAL)
+    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        pass
+    assert view_of(page).place == ("sysbench-memory", LOCAL)
+    assert page._strip.tabText(0).endswith("2/2")
+
+
+def test_earlier_trials_stand_faintly_behind_the_one_in_front(qtbot: QtBot, page: LivePage) -> None:
+    run_through(qtbot, page, plan_of(cpu(2), trials=2))
+    lines = view_of(page).plots.plots["leading"].lines
+    assert [line.title for line in lines.values() if line.faint] == ["trial 1"]
+    view_of(page).table.selectRow(0)
+    lines = view_of(page).plots.plots["leading"].lines
+    assert [line.title for line in lines.values() if line.faint] == ["trial 2"]
+    assert view_of(page).front is model_of(page).trials[1]
+
+
+def test_a_stored_run_shows_the_same_plots_and_its_raw_output(
+    qtbot: QtBot, keep: Keep, page: LivePage, workstation: Workstation
+) -> None:
+    run_through(qtbot, page, plan_of(cpu(2)))
+    record = workstation.load("last")
+    run_id = record.summary.id
+    shown = RunView()
+    keep(shown)
+    shown.output_requested.connect(lambda run, trial: shown.set_output(trial, workstation.output(run, trial)))
+    shown.set_run(record, workstation.samples(run_id), workstation.telemetry(run_id), {})
+    shown.resize(900, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    live, stored = view_of(page), shown.view
+    assert stored.bar.figure.value.text() == live.bar.figure.value.text()
+    assert list(stored.plots.plots) == list(live.plots.plots)
+    ours, theirs = (view.plots.plots["leading"].lines for view in (stored, live))
+    assert [line.buffer.values().tolist() for line in ours.values()] == [
+        line.buffer.values().tolist() for line in theirs.values()
+    ]
+    stored.tabs.setCurrentIndex(1)
+    assert "events per second" in stored.log.toPlainText()
+    assert "sysbench cpu" in shown.side.command.toPlainText()
+
+
+def test_a_line_printed_on_the_host_is_drawn_in_time(qtbot: QtBot, page: LivePage) -> None:
+    """From the engine handing a sample over to its curve; the way before that is the engine's."""
+    arrived: dict[int, float] = {}
+    drawn: dict[int, float] = {}
+
+    def noting(event: object) -> bool:
+        if isinstance(event, SampleRead) and event.sample.metric.name == "events_per_second":
+            arrived[len(arrived) + 1] = time.monotonic()
+        return put(event)  # type: ignore[arg-type]  # passed on as it came
+
+    assert page.start_run(plan_of(cpu(4)))
+    put = page._inbox.put
+    page._inbox.put = noting  # type: ignore[method-assign]  # notes the moment, and does the same
+
+    def look() -> bool:
+        lines = view_of(page).plots.plots["leading"].lines.values() if page.view else ()
+        points = max((len(line.curve.xData) for line in lines if line.curve.xData is not None), default=0)
+        for number in range(1, points + 1):
+            drawn.setdefault(number, time.monotonic())
+        return len(drawn) >= 3
+
+    qtbot.waitUntil(look, timeout=PATIENCE)
+    delays = [drawn[number] - arrived[number] for number in (1, 2, 3)]
+    assert sorted(delays)[1] < 0.1, delays
+    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        page.stop()
