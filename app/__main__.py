@@ -1,18 +1,36 @@
 """Where the program is put together: the window where there is a display, the same engine without one."""
 
+import logging
 import os
+import sys
 
 import click
 
-from app.paths import reports_path
+from app.paths import log_path, reports_path
 from app.services import Workstation
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. Whatever goes wrong is said in a sentence; a traceback goes to the log alone."""
+    from app.cli.common import FAILED, bear_any_text, refuse_unreadable, say_error
     from app.cli.main import benchwright
 
-    benchwright.main(prog_name="benchwright")
+    bear_any_text()
+    refuse_unreadable(sys.argv[1:])
+    try:
+        benchwright.main(prog_name="benchwright")
+    except OSError as error:  # a full disk behind standard output, for one
+        logging.getLogger(__name__).exception("the command failed")
+        say_error(f"Reading or writing failed: {error.strerror or error}. What was printed may not be complete.")
+        raise SystemExit(FAILED) from None
+    except Exception as error:
+        # A defect of ours, whatever it is: the log gets the traceback, the user a sentence.
+        logging.getLogger(__name__).exception("the command failed")
+        say_error(
+            f"Something went wrong inside Benchwright: {type(error).__name__}. "
+            f"The details are in {log_path()}; please report it."
+        )
+        raise SystemExit(FAILED) from None
 
 
 def open_or_measure(workstation: Workstation) -> None:

@@ -116,6 +116,11 @@ def validate(plan: Plan) -> Plan:
     """Return `plan` if it can run; raise PlanError naming what cannot."""
     if not plan.hosts:
         raise PlanError("The plan names no host.", f'Add hosts = ["{LOCAL}"] for this computer.')
+    for host in plan.hosts:
+        if not host.strip() or not host.isprintable():
+            raise PlanError(f"“{host[:60]}” is no host.", "Name a host as “benchwright hosts” does.")
+        if plan.hosts.count(host) > 1:
+            raise PlanError(f"The plan names the host {host} twice.", "Name each host once.")
     if not plan.steps:
         raise PlanError("The plan has no step.", "Add at least one [[step]] with a suite.")
     names = [step.name for step in plan.steps]

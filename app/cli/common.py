@@ -1,17 +1,20 @@
 """What every command shares: the workstation, JSON or a table, and errors as one clear message."""
 
+import io
 import json
 import logging
 import logging.handlers
+import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import ParamSpec
 
 import click
 
 from app.paths import log_path
 from app.services import Workstation
+from remote.errors import RemoteError
 from suites.errors import BenchwrightError
 
 P = ParamSpec("P")
@@ -30,7 +33,10 @@ pass_workstation = click.make_pass_decorator(Workstation)
 
 
 def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn a BenchwrightError into its message and exit status 2; the log has the traceback."""
+    """Turn a BenchwrightError into its message; the log has the traceback.
+
+    The exit status is 2, but 1 where a host, not what was given, is the reason.
+    """
 
     @wraps(command)
     def guarded(*arguments: P.args, **named: P.kwargs) -> None:
@@ -38,15 +44,20 @@ def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
             command(*arguments, **named)
         except BenchwrightError as error:
             logging.getLogger(__name__).info("refused", exc_info=True)
-            click.echo(f"benchwright: {error}", err=True)
-            raise SystemExit(BAD_INPUT) from None
+            say_error(str(error))
+            raise SystemExit(FAILED if isinstance(error, RemoteError) else BAD_INPUT) from None
 
     return guarded
 
 
+def say_error(text: str) -> None:
+    """Say on standard error what went wrong."""
+    click.echo(plain(f"benchwright: {text}"), err=True)
+
+
 def print_json(content: object) -> None:
-    """Print `content` as JSON on standard output."""
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    """Print `content` as JSON on standard output, in UTF-8 whatever the terminal speaks."""
+    click.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
@@ -75,21 +86,38 @@ def plain(text: str) -> str:
     )
 
 
+def bear_any_text() -> None:
+    """Let a terminal or a pipe that cannot take a character have a question mark in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def refuse_unreadable(words: Sequence[str]) -> None:
+    """End with exit status 2 where one of `words` is no text: it could neither be stored nor shown again."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            say_error(f"“{word}” is not UTF-8. Use another name, or another locale.")
+            raise SystemExit(BAD_INPUT) from None
+
+
 def start_log() -> None:
     """Write the log to the user's log folder, and never more than 4 MiB of it."""
     path: Path = log_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler: logging.Handler = logging.handlers.RotatingFileHandler(path, maxBytes=2**20, backupCount=3, delay=True)
+        handler: logging.Handler = logging.handlers.RotatingFileHandler(
+            path, maxBytes=2**20, backupCount=3, encoding="utf-8", errors="replace", delay=True
+        )
     except OSError:
         handler = logging.NullHandler()  # a full or read-only disk must not keep anybody from measuring
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"))
+    logging.raiseExceptions = False  # nor one that fills up meanwhile, with tracebacks on the terminal
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     logging.getLogger("paramiko").setLevel(
         logging.CRITICAL
     )  # connect() words its failures; paramiko would add tracebacks
-
-
-Rows = list[dict[str, Any]]

@@ -7,17 +7,17 @@ from pathlib import Path
 import click
 
 from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
+from app.cli.comparison_table import HEAD, RIGHT_ALIGNED, closing_lines, comparison_rows, run_lines
 from app.cli.plans import print_findings
-from app.compare import comparison_to_json
+from app.compare import Comparison, comparison_to_json
 from app.formats import figure_to_json, sample_to_json
 from app.parse import parse_output
 from app.records import RunRecord
 from app.run_json import run_to_json, summary_to_json
 from app.services import Workstation
 from app.summary import summaries
-from app.wording import direction_text, figure_text, label_text, ratio_text
+from app.wording import direction_text, figure_text, metric_text
 from suites.errors import BenchwrightError
-from suites.vocab import Better
 
 
 @click.command("list")
@@ -69,15 +69,19 @@ def print_run(record: RunRecord, *, trials: bool = False) -> None:
     for figure in summaries(record):
         spread = f"{figure_text(figure.metric, figure.minimum)} to {figure_text(figure.metric, figure.maximum)}"
         rows.append(
-            [figure.step, figure.host, f"{figure.metric.title} {label_text(figure.labels)}".strip(),
+            [figure.step, figure.host, metric_text(figure.metric, figure.labels),
              figure_text(figure.metric, figure.median, figure.uncertainty), spread, str(figure.n),
              direction_text(figure.metric.better)]
         )  # fmt: skip
-    print_table(["Step", "Host", "Metric", "Median", "Lowest to highest", "n", "Better"], rows, right=[3, 4, 5])
+    if rows:
+        print_table(["Step", "Host", "Metric", "Median", "Lowest to highest", "n", "Better"], rows, right=[3, 4, 5])
+    else:
+        click.echo("No trial counts: there is no figure.")
     if trials:
         _print_trials(record)
-    click.echo("")
-    print_findings(list(record.findings))
+    if record.facts_before:  # without facts nothing could be checked, and nothing is said of findings
+        click.echo("")
+        print_findings(list(record.findings))
     for step in record.plan.steps:
         ran = next((trial for trial in record.trials if trial.trial.step == step.name), None)
         for command in () if ran is None else ran.trial.commands:
@@ -87,7 +91,7 @@ def print_run(record: RunRecord, *, trials: bool = False) -> None:
 def _print_trials(record: RunRecord) -> None:
     rows = [
         [trial.trial.step, trial.trial.host, f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}",
-         trial.state, f"{figure.metric.title} {label_text(figure.labels)}".strip(), figure_text(figure.metric, figure.value)]
+         trial.state, metric_text(figure.metric, figure.labels), figure_text(figure.metric, figure.value)]
         for trial in record.trials
         for figure in trial.figures
     ]  # fmt: skip
@@ -112,29 +116,18 @@ def compare(workstation: Workstation, runs: tuple[str, ...], margin: float, *, a
     if as_json:
         print_json(comparison_to_json(comparison))
         return
-    print_comparison(comparison_to_json(comparison))
+    print_comparison(comparison)
 
 
-def print_comparison(rows: list[dict[str, object]]) -> None:
-    """Print the rows of a comparison for people."""
-    table = []
-    for row in rows:
-        ratio = "" if row["ratio"] is None else ratio_text(float(str(row["ratio"])), Better(str(row["better"])))
-        interval = "" if row["low"] is None else f"{float(str(row['low'])):.3f} to {float(str(row['high'])):.3f}"
-        metric = f"{row['metric']}"
-        table.append(
-            [
-                str(row["step"]),
-                str(row["run"]),
-                metric,
-                ratio,
-                interval,
-                str(row["n"]),
-                str(row["verdict"]),
-                str(row["reason"]),
-            ]
-        )
-    print_table(["Step", "Run", "Metric", "Ratio", "95 % interval", "n", "Verdict", "Reason"], table)
+def print_comparison(comparison: Comparison) -> None:
+    """Print a comparison for people: each figure with its spread, the ratio with its interval, what may be said."""
+    for line in run_lines(comparison):
+        click.echo(plain(line))
+    click.echo("")
+    print_table(HEAD, comparison_rows(comparison), right=RIGHT_ALIGNED)
+    click.echo("")
+    for line in closing_lines(comparison):
+        click.echo(plain(line))
 
 
 @click.command()
@@ -220,7 +213,7 @@ def parse(suite: str, file: Path, *, as_json: bool) -> None:
     else:
         rows = [
             [
-                f"{figure.metric.title} {label_text(figure.labels)}".strip(),
+                metric_text(figure.metric, figure.labels),
                 figure_text(figure.metric, figure.value),
                 direction_text(figure.metric.better),
             ]

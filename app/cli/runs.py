@@ -26,6 +26,7 @@ from app.plan import LOCAL, Plan
 from app.run_json import run_to_json
 from app.services import Workstation
 from app.wording import duration_text, figure_text
+from suites.errors import BenchwrightError
 
 
 @click.command()
@@ -66,6 +67,7 @@ def quick(workstation: Workstation, host: str, output: Path | None, fingerprint:
 
 def run_quick(workstation: Workstation, host: str, folder: Path, fingerprint: str | None, *, as_json: bool) -> None:
     """Run the quick benchmark, print its table and findings, write CSV and PNG into `folder`."""
+    _make_folder(folder)  # before two minutes are spent on what could not be written there
     asker = TerminalAsker(fingerprint)
     plan = workstation.quick_plan(host, workstation.facts(host, asker))
     run_id, state = measure(workstation, plan, fingerprint, quiet=as_json)
@@ -75,8 +77,15 @@ def run_quick(workstation: Workstation, host: str, folder: Path, fingerprint: st
         raise SystemExit(FAILED)
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fault = f"The folder {folder} cannot be made: {(error.strerror or str(error)).lower()}."
+        raise BenchwrightError(fault, "Name another with --output.") from error
+
+
 def _reports(workstation: Workstation, run_id: str, folder: Path) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
     csv = workstation.export_csv([run_id], folder / f"{run_id}.csv")
     return [*csv, workstation.export_png([run_id], folder / f"{run_id}.png")]
 
