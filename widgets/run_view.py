@@ -24,14 +24,15 @@ class RunView(QWidget):
 
     output_requested = Signal(str, int)  # the run's id and the trial's
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, side: RunSide | None = None) -> None:
+        """Explain the run on `side`, which the page may have had before, or on one of its own."""
         super().__init__(parent)
         self._model: RunModel | None = None
         self._bands: dict[Place, Sequence[Band]] = {}
         self._output: int | None = None
         self.strip = PlaceStrip()
         self.view = StepView()
-        self.side = RunSide()
+        self.side = side or RunSide()
         self.strip.chosen.connect(self.show_place)
         self.view.output_wanted.connect(self._want_output)
         self.view.front_changed.connect(self._explain)
@@ -49,8 +50,12 @@ class RunView(QWidget):
         bands: Mapping[Place, Sequence[Band]] | None = None,
     ) -> None:
         """Show `record`. `bands` are the baselines by step name and host; a run is not held against itself."""
-        own = record.summary.id
-        self._model = stored(record, samples, telemetry)
+        self.set_model(stored(record, samples, telemetry), bands)
+
+    def set_model(self, model: RunModel, bands: Mapping[Place, Sequence[Band]] | None = None) -> None:
+        """Show a run that was folded already: of a long one, that is better done off the window's thread."""
+        own = model.run_id
+        self._model = model
         self._bands = {place: [band for band in found if band.run_id != own] for place, found in (bands or {}).items()}
         self._output = None
         self.view.log.restart()

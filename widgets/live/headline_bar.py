@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.wording import direction_text
 from widgets.live.headline import Headline
-from widgets.plots.head import OneLine
+from widgets.one_line import OneLine
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
 _LARGE = 1.7

@@ -24,8 +24,8 @@ from widgets.live.outcome_words import outcome
 from widgets.live.place_strip import PlaceStrip
 from widgets.live.run_side import RunSide
 from widgets.live.words import clock_text, place_text, remaining_text, state_text, summary_text, trial_text
+from widgets.one_line import OneLine
 from widgets.page import Page
-from widgets.plots.head import OneLine
 from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:

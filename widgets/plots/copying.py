@@ -7,7 +7,7 @@ import numpy as np
 from app.records import Band
 from suites.units import Unit
 from widgets.plots.lines import Line
-from widgets.text import visible
+from widgets.sheet_text import sheet_cell
 
 
 def as_table(lines: Iterable[Line], bands: Mapping[Hashable, Band], unit: Unit) -> str:
@@ -15,10 +15,10 @@ def as_table(lines: Iterable[Line], bands: Mapping[Hashable, Band], unit: Unit) 
     shown = [line for line in lines if len(line.buffer)]
     moments = np.unique(np.concatenate([line.buffer.times() - line.offset for line in shown])) if shown else np.empty(0)
     columns = [_column(line, moments) for line in shown]
-    heads = ["time [s]", *(f"{_cell(line.title)} [{unit.value}]" for line in shown)]
+    heads = ["time [s]", *(f"{sheet_cell(line.title)} [{unit.value}]" for line in shown)]
     for band in bands.values():
         for words, value in (("median", band.median), ("low", band.low), ("high", band.high)):
-            heads.append(f"{_cell(band.name)} {words} [{band.unit}]")
+            heads.append(f"{sheet_cell(band.name)} {words} [{band.unit}]")
             columns.append([f"{value:.9g}"] * len(moments))
     rows = zip((f"{moment:.9g}" for moment in moments), *columns, strict=True)
     return "\n".join("\t".join(row) for row in [tuple(heads), *rows]) + "\n"
@@ -31,9 +31,3 @@ def _column(line: Line, moments: np.ndarray) -> list[str]:
         if np.isfinite(value):
             cells[int(place)] = f"{value:.9g}"
     return cells
-
-
-def _cell(text: str) -> str:
-    """Return `text` as one cell: no tab or line break, and no formula in a spreadsheet."""
-    plain = " ".join(visible(text).split())
-    return f"'{plain}" if plain[:1] in {"=", "+", "-", "@"} else plain
