@@ -135,13 +135,24 @@ def _agree(transport: BoundedTransport, target: Target, keys: HostKeys, deadline
         raise _no_agreement(transport, target, TimeoutError())
 
 
+_NOT_NOW = frozenset({"Exceeded MaxStartups", "Not allowed at this time"})
+"""What sshd says in place of a greeting when it is too busy, or displeased with an address. Source: sshd.c."""
+
+
 def _no_agreement(transport: BoundedTransport, target: Target, error: Exception) -> ConnectError:
     place = f"{target.name} ({target.host_name} port {target.port})"
     greeting = transport.bounded_packetizer.greeting
     is_ssh = any(line.startswith(b"SSH-") for line in greeting.split(b"\n"))
     cause = error.__context__ or error
+    said = plain(greeting.partition(b"\n")[0], 80)
+    if said in _NOT_NOW:
+        return ConnectError(
+            Outcome.REFUSED,
+            f"{place} takes no further connection for now: “{said}”.",
+            "Wait a minute, then try again; MaxStartups and PerSourcePenalties in its sshd_config set the limits.",
+            host=target.name,
+        )
     if isinstance(cause, ExcessError) or (greeting and not is_ssh):
-        said = plain(greeting.partition(b"\n")[0], 80)
         return ConnectError(
             Outcome.PROTOCOL,
             f"{place} answers, but not as an SSH server: “{said}”.",

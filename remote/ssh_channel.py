@@ -128,11 +128,13 @@ class SshChannel:
 
     def _finish(self, status: int | None) -> None:
         refused = self._transport.endings.get(self._channel) is Ending.REFUSED
-        self.close()
-        if refused or not self._gates["stdout"].open:
+        started = self._gates["stdout"].open and not refused
+        if started:  # before anything else: who sees the end may ask for the status at once
+            self._exit_status = status
+            self._ended = True
+        self._release()
+        if not started:
             raise self._not_started()
-        self._exit_status = status
-        self._ended = True
 
     def _not_started(self) -> RemoteError:
         noise = plain(self._gates["stderr"].noise or self._gates["stdout"].noise)
@@ -157,7 +159,7 @@ class SshChannel:
     def process_group(self) -> int | None:
         """The number of the command's process group on the host; None before anything of it was read."""
         found = self._gates["stdout"].found
-        return int(found) if found else None
+        return int(found) if found and int(found) > 1 else None  # to kill, 0 and 1 stand for more than a group
 
     def start(self, command: str) -> None:
         """Ask the host to run `command`, without waiting for its word: a refusal shows when the channel is read."""
@@ -181,11 +183,14 @@ class SshChannel:
 
         Safe to call twice, from any thread. sshd passes the signal on for every user but root.
         """
+        self._release(hang_up=True)
+
+    def _release(self, *, hang_up: bool = False) -> None:
         if not self._releasing.acquire(blocking=False):
             return
         self._let_go = True
         try:
-            if not self._channel.closed and self._channel not in self._transport.endings:
+            if hang_up and not self._channel.closed:
                 self._request("signal", b"HUP", reply=False)
             self._channel.close()
         except (paramiko.SSHException, EOFError, OSError):

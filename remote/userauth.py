@@ -61,7 +61,7 @@ class UserAuth:
         self._user = user
         self._success = False
         self._replies: queue.SimpleQueue[tuple[int, paramiko.Message] | None] = queue.SimpleQueue()
-        self._handler_table = {
+        self._handler_table: dict[int, Callable[[paramiko.Message], None]] = {
             MSG_SERVICE_ACCEPT: self._keeper(MSG_SERVICE_ACCEPT),
             MSG_USERAUTH_SUCCESS: self._keeper(MSG_USERAUTH_SUCCESS),
             MSG_USERAUTH_FAILURE: self._keeper(MSG_USERAUTH_FAILURE),

@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.lab_sshd import LabKeys
+
 from tests.lab.scripted_server import Script, ScriptedServer
+from tests.lab_sshd import LabKeys
 
 
 @pytest.fixture

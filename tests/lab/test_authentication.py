@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost, LabKeys, make_key
-from tests.lab.scripted_server import Script, ScriptedServer
 
 from remote.authentication import ATTEMPTS
 from remote.connect import connect
@@ -16,6 +14,8 @@ from remote.errors import ConnectError, Outcome
 from remote.keys import inspect
 from remote.known_hosts import fingerprint
 from remote.target import NO_IDENTITY, Target
+from tests.lab.scripted_server import Script, ScriptedServer
+from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost, LabKeys, make_key
 
 Start = Callable[..., LabHost]
 Serve = Callable[[Script], ScriptedServer]

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.lab_sshd import AnsweringAsker, LabHost, free_port
 
 from remote.connect import connect
 from remote.errors import ConnectError, Outcome
 from remote.known_hosts import host_pattern
 from remote.questions import Refuse
 from remote.target import Target, resolve
+from tests.lab_sshd import AnsweringAsker, LabHost, free_port
 
 
 def refusal(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
@@ -204,6 +204,15 @@ def test_an_endless_greeting(lab_host: LabHost, listen: Listen, block: bytes) ->
         error = refusal(Target("lab", "127.0.0.1", listen(talk)), lab_host.known_hosts)
     assert error.outcome is Outcome.PROTOCOL
     assert len(error.message) < 500
+
+
+def test_a_host_that_is_too_busy_says_so(start_lab_host: Callable[..., LabHost]) -> None:
+    host = start_lab_host(MaxStartups="1")
+    with socket.create_connection(("127.0.0.1", host.port)) as first:
+        first.recv(4)  # its greeting: this connection counts now
+        error = refusal(host.target(), host.known_hosts)
+    assert error.outcome is Outcome.REFUSED
+    assert "Exceeded MaxStartups" in error.message
 
 
 def test_a_server_that_hangs_up_at_once(lab_host: LabHost, listen: Listen) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import paramiko
 import pytest
-from tests.lab_sshd import AnsweringAsker, read_on
 from paramiko.common import MSG_DISCONNECT, MSG_EXT_INFO, MSG_USERAUTH_FAILURE
-from tests.lab.scripted_server import Behaviour, Script, ScriptedServer
 
 from remote.connect import connect
 from remote.errors import ConnectError, ConnectionLostError, Outcome, OutputLimitError, RemoteError, RemoteTimeoutError
 from remote.session import Session
 from remote.target import Target
+from tests.lab.scripted_server import Behaviour, Script, ScriptedServer
+from tests.lab_sshd import AnsweringAsker, read_on
 
 Serve = Callable[[Script], ScriptedServer]
 Open = Callable[[Behaviour | None], Session]

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.lab_sshd import AnsweringAsker, LabHost, free_port, read_on
 
 from remote.connect import connect
 from remote.errors import ConnectError, ConnectionLostError, Outcome
 from remote.target import Target
+from tests.lab_sshd import AnsweringAsker, LabHost, free_port, read_on
 
 Start = Callable[..., LabHost]
 
@@ -40,11 +40,13 @@ def refused(target: Target, known_hosts: Path, asker: AnsweringAsker | None = No
 
 
 def test_a_host_behind_another(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:
+    threads = threading.active_count()
     session = connect(through(gate, lab_host), AnsweringAsker(), known_hosts=known_hosts)
     done = session.run(["sh", "-c", "echo $SSH_CONNECTION"])
     assert done.stdout.split()[-1] == str(lab_host.port).encode()
     assert len(gate.connections()) > 0
     session.close()
+    assert threading.active_count() == threads  # the connection to the gate is closed, too
 
 
 def test_a_host_behind_two_others(gate: LabHost, lab_host: LabHost, start_lab_host: Start, known_hosts: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.lab_sshd import LabHost, LabKeys
 
 from remote.known_hosts import Standing, host_pattern, read, verdict
+from tests.lab_sshd import LabHost, LabKeys
 
 NAMES = st.sampled_from(["a", "ab", "host", "Host", "host.example.org", "10.0.0.1", "::1", "[host]:2222", "[a]:22"])
 PATTERNS = st.one_of(NAMES, st.text("ab*?!.[]:2", min_size=1, max_size=6), NAMES.map(lambda name: f"!{name}"))

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.lab_sshd import LabHost, read_on
 
 from remote import transport
 from remote.errors import ConnectionLostError, OutputLimitError, RemoteError, RemoteTimeoutError
 from remote.session import Channel, Chunk, Session
+from tests.lab_sshd import LabHost, read_on
 
 Start = Callable[..., LabHost]
 
@@ -99,6 +99,14 @@ def test_closing_wakes_whoever_reads(session: Session) -> None:
         reading = pool.submit(channel.read, 30.0)
         channel.close()
         assert reading.result(5.0) == []
+
+
+def test_keys_are_renewed_while_output_arrives(start_lab_host: Start) -> None:
+    session = start_lab_host(RekeyLimit="1M").connect()
+    with ThreadPoolExecutor(2) as pool:
+        sizes = pool.map(lambda _: len(session.run(["head", "-c", "6000000", "/dev/zero"]).stdout), range(4))
+        assert list(sizes) == [6_000_000] * 4
+    session.close()
 
 
 # Bounds
