@@ -31,7 +31,8 @@ def log(qtbot: QtBot, keep: Keep) -> LogView:
         ("\u202egnp.exe\u2066", "gnp.exe"),
         ("tab\tstays", "tab\tstays"),
         ("<b>x</b> &amp;", "<b>x</b> &amp;"),
-        ("grüße µs", "grüße µs"),
+        ("grüße µs Ωж 漢字", "grüße µs Ωж 漢字"),
+        ("z\u0301\u0302 \u05d0 \u0e01", "z\ufffd\ufffd \ufffd \ufffd"),
     ],
 )
 def test_a_line_is_shown_without_what_a_terminal_would_obey(line: str, plain: str) -> None:

@@ -37,6 +37,12 @@ _SEQUENCES = re.compile(
 _UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 """Control, zero-width and bidirectional characters, which could hide or reorder what is read."""
 
+_UNDRAWN = re.compile(
+    "[^\t -~\u00a0-\u02ff\u0370-\u052f\u2010-\u2027\u2030-\u205e\u2070-\u2bff\u3000-\u9fff\uac00-\ud7a3\uff01-\uff5e]"
+)
+"""Marks that pile up and scripts that must be shaped: drawing a page of them takes a tenth of a second and more.
+They are shown as the replacement character; tools asked to speak the C locale print none."""
+
 
 def shown(line: str) -> str:
     """Return `line` as it is shown: without what a terminal would obey, cut at LINE_LIMIT."""
@@ -44,7 +50,7 @@ def shown(line: str) -> str:
     cut = line if len(line) <= limit else f"{line[: limit - 1]}…"
     if cut.isprintable() and line.isascii():
         return cut
-    return _UNSEEN.sub("", _SEQUENCES.sub("", cut))
+    return _UNDRAWN.sub("\ufffd", _UNSEEN.sub("", _SEQUENCES.sub("", cut)))
 
 
 class LogView(QPlainTextEdit):

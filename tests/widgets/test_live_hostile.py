@@ -1,0 +1,104 @@
+"""A tool gone wild: whatever it prints, the window answers within a tenth of a second and shows plain words."""
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.plan import LOCAL, Plan, Repetition, make_step
+from app.questions import Refuse
+from app.services import Workstation
+from widgets.live.live_page import LivePage
+
+Keep = Callable[[QWidget], QWidget]
+
+LONGEST = 0.1
+"""Seconds of processor time the window's thread may take at a stretch. Time spent waiting for a busy machine is
+not the program's, so the thread's own clock is read."""
+
+SCRIPTS = {
+    "a megabyte without a line break": "head -c 1000000 /dev/zero | tr '\\0' x; sleep 1",
+    "empty lines without end": "yes '' | head -c 1000000; sleep 1",
+    "escape sequences and markup": (
+        "yes \"$(printf '\\033[31m\\033]0;x\\007<img src=file:///etc/passwd><b>x</b>')\" | head -c 9000000; sleep 1"
+    ),
+    "noise": "head -c 3000000 /dev/urandom; sleep 1",
+    "thousands of samples": (
+        "i=0; while [ $i -lt 20000 ]; do i=$((i+1));"
+        ' echo "[ ${i}s ] thds: 1 eps: $i.5 lat (ms,95%): 1.5"; done; sleep 1'
+    ),
+    "samples out of order": (
+        "i=3000; while [ $i -gt 0 ]; do i=$((i-1));"
+        ' echo "[ ${i}s ] thds: 1 eps: 99999999999999999999.5 lat (ms,95%): 0.00"; done; sleep 1'
+    ),
+}
+
+
+@pytest.fixture
+def page(
+    qtbot: QtBot,
+    keep: Keep,
+    workstation: Workstation,
+    idle: None,  # noqa: ARG001 (ends what it began)
+) -> Iterator[LivePage]:
+    made = LivePage(workstation, Refuse())
+    keep(made)
+    made.resize(1000, 700)
+    with qtbot.waitExposed(made):
+        made.show()
+    gc.collect()
+    gc.freeze()  # what the tests before left for the collector to look through is not the page's cost
+    yield made
+    gc.unfreeze()
+
+
+@pytest.fixture
+def wild_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put a sysbench on this computer's path that prints what a script says."""
+
+    def install(script: str) -> None:
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        tool = folder / "sysbench"
+        tool.write_text(f'#!/bin/sh\ncase "$1" in --version) echo "sysbench 1.0.20"; exit 0;; esac\n{script}\n')
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    return install
+
+
+@pytest.mark.parametrize("script", list(SCRIPTS.values()), ids=list(SCRIPTS))
+def test_the_window_stays_quick_and_shows_plain_words(
+    qtbot: QtBot, page: LivePage, wild_tool: Callable[[str], None], script: str
+) -> None:
+    wild_tool(script)
+    name = "<b>wild</b>\x1b[31m"
+    step = make_step("sysbench-cpu", {"time": 2, "threads": 1}, name=name)
+    assert page.start_run(Plan(name, (LOCAL,), (step,), repetition=Repetition(trials=1)))
+    assert page.view is not None
+    page.view.tabs.setCurrentIndex(1)
+    stretches: list[float] = []
+    last = time.thread_time()
+
+    def beat() -> None:
+        nonlocal last
+        now = time.thread_time()
+        stretches.append(now - last)
+        last = now
+
+    heart = QTimer(page)
+    heart.timeout.connect(beat)
+    heart.start(5)
+    qtbot.waitSignal(page.run_finished, timeout=30_000).wait()
+    heart.stop()
+    assert len(stretches) > 50
+    assert max(stretches) < LONGEST
+    assert "<b>wild</b>" in page._where.text()
+    assert "\x1b" not in page._where.text() + page.view.log.toPlainText()
+    assert page.view.log.blockCount() <= page.view.log.maximumBlockCount()
