@@ -11,7 +11,6 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -32,8 +31,8 @@ def main(folder: Path, wanted: str) -> None:
 
 def _take(folder: Path, wanted: str) -> None:
     from PySide6.QtWidgets import QApplication
-    from tests.shot_stage import VARIANTS, stage, take
 
+    from tests.shot_stage import VARIANTS, stage, take
     from widgets import theme
 
     variant = next(variant for variant in VARIANTS if variant.name == wanted)
@@ -41,7 +40,7 @@ def _take(folder: Path, wanted: str) -> None:
     theme.apply(application)
     for path in sorted(HERE.glob("shots_*.py")):
         with tempfile.TemporaryDirectory() as home, stage(Path(home), variant) as made:
-            for taken in take(import_module(path.stem).SHOTS, made, folder):
+            for taken in take(import_module(f"tests.{path.stem}").SHOTS, made, folder):
                 print(taken)  # noqa: T201 (what the program was asked for)
 
 

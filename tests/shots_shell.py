@@ -3,10 +3,10 @@
 from functools import partial
 
 from PySide6.QtWidgets import QWidget
-from tests.shot_stage import Shot, Stage
 
 from app.hosts import HostEntry
 from app.questions import HostKeyQuestion, SecretQuestion
+from tests.shot_stage import Shot, Stage
 from widgets.add_host_dialog import AddHostDialog
 from widgets.empty_state import EmptyState
 from widgets.export_dialog import ExportDialog

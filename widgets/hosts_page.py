@@ -56,6 +56,7 @@ class HostsPage(Page):
 
     def activated(self) -> None:
         """Read the hosts anew; the first time, read this computer's facts, too."""
+        self.notice.hide()
         listing = Job(self.workstation.hosts, self)
         listing.returned.connect(self._show_entries)
         listing.failed.connect(self.notice.say_error)

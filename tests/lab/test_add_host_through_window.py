@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.lab_sshd import PASSPHRASE, LabHost, LabKeys
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
 from app.plan import LOCAL
 from app.services import Workstation
+from tests.lab_sshd import PASSPHRASE, LabHost, LabKeys
 from widgets import jobs
 from widgets.add_host_dialog import AddHostDialog
 from widgets.hosts_page import HostsPage

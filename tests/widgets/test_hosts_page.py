@@ -235,6 +235,11 @@ def test_a_damaged_file_of_hosts_is_said_and_this_computer_stays(qtbot: QtBot, p
     _settle(qtbot)
     assert "cannot be read" in page.notice.text()
     assert _names(page) == ["This computer"]
+    (tmp_path / "hosts.toml").unlink()
+    page.activated()
+    _settle(qtbot)
+    assert not page.notice.isVisible()
+    assert _names(page) == ["This computer", "bastion"]
 
 
 def test_every_button_without_words_has_a_name_and_a_tip(page: HostsPage) -> None:
