@@ -195,7 +195,9 @@ class LabHost:
         from remote.target import resolve
 
         path = self.directory / "config"
-        path.write_text(self.config(key=key, more=more))
+        text = self.config(key=key, more=more)
+        if not path.exists() or path.read_text() != text:  # another thread of the test may be reading it
+            path.write_text(text)
         return resolve("lab", config=path)
 
     def connect(self, asker: Asker | None = None, *, key: Path | None = None) -> Session:

@@ -25,6 +25,7 @@ class Script(paramiko.ServerInterface):
     then: str = ""  # the method that is wanted after the first one succeeded
     exec_accepted: bool = True
     endless_prompts: bool = False
+    before_answering: Callable[[], object] = bool  # called before the first request is answered
     sent_first: Sequence[paramiko.Message] = ()  # what the client gets before the answer to its first request
     behaviour: Behaviour | None = None
     asked: list[str] = field(default_factory=list)  # the methods the client tried
@@ -47,6 +48,7 @@ class Script(paramiko.ServerInterface):
 
     def check_auth_none(self, username: str) -> int:  # noqa: ARG002
         self.asked.append("none")
+        self.before_answering()
         for message in self.sent_first:
             if self.transport is not None:
                 self.transport._send_message(message)  # type: ignore[attr-defined]

@@ -1,5 +1,6 @@
 """A server that breaks the protocol costs neither memory nor patience, and no exception of paramiko's gets out."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import paramiko
 import pytest
 from paramiko.common import MSG_DISCONNECT, MSG_EXT_INFO, MSG_USERAUTH_FAILURE
 
+from remote import userauth
 from remote.connect import connect
 from remote.errors import ConnectError, ConnectionLostError, Outcome, OutputLimitError, RemoteError, RemoteTimeoutError
 from remote.session import Session
@@ -79,6 +81,19 @@ def test_questions_without_end(serve: Serve, tmp_path: Path) -> None:
     error = refused(serve, script, tmp_path, *["answer"] * 1000)
     assert error.outcome is Outcome.PROTOCOL
     assert "endless questions" in error.message
+
+
+def test_a_server_that_falls_silent_before_the_user_is_let_in(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(userauth, "REPLY_TIMEOUT", 0.4)
+    monkeypatch.setattr(userauth, "REPLY_PAUSE", 0.1)
+    over = threading.Event()
+    try:
+        error = refused(serve, Script(before_answering=over.wait), tmp_path)
+    finally:
+        over.set()
+    assert error.outcome is Outcome.TIMED_OUT
 
 
 def message(number: int, *fields: object) -> paramiko.Message:
