@@ -1,6 +1,7 @@
 """Plans to start from: the quick benchmark, and one step per chosen suite with tuned parameters."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from app.context import step_context
 from app.plan import LOCAL, Plan, Repetition, Step, make_step
@@ -23,15 +24,23 @@ def tuned_step(suite_id: str, context: Context, *, name: str = "", peer: str | N
     return make_step(suite_id, tuned_values(find_suite(suite_id), context), name=name, peer=peer)
 
 
-def tuned_plan(hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, Facts], name: str) -> Plan:
-    """Return a plan with one step for each of `suites`, tuned to the first host; a suite twice gets a number."""
+def default_plan(hosts: Sequence[str], suites: Sequence[str], name: str) -> Plan:
+    """Return a plan with one step for each of `suites` as its tool does it untold; a suite twice gets a number."""
     steps: list[Step] = []
     for suite_id in suites:
         taken = sum(step.suite_id == suite_id for step in steps)
-        draft = make_step(suite_id, {}, name=suite_id if not taken else f"{suite_id}-{taken + 1}")
-        context = step_context(draft, hosts[0], facts)
-        steps.append(tuned_step(suite_id, context, name=draft.name, peer=draft.peer))
+        steps.append(make_step(suite_id, {}, name=suite_id if not taken else f"{suite_id}-{taken + 1}"))
     return Plan(name=name, hosts=tuple(hosts), steps=tuple(steps))
+
+
+def tuned_plan(hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, Facts], name: str) -> Plan:
+    """Return a plan with one step for each of `suites`, tuned to the first host; a suite twice gets a number."""
+    plan = default_plan(hosts, suites, name)
+    steps = (
+        tuned_step(step.suite_id, step_context(step, hosts[0], facts), name=step.name, peer=step.peer)
+        for step in plan.steps
+    )
+    return replace(plan, steps=tuple(steps))
 
 
 def quick_plan(host: str, facts: Facts) -> Plan:

@@ -23,7 +23,7 @@ from app.hosts import ConnectReport, Hosts, SavedHosts
 from app.paths import hosts_path, store_path
 from app.plan import Plan, make_step, validate
 from app.plan_file import read_plan, write_plan
-from app.presets import quick_plan, tuned_plan
+from app.presets import default_plan, quick_plan, tuned_plan
 from remote.errors import ConnectError, Outcome
 from suites.base import LineSplitter
 from suites.errors import BenchwrightError
@@ -136,6 +136,10 @@ class Workstation:
     def new_plan(self, hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, Facts], name: str) -> Plan:
         """Return a plan with every suite's parameters tuned to the first host."""
         return validate(tuned_plan(hosts, suites, facts, name))
+
+    def default_plan(self, hosts: Sequence[str], suites: Sequence[str], name: str) -> Plan:
+        """Return a plan with every suite's parameters as its tool has them untold."""
+        return validate(default_plan(hosts, suites, name))
 
     def quick_plan(self, host: str, facts: Facts) -> Plan:
         """Return the quick benchmark: CPU, memory and disk, three trials each, in under two minutes."""

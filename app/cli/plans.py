@@ -77,11 +77,11 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Write a plan with one step for each suite, tuned to the first host."""
-    facts: dict[str, Facts] = {}
-    if not defaults:
+    if defaults:
+        made = workstation.default_plan(hosts, suites, name)
+    else:
         wanted = [*hosts, peer] if peer else list(hosts)
-        facts = facts_of(workstation, wanted, facts_files, fingerprint)
-    made = workstation.new_plan(hosts, suites, facts, name)
+        made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, fingerprint), name)
     made = replace(made, question=question, repetition=Repetition(trials=trials))
     made = validate(_with_settings(_with_peer(made, peer), settings))
     if output is not None:
@@ -111,7 +111,7 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
             raise PlanError(
                 f"“{left}” does not say which step it is for.", f"Write STEP.{left}; steps are {', '.join(steps)}."
             )
-        step = steps[step_name] if step_name in steps else made.step(step_name or made.steps[0].name)
+        step = steps[made.step(step_name or made.steps[0].name).name]
         steps[step.name] = make_step(step.suite_id, {**step.values, parameter: value}, name=step.name, peer=step.peer)
     return replace(made, steps=tuple(steps.values()))
 
