@@ -113,7 +113,7 @@ def test_giving_up_at_a_jump_host_is_no_failure_of_it(gate: LabHost, lab_host: L
 
 def test_a_jump_host_that_dies_takes_the_session_with_it(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:
     session = connect(through(gate, lab_host), AnsweringAsker(), known_hosts=known_hosts)
-    channel = session.open(["sleep", "60"])
+    channel = session.open(["sleep", "10"])
     gate.cut()
     with pytest.raises(ConnectionLostError):
         read_on(channel)

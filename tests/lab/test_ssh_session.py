@@ -82,7 +82,7 @@ def test_both_streams_are_drained(session: Session) -> None:
 
 
 def test_output_arrives_while_the_command_runs(session: Session) -> None:
-    channel = session.open(["sh", "-c", "echo started; exec sleep 60"])
+    channel = session.open(["sh", "-c", "echo started; exec sleep 10"])
     assert first(channel) == Chunk("stdout", b"started\n")
     assert not channel.ended
     assert channel.read(0.0) == []
@@ -94,7 +94,7 @@ def test_output_arrives_while_the_command_runs(session: Session) -> None:
 
 
 def test_closing_wakes_whoever_reads(session: Session) -> None:
-    channel = session.open(["sleep", "60"])
+    channel = session.open(["sleep", "10"])
     with ThreadPoolExecutor() as pool:
         reading = pool.submit(channel.read, 30.0)
         channel.close()
@@ -120,7 +120,7 @@ def test_a_command_that_takes_too_long_is_ended(session: Session, lab_host: LabH
     note = lab_host.directory / "pid"
     began = time.monotonic()
     with pytest.raises(RemoteTimeoutError):
-        session.run(["sh", "-c", f"echo $$ > {note}; sleep 60; true"], timeout=0.3)
+        session.run(["sh", "-c", f"echo $$ > {note}; sleep 10; true"], timeout=0.3)
     assert time.monotonic() - began < 3.0
     assert session.run(["kill", "-0", note.read_text().strip()]).exit_status == 1
 
@@ -193,7 +193,7 @@ def test_a_host_that_allows_no_more_sessions_at_all(start_lab_host: Start) -> No
 # The end
 def test_a_closed_session_says_so(lab_host: LabHost) -> None:
     session = lab_host.connect()
-    channel = session.open(["sleep", "60"])
+    channel = session.open(["sleep", "10"])
     session.close()
     session.close()
     assert channel.ended or channel.read(1.0) == []
@@ -204,7 +204,7 @@ def test_a_closed_session_says_so(lab_host: LabHost) -> None:
 
 def test_a_connection_that_is_cut_is_noticed_at_once(lab_host: LabHost) -> None:
     session = lab_host.connect()
-    channel = session.open(["sh", "-c", "echo started; exec sleep 60"])
+    channel = session.open(["sh", "-c", "echo started; exec sleep 10"])
     first(channel)
     began = time.monotonic()
     lab_host.cut()
@@ -220,7 +220,7 @@ def test_a_connection_that_is_cut_is_noticed_at_once(lab_host: LabHost) -> None:
 
 def test_what_arrived_before_the_cut_can_still_be_read(lab_host: LabHost) -> None:
     session = lab_host.connect()
-    channel = session.open(["sh", "-c", "printf %01000d 0; exec sleep 60"])
+    channel = session.open(["sh", "-c", "printf %01000d 0; exec sleep 10"])
     bell, held = channel._bell, channel._channel.in_buffer  # type: ignore[attr-defined]
     while len(held) < 1000:  # the marker comes first, or with it
         bell.stop()
@@ -237,7 +237,7 @@ def test_a_host_that_falls_silent_is_noticed(lab_host: LabHost, monkeypatch: pyt
     monkeypatch.setattr(transport, "PROBE_AFTER", 0.2)
     monkeypatch.setattr(transport, "SILENCE_LIMIT", 1.0)
     session = lab_host.connect()
-    channel = session.open(["sleep", "60"])
+    channel = session.open(["sleep", "10"])
     lab_host.cut(signal.SIGSTOP)
     began = time.monotonic()
     with pytest.raises(ConnectionLostError, match="nothing heard"):
@@ -252,7 +252,7 @@ def test_a_quiet_command_is_no_silent_host(lab_host: LabHost, monkeypatch: pytes
     session = lab_host.connect()
     channel = session.open(["sh", "-c", "read line; echo alive"])
     assert channel.read(2.0) == [Chunk("stdout", b"alive\n")] or read_all(channel)["stdout"] == b"alive\n"
-    quiet = session.open(["sleep", "60"])
+    quiet = session.open(["sleep", "10"])
     assert quiet.read(2.0) == []  # four times the limit
     assert not quiet.ended
     session.close()
@@ -265,7 +265,7 @@ def test_the_limits_find_a_dead_host_within_half_a_minute() -> None:
 def test_nothing_is_left_running(lab_host: LabHost) -> None:
     before = threading.active_count()
     session = lab_host.connect()
-    session.open(["sleep", "60"])
+    session.open(["sleep", "10"])
     session.close()
     assert threading.active_count() == before
 
