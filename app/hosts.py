@@ -11,7 +11,7 @@ import tomlkit
 
 from app.context import LOOPBACK
 from app.plan import LOCAL
-from remote.errors import Outcome
+from remote.errors import ConnectError, Outcome
 from remote.questions import Asker
 from remote.session import Session
 from suites.errors import BenchwrightError
@@ -138,13 +138,27 @@ class Hosts:
         self.saved = saved
 
     def entries(self) -> list[HostEntry]:
-        """Return this computer, the saved hosts, and the other aliases of ~/.ssh/config, in this order."""
-        from remote.target import aliases
+        """Return this computer, the saved hosts, and the other aliases of ~/.ssh/config, in this order.
 
+        Aliases that cannot be read are left out: problem() says why.
+        """
         saved = self.saved.entries()
         names = {entry.name for entry in saved} | {LOCAL}
-        configured = [HostEntry(name, Origin.SSH_CONFIG) for name in aliases() if name not in names]
+        configured = [HostEntry(name, Origin.SSH_CONFIG) for name in self._aliases()[0] if name not in names]
         return [THIS_COMPUTER, *saved, *configured]
+
+    def problem(self) -> str:
+        """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
+        return self._aliases()[1]
+
+    @staticmethod
+    def _aliases() -> tuple[list[str], str]:
+        from remote.target import aliases
+
+        try:
+            return aliases(), ""
+        except ConnectError as error:
+            return [], f"The aliases of ~/.ssh/config are not listed: {error}"
 
     def target(self, name: str, entry: HostEntry | None = None) -> "Target":
         """Return the way to the host `name`: saved, an alias, or written as ``user@host:port``.

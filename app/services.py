@@ -83,6 +83,10 @@ class Workstation:
         """Return this computer, the saved hosts, and the aliases of ~/.ssh/config, in this order."""
         return self._hosts.entries()
 
+    def hosts_problem(self) -> str:
+        """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
+        return self._hosts.problem()
+
     def save_host(self, entry: HostEntry) -> None:
         """Add or replace a host."""
         self._hosts.saved.save(entry)

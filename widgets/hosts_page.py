@@ -61,6 +61,9 @@ class HostsPage(Page):
         listing.returned.connect(self._show_entries)
         listing.failed.connect(self.notice.say_error)
         listing.start()
+        doubting = Job(self.workstation.hosts_problem, self)
+        doubting.returned.connect(self._say_problem)
+        doubting.start()
         counting = Job(lambda: len(self.workstation.runs()), self)
         counting.returned.connect(self._offer_start)
         counting.failed.connect(self._say_library_error)
@@ -77,6 +80,10 @@ class HostsPage(Page):
         self.table.show_entries(entries)
         self.search.setVisible(len(entries) >= SEARCH_FROM)
         self.status.emit(f"{len(entries)} host{'s' if len(entries) > 1 else ''}")
+
+    def _say_problem(self, problem: str) -> None:
+        if problem:
+            self.notice.say("warning", problem)
 
     def _show_current(self) -> None:
         entry = self.table.current()

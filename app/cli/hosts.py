@@ -31,6 +31,8 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
     if context.invoked_subcommand is not None:
         return
     entries = workstation.hosts()
+    if problem := workstation.hosts_problem():
+        click.echo(problem, err=True)
     if as_json:
         print_json([asdict(entry) for entry in entries])
         return

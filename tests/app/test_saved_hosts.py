@@ -61,3 +61,12 @@ def test_what_was_typed_in_wins_over_the_config(tmp_path: Path) -> None:
     target = Hosts(saved).target("web")
     assert (target.host_name, target.user) == ("10.0.0.5", "somebody")
     assert str(target.identity_files[0]).endswith("/.ssh/special")
+
+
+def test_a_bad_ssh_config_hides_its_aliases_and_nothing_else(tmp_path: Path) -> None:
+    config = Path(os.environ["HOME"]) / ".ssh" / "config"
+    config.parent.mkdir()
+    config.write_text('Host db\n  Port nonsense\nHost "unclosed\n')
+    hosts = Hosts(SavedHosts(tmp_path / "hosts.toml"))
+    assert [entry.name for entry in hosts.entries()] == ["local"]
+    assert str(config) in hosts.problem()

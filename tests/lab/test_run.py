@@ -66,10 +66,9 @@ def ends(events: list[Event]) -> list[TrialEnded]:
     return [event for event in events if isinstance(event, TrialEnded)]
 
 
-def tools_running() -> list[str]:
-    """Return the command lines of this test's own jobs: their HOME is the test's, or that of its host."""
+def own_tools() -> Iterator[tuple[int, str]]:
+    """Yield process id and command line of this test's own jobs: their HOME is the test's, or that of its host."""
     homes = [f"HOME={path}".encode() for path in (Path.home(), *Path.home().parent.glob("sshd*/home"))]
-    found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             environment = (process / "environ").read_bytes().split(b"\0")
@@ -77,8 +76,16 @@ def tools_running() -> list[str]:
         except (FileNotFoundError, ProcessLookupError, PermissionError):  # ended, or not ours
             continue
         if TOOLS & {word.rpartition(b"/")[2] for word in words[:1]} and any(home in environment for home in homes):
-            found.append(b" ".join(words).decode())
-    return found
+            yield int(process.name), b" ".join(words).decode()
+
+
+def tools_running() -> list[str]:
+    return [line for _, line in own_tools()]
+
+
+def kill_tools() -> None:
+    for pid, _ in own_tools():
+        os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("host", [LOCAL, "lab"])
@@ -154,9 +161,13 @@ def test_leaving_a_run_early_stops_it_and_stores_its_end(workstation: Workstatio
 
 
 def test_a_killed_tool_fails_its_trial_and_keeps_its_samples(workstation: Workstation, lab: LabHost) -> None:
+    killed_one = False
+
     def kill(event: Event, _control: Control) -> None:
-        if isinstance(event, SampleRead):
-            subprocess.run(["pkill", "-KILL", "-f", "^sysbench cpu"], check=False)
+        nonlocal killed_one
+        if isinstance(event, SampleRead) and not killed_one:
+            killed_one = True
+            kill_tools()
 
     steps = (make_step("sysbench-cpu", {"time": 60}), make_step("sysbench-memory", {"time": 1}))
     events = run(workstation, plan_of(*steps, trials=2), kill)
@@ -221,7 +232,7 @@ def test_a_lost_connection_keeps_what_was_measured(workstation: Workstation, lab
         record = workstation.load("last")
         assert workstation.samples(record.summary.id)[1]
     finally:
-        subprocess.run(["pkill", "-f", "^sysbench cpu"], check=False)
+        kill_tools()
 
 
 @pytest.mark.parametrize(("host", "peer"), [("lab", LOCAL), (LOCAL, "lab"), ("lab", "lab")])

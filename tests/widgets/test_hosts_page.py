@@ -94,6 +94,14 @@ def test_once_something_was_measured_the_start_card_is_gone(
     assert not page.start_card.isVisible()
 
 
+def test_a_bad_ssh_config_is_said_and_the_other_hosts_are_there(qtbot: QtBot, page: HostsPage) -> None:
+    (Path.home() / ".ssh" / "config").write_text("Host db\n  Port nonsense\nHost \"unclosed\n")
+    page.activated()
+    _settle(qtbot)
+    assert _names(page) == ["This computer"]
+    assert "~/.ssh/config are not listed" in page.notice.text()
+
+
 def test_a_refused_connection_says_what_happened_and_what_to_do(qtbot: QtBot, page: HostsPage) -> None:
     page.activated()
     _settle(qtbot)
