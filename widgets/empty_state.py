@@ -48,6 +48,13 @@ class EmptyState(QWidget):
             self._rows.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
         self._rows.addStretch(3)
 
+    def add_action(self, text: str, callback: Callable[[], object]) -> QPushButton:
+        """Offer something else beneath, less loudly; return its button."""
+        button = QPushButton(text)
+        button.clicked.connect(lambda _checked: callback())
+        self._rows.insertWidget(self._rows.count() - 1, button, 0, Qt.AlignmentFlag.AlignHCenter)
+        return button
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the lines short however wide the place is."""
         super().resizeEvent(event)

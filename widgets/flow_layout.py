@@ -1,0 +1,87 @@
+"""Puts widgets beside each other and goes on in the next row where the place ends, as words in a text."""
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import QLayout, QLayoutItem, QSizePolicy, QWidget
+
+
+class FlowLayout(QLayout):
+    """As many rows as the width needs. A widget wider than the place gets all of it."""
+
+    def __init__(self, parent: QWidget | None = None, spacing: int = 8) -> None:
+        super().__init__(parent)
+        self._items: list[QLayoutItem] = []
+        self.setContentsMargins(0, 0, 0, 0)
+        self.setSpacing(spacing)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        """Add `item` behind the others."""
+        self._items.append(item)
+
+    def count(self) -> int:
+        """Return how many items there are."""
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        """Return the item at `index`, or None."""
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        """Take the item at `index` out and return it, or None."""
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def expandingDirections(self) -> Qt.Orientation:
+        """Want no more room than needed."""
+        return Qt.Orientation(0)
+
+    def hasHeightForWidth(self) -> bool:
+        """Say that the height follows the width."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height of the rows in `width` pixels."""
+        return self._place(QRect(0, 0, width, 0), move=False)
+
+    def setGeometry(self, area: QRect) -> None:
+        """Place the items into `area`."""
+        super().setGeometry(area)
+        self._place(area, move=True)
+
+    def sizeHint(self) -> QSize:
+        """Return the size of a single row."""
+        sizes = [item.sizeHint() for item in self._items if not item.isEmpty()]
+        width = sum(size.width() for size in sizes) + self.spacing() * max(0, len(sizes) - 1)
+        return QSize(width, max((size.height() for size in sizes), default=0))
+
+    def minimumSize(self) -> QSize:
+        """Return the size of the widest item."""
+        sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
+        return QSize(
+            max((size.width() for size in sizes), default=0), max((size.height() for size in sizes), default=0)
+        )
+
+    def _place(self, area: QRect, *, move: bool) -> int:
+        """Go through the items, placing them where told to `move`; return the height they take."""
+        x, y, row = area.x(), area.y(), 0
+        for item in self._items:
+            if item.isEmpty():
+                continue
+            size = item.sizeHint().boundedTo(QSize(area.width(), 1 << 20))
+            if x > area.x() and x + size.width() > area.right() + 1:
+                x, y, row = area.x(), y + row + self.spacing(), 0
+            if move:
+                item.setGeometry(QRect(QPoint(x, y), size))
+            x += size.width() + self.spacing()
+            row = max(row, size.height())
+        return y + row - area.y()
+
+
+def flowing(*widgets: QWidget, spacing: int = 8) -> QWidget:
+    """Return a place in which `widgets` flow."""
+    place = QWidget()
+    policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+    policy.setHeightForWidth(True)
+    place.setSizePolicy(policy)
+    layout = FlowLayout(place, spacing)
+    for widget in widgets:
+        layout.addWidget(widget)
+    return place

@@ -1,0 +1,23 @@
+"""Which metrics of a step lead: the suite's first and the tail of its latency. No Qt."""
+
+from collections.abc import Iterable
+
+from app.plan import Step
+from suites.errors import UnknownSuiteError
+from suites.vocab import Metric
+
+_TAIL = 99.0
+
+
+def leading(step: Step, metrics: Iterable[Metric]) -> frozenset[str]:
+    """Return the names of those of `metrics` that are shown first; the first of all where the suite is not known."""
+    found = list(dict.fromkeys(metrics))
+    try:
+        head = step.suite.metrics[0].name
+    except UnknownSuiteError:
+        head = ""
+    names = {metric.name for metric in found}
+    first = head if head in names else next((metric.name for metric in found), "")
+    tails = [metric for metric in found if 90 < (metric.percentile or 0) < 100]
+    tail = min(tails, key=lambda metric: abs((metric.percentile or 0) - _TAIL), default=None)
+    return frozenset({first} | ({tail.name} if tail is not None else set()))
