@@ -21,6 +21,9 @@ BLOCK = 64 * 1024
 HANG_UP_GRACE = 0.5
 """Seconds a command that was let go of may take to end by itself before it is killed."""
 
+INPUT_PAUSE = 0.02
+"""Seconds between attempts to pass more input on to a command that is slow to take it."""
+
 KILL_GRACE = 5.0
 """Seconds to wait for a killed process; only one stuck in the kernel takes longer."""
 
@@ -51,8 +54,8 @@ class LocalSession:
         finally:
             channel.close()
 
-    def open(self, argv: Sequence[str], *, stdin: bytes = b"") -> Channel:
-        """Start `argv` and return it under way; `stdin` is sent, then closed.
+    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
+        """Start `argv` and return it under way; `stdin` is sent, then closed unless `keep_input`: `send` goes on.
 
         A program that cannot be started ends at once with a shell's exit status: 127 where there is none
         of this name, 126 where it may not be run.
@@ -61,13 +64,15 @@ class LocalSession:
             if self._closed:
                 raise ConnectionLostError(f"The session with {self._host} was closed.", host=self._host)
             try:
-                channel = LocalChannel(_start(argv, stdin))
+                channel = LocalChannel(_start(argv, b"" if keep_input else stdin, keep_input=keep_input))
             except FileNotFoundError:
                 return EndedChannel(f"{argv[0]}: not found\n".encode(), 127)
             except OSError as error:
                 return EndedChannel(f"{argv[0]}: {error.strerror}\n".encode(), 126)
             self._channels.add(channel)
-            return channel
+        if keep_input:
+            channel.send(stdin, last=False)
+        return channel
 
     def close(self) -> None:
         """End the session and what was started through it. Jobs have left it and go on."""
@@ -78,12 +83,17 @@ class LocalSession:
             channel.close()
 
 
-def _start(argv: Sequence[str], stdin: bytes) -> subprocess.Popen[bytes]:
-    """Start `argv` in a process group and session of its own; its input is a file, so that nobody has to feed it."""
+def _start(argv: Sequence[str], stdin: bytes, *, keep_input: bool) -> subprocess.Popen[bytes]:
+    """Start `argv` in a process group and session of its own.
+
+    Its input is a file, so that nobody has to feed it, or a pipe where it is to be fed (`keep_input`).
+    """
     home = Path.home()
     with contextlib.ExitStack() as stack:
-        given = os.memfd_create("stdin") if stdin else os.open(os.devnull, os.O_RDONLY)
-        stack.callback(os.close, given)
+        given = subprocess.PIPE
+        if not keep_input:
+            given = os.memfd_create("stdin") if stdin else os.open(os.devnull, os.O_RDONLY)
+            stack.callback(os.close, given)
         if stdin:
             _fill(given, stdin)
         return subprocess.Popen(
@@ -120,6 +130,32 @@ class LocalChannel:
             if pipe is not None:
                 self._selector.register(pipe.fileno(), selectors.EVENT_READ, name)
                 self._streams += 1
+        self._input = b""
+        self._more_input = process.stdin is not None
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+
+    def send(self, data: bytes, *, last: bool) -> None:
+        """Pass `data` on to the command's input, which ends with the `last`. Called by the thread that reads."""
+        with self._lock:
+            self._input += data
+            self._more_input = not last
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Write what the pipe takes; close it after the last byte, or where nobody reads it any more."""
+        pipe = self._process.stdin
+        if pipe is None or pipe.closed or self._closed.is_set():
+            return
+        try:
+            while self._input:
+                self._input = self._input[os.write(pipe.fileno(), self._input) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._input, self._more_input = b"", False
+        if not self._more_input:
+            pipe.close()
 
     def read(self, timeout: float) -> list[Chunk]:
         """Return what has arrived, waiting up to `timeout` seconds for the first byte; [] if none came."""
@@ -127,7 +163,9 @@ class LocalChannel:
         with self._lock:
             chunks: list[Chunk] = []
             while self._streams and not chunks and not self._closed.is_set():
-                ready = self._selector.select(max(0.0, deadline - time.monotonic()))
+                self._pass_on()
+                left = max(0.0, deadline - time.monotonic())
+                ready = self._selector.select(min(left, INPUT_PAUSE) if self._input else left)
                 chunks = [chunk for key, _ in ready if (chunk := self._take(key)) is not None]
                 if time.monotonic() >= deadline:
                     break
@@ -166,7 +204,7 @@ class LocalChannel:
         os.write(self._wake_writer, b"x")
         with self._lock:
             self._selector.close()
-            for pipe in (self._process.stdout, self._process.stderr):
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
                 if pipe is not None:
                     pipe.close()
             for descriptor in (self._wake_reader, self._wake_writer):
@@ -194,6 +232,9 @@ class EndedChannel:
         """Return the complaint, once."""
         data, self._stderr = self._stderr, b""
         return [Chunk("stderr", data)] if data else []
+
+    def send(self, data: bytes, *, last: bool) -> None:
+        """Do nothing: there is no process to take it."""
 
     @property
     def ended(self) -> bool:

@@ -22,13 +22,18 @@ class HostKeyQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SecretQuestion:
-    """A password, a passphrase for the key in `key_path`, or another prompt the server sends."""
+    """A password, a passphrase for the key in `key_path`, or another prompt the server sends.
+
+    With a `purpose` it is the password that sudo asks for, to run something as root: `purpose` says what, as in
+    "drop the page cache before each trial".
+    """
 
     host: str
     user: str
     prompt: str
     key_path: str | None = None
     attempt: int = 1
+    purpose: str = ""
 
 
 class Asker(Protocol):
@@ -46,10 +51,10 @@ class Asker(Protocol):
 class Refuse:
     """An asker for when there is nobody to ask: no key is accepted, no secret is known."""
 
-    def host_key(self, question: HostKeyQuestion) -> bool:
+    def host_key(self, question: HostKeyQuestion) -> bool:  # noqa: ARG002 (the protocol's)
         """Refuse."""
         return False
 
-    def secret(self, question: SecretQuestion) -> str | None:
+    def secret(self, question: SecretQuestion) -> str | None:  # noqa: ARG002 (the protocol's)
         """Know none."""
         return None

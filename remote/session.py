@@ -45,6 +45,13 @@ class Channel(Protocol):
         """The exit status; None before the end, or where the host sent none."""
         ...
 
+    def send(self, data: bytes, *, last: bool) -> None:
+        """Pass `data` on to the command's input, which ends with the `last`; for one opened with `keep_input`.
+
+        Nothing waits here: what the command does not take at once is passed on while it is read, by the same thread.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of the command: its input and output are closed. Safe to call twice, from any thread."""
         ...
@@ -65,8 +72,8 @@ class Session(Protocol):
         """
         ...
 
-    def open(self, argv: Sequence[str], *, stdin: bytes = b"") -> Channel:
-        """Start `argv` and return it under way; `stdin` is sent, then closed."""
+    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
+        """Start `argv` and return it under way; `stdin` is sent, then closed unless `keep_input`: `send` goes on."""
         ...
 
     def close(self) -> None:

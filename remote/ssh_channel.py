@@ -44,12 +44,14 @@ class SshChannel:
         marker: str,
         lost: Callable[[], ConnectionLostError],
         released: Callable[[], None],
+        keep_input: bool = False,
     ) -> None:
         self._channel = channel
         self._transport = transport
         self._host = host
         self._stdin = memoryview(stdin)
         self._stdin_open = True
+        self._more_input = keep_input
         self._gates = gates(marker)
         self._lost = lost
         self._released = released
@@ -79,8 +81,13 @@ class SshChannel:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
-                self._bell.wait(min(left, INPUT_PAUSE) if self._stdin_open else left)
+                self._bell.wait(min(left, INPUT_PAUSE) if self._has_input else left)
             return []
+
+    @property
+    def _has_input(self) -> bool:
+        """Whether the host is still to be given input, or told that there is no more."""
+        return bool(self._stdin) or (self._stdin_open and not self._more_input)
 
     def _take(self) -> list[Chunk]:
         """Return what is buffered, and pass on input where the host takes it."""
@@ -108,7 +115,7 @@ class SshChannel:
             if sent == 0:
                 break
             self._stdin = self._stdin[sent:]
-        if self._stdin_open:
+        if self._stdin_open and not self._more_input:
             self._stdin_open = False
             self._channel.shutdown_write()
 
@@ -160,6 +167,15 @@ class SshChannel:
         """The number of the command's process group on the host; None before anything of it was read."""
         found = self._gates["stdout"].found
         return int(found) if found and int(found) > 1 else None  # to kill, 0 and 1 stand for more than a group
+
+    def send(self, data: bytes, *, last: bool) -> None:
+        """Pass `data` on to the command's input, which ends with the `last`. Called by the thread that reads."""
+        self._stdin = memoryview(bytes(self._stdin) + data)
+        self._more_input = not last
+        try:
+            self._send_input()
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            raise self._lost() from error
 
     def start(self, command: str) -> None:
         """Ask the host to run `command`, without waiting for its word: a refusal shows when the channel is read."""

@@ -76,11 +76,14 @@ class SshSession:
             finally:
                 channel.close()
 
-    def open(self, argv: Sequence[str], *, stdin: bytes = b"") -> Channel:
-        """Start `argv` and return it under way; `stdin` is sent as the channel is read, then closed."""
-        return self._start(argv, stdin, OPEN_TIMEOUT)
+    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
+        """Start `argv` and return it under way; `stdin` is sent as the channel is read, then closed.
 
-    def _start(self, argv: Sequence[str], stdin: bytes, timeout: float) -> SshChannel:
+        With `keep_input` it stays open for `Channel.send`.
+        """
+        return self._start(argv, stdin, OPEN_TIMEOUT, keep_input=keep_input)
+
+    def _start(self, argv: Sequence[str], stdin: bytes, timeout: float, *, keep_input: bool = False) -> SshChannel:
         marker = secrets.token_hex(16)
         line = command_line(argv, marker)
         opened = self._open_channel(time.monotonic() + timeout)
@@ -89,6 +92,7 @@ class SshSession:
             self._transport,
             host=self._host,
             stdin=stdin,
+            keep_input=keep_input,
             marker=marker,
             lost=self._lost,
             released=self._release,

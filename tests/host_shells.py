@@ -26,8 +26,8 @@ class Prefixed:
     def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout: float = 30.0, limit: int = LIMIT) -> Completed:
         return self.session.run([*self.prefix, *argv], stdin=stdin, timeout=timeout, limit=limit)
 
-    def open(self, argv: Sequence[str], *, stdin: bytes = b"") -> Channel:
-        return self.session.open([*self.prefix, *argv], stdin=stdin)
+    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
+        return self.session.open([*self.prefix, *argv], stdin=stdin, keep_input=keep_input)
 
     def close(self) -> None:
         self.session.close()

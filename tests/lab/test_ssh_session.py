@@ -52,6 +52,16 @@ def test_a_command_that_a_signal_ended_has_no_exit_status(session: Session) -> N
     assert (done.stdout, done.exit_status) == (b"before\n", None)
 
 
+def test_input_that_is_kept_open_is_fed_bit_by_bit(session: Session) -> None:
+    channel = session.open(["sh", "-c", "read first; echo $first heard; cat"], stdin=b"one\n", keep_input=True)
+    assert first(channel) == Chunk("stdout", b"one heard\n")
+    data = bytes(range(256)) * 10_000  # more than the host's window takes at once
+    channel.send(data[:1000], last=False)
+    channel.send(data[1000:], last=True)
+    assert read_all(channel)["stdout"] == data
+    channel.close()
+
+
 def test_a_missing_command(session: Session) -> None:
     done = session.run(["no-such-command"])
     assert done.exit_status == 127

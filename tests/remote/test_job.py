@@ -170,9 +170,10 @@ def test_bytes_missed_by_a_follower_that_ended_early_are_fetched(session: Sessio
 
         followers = 0
 
-        def open(self, argv: Sequence[str], *, stdin: bytes = b"") -> Channel:
+        def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
             self.followers += "follow" in argv
-            return session.open(["true"] if "follow" in argv and self.followers == 1 else argv, stdin=stdin)
+            words = ["true"] if "follow" in argv and self.followers == 1 else argv
+            return session.open(words, stdin=stdin, keep_input=keep_input)
 
     began = Job.start(session, workspace, ["echo", "kept"])
     gather(began)

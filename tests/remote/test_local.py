@@ -49,6 +49,24 @@ def test_input_is_sent_whole_and_closed(session: LocalSession) -> None:
     assert session.run(["cat"]).stdout == b""
 
 
+def test_input_that_is_kept_open_is_fed_bit_by_bit(session: LocalSession) -> None:
+    channel = session.open(["sh", "-c", "read first; echo $first heard; cat"], stdin=b"one\n", keep_input=True)
+    assert b"".join(chunk.data for chunk in channel.read(5.0)) == b"one heard\n"
+    data = os.urandom(300_000)  # more than a pipe takes at once
+    channel.send(data[:1000], last=False)
+    channel.send(data[1000:], last=True)
+    assert b"".join(chunk.data for chunk in read_all(channel)) == data
+    channel.close()
+
+
+def test_input_that_nobody_takes_is_no_error(session: LocalSession) -> None:
+    channel = session.open(["true"], keep_input=True)
+    read_all(channel)
+    channel.send(b"late", last=True)
+    assert channel.exit_status == 0
+    channel.close()
+
+
 def test_both_streams_are_drained_at_once(session: LocalSession) -> None:
     script = "head -c 1000000 /dev/zero >&2; head -c 1000000 /dev/zero"
     completed = session.run(["sh", "-c", script], timeout=10.0)
