@@ -54,3 +54,7 @@ class OutputLimitError(RemoteError):
 
 class JobError(RemoteError):
     """A job could not be started, followed or stopped."""
+
+
+class RebootedError(JobError):
+    """The host restarted while a job ran there: the job ended with it, and what it printed until then is all."""

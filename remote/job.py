@@ -6,8 +6,8 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 
-from remote.errors import JobError, OutputLimitError
-from remote.job_record import Began, Ending
+from remote.errors import ConnectionLostError, JobError, OutputLimitError, RebootedError
+from remote.job_record import Began, Ending, booted, restarted
 from remote.script import AfterMark, ask, new_mark, script
 from remote.session import Chunk, Session
 from remote.workspace import SCRIPT, Workspace, explain, make_workspace, remove_workspace
@@ -27,15 +27,30 @@ KILL_TIME = 3.0
 """Seconds the host may need after the grace to end everything by KILL."""
 
 
+def job_directory(name: str) -> str:
+    """Return a new name for the directory in which a job keeps its output; `name` is the beginning of it."""
+    return f"{re.sub('[^A-Za-z0-9]', '', name)[:32]}-{secrets.token_hex(4)}"
+
+
 class Job:
     """A command under way on a host. `follow` reads it in one thread; `stop` and `running` may be called from others.
+
+    It is found again, on a new session or by another process, by its workspace, directory and `began`; `received`
+    is then how many bytes of each stream were read before.
 
     `exit_status` and `ended_clock` are known after `follow` or `stop`; both are None where the command left no
     exit status behind, and `reason` then says why. `reason` is also set where the status tells of a signal.
     """
 
     def __init__(
-        self, session: Session, workspace: Workspace, directory: str, began: Began, *, limit: int = OUTPUT_LIMIT
+        self,
+        session: Session,
+        workspace: Workspace,
+        directory: str,
+        began: Began,
+        *,
+        limit: int = OUTPUT_LIMIT,
+        received: Mapping[str, int] | None = None,
     ) -> None:
         self.workspace = workspace
         self.directory = directory
@@ -45,7 +60,7 @@ class Job:
         self.reason = ""
         self._session = session
         self._limit = limit
-        self._received = {"stdout": 0, "stderr": 0}
+        self._received = {"stdout": 0, "stderr": 0} | dict(received or {})
         self._stopping = threading.Lock()
         self._stopped = False
 
@@ -57,17 +72,29 @@ class Job:
         argv: Sequence[str],
         name: str = "measure",
         *,
+        directory: str = "",
+        lease: str = "",
         limit: int = OUTPUT_LIMIT,
     ) -> "Job":
         """Start `argv` in the workspace. A program that is missing is no error here: the job ends with status 127.
 
+        `directory` is one that job_directory() drew; a job that began there already is not started again. `lease` is
+        the path of the host's lease, which is then kept by the job for as long as it runs.
         Raises JobError where the workspace is gone or full.
         """
-        directory = f"{re.sub('[^A-Za-z0-9]', '', name)[:32]}-{secrets.token_hex(4)}"
-        said = ask(session, SCRIPT, "start", workspace.path, workspace.nonce, directory, *argv)
+        directory = directory or job_directory(name)
+        said = ask(session, SCRIPT, "start", workspace.path, workspace.nonce, directory, lease, *argv)
         with contextlib.suppress(KeyError, ValueError):
             return cls(session, workspace, directory, Began.parse(said["begun"]), limit=limit)
         raise _not_started(session.host, workspace, argv, said.get("error", ""))
+
+    @classmethod
+    def find(cls, session: Session, workspace: Workspace, directory: str) -> "Job | None":
+        """Return the job that was started in `directory` by somebody who was not told; None where none began there."""
+        said = ask(session, SCRIPT, "status", workspace.path, workspace.nonce, directory)
+        with contextlib.suppress(KeyError, ValueError):
+            return cls(session, workspace, directory, Began.parse(said["begun"]))
+        return None
 
     @property
     def pid(self) -> int:
@@ -92,18 +119,23 @@ class Job:
         """Yield the job's output as it arrives, None about every 0.2 s when nothing came, until the job ended
         and every byte was read.
 
-        Begins where the last `follow` of this object left off. Raises OutputLimitError, once the job is
-        stopped, where it prints too much; ConnectionLostError, and the job goes on; JobError where its output
-        cannot be read.
+        Begins where the last `follow` of this object left off, and goes on there where a session that outlives its
+        connection has a new one. Raises OutputLimitError, once the job is stopped, where it prints too much;
+        ConnectionLostError, and the job goes on; RebootedError, once what survived was read, where the host
+        restarted; JobError where its output cannot be read.
         """
         fruitless = 0
         while True:
             before = dict(self._received)
-            yield from self._stream()
+            lost = False
+            try:
+                yield from self._stream()
+            except ConnectionLostError:
+                lost = True  # asking waits for a new connection, or says that there will be none
             said = self._ask("status")
             if "alive" not in said and self._complete(said):
                 break
-            fruitless = fruitless + 1 if self._received == before else 0
+            fruitless = fruitless + 1 if self._received == before and not lost else 0
             if fruitless == FRUITLESS:
                 raise JobError(
                     f"The output of the job cannot be read on {self._session.host}.",
@@ -113,6 +145,12 @@ class Job:
         if "astray" in said:  # what the command left behind is no part of the measurement
             self.stop(0.0)
         self._settle(said)
+        if self.exit_status is None and restarted(said, self.began.boot_id):
+            raise RebootedError(
+                f"{self._session.host} restarted {booted(said)}, and the command ended with it.",
+                "What was measured until then is kept. Run it again.",
+                host=self._session.host,
+            )
 
     def stop(self, grace: float = 2.0) -> None:
         """End the whole job: TERM, and KILL where it still runs `grace` seconds later. Safe to call again.
@@ -178,7 +216,7 @@ class Job:
         return False
 
     def _settle(self, said: Mapping[str, str]) -> None:
-        ending = Ending.parse(said, stopped=self._stopped)
+        ending = Ending.parse(said, stopped=self._stopped, boot_id=self.began.boot_id)
         self.exit_status, self.ended_clock, self.reason = ending.exit_status, ending.clock, ending.reason
 
 

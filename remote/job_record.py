@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 FULL_BELOW = 64
 """KiB free below which a file system is called full: output no longer fits."""
@@ -46,25 +47,41 @@ class Ending:
     reason: str = ""
 
     @classmethod
-    def parse(cls, said: Mapping[str, str], *, stopped: bool) -> "Ending":
-        """Read the answers of job.sh to "status"; `stopped` tells that we asked the job to end."""
+    def parse(cls, said: Mapping[str, str], *, stopped: bool, boot_id: str) -> "Ending":
+        """Read the answers of job.sh to "status"; `stopped` tells that we asked the job to end, `boot_id` is that
+        of the boot during which it began.
+        """
         try:
             status_text, clock_text, _ = said.get("rc", "").split(maxsplit=2)
             status, clock = int(status_text), float(clock_text)
         except ValueError:
-            return cls(reason=_join(_lost(said, stopped=stopped), _full(said)))
+            return cls(reason=_join(_lost(said, boot_id, stopped=stopped), _full(said)))
         return cls(status, clock, _join(_signalled(status, stopped=stopped), _full(said) if status else ""))
+
+
+def restarted(said: Mapping[str, str], boot_id: str) -> bool:
+    """Return whether the host that gave these answers has restarted since the boot `boot_id`."""
+    return said.get("boot", boot_id) != boot_id
+
+
+def booted(said: Mapping[str, str]) -> str:
+    """Return since when the host runs, in words: by its own uptime and this computer's clock."""
+    try:
+        began = datetime.now(UTC) - timedelta(seconds=float(said["up"]))
+    except (KeyError, ValueError, OverflowError):
+        return "at a time it does not tell"
+    return f"at {began:%H:%M:%S} UTC"
 
 
 def _join(*reasons: str) -> str:
     return "; ".join(reason for reason in reasons if reason)
 
 
-def _lost(said: Mapping[str, str], *, stopped: bool) -> str:
+def _lost(said: Mapping[str, str], boot_id: str, *, stopped: bool) -> str:
+    if restarted(said, boot_id):
+        return "the host restarted"
     if "gone" in said:
         return "its directory on the host was removed"
-    if "restarted" in said:
-        return "the host restarted"
     if stopped:
         return "stopped: it did not end when asked to and was killed"
     return "killed on the host: it left no exit status"

@@ -47,6 +47,16 @@ class SshSession:
         """The host's name, as the user knows it."""
         return self._host
 
+    @property
+    def silence(self) -> float:
+        """Seconds since anything was heard of the host; a quiet one is asked for a sign of life every few seconds."""
+        return time.monotonic() - self._transport.bounded_packetizer.heard
+
+    @property
+    def broken(self) -> bool:
+        """Whether the connection is known to be gone."""
+        return not self._transport.is_active()
+
     def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout: float = 30.0, limit: int = LIMIT) -> Completed:
         """Run `argv` to its end and return what it printed. Every word is quoted for the remote shell.
 

@@ -28,7 +28,8 @@ Counters = Mapping[str, tuple[int, ...]]
 class Tick:
     """What was read at one moment. `uptime` and `epoch` are the host's clocks in seconds, `used` the processor
     seconds the script itself has taken so far; both of the latter are None where the host does not tell.
-    `page` is the size of a page in bytes. Counters are the kernel's own, since boot."""
+    `page` is the size of a page in bytes, `boot` tells one boot of the host from another. Counters are the
+    kernel's own, since boot."""
 
     uptime: float
     epoch: float | None = None
@@ -41,6 +42,7 @@ class Tick:
     pressure: Mapping[str, int] = field(default_factory=dict)
     disks: Counters = field(default_factory=dict)
     interfaces: Counters = field(default_factory=dict)
+    boot: str | None = None
 
 
 class TickReader:
@@ -52,6 +54,7 @@ class TickReader:
         self._head: list[str] | None = None
         self._lines: list[str] = []
         self._page: int | None = None
+        self._boot: str | None = None
         self._disks: frozenset[str] = frozenset()
 
     def feed(self, data: bytes) -> Iterator[Tick]:
@@ -69,6 +72,8 @@ class TickReader:
         word, *rest = line[len(self._start) :].decode("utf-8", "replace").split(" ") or [""]
         if word == "page":
             self._page = _page(rest)
+        elif word == "boot":
+            self._boot = rest[0] if rest and _NAME.fullmatch(rest[0][:32]) else None
         elif word == "disks":
             self._disks = frozenset(filter(_NAME.fullmatch, rest[:MOST_LINES]))
         elif word == "tick":
@@ -98,6 +103,7 @@ class TickReader:
             pressure=_pressure(found),
             disks=_disks(found.get("/proc/diskstats", []), self._disks),
             interfaces=_interfaces(found.get("/proc/net/dev", [])),
+            boot=self._boot,
         )
 
 

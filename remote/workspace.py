@@ -32,12 +32,12 @@ class Workspace:
     nonce: str
 
 
-def make_workspace(session: Session, directory: str) -> Workspace:
-    """Make a private directory in `directory` on the host.
+def make_workspace(session: Session, directory: str, nonce: str = "") -> Workspace:
+    """Make a private directory in `directory` on the host, under `nonce` or a new one.
 
     Raises JobError where `directory` is missing, not writable or full.
     """
-    nonce = new_mark()
+    nonce = nonce or new_mark()
     said = ask(session, SCRIPT, "make", directory, nonce)
     path = said.get("path")
     if path is None:

@@ -32,7 +32,7 @@ identify() { # pid -> $state $group_of $started_at
 }
 
 recall() { # what the job wrote down when it began
-    group=0 started=0 boot=unknown
+    group=0 started=0 boot=unknown rest=
     { read -r pid group started boot rest <"$job/begun"; } 2>/dev/null
 }
 
@@ -78,13 +78,16 @@ end() { # marker, group or "", hundredths of grace: TERM, later KILL; 1 and $lef
     done
 }
 
+# Asked again, because the answer was lost with its connection, make and start answer as they did before.
 make() { # directory
     [ -e "$1" ] || fail missing
     [ -d "$1" ] || fail no directory
     path=$(cd -- "$1" && pwd -P) || fail denied
     workspace=${path%/}/benchwright-$nonce
-    complaint=$(mkdir -m 700 -- "$workspace" 2>&1) || fail "$complaint"
-    { echo "$nonce" >"$workspace/.benchwright"; } 2>/dev/null
+    if ! owned; then
+        complaint=$(mkdir -m 700 -- "$workspace" 2>&1) || fail "$complaint"
+        { echo "$nonce" >"$workspace/.benchwright"; } 2>/dev/null
+    fi
     if ! owned; then
         rm -f -- "$workspace/.benchwright"
         rmdir -- "$workspace"
@@ -135,9 +138,28 @@ echo "$$ $leader $clock $epoch ." >"$job/begun"
 exec "$@"
 '
 
-start() { # command
+start() { # lease or "", command
+    lease=$1
+    shift
     owned || fail foreign
+    [ -d "$job" ] || launch "$@"
+    clock
+    give_up=$((now + 1000)) line=
+    until case $line in *" .") ;; *) false ;; esac; do
+        clock
+        [ "$now" -lt "$give_up" ] || fail "full"
+        doze
+        [ ! -s "$job/begun" ] || read -r line <"$job/begun"
+    done
+    recall
+    # The name of a file says to everybody which process keeps the lease; see lease.sh.
+    [ -z "$lease" ] || [ ! -O "$lease" ] || true >"$lease/job=$group-$started-$boot"
+    say begun "$line"
+}
+
+launch() { # command
     command -v setsid >/dev/null 2>&1 || fail no setsid
+    [ -z "$lease" ] || rm -f -- "$lease"/job=*
     complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || fail "$complaint"
     { printf '%-60s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
     mkfifo -- "$job/life" 2>/dev/null # without it the end is noticed by asking
@@ -149,15 +171,6 @@ start() { # command
     else
         setsid sh -c "$leader" benchwright "$job" "$begin" "$@" </dev/null >/dev/null 2>&1 &
     fi
-    clock
-    give_up=$((now + 1000)) line=
-    until case $line in *" .") ;; *) false ;; esac; do
-        clock
-        [ "$now" -lt "$give_up" ] || fail "full"
-        doze
-        [ ! -s "$job/begun" ] || read -r line <"$job/begun"
-    done
-    say begun "$line"
 }
 
 follow() { # bytes of out and of err that were read before
@@ -199,15 +212,19 @@ ask_for_writes() { # the two files stay open, so that every cat goes on where th
 }
 
 status() {
+    read -r boot_now </proc/sys/kernel/random/boot_id
+    read -r up _ </proc/uptime
+    say boot "$boot_now"
+    say up "$up"
     if ! [ -d "$job" ]; then
         say gone
         return
     fi
     recall
+    [ -z "$rest" ] || say begun "$pid $group $started $boot $rest"
     if alive; then
         say alive
     else
-        [ "$boot" = "$boot_now" ] || say restarted
         [ -z "$(marked "$nonce/${job##*/}")" ] || say astray
         { read -r ended <"$job/rc"; } 2>/dev/null && say rc "$ended"
         df -Pk "$workspace" 2>/dev/null | { read -r _ && read -r _ _ _ free _ && say free "$free"; }

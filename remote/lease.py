@@ -1,0 +1,135 @@
+"""Who measures a host now: a lease on the host itself, seen by everybody who measures there."""
+
+import getpass
+import re
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from remote.script import ask, new_mark
+from remote.session import Session
+
+SCRIPT = "lease.sh"
+
+FRESH = 15.0
+"""Seconds after its last sign of life for which a lease counts; telemetry gives one a second."""
+
+ESTABLISHED = 5.0
+"""Seconds after which a lease is no claim any more that might still be given up."""
+
+TRIES = 4
+PAUSE = 0.3
+"""How often, and after how many seconds each, two who claim a host at the same moment look again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease of ours. `path` is its directory on the host."""
+
+    path: str
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who measures a host. `account` is the host's word; `run` and `workstation` are what the other one wrote.
+
+    `held` and `silent` are the seconds since it began and since its last sign of life; `working` tells that its
+    command runs, so that the lease counts however long nothing was heard. What is not told is empty or None.
+    """
+
+    nonce: str
+    account: str
+    run: str
+    workstation: str
+    held: float | None
+    silent: float
+    working: bool
+
+    @property
+    def counts(self) -> bool:
+        """Whether it still measures, as far as can be told."""
+        return self.working or abs(self.silent) <= FRESH
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What became of a claim: a lease, or those who hold the host. Both where it was claimed all the same.
+
+    Neither means that no lease can be made there.
+    """
+
+    lease: Lease | None
+    holders: tuple[Holder, ...]
+
+
+def claim(session: Session, run: str, *, anyway: bool = False) -> Claim:
+    """Claim the session's host for `run`. Of two who claim it at once, one gets it.
+
+    `anyway` keeps the claim beside those who hold the host. Leases of the same run are not in each other's way.
+    """
+    nonce = new_mark()
+    said = ask(session, SCRIPT, "claim", nonce, run, workstation_name())
+    holders = _holders(said, run)
+    path = said.get("taken")
+    lease = None if path is None else Lease(path, nonce)
+    if lease is None or anyway:
+        return Claim(lease, holders)
+    for _ in range(TRIES):
+        if not holders:
+            return Claim(lease, ())
+        if any(holder.nonce < nonce or (holder.held or 0.0) > ESTABLISHED for holder in holders):
+            break
+        # Whoever has the greater nonce gives way when they see this claim.
+        time.sleep(PAUSE)
+        holders = _holders(ask(session, SCRIPT, "look", nonce), run)
+    ask(session, SCRIPT, "withdraw", nonce)
+    return Claim(None, holders)
+
+
+def release(session: Session, run: str) -> None:
+    """Give up every lease that `run` has on the session's host."""
+    ask(session, SCRIPT, "release", new_mark(), run)
+
+
+def sweep(session: Session) -> None:
+    """Take away what is left of leases of this account whose run was broken off."""
+    ask(session, SCRIPT, "sweep", new_mark())
+
+
+def workstation_name() -> str:
+    """Return how this computer and its user are called in a lease."""
+    return re.sub(r"[^A-Za-z0-9._@-]", "-", f"{getpass.getuser()}@{socket.gethostname()}")[:64]
+
+
+_LINE = re.compile(r"([0-9a-f]{16}) ([^ ]{1,64}) (\d{1,12}) ([01]) (.{0,2000})")
+_NAME = re.compile(r"(run|from|since)=([A-Za-z0-9._@-]{1,64})")
+
+
+def _holders(said: Mapping[str, str], run: str) -> tuple[Holder, ...]:
+    """Return whose leases count, but for those of `run`. What other users wrote may be anything."""
+    now = said.get("now", "")
+    if not re.fullmatch(r"\d{1,12}", now):
+        return ()
+    lines = [value for word, value in said.items() if re.fullmatch(r"lease\d{1,3}", word)]
+    found = [holder for line in lines for holder in _holder(line, int(now))]
+    return tuple(holder for holder in found if holder.counts and holder.run != run)
+
+
+def _holder(line: str, now: int) -> Iterator[Holder]:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return
+    nonce, account, touched, working, names = match.groups()
+    told = dict(reversed([pair for name in names.split(" ") for pair in _NAME.findall(name)]))
+    since = told.get("since", "")
+    yield Holder(
+        nonce=nonce,
+        account=account,
+        run=told.get("run", ""),
+        workstation=told.get("from", ""),
+        held=float(now - int(since)) if since.isdecimal() and len(since) <= 12 else None,
+        silent=float(now - int(touched)),
+        working=working == "1",
+    )
