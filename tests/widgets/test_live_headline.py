@@ -57,16 +57,16 @@ def test_warm_up_samples_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("value", "ratio", "caption"),
     [
-        (42_000.0, "1.05x, better", "weekly so far"),
-        (30_000.0, "0.75x, worse", "weekly so far"),
-        (40_400.0, "1.01x", "weekly so far, inside its quartiles"),
+        (42_000.0, "1.05x, better", "weekly"),
+        (30_000.0, "0.75x, worse", "weekly"),
+        (40_400.0, "1.01x", "inside its quartiles · weekly"),
     ],
 )
 def test_the_ratio_to_the_baseline_is_so_far_and_says_when_it_shows_nothing(
     value: float, ratio: str, caption: str
 ) -> None:
     shown = headline(running(value, value, value, value), PLACE, [BAND])
-    assert (shown.ratio, shown.ratio_caption) == (ratio, caption)
+    assert (shown.ratio_title, shown.ratio, shown.ratio_caption) == ("baseline, so far", ratio, caption)
 
 
 def test_a_baseline_of_another_series_is_not_held_against_it() -> None:
@@ -94,13 +94,15 @@ def test_after_the_trials_the_tools_own_figures_lead() -> None:
     shown = headline(model, PLACE, [BAND])
     assert shown.text == "41.50k IOPS ± 0.50k"
     assert shown.caption == "median of 2 trials, ± half their range"
-    assert (shown.ratio, shown.ratio_caption) == ("1.03x, better", "weekly so far")
+    assert (shown.ratio_title, shown.ratio, shown.ratio_caption) == ("baseline, so far", "1.03x, better", "weekly")
     model.fold(RunEnded("run-1", State.FAILED), 99.0)
-    assert headline(model, PLACE, [BAND]).ratio_caption == "weekly"
+    assert headline(model, PLACE, [BAND]).ratio_title == "baseline"
 
 
 def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
     assert headline(folded([begin(), end(41_000.0)]), PLACE, []).caption == "one trial, spread not known"
+    kept = folded([begin(), sample(41_000.0, 1.0), end(None, 1, State.PARTIAL, "Stopped by you.")])
+    assert headline(kept, PLACE, []).caption == "median of 1 sample; the trial does not count"
     failed = folded([begin(), end(None, 1, State.FAILED, "fio on web-1: no space (exit status 1).")])
     shown = headline(failed, PLACE, [])
     assert (shown.text, shown.caption) == (NOTHING, "fio on web-1: no space (exit status 1).")
@@ -180,6 +182,8 @@ def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
     level, message, detail = outcome(stopped)
     assert (level, message) == ("warning", "Ended early on web-1: 1 of 6 trials done.")
     assert detail.startswith("Stopped by you. The trials that are done are in the library")
+    none = folded([begin(1), end(None, 1, State.PARTIAL), RunEnded("run-1", State.PARTIAL, "fio: Stopped by you. x")])
+    assert outcome(none)[2] == "Stopped by you. No trial counts; what arrived is in the library."
     failed = folded([begin(1), end(None, 1, State.FAILED), RunEnded("run-1", State.FAILED, "fio: no space.")])
     level, message, detail = outcome(failed)
     assert (level, message) == ("error", "Failed on web-1: 0 of 6 trials done.")

@@ -66,7 +66,7 @@ def test_the_crosshair_reads_all_curves_and_the_baseline_at_once(shown: Show) ->
     plot.refresh()
     plot.window_of_time.move_cursor(20.2)
     reading = plot.head.reading.text()
-    assert reading == "0:20.2   read 41.0k/s   write 12.0k/s   before the upgrade 40.0k/s"
+    assert reading == "0:20.2   read 41.0k/s   write 12.0k/s   baseline 40.0k/s"
     assert plot.view.accessibleDescription() == reading
     plot.window_of_time.move_cursor(50.0)
     assert "write no sample" in plot.head.reading.text()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.wording import label_text
 from suites.errors import UnitError
 from suites.units import Unit, convert
-from suites.vocab import Better, Kind, Metric, Resource
+from suites.vocab import Better, Kind, Labels, Metric, Resource
 from widgets.live.model import Series
 
 LEADING = "leading"
@@ -37,6 +37,11 @@ _WATCHED = {
     Resource.NETWORK: {"cpu", "network"},
 }
 """What of the host is shown at first, by what the suite puts under load. The rest is one click away."""
+
+
+COLOURS = 6
+_PERCENTILES = (50.0, 95.0, 99.0, 99.9, 99.999, 100.0)
+"""One colour each: a percentile keeps its colour whatever else is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,21 @@ def series_title(series: Series, group: Group) -> str:
     if group.name.startswith("host "):
         return f"{_own_words(metric)} {labelled}".strip()
     return labelled or metric.title
+
+
+def style(series: Series, group: Group, operations: list[Labels], number: int) -> tuple[int, bool]:
+    """Return the colour's number and whether the line is dashed.
+
+    Latencies have a colour for each percentile, dashed for the second operation on; `operations` collects those
+    seen. All else goes by the series' `number` in its plot: six colours, then the same ones dashed.
+    """
+    if group.name != LATENCY:
+        return number, number >= COLOURS
+    if series.labels not in operations:
+        operations.append(series.labels)
+    percentile = series.metric.percentile or 0.0
+    colour = next(index for index, known in enumerate(_PERCENTILES) if percentile <= known)
+    return colour, operations.index(series.labels) > 0
 
 
 def fits(series: Series, unit: Unit) -> bool:

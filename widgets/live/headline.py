@@ -31,6 +31,7 @@ class Headline:
     others: str = ""
     tail_title: str = ""
     tail: str = ""
+    ratio_title: str = ""
     ratio: str = ""
     ratio_caption: str = ""
 
@@ -114,7 +115,7 @@ def _so_far(model: RunModel, place: Place, metric: Metric, bands: Sequence[Band]
         by_labels.setdefault(figure.labels, []).append(figure.value)
     found = [(labelled, estimate) for labelled, values in by_labels.items() if (estimate := of_trials(values))]
     if not found:
-        return Headline(metric.title, NOTHING, _why_nothing(model, place), metric.better)
+        return _of_what_was_kept(model, place, metric)
     labelled, estimate = found[0]
     caption = "one trial, spread not known" if estimate.n == 1 else f"median of {estimate.n} trials"
     band = band_for(bands, metric, labelled)
@@ -129,6 +130,18 @@ def _so_far(model: RunModel, place: Place, metric: Metric, bands: Sequence[Band]
     )
 
 
+def _of_what_was_kept(model: RunModel, place: Place, metric: Metric) -> Headline:
+    """Return the samples of a trial that does not count, saying so, or why there is nothing."""
+    for view in reversed(model.trials_at(place)):
+        for series in _of_metric(view, metric):
+            estimate = of_samples(series)
+            if estimate is not None and view.ended is not None:
+                samples = "sample" if estimate.n == 1 else "samples"
+                caption = f"median of {estimate.n} {samples}; the trial does not count"
+                return Headline(_titled(metric, series.labels), estimate_text(metric, estimate), caption, metric.better)
+    return Headline(metric.title, NOTHING, _why_nothing(model, place), metric.better)
+
+
 def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | None:
     """Return the newest band of this series, or None."""
     return next((band for band in bands if band.metric == metric.name and band.labels == labelled), None)
@@ -136,14 +149,15 @@ def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | 
 
 def _ratio(
     metric: Metric, value: float, band: Band | None, reference: float | None, *, so_far: bool
-) -> tuple[str, str]:
+) -> tuple[str, str, str]:
+    """Return what the ratio is, the ratio, and to which baseline; inside its quartiles it shows nothing."""
     if band is None or not reference:
-        return "", ""
+        return "", "", ""
     low, high, base = (convert(edge, unit(band.unit), metric.unit) for edge in (band.low, band.high, reference))
-    words, suffix = ratio_text(value / base, metric.better), " so far" if so_far else ""
+    title, words = "baseline, so far" if so_far else "baseline", ratio_text(value / base, metric.better)
     if low <= value <= high:
-        return words.split(",")[0], f"{band.name}{suffix}, inside its quartiles"
-    return words, f"{band.name}{suffix}"
+        return title, words.split(",")[0], f"inside its quartiles · {band.name}"
+    return title, words, band.name
 
 
 def _tail(found: Iterable[tuple[Metric, Estimate | None]]) -> tuple[str, str]:

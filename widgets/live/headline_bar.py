@@ -1,14 +1,17 @@
 """The leading figure in large type, and what stands beside it: tail latency, baseline, time."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.wording import direction_text
 from widgets.live.headline import Headline
 from widgets.one_line import OneLine
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
 _LARGE = 1.7
+
+NARROW = 600
+"""Pixels of width under which only the figure, the baseline and the time are shown."""
 
 
 class Cell(QWidget):
@@ -21,6 +24,7 @@ class Cell(QWidget):
         self.value = OneLine(figure_font(points * _LARGE if large else points * 1.15, bold=large))
         self.note = OneLine(text_font(TextSize.SMALL), "muted")
         self._large = large
+        self._has_room = True
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -36,7 +40,15 @@ class Cell(QWidget):
         self.value.set_text(value)
         self.note.set_text(note)
         self.setAccessibleName(f"{caption}: {value} {note}".strip())
-        self.setVisible(bool(value) or self._large)
+        self._show_if_wanted()
+
+    def set_room(self, *, has_room: bool) -> None:
+        """Say whether there is room for this cell."""
+        self._has_room = has_room
+        self._show_if_wanted()
+
+    def _show_if_wanted(self) -> None:
+        self.setVisible(self._large or (self._has_room and bool(self.value.text())))
 
 
 class HeadlineBar(QWidget):
@@ -54,14 +66,18 @@ class HeadlineBar(QWidget):
             row.addWidget(cell, stretch, Qt.AlignmentFlag.AlignTop)
         self.show_time("", "")
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what the plots tell as well before the figure itself is cut."""
+        super().resizeEvent(event)
+        for cell in (self.others, self.tail):
+            cell.set_room(has_room=self.width() >= NARROW)
+
     def show_headline(self, headline: Headline) -> None:
         """Show the figure."""
-        direction = direction_text(headline.better) if headline.better is not None else ""
-        title = "   ".join(words for words in (headline.title, direction) if words)
-        self.figure.show_texts(title, headline.text, headline.caption)
+        self.figure.show_texts(headline.title, headline.text, headline.caption)
         self.others.show_texts("also", headline.others)
         self.tail.show_texts(headline.tail_title, headline.tail)
-        self.ratio.show_texts("baseline", headline.ratio, headline.ratio_caption)
+        self.ratio.show_texts(headline.ratio_title, headline.ratio, headline.ratio_caption)
 
     def show_time(self, elapsed: str, remaining: str, *, over: bool = False) -> None:
         """Show how long it has taken, and what is known of the rest."""

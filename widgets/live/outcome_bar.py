@@ -1,12 +1,15 @@
 """How a run ended and the next steps: show it, pin it, export it, run it again."""
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from widgets.notice import WORDS, Picture
 from widgets.text import Text, Tone
 from widgets.theme import SPACE, restyle
+
+NARROW = 640
+"""Pixels of width under which the buttons stand below the words."""
 
 
 class OutcomeBar(QFrame):
@@ -72,6 +75,12 @@ class OutcomeBar(QFrame):
             return
         super().keyPressEvent(event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the buttons below the words where there is no room beside them."""
+        super().resizeEvent(event)
+        beside, below = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._first.setDirection(below if self.width() < NARROW else beside)
+
     def _lay_out(self) -> None:
         self._offers, self._asking = QWidget(), QWidget()
         for widget, parts in (
@@ -83,16 +92,19 @@ class OutcomeBar(QFrame):
             row.setSpacing(SPACE[1])
             for part in parts:
                 row.addWidget(part)
-        first = QHBoxLayout()
-        first.setSpacing(SPACE[1])
-        first.addWidget(self._picture)
-        first.addWidget(self.message, 1)
-        first.addWidget(self._offers)
-        first.addWidget(self._asking)
+        words = QHBoxLayout()
+        words.setSpacing(SPACE[1])
+        words.addWidget(self._picture)
+        words.addWidget(self.message, 1)
+        self._first = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._first.setSpacing(SPACE[1])
+        self._first.addLayout(words, 1)
+        self._first.addWidget(self._offers)
+        self._first.addWidget(self._asking)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(SPACE[2], SPACE[1], SPACE[1], SPACE[1])
         outer.setSpacing(SPACE[0])
-        outer.addLayout(first)
+        outer.addLayout(self._first)
         outer.addWidget(self.detail)
         self._asking.hide()
 

@@ -13,7 +13,9 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     if model.phase is Phase.DONE:
         return "good", f"Finished on {hosts}: {_trials(counted)}.", "Everything is in the library."
     if model.phase is Phase.PARTIAL:
-        reason = model.reason or "Stopped before its end."
+        reason = (
+            "Stopped by you." if "Stopped by you" in model.reason else model.reason or "It did not come to its end."
+        )
         return "warning", f"Ended early on {hosts}: {counted} of {_trials(wanted)} done.", f"{reason} {kept}".strip()
     reason = model.reason or "The reason is not known."
     return "error", f"Failed on {hosts}: {counted} of {_trials(wanted)} done.", f"{reason} {kept}".strip()
@@ -26,7 +28,8 @@ def _kept(model: RunModel, counted: int, wanted: int) -> str:
         return "What was measured is in the library."
     if counted:
         return "The trials that are done are in the library and count; the others are kept with their reason."
-    return "No trial counts; what arrived is in the library. Mend the cause and run again."
+    remedy = " Mend the cause and run again." if model.phase is Phase.FAILED else ""
+    return f"No trial counts; what arrived is in the library.{remedy}"
 
 
 def _trials(count: int) -> str:

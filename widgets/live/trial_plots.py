@@ -7,7 +7,7 @@ import numpy as np
 from app.records import Band
 from suites.errors import UnknownSuiteError
 from suites.facts import known
-from suites.vocab import Metric, Resource
+from suites.vocab import Labels, Metric, Resource
 from widgets.live import groups
 from widgets.live.groups import LEADING, Group
 from widgets.live.headline import band_for, headline_metric
@@ -37,6 +37,7 @@ class TrialPlots(PlotStack):
         self._device: str | None = None
         self._bands: tuple[Band, ...] = ()
         self._drawn: set[tuple[str, SeriesKey]] = set()
+        self._operations: list[Labels] = []
         self._marks = 0
         self._ended = False
 
@@ -50,7 +51,7 @@ class TrialPlots(PlotStack):
         self._leading = headline_metric(model, place)
         self._resource = _resource(model, place)
         self._device = _device(model, place)
-        self._drawn, self._marks, self._ended = set(), 0, False
+        self._drawn, self._operations, self._marks, self._ended = set(), [], 0, False
         self.window_of_time.show_all()
         expected = view.expected if view is not None else None
         self.window_of_time.set_range(0.0, FIRST if expected is None else expected * 1.05 + 1)
@@ -98,10 +99,16 @@ class TrialPlots(PlotStack):
         plot = self._plot(group)
         if not groups.fits(series, plot.unit):
             return
-        colour = series_colour(sum(not line.faint for line in plot.lines.values()))
-        title = groups.series_title(series, group)
+        number = sum(not line.faint for line in plot.lines.values())
+        colour, dashed = groups.style(series, group, self._operations, number)
         plot.add_series(
-            key, title, colour, buffer=series.buffer, offset=offset, factor=groups.factor(series, plot.unit)
+            key,
+            groups.series_title(series, group),
+            series_colour(colour),
+            buffer=series.buffer,
+            offset=offset,
+            factor=groups.factor(series, plot.unit),
+            dashed=dashed,
         )
         if group.name == LEADING or not group.shown:
             plot.set_band(key, band_for(self._bands, series.metric, series.labels))

@@ -54,7 +54,15 @@ class ValueAxis(_Axis):
         self._display = Display(1.0, "")
         self._logarithmic = False
         self._unit = Unit.ONE
+        self._blank = True
         self.setWidth(VALUE_WIDTH)
+
+    def set_blank(self, *, blank: bool) -> None:
+        """Show no figures while there is nothing to measure with them."""
+        if blank != self._blank:
+            self._blank = blank
+            self.picture = None
+            self.update()
 
     def set_scale(self, display: Display, bounds: Range, unit: Unit) -> None:
         """Show figures divided by the display's divisor; on a logarithmic axis each has its own prefix of `unit`."""
@@ -65,6 +73,8 @@ class ValueAxis(_Axis):
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803 (pyqtgraph's names)
         """Return where the ticks stand, in the view's coordinates."""
+        if self._blank:
+            return []
         wanted = max(2, int(size / (_DECADE_PIXELS if self._logarithmic else _TICK_PIXELS)))
         divisor = self._display.divisor
         if self._logarithmic:

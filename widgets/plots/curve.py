@@ -17,15 +17,16 @@ _DOT = 3.5
 class Curve(pg.PlotCurveItem):
     """A line through points; a gap where a value is missing."""
 
-    def __init__(self, colour: QColor, *, dots: bool = True) -> None:
+    def __init__(self, colour: QColor, *, dots: bool = True, dashed: bool = False) -> None:
         super().__init__(connect="finite", skipFiniteCheck=True, antialias=False)
         self.setAcceptHoverEvents(False)
         self._dots = dots
+        self._style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
         self.set_colour(colour)
 
     def set_colour(self, colour: QColor) -> None:
         """Draw in `colour`."""
-        self.setPen(pg.mkPen(colour, width=1))
+        self.setPen(pg.mkPen(colour, width=1, style=self._style))
 
     def set_points(self, times: Numbers, values: Numbers, *, smooth: bool) -> None:
         """Draw these points; `smooth` only where there are few."""

@@ -1,47 +1,85 @@
 """The line above a plot: what it shows in which unit, what the crosshair reads, and its menu."""
 
 from collections.abc import Sequence
+from math import ceil
+from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from widgets.one_line import OneLine
 from widgets.plots.axis import VALUE_WIDTH
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
+_SWATCH = 10
+_WIDEST_VALUE = " 888.8 MB/s"
+
+
+class Entry(NamedTuple):
+    """One name of a legend, with its value at the crosshair where there is one."""
+
+    title: str
+    colour: QColor
+    dashed: bool = False
+    value: str = ""
+
 
 class Legend(QWidget):
-    """Names of more than four curves in one line, each behind a piece of its colour."""
+    """Names of more than four curves, each behind a piece of its colour, in columns that leave room for values."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: tuple[tuple[str, QColor], ...] = ()
-        self.setFont(text_font(TextSize.SMALL))
-        self.setFixedHeight(round(QFontMetricsF(self.font()).height()))
+        self._entries: tuple[Entry, ...] = ()
+        self.setFont(figure_font(text_font(TextSize.SMALL).pointSizeF()))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
-    def set_entries(self, entries: Sequence[tuple[str, QColor]]) -> None:
+    def set_entries(self, entries: Sequence[Entry]) -> None:
         """Name these curves; nothing is shown for none."""
         if tuple(entries) != self._entries:
             self._entries = tuple(entries)
-            self.setAccessibleName(", ".join(title for title, _ in entries))
+            self.setAccessibleName(", ".join(f"{entry.title} {entry.value}".strip() for entry in entries))
+            self._fit()
             self.update()
         self.setVisible(bool(entries))
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Use as many rows as the width asks for."""
+        super().resizeEvent(event)
+        self._fit()
+
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Draw the names as far as there is room."""
+        """Draw the names from left to right, row by row."""
         painter = QPainter(self)
         metrics = QFontMetricsF(self.font())
-        left = float(VALUE_WIDTH)
-        for title, colour in self._entries:
-            painter.setPen(QPen(colour, 2))
-            middle = self.height() / 2
-            painter.drawLine(QPointF(left, middle), QPointF(left + 10, middle))
+        columns, width = self._columns()
+        for index, entry in enumerate(self._entries):
+            row, column = divmod(index, columns)
+            left, top = VALUE_WIDTH + column * width, row * metrics.height()
+            style = Qt.PenStyle.DotLine if entry.dashed else Qt.PenStyle.SolidLine
+            painter.setPen(QPen(entry.colour, 2, style))
+            middle = top + metrics.height() / 2
+            painter.drawLine(QPointF(left, middle), QPointF(left + _SWATCH, middle))
             painter.setPen(QColor(palette().text))
-            shown = metrics.elidedText(title, Qt.TextElideMode.ElideRight, max(0.0, self.width() - left - 14))
-            painter.drawText(QRectF(left + 14, 0, self.width(), self.height()), Qt.AlignmentFlag.AlignVCenter, shown)
-            left += 14 + metrics.horizontalAdvance(title) + SPACE[3]
+            words = f"{entry.title} {entry.value}".strip()
+            shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, width - _SWATCH - SPACE[1])
+            area = QRectF(left + _SWATCH + SPACE[0], top, width, metrics.height())
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, shown)
+
+    def _columns(self) -> tuple[int, float]:
+        """Return how many columns there are and how wide one is, with room for a value."""
+        metrics = QFontMetricsF(self.font())
+        longest = max((metrics.horizontalAdvance(entry.title) for entry in self._entries), default=0.0)
+        width = _SWATCH + SPACE[1] + longest + metrics.horizontalAdvance(_WIDEST_VALUE)
+        room = max(1.0, self.width() - VALUE_WIDTH)
+        columns = min(max(1, int(room / width)), max(1, len(self._entries)))
+        return columns, max(width, room / columns if columns == 1 else width)
+
+    def _fit(self) -> None:
+        rows = ceil(len(self._entries) / self._columns()[0])
+        height = ceil(max(rows, 1) * QFontMetricsF(self.font()).height())
+        if height != self.minimumHeight():
+            self.setFixedHeight(height)
 
 
 class PlotHead(QWidget):

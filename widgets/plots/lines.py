@@ -34,6 +34,7 @@ class Line:
     faint: bool = False
     offset: float = 0.0
     factor: float = 1.0
+    dashed: bool = False
     shown: tuple[Numbers, Numbers] = (_NO_NUMBERS, _NO_NUMBERS)
 
     def decimated(self, start: float, end: float, columns: int) -> None:

@@ -10,9 +10,9 @@ from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import TimeWindow
 from widgets.theme import SPACE
 
-_LEAST_HEIGHT = 84
-_LEAST_LEADING = 132
-"""Pixels in which a plot can still be read: its head, two ticks, its curve."""
+_LEAST = 50
+_LEAST_LEADING = 88
+"""Pixels in which a curve can still be read beside two ticks."""
 
 
 _LEADING_STRETCH = 4
@@ -63,7 +63,7 @@ class PlotStack(QWidget):
             window=self.window_of_time,
             parent=self._inner,
         )
-        plot.setMinimumHeight(_LEAST_LEADING if stretch >= _LEADING_STRETCH else _LEAST_HEIGHT)
+        plot.view.setMinimumHeight(_LEAST_LEADING if stretch >= _LEADING_STRETCH else _LEAST)
         before = [other for other in self.plots if self._ranks[other] <= rank]
         after = [other for other in self.plots if self._ranks[other] > rank]
         self._ranks[name] = rank

@@ -13,7 +13,7 @@ from suites.units import Display, Unit, unit
 from suites.vocab import Better
 from widgets.plots import scale
 from widgets.plots.curve import Curve
-from widgets.plots.head import Legend, PlotHead
+from widgets.plots.head import Entry, Legend, PlotHead
 from widgets.plots.labels import Label
 from widgets.plots.layers import Mark, Stripe
 from widgets.plots.lines import Line, Scaling, extent, stripe_of
@@ -79,17 +79,19 @@ class TimePlot(QWidget):
         offset: float = 0.0,
         factor: float = 1.0,
         faint: bool = False,
+        dashed: bool = False,
     ) -> SeriesBuffer:
         """Add a curve and return the buffer it draws: `buffer`, or a new one.
 
         `offset` is the buffer's time at this plot's zero, `factor` turns its values into this plot's unit. A `faint`
-        curve stands behind the others, without a name.
+        curve stands behind the others, without a name; a `dashed` one shares its colour with another.
         """
         toned = QColor(colour)
         toned.setAlpha(_FAINT if faint else 255)
-        curve = Curve(toned, dots=not faint)
+        curve = Curve(toned, dots=not faint, dashed=dashed)
         curve.setZValue(-1 if faint else 0)
-        line = Line(key, title, colour, buffer if buffer is not None else SeriesBuffer(), curve, faint, offset, factor)
+        kept = buffer if buffer is not None else SeriesBuffer()
+        line = Line(key, title, colour, kept, curve, faint, offset, factor, dashed)
         self.remove_series(key)
         self.lines[key] = line
         self.view.box.addItem(curve, ignoreBounds=True)
@@ -169,6 +171,7 @@ class TimePlot(QWidget):
         found = extent(lines, stripes)
         if found is not None:
             self.scaling.follow(*found, percent=self.unit is Unit.PERCENT)
+        self.view.value_axis.set_blank(blank=found is None)
         self._set_ranges(start, end)
         smooth = sum(len(line.buffer) for line in lines) <= _SMOOTH
         for line in lines:
@@ -194,7 +197,7 @@ class TimePlot(QWidget):
         ]
         parts = [scale.clock(time, (end - start) / 500), *figures]
         parts += [
-            f"{band.name[:_NAME_LIMIT]} {quantity(band.median, unit(band.unit))}" for band in self._bands.values()
+            f"{self._band_title(key)} {quantity(band.median, unit(band.unit))}" for key, band in self._bands.items()
         ]
         mark = self.view.foreground.mark_at(time)
         return "   ".join([*parts, *([f"▲ {mark.text}"] if mark else [])])
@@ -234,6 +237,7 @@ class TimePlot(QWidget):
         column.addWidget(self.head)
         column.addWidget(self.legend)
         column.addWidget(self.view, 1)
+        self._set_ranges(*window.shown)
         self._write_head()
 
     def _open_menu(self) -> None:
@@ -278,11 +282,20 @@ class TimePlot(QWidget):
     def _name_curves(self, stripes: tuple[Stripe, ...]) -> None:
         named = self._named()
         grey = QColor(palette().baseline)
-        labels = [Label(self._place(stripe.median), "baseline", grey, dashed=True) for stripe in stripes]
+        labels = [
+            Label(self._place(stripe.median), self._band_title(key), grey, dashed=True)
+            for key, stripe in zip(self._bands, stripes, strict=True)
+        ]
         if 1 < len(named) <= NAMED_AT_CURVE:
             ends = [(line, line.end()) for line in named]
-            labels += [Label(self._place(end), line.title, line.colour) for line, end in ends if end is not None]
+            labels += [
+                Label(self._place(end), line.title, line.colour, line.dashed) for line, end in ends if end is not None
+            ]
         self.view.labels.set_labels(labels)
+
+    def _band_title(self, key: Hashable) -> str:
+        line = self.lines.get(key)
+        return f"baseline {line.title}" if line is not None and len(self._bands) > 1 else "baseline"
 
     def _write_head(self) -> None:
         suffix = "" if self.scaling.bounds.logarithmic else self.display().suffix
@@ -317,8 +330,11 @@ class TimePlot(QWidget):
         self.view.setAccessibleDescription(reading)
         named = self._named()
         if len(named) > NAMED_AT_CURVE:
-            texts = [line.title if time is None else f"{line.title} {self._figure(line, time)}" for line in named]
-            self.legend.set_entries([(text, line.colour) for text, line in zip(texts, named, strict=True)])
+            entries = [
+                Entry(line.title, line.colour, line.dashed, "" if time is None else self._figure(line, time))
+                for line in named
+            ]
+            self.legend.set_entries(entries)
             reading = scale.clock(time, (end - start) / 500) if time is not None else ""
         else:
             self.legend.set_entries([])

@@ -1,0 +1,143 @@
+"""Pictures of a run: before, while and after it, on real tools; and the same run as it is stored."""
+
+import tempfile
+from pathlib import Path
+
+from PySide6.QtWidgets import QLabel, QWidget
+from shot_stage import Shot, Stage
+
+from app.plan import LOCAL, Plan, Repetition, make_step
+from widgets.live.live_page import LivePage
+from widgets.live.step_view import StepView
+from widgets.main_window import MainWindow
+from widgets.rail import Room
+from widgets.run_view import RunView
+
+
+def _plan(seconds: int = 4, trials: int = 2) -> Plan:
+    folder = Path(tempfile.gettempdir()) / "shots"
+    folder.mkdir(exist_ok=True)
+    disk = {
+        "directory": str(folder), "size": "128 MiB", "runtime": seconds, "rw": "randrw", "iodepth": 4, "direct": True,
+        "ramp_time": 1,
+    }  # fmt: skip
+    steps = (make_step("fio", disk, name="fio randrw 4k QD4"), make_step("sysbench-cpu", {"time": 2, "threads": 2}))
+    return Plan("Quick benchmark", (LOCAL,), steps, repetition=Repetition(trials=trials))
+
+
+def _page(window: MainWindow) -> LivePage:
+    page = window.show_room(Room.LIVE)
+    if not isinstance(page, LivePage):
+        raise TypeError("the live page could not be opened")
+    return page
+
+
+def _view(page: LivePage) -> StepView:
+    if page.view is None:
+        raise TypeError("nothing was run")
+    return page.view
+
+
+def _frozen(stage: Stage, window: QWidget) -> QWidget:
+    """Return a picture of `window` as it is now, and end what runs in it: a picture waits for all work to end."""
+    picture = stage.keep(QLabel())
+    picture.setPixmap(window.grab())
+    picture.setFixedSize(window.size())
+    picture.show()
+    return picture
+
+
+def _samples(page: LivePage, trial: int) -> int:
+    view = page.model.trials.get(trial) if page.model is not None else None
+    return max((len(series.buffer) for series in view.series.values()), default=0) if view is not None else 0
+
+
+def _idle(stage: Stage) -> QWidget:
+    window = stage.window()
+    _page(window)
+    return window
+
+
+def _starting(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = _page(window)
+    page.start_run(_plan(1, 1))
+    picture = _frozen(stage, window)
+    stage.settle(lambda: not page.running)
+    return picture
+
+
+def _finished(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = _page(window)
+    page.start_run(_plan())
+    stage.settle(lambda: not page.running)
+    stage.workstation.pin("last", "before the upgrade")
+    page._strip.setCurrentIndex(0)
+    return window
+
+
+def _running(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = _page(window)
+    page.start_run(_plan())
+    stage.settle(lambda: _samples(page, 2) >= 3)
+    _view(page).plots.window_of_time.move_cursor(2.4)
+    picture = _frozen(stage, window)
+    page.stop()
+    stage.settle(lambda: not page.running)
+    return picture
+
+
+def _stopped(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = _page(window)
+    page.start_run(_plan())
+    stage.settle(lambda: _samples(page, 1) >= 2)
+    page.stop()
+    stage.settle(lambda: not page.running)
+    _view(page).tabs.setCurrentIndex(1)
+    return window
+
+
+def _failed(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = _page(window)
+    nowhere = make_step("fio", {"directory": "/proc/nowhere", "runtime": 2})
+    page.start_run(Plan("Quick benchmark", (LOCAL,), (nowhere,), repetition=Repetition(trials=1)))
+    stage.settle(lambda: not page.running)
+    return window
+
+
+def _pinning(stage: Stage) -> QWidget:
+    window = _finished(stage)
+    if isinstance(window, MainWindow):
+        _page(window)._outcome.pin_button.click()
+    return window
+
+
+def _stored(stage: Stage) -> QWidget:
+    shown = stage.keep(RunView())
+    record = stage.workstation.load("last")
+    run_id = record.summary.id
+    bands = {
+        (step.name, host): stage.workstation.bands(step, host)
+        for step in record.plan.steps
+        for host in record.plan.hosts
+    }
+    shown.set_run(record, stage.workstation.samples(run_id), stage.workstation.telemetry(run_id), bands)
+    shown.resize(stage.variant.size[0] - 420, stage.variant.size[1] - 120)
+    shown.show()
+    return shown
+
+
+SHOTS: list[Shot] = [
+    ("live-idle", _idle),
+    ("live-starting", _starting),
+    ("live-finished", _finished),
+    ("live-running", _running),
+    ("live-stopped", _stopped),
+    ("live-failed", _failed),
+    ("live-pinning", _pinning),
+    ("run-stored", _stored),
+]

@@ -1,0 +1,158 @@
+"""The plots of a trial: which there are, in which order and colours, and what lies behind and beneath."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from app.events import FactsRead, FindingRaised, Moment, TelemetryRead
+from app.records import Band
+from suites.facts import Directory, Facts
+from suites.fio_metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
+from suites.units import Unit
+from suites.vocab import Better, Finding, Kind, Level, Metric, Sample, labels
+from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, sample
+from widgets.live.model import RunModel
+from widgets.live.trial_plots import FAINT_LIMIT, TrialPlots
+from widgets.theme import SERIES
+
+CPU_IDLE = Metric("cpu_idle", "CPU, idle", Unit.PERCENT, Better.HIGHER, Kind.SHARE)
+DISK_READ = Metric("disk_read_rate", "Disk, read", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+DISK_BUSY = Metric("disk_busy", "Disk, time busy", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+NETWORK = Metric("network_sent", "Network, sent", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0)
+
+
+@pytest.fixture
+def plots(keep: Callable[[QWidget], QWidget]) -> TrialPlots:
+    made = TrialPlots()
+    keep(made)
+    return made
+
+
+def watched(*samples: tuple[Metric, float, str]) -> TelemetryRead:
+    found = tuple(
+        Sample(CLOCK + 1.0, metric, value, labels(device=device) if device else ()) for metric, value, device in samples
+    )
+    return TelemetryRead("web-1", found)
+
+
+def show(plots: TrialPlots, model: RunModel, *bands: Band) -> None:
+    plots.show_trial(model, PLACE, model.trials_at(PLACE)[-1], bands)
+
+
+def test_the_test_stands_above_the_host_and_what_matters_less_is_one_click_away(plots: TrialPlots) -> None:
+    model = folded([
+        watched((NETWORK, 1.0, ""), (DISK_BUSY, 5.0, "vda"), (DISK_READ, 5.0, "vda"), (CPU_USER, 9.0, "")),
+        begin(),
+        sample(9e4, 1.0, metric=LATENCY_P50),
+        sample(9e4, 1.0, metric=LATENCY_MEAN),
+        sample(1e9, 1.0, metric=BANDWIDTH),
+        sample(41_000.0, 1.0),
+    ])  # fmt: skip
+    show(plots, model)
+    assert [plot.title for plot in plots.plots.values()] == [
+        "I/Os per second", "Latency", "Completion latency, mean", "Bandwidth", "Host: CPU", "Host: disk busy",
+        "Host: disk", "Host: network",
+    ]  # fmt: skip
+    assert [plots.plots[name].title for name in plots.shown()] == [
+        "I/Os per second", "Latency", "Host: CPU", "Host: disk",
+    ]  # fmt: skip
+
+
+def test_idle_time_is_not_drawn(plots: TrialPlots) -> None:
+    model = folded([watched((CPU_IDLE, 90.0, ""), (CPU_USER, 10.0, "")), begin()])
+    show(plots, model)
+    assert [line.title for line in plots.plots["host cpu %"].lines.values()] == ["user"]
+
+
+def test_a_percentile_keeps_its_colour_and_the_second_operation_is_dashed(plots: TrialPlots) -> None:
+    events = [
+        sample(1e5, 1.0, metric=metric, labelled=labelled)
+        for labelled in (READ, WRITE)
+        for metric in (LATENCY_P50, LATENCY_P99, LATENCY_MAX)
+    ]
+    show(plots, folded([begin(), *events]))
+    lines = list(plots.plots["latency"].lines.values())
+    assert [line.title for line in lines] == [
+        "p50 read", "p99 read", "max read", "p50 write", "p99 write", "max write",
+    ]  # fmt: skip
+    colours = [SERIES.index(line.colour.name().upper()) for line in lines]
+    assert colours == [0, 2, 5, 0, 2, 5]
+    assert [line.dashed for line in lines] == [False] * 3 + [True] * 3
+
+
+def test_the_baseline_lies_beneath_its_own_series(plots: TrialPlots) -> None:
+    show(plots, folded([begin(), sample(1.0, 1.0), sample(1.0, 1.0, labelled=WRITE)]), BAND)
+    assert plots.plots["leading"].bands() == {("test", ("iops", READ)): BAND}
+
+
+def test_series_that_appear_later_are_added(plots: TrialPlots) -> None:
+    model = folded([begin()])
+    show(plots, model)
+    assert list(plots.plots) == ["leading"]
+    assert not plots.plots["leading"].lines
+    model.fold(sample(41_000.0, 1.0), 5.0)
+    model.fold(watched((CPU_USER, 10.0, "")), 5.0)
+    plots.sync()
+    assert list(plots.plots) == ["leading", "host cpu %"]
+    assert plots.plots["leading"].lines[("test", ("iops", READ))].buffer is model.trials[1].series["iops", READ].buffer
+
+
+def test_of_many_disks_those_are_drawn_that_work_or_hold_the_files(plots: TrialPlots) -> None:
+    directory = Directory(path="/srv/data", device="nvme3n1")
+    facts = Facts(host="web-1", read_at="", directories=(directory,))
+    disks = [(DISK_READ, 7.0 if number == 1 else 0.0, f"nvme{number}n1") for number in range(6)]
+    model = folded([FactsRead("web-1", Moment.BEFORE, facts), watched(*disks), begin()])
+    model.plan.step("disk").values["directory"] = "/srv/data"  # type: ignore[index]  # a plan of the test's own
+    show(plots, model)
+    drawn = [line.title for line in plots.plots["host disk B/s"].lines.values()]
+    assert drawn == ["read nvme1n1", "read nvme3n1"]
+
+
+def test_a_warm_up_is_shaded_to_its_last_sample_and_a_warm_up_trial_all_through(plots: TrialPlots) -> None:
+    model = folded([begin(), sample(1.0, 1.0, warm_up=True), sample(1.0, 2.0, warm_up=True), sample(1.0, 3.0)])
+    show(plots, model)
+    plots.plots["leading"].refresh()
+    assert plots.plots["leading"].view.backdrop.warm_ups == ((0.0, 2.0),)
+    model = folded([begin(warm_up=True), sample(1.0, 1.0), sample(1.0, 4.0)])
+    show(plots, model)
+    plots.plots["leading"].refresh()
+    assert plots.plots["leading"].view.backdrop.warm_ups == ((0.0, 4.0),)
+
+
+def test_findings_during_a_trial_are_marks(plots: TrialPlots) -> None:
+    finding = Finding(
+        id="x", level=Level.WARNING, title="CPU stolen", measured="4 %", why="", remedy="", source="", step="disk"
+    )
+    model = folded([begin(), sample(1.0, 3.0), FindingRaised(finding, 1)])
+    show(plots, model)
+    plots.sync()
+    plots.plots["leading"].refresh()
+    assert [(mark.time, mark.text) for mark in plots.plots["leading"].view.foreground.marks] == [
+        (3.0, "CPU stolen: 4 %")
+    ]
+
+
+def test_a_limited_number_of_other_trials_stands_faintly_behind(plots: TrialPlots) -> None:
+    events = [
+        event
+        for number in range(1, FAINT_LIMIT + 5)
+        for event in (begin(number, number), sample(1.0, 1.0, number), end(1.0, number))
+    ]
+    show(plots, folded(events))
+    faint = [line.title for line in plots.plots["leading"].lines.values() if line.faint]
+    assert len(faint) == FAINT_LIMIT
+    assert faint[-1] == f"trial {FAINT_LIMIT + 3}"
+
+
+def test_the_time_axis_follows_a_trial_and_ends_with_it(plots: TrialPlots) -> None:
+    model = folded([begin(expected=60.0), sample(1.0, 3.0)])
+    show(plots, model)
+    assert plots.window_of_time.shown == (0.0, 64.0)
+    model.fold(end(1.0), 2.0 + 7.5)
+    plots.sync()
+    assert plots.window_of_time.shown == (0.0, 8.5)
+    unknown = folded([begin(expected=None)])
+    show(plots, unknown)
+    assert plots.window_of_time.shown == (0.0, 10.0)
