@@ -102,9 +102,5 @@ def words_of_processes() -> Iterator[bytes]:
 
 def files_with(secret: str, folders: Sequence[Path]) -> list[Path]:
     """Return the files below `folders` that hold `secret`."""
-    found = []
-    for folder in folders:
-        for path in folder.rglob("*"):
-            if path.is_file() and not path.is_symlink() and secret.encode() in path.read_bytes():
-                found.append(path)
-    return found
+    files = (path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return [path for path in files if secret.encode() in path.read_bytes()]

@@ -74,17 +74,13 @@ class SecretDialog(Question):
 
     def __init__(self, question: SecretQuestion, parent: QWidget | None = None) -> None:
         passphrase = question.key_path is not None
-        super().__init__(
-            f"Unlock your key for {question.host}" if passphrase else f"Sign in to {question.host}",
-            "What you type opens the key for this connection, and is not stored." if passphrase
-            else "What you type is sent to this host only, and is not stored.",
-            "Unlock" if passphrase else "Sign in",
-            parent,
-        )  # fmt: skip
+        super().__init__(*_secret_words(question), parent)
         self.add_fact("Host", question.host)
         self.add_fact("User", question.user)
         if question.key_path is not None:
             self.add_fact("Key", question.key_path)
+        if question.purpose:
+            self.add_fact("As root", question.purpose)
         self.field = QLineEdit()
         self.field.setEchoMode(QLineEdit.EchoMode.Password)
         self.field.setAccessibleName(question.prompt)
@@ -108,3 +104,17 @@ class SecretDialog(Question):
         """Forget what was typed."""
         self.field.clear()
         super().reject()
+
+
+def _secret_words(question: SecretQuestion) -> tuple[str, str, str]:
+    """Return the title, what becomes of what is typed, and what the button says."""
+    if question.purpose:
+        explanation = (
+            "sudo asks for your password there. What you type is sent to sudo’s own prompt on this host, is kept in "
+            "memory until the work is done, and is not stored."
+        )
+        return f"Become root on {question.host}", explanation, "Go on as root"
+    if question.key_path is not None:
+        explanation = "What you type opens the key for this connection, and is not stored."
+        return f"Unlock your key for {question.host}", explanation, "Unlock"
+    return f"Sign in to {question.host}", "What you type is sent to this host only, and is not stored.", "Sign in"

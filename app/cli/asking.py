@@ -36,6 +36,8 @@ class TerminalAsker:
             return None
         whom = f"{question.user}@{question.host}"
         what = f"Passphrase for {question.key_path} ({whom})" if question.key_path else f"{whom}: {question.prompt}"
+        if question.purpose:
+            what = f"{whom}: {question.prompt}, to {question.purpose}"
         answer: str = click.prompt(what.rstrip(": "), hide_input=True, default="", show_default=False, err=True)
         return answer or None
 

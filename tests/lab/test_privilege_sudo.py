@@ -93,7 +93,7 @@ def test_a_wrong_password_is_asked_for_again_and_then_given_up(
     asker = AnsweringAsker(secrets=["wrong", PASSWORD])
     assert who(as_root(session, asker, PURPOSE)) == b"root\n"
     assert [question.attempt for question in asker.secret_questions] == [1, 2]
-    with pytest.raises(PrivilegeError, match="No password for sudo was given.*drop the page cache"):
+    with pytest.raises(PrivilegeError, match=r"No password for sudo was given.*drop the page cache"):
         as_root(connected(start_sudo_host(), opened), AnsweringAsker(), PURPOSE)
     with pytest.raises(WrongPasswordError, match="did not accept 3 passwords"):
         as_root(connected(start_sudo_host(), opened), AnsweringAsker(secrets=["x"] * 3), PURPOSE)

@@ -64,7 +64,7 @@ def test_another_prompt_than_ours_gets_no_password(
 ) -> None:
     monkeypatch.setattr(privilege, "PATIENCE", 0.5)
     fake = f"{ASKING}printf '[sudo] password for ann: ' >&2\ncat >{tmp_path}/heard\n"
-    with pytest.raises(PrivilegeError, match="wants something other than a password.*password for ann"):
+    with pytest.raises(PrivilegeError, match=r"wants something other than a password.*password for ann"):
         as_root(host(behind, tmp_path, fake), AnsweringAsker(secrets=[SECRET]), "set it")
     assert heard(tmp_path) == ""
 
@@ -99,7 +99,7 @@ def test_a_sudo_that_never_stops_talking_is_let_go_of(behind: Behind, tmp_path: 
 
 def test_a_sudo_that_ends_before_the_command_begins_is_no_success(behind: Behind, tmp_path: Path) -> None:
     fake = f'{ASKING}printf "%s" "$prompt" >&2; read -r secret\necho lost its way >&2\nexit 0\n'
-    with pytest.raises(PrivilegeError, match="did not start the command. It printed: “lost its way”"):
+    with pytest.raises(PrivilegeError, match=r"did not start the command\. It printed: “lost its way”"):
         as_root(host(behind, tmp_path, fake), AnsweringAsker(secrets=[SECRET]), "set it")
 
 

@@ -99,6 +99,15 @@ def test_the_dialog_forgets_what_was_typed(qtbot: QtBot) -> None:
     assert dialog.field.text() == ""
 
 
+def test_the_password_of_sudo_is_asked_for_with_its_purpose(qtbot: QtBot) -> None:
+    dialog = SecretDialog(SecretQuestion("web-1", "ann", "Password for sudo", purpose="drop the page cache"))
+    qtbot.addWidget(dialog)
+    told = {label.accessibleName() for label in dialog.findChildren(QWidget)}
+    assert {"Host: web-1", "User: ann", "As root: drop the page cache"} <= told
+    assert dialog.windowTitle() == "Become root on web-1"
+    assert dialog.accept_button.text() == "Go on as root"
+
+
 def test_giving_up_on_a_secret_is_told_apart_from_an_empty_one(qtbot: QtBot, asker: WindowAsker) -> None:
     answers = _Answers(qtbot, lambda: asker.secret(PASSWORD))
     qtbot.keyClick(answers.dialog(asker), Qt.Key.Key_Escape)
