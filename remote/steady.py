@@ -87,9 +87,9 @@ class SteadySession:
         """Run `argv` to its end and return what it printed, however many connections that takes."""
         return self._through(lambda session: session.run(argv, stdin=stdin, timeout=timeout, limit=limit))
 
-    def open(self, argv: Sequence[str], *, stdin: bytes = b"") -> Channel:
+    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
         """Start `argv` and return it under way. It ends with its connection: who reads it opens another."""
-        return self._through(lambda session: session.open(argv, stdin=stdin))
+        return self._through(lambda session: session.open(argv, stdin=stdin, keep_input=keep_input))
 
     def close(self) -> None:
         """End the session. Jobs on the host are not stopped. Safe to call twice."""
