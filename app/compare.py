@@ -218,7 +218,7 @@ def _worded(verdict: Verdict, ratio: Ratio, margin: float, n: int, n_baseline: i
     if ratio.low is None or ratio.high is None:
         return Verdict.UNDECIDED, ratio.reason
     if verdict is Verdict.UNDECIDED:
-        more = more_trials(ratio, margin, min(n, n_baseline))
+        more = more_trials(ratio, margin, (n, n_baseline))
         forecast = "far more trials" if more is None else f"about {more} more trial{'s' if more > 1 else ''}"
         return verdict, f"{forecast} on each side would settle it, n = {counts}"
     if verdict is Verdict.SAME:

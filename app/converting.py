@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import cattrs
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from app.plan import Step
+from app.plan import Plan, Repetition, Step
 from suites.facts import Absent
 from suites.parameters import Value
 
@@ -163,6 +163,10 @@ def _mapping_reader(kind: Any, converter: cattrs.BaseConverter) -> Callable[[obj
     return _object_reader(lambda given, _kind: converter.structure(given, content))
 
 
+_FIRST_FIELDS = 3
+"""Fields of a repetition in the first format of plans; later ones are written only where they say something."""
+
+
 @cache
 def converter() -> cattrs.Converter:
     """Return the converter of every document, which takes nothing for what it is not.
@@ -186,4 +190,8 @@ def converter() -> cattrs.Converter:
     step_reader = make_dict_structure_fn(Step, made, suite_id=suite_id)
     made.register_structure_hook(Step, _object_reader(step_reader))
     made.register_unstructure_hook(Step, make_dict_unstructure_fn(Step, made, suite_id=suite_id))
+    later = {field.name: override(omit_if_default=True) for field in fields(Repetition)[_FIRST_FIELDS:]}
+    write_repetition = make_dict_unstructure_fn(Repetition, made, **later)  # type: ignore[arg-type]  # named by field
+    made.register_unstructure_hook(Repetition, write_repetition)
+    made.register_unstructure_hook(Plan, make_dict_unstructure_fn(Plan, made, seed=override(omit_if_default=True)))
     return made

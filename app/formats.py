@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import cattrs
 
 from app.converting import converter, short
+from app.plan import FORMATS as PLAN_FORMATS
 from app.plan import Plan
 from suites.base import Command
 from suites.errors import BenchwrightError
@@ -15,7 +16,6 @@ from suites.facts import Facts
 from suites.vocab import Figure, Finding, Sample
 
 FACTS_FORMAT = "benchwright-facts/1"
-PLAN_FORMAT = "benchwright-plan/1"
 
 SIZE_LIMIT = 32 * 2**20
 """Bytes of the largest document that is read: a fact sheet has some 20 KiB."""
@@ -60,12 +60,12 @@ def facts_from_json(data: object) -> Facts:
     A fact that is left out is absent. A unit may be left out, but a different one is refused. Fields that are not
     known are passed over: a newer program may have added them.
     """
-    return _structure(_body(data, FACTS_FORMAT, "The facts"), Facts, "The facts")
+    return _structure(_body(data, "The facts", FACTS_FORMAT), Facts, "The facts")
 
 
 def plan_to_json(plan: Plan) -> Json:
-    """Return `plan` in the format PLAN_FORMAT."""
-    return {"format": PLAN_FORMAT, **converter().unstructure(plan)}
+    """Return `plan` in the oldest of PLAN_FORMATS that can say it."""
+    return {"format": plan.format, **converter().unstructure(plan)}
 
 
 def plan_from_json(data: object) -> Plan:
@@ -73,7 +73,7 @@ def plan_from_json(data: object) -> Plan:
 
     Suites and their parameters are not looked up: a stored plan may be older than the program that reads it.
     """
-    return _structure(_body(data, PLAN_FORMAT, "The plan"), Plan, "The plan")
+    return _structure(_body(data, "The plan", *PLAN_FORMATS), Plan, "The plan")
 
 
 def finding_to_json(finding: Finding) -> Json:
@@ -137,12 +137,12 @@ def _fault(error: BaseException, _kind: type | None) -> str:
     return short(error)
 
 
-def _body(data: object, wanted: str, name: str) -> Json:
+def _body(data: object, name: str, *wanted: str) -> Json:
     if not isinstance(data, dict):
         raise FormatError(f"{name} should be a JSON object.")
     found = data.get("format")
-    if found != wanted:
-        raise FormatError(f"{name}: format is {short(repr(found))}.", f"This Benchwright reads {wanted}.")
+    if found not in wanted:
+        raise FormatError(f"{name}: format is {short(repr(found))}.", f"This Benchwright reads {', '.join(wanted)}.")
     return {key: value for key, value in data.items() if key != "format"}
 
 

@@ -16,6 +16,9 @@ LOCAL = "local"
 
 MAXIMUM_TRIALS = 1000
 
+FORMATS = ("benchwright-plan/1", "benchwright-plan/2")
+"""The formats of plans that are read, the oldest first. 2 has policies other than FIXED, and orders drawn by lot."""
+
 
 class PlanError(BenchwrightError):
     """A plan cannot be read or does not make sense."""
@@ -26,10 +29,33 @@ class Order(StrEnum):
 
     BLOCK: all trials of a step on a host, then the next host, then the next step.
     INTERLEAVED: trial 1 of every step on every host, then trial 2, and so on; drift then hits all alike.
+    RANDOMISED: interleaved, each round in an order of its own, drawn by lot: of two places, pairs AB or BA. What
+    comes in cycles then hits all alike, too.
+    ABBA: rounds drawn by lot in pairs, the second of a pair the mirror of the first; a steady drift cancels out.
     """
 
     BLOCK = "block"
     INTERLEAVED = "interleaved"
+    RANDOMISED = "randomised"
+    ABBA = "abba"
+
+    @property
+    def drawn(self) -> bool:
+        """Whether lots are drawn, so that a seed belongs to the plan."""
+        return self in {Order.RANDOMISED, Order.ABBA}
+
+
+class Policy(StrEnum):
+    """What ends the trials of a step on a host.
+
+    FIXED: their number. UNTIL_INTERVAL: the interval of their middle is narrow enough. UNTIL_VERDICT: the ratio to
+    the baseline is settled. BUDGET: the time is used up.
+    """
+
+    FIXED = "fixed"
+    UNTIL_INTERVAL = "until-interval"
+    UNTIL_VERDICT = "until-verdict"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +90,55 @@ class Step:
         return _digest({"suite": self.suite_id, "values": self.identity()})
 
 
+MINIMUM = 6
+"""Trials before which nothing is settled: with fewer, no interval at 95 % covers the middle, whatever is measured."""
+
+CAP = 30
+"""Trials after which a step is given up as unsettled, unless the plan says otherwise. At ±2 %, a spread of 5 % between
+trials needs 27 (simulated for this project)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """How often each step runs on each host. Warm-ups are trials, marked as such, never mixed in."""
+    """How often each step runs on each host. Warm-ups are trials, marked as such, never mixed in.
+
+    `trials` counts for FIXED. UNTIL_INTERVAL asks for both edges of the middle's 95 % interval within the share
+    `precision` of it, twice in a row; UNTIL_VERDICT for the interval of the ratio to `baseline`, at `confidence`,
+    wholly outside or inside `margin`. Both make at least `minimum` trials and at most `cap`. BUDGET shares `budget`
+    seconds among all steps and hosts.
+    """
 
     trials: int = 3
     warm_ups: int = 0
     pause: float = 0.0  # seconds between trials
+    policy: Policy = Policy.FIXED
+    precision: float = 0.02
+    baseline: str = ""
+    margin: float = 0.05
+    confidence: float = 0.95
+    minimum: int = MINIMUM
+    cap: int = CAP
+    budget: float = 600.0
+
+    @property
+    def fewest(self) -> int:
+        """The trials that will be made at least."""
+        return {Policy.FIXED: self.trials, Policy.BUDGET: 1}.get(self.policy, self.minimum)
+
+    @property
+    def most(self) -> int | None:
+        """The trials that will be made at most; None where time alone decides."""
+        return {Policy.FIXED: self.trials, Policy.BUDGET: None}.get(self.policy, self.cap)
+
+    def ruling(self) -> dict[str, object]:
+        """Return the fields that have an effect under the policy, by name."""
+        names = {
+            Policy.FIXED: ("trials",),
+            Policy.UNTIL_INTERVAL: ("precision", "minimum", "cap"),
+            Policy.UNTIL_VERDICT: ("baseline", "margin", "confidence", "minimum", "cap"),
+            Policy.BUDGET: ("budget",),
+        }[self.policy]
+        return {name: getattr(self, name) for name in ("policy", *names, "warm_ups", "pause")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +151,26 @@ class Plan:
     question: str = ""
     repetition: Repetition = field(default_factory=Repetition)
     order: Order = Order.BLOCK
+    seed: int | None = None  # of the lots that the order draws
 
     def hash(self) -> str:
         """Return the hash of the plan's content."""
+        given = self.repetition
+        fixed = given.policy is Policy.FIXED
         return _digest(
             {
                 "hosts": self.hosts,
                 "steps": [[step.name, step.suite_id, dict(step.values), step.peer] for step in self.steps],
-                "repetition": [self.repetition.trials, self.repetition.warm_ups, self.repetition.pause],
-                "order": self.order,
+                # As it was before there were other policies and orders: the hash of an old plan stays.
+                "repetition": [given.trials, given.warm_ups, given.pause] if fixed else given.ruling(),
+                "order": [self.order, self.seed] if self.order.drawn else self.order,
             }
         )
+
+    @property
+    def format(self) -> str:
+        """The oldest format that can say what the plan says, so that an older program reads what it can run."""
+        return FORMATS[self.repetition.policy is not Policy.FIXED or self.order.drawn]
 
     def step(self, name: str) -> Step:
         """Return the step `name`; raise PlanError where there is none."""
@@ -127,11 +204,38 @@ def validate(plan: Plan) -> Plan:
     for name in names:
         if names.count(name) > 1:
             raise PlanError(f"Two steps are named “{name}”.", "Give each step a name of its own.")
-    if not 1 <= plan.repetition.trials <= MAXIMUM_TRIALS:
-        raise PlanError(f"repetition.trials is {plan.repetition.trials}.", f"Give 1 to {MAXIMUM_TRIALS}.")
-    if not 0 <= plan.repetition.warm_ups <= MAXIMUM_TRIALS:
-        raise PlanError(f"repetition.warm_ups is {plan.repetition.warm_ups}.", f"Give 0 to {MAXIMUM_TRIALS}.")
+    _check_repetition(plan.repetition)
     return plan
+
+
+_BOUNDS: dict[str, tuple[float, float]] = {
+    "trials": (1, MAXIMUM_TRIALS),
+    "warm_ups": (0, MAXIMUM_TRIALS),
+    "precision": (0.001, 1),
+    "margin": (0, 1),
+    "minimum": (MINIMUM, MAXIMUM_TRIALS),
+    "cap": (MINIMUM, MAXIMUM_TRIALS),
+    "budget": (1, 30 * 86400),
+}
+"""What the fields of a repetition may be."""
+
+CONFIDENCES = (0.95, 0.99)
+
+
+def _check_repetition(given: Repetition) -> None:
+    """Raise PlanError where a field that has an effect is out of bounds."""
+    ruling = given.ruling()
+    for name, (low, high) in _BOUNDS.items():
+        value = ruling.get(name, low)
+        if not isinstance(value, int | float) or not low <= value <= high:
+            raise PlanError(f"repetition.{name} is {value:g}.", f"Give {low:g} to {high:g}.")
+    if "cap" in ruling and given.cap < given.minimum:
+        raise PlanError(f"repetition.cap is {given.cap}.", f"Give no fewer than the minimum of {given.minimum}.")
+    if given.policy is Policy.UNTIL_VERDICT:
+        if not given.baseline.strip():
+            raise PlanError("The repetition is until-verdict and names no baseline.", "Give the name of a pinned run.")
+        if given.confidence not in CONFIDENCES:
+            raise PlanError(f"repetition.confidence is {given.confidence:g}.", "Give 0.95 or 0.99.")
 
 
 def _digest(content: object) -> str:

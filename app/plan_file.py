@@ -7,15 +7,14 @@ from typing import Any
 
 import tomlkit
 
-from app.plan import Order, Plan, PlanError, Repetition, Step, make_step, validate
+from app.plan import FORMATS, Order, Plan, PlanError, Step, make_step, validate
+from app.repetition_file import format_repetition, read_repetition
 from suites.errors import BenchwrightError
 from suites.parameters import Parameter, Type, Value
 
-FORMAT = "benchwright-plan/1"
 MAXIMUM_SIZE = 1024 * 1024
 
-_PLAN_KEYS = {"format", "name", "question", "hosts", "order", "repetition", "step"}
-_REPETITION_KEYS = {"trials", "warm_ups", "pause"}
+_PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetition", "step"}
 _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 
 
@@ -46,9 +45,10 @@ def parse_plan(text: str) -> Plan:
     except RecursionError as error:
         raise PlanError("nested deeper than any plan is.") from error
     _refuse_unknown(content, _PLAN_KEYS, "a plan")
-    written = content.get("format", FORMAT)
-    if written != FORMAT:
-        raise PlanError(f"format is {written!r}; this program reads {FORMAT!r}.", "Use the version that wrote it.")
+    written = content.get("format", FORMATS[-1])
+    if written not in FORMATS:
+        known = " and ".join(map(repr, FORMATS))
+        raise PlanError(f"format is {written!r}; this program reads {known}.", "Use the version that wrote it.")
     steps = _sequence(content.get("step", []), "step", dict)
     return validate(
         Plan(
@@ -56,8 +56,9 @@ def parse_plan(text: str) -> Plan:
             question=_text(content.get("question", ""), "question"),
             hosts=tuple(_text(host, "hosts") for host in _sequence(content.get("hosts", []), "hosts", str)),
             steps=tuple(_read_step(step, number) for number, step in enumerate(steps, 1)),
-            repetition=_read_repetition(content.get("repetition", {})),
+            repetition=read_repetition(content.get("repetition", {})),
             order=_read_order(content.get("order", Order.BLOCK)),
+            seed=_read_seed(content.get("seed")),
         )
     )
 
@@ -82,28 +83,17 @@ def _read_step(content: Mapping[str, Any], number: int) -> Step:
         raise type(error)(f"{where}: {error.message}", error.remedy) from error
 
 
-def _read_repetition(content: object) -> Repetition:
-    if not isinstance(content, dict):
-        raise PlanError("repetition is not a table.", "Write [repetition] and trials = 3 below it.")
-    _refuse_unknown(content, _REPETITION_KEYS, "repetition")
-    for name, value in content.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6:
-            raise PlanError(f"repetition.{name} is {value!r}.", "Give a number that is not negative.")
-        if name != "pause" and not isinstance(value, int):
-            raise PlanError(f"repetition.{name} is {value!r}.", "Give a whole number.")
-    default = Repetition()
-    return Repetition(
-        trials=int(content.get("trials", default.trials)),
-        warm_ups=int(content.get("warm_ups", default.warm_ups)),
-        pause=float(content.get("pause", default.pause)),
-    )
-
-
 def _read_order(content: object) -> Order:
     try:
         return Order(content)  # type: ignore[arg-type]  # whatever the file holds: the enumeration refuses it
     except ValueError:
         raise PlanError(f"order is {content!r}.", f"Give one of {', '.join(Order)}.") from None
+
+
+def _read_seed(content: object) -> int | None:
+    if content is not None and (isinstance(content, bool) or not isinstance(content, int) or not 0 <= content < 2**63):
+        raise PlanError(f"seed is {str(content)[:60]!r}.", "Give a whole number that is not negative, or leave it out.")
+    return content
 
 
 def _refuse_unknown(content: Mapping[str, Any], accepted: set[str], where: str) -> None:
@@ -129,16 +119,14 @@ def format_plan(plan: Plan) -> str:
     """Return `plan` as TOML, with the unit and help of each parameter beside it; parse_plan gives it back."""
     document = tomlkit.document()
     document.add(tomlkit.comment("A Benchwright plan: hosts x steps x repetition. Run it with: benchwright run FILE"))
-    document["format"] = FORMAT
+    document["format"] = plan.format
     document["name"] = plan.name
     document["question"] = plan.question
     document["hosts"] = list(plan.hosts)
     document["order"] = str(plan.order)
-    repetition = tomlkit.table()
-    repetition["trials"] = plan.repetition.trials
-    repetition["warm_ups"] = plan.repetition.warm_ups
-    repetition["pause"] = _commented(plan.repetition.pause, "seconds between trials")
-    document["repetition"] = repetition
+    if plan.seed is not None:
+        document["seed"] = _commented(plan.seed, "of the lots that the order draws")
+    document["repetition"] = format_repetition(plan.repetition)
     steps = tomlkit.aot()
     for step in plan.steps:
         steps.append(_format_step(step))

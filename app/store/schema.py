@@ -1,4 +1,4 @@
-"""The store's tables, format 1. What changes them needs a new format and a converter from this one."""
+"""The store's tables, format 2. What changes them needs a new format and a converter from this one."""
 
 from sqlalchemy import (
     Boolean,
@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
-FORMAT = 1
+FORMAT = 2
 
 _tables = MetaData()
 
@@ -32,7 +32,7 @@ runs = Table(
     Column("question", Text, nullable=False),
     Column("hosts", Text, nullable=False),  # JSON list
     Column("steps", Text, nullable=False),  # JSON list of names
-    Column("plan", Text, nullable=False),  # JSON, app.formats.PLAN_FORMAT
+    Column("plan", Text, nullable=False),  # JSON, one of app.plan.FORMATS
     Column("plan_hash", Text, nullable=False),
     Column("program_version", Text, nullable=False),
     Column("state", Text, nullable=False),
@@ -161,6 +161,45 @@ pins = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False, unique=True),
 )
+
+
+changes = Table(  # since format 2
+    "changes",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("host", Text, nullable=False),
+    Column("trial", Integer),
+    Column("what", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("before", Text),  # where it is missing, there is nothing to put back
+    Column("during", Text, nullable=False),
+    Column("changed", Text, nullable=False),
+    Column("put_back", Text),
+    Column("problem", Text, nullable=False, default=""),  # why it was not put back
+    Index("changes_of_run", "run_id"),
+)
+
+host_log = Table(  # since format 2
+    "host_log",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("started", Text, nullable=False),
+    Column("ended", Text),
+    Column("exit_status", Integer),
+    Column("output", LargeBinary, nullable=False, default=b""),
+    Column("reason", Text, nullable=False, default=""),
+    Index("host_log_of_host", "host"),
+)
+
+
+def upgrade(connection: Connection) -> None:
+    """Bring a store of an older format to this one. From 1 to 2: only tables are added."""
+    _tables.create_all(connection)
+    connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
 
 
 def create(connection: Connection) -> None:

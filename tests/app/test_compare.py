@@ -83,8 +83,8 @@ def test_an_undecided_ratio_says_how_many_more_trials_would_settle_it() -> None:
 
 
 def test_no_forecast_is_made_at_the_edge_of_the_margin() -> None:
-    assert more_trials(Ratio(1.05, 1.0, 1.1, 0.1), 0.05, 6) is None
-    assert more_trials(Ratio(1.0501, 1.0, 1.1, 0.1), 0.05, 6) is None
+    assert more_trials(Ratio(1.05, 1.0, 1.1, 0.07, 0.07), 0.05, (6, 6)) is None
+    assert more_trials(Ratio(1.0501, 1.0, 1.1, 0.07, 0.07), 0.05, (6, 6)) is None
 
 
 # The interval
