@@ -1,23 +1,54 @@
-"""How a run is told to stop, from any thread."""
+"""How a run is told to stop, to be left alone, or not to mind others, from any thread."""
 
 import threading
+from enum import StrEnum
+
+
+class Busy(StrEnum):
+    """What to do where somebody else measures a host."""
+
+    REFUSE = "refuse"
+    WAIT = "wait"
+    ANYWAY = "anyway"
 
 
 class Control:
     """The user's hand on a run."""
 
-    def __init__(self) -> None:
-        self._stopped = threading.Event()
+    def __init__(self, busy: Busy = Busy.REFUSE) -> None:
+        self.busy = busy
+        self._over = threading.Event()
+        self._left = False
 
     def stop(self) -> None:
         """End the run as soon as its process can be ended; what was measured is kept."""
-        self._stopped.set()
+        self._over.set()
+
+    def leave(self) -> None:
+        """Let go of the run: what measures on a host goes on there, and waits to be attached. Stopping comes first."""
+        if not self._over.is_set():
+            self._left = True
+            self._over.set()
 
     @property
     def stopped(self) -> bool:
         """Whether stop() was called."""
-        return self._stopped.is_set()
+        return self._over.is_set() and not self._left
+
+    @property
+    def left(self) -> bool:
+        """Whether leave() was called."""
+        return self._left
+
+    @property
+    def over(self) -> bool:
+        """Whether either was called."""
+        return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait `seconds`, less if stopped; return whether it was."""
-        return self._stopped.wait(seconds)
+        """Wait `seconds`, less if the run is over; return whether it is."""
+        return self._over.wait(seconds)
+
+
+class LeftError(Exception):
+    """The run was let go of: whoever sees this leaves everything on the hosts as it is."""

@@ -5,13 +5,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from app.plan import Plan
-from suites.base import Command, Parsed
+from remote.job_record import Began
+from remote.link import LinkState
+from remote.workspace import Workspace
+from suites.base import Command, Parsed, Purpose
 from suites.facts import Facts
 from suites.vocab import Finding, Sample
 
 
 class State(StrEnum):
-    """How a run or a trial stands. PARTIAL: stopped or broken off, what was measured is kept."""
+    """How a run or a trial stands. RUNNING: under way, or left to itself on its host. PARTIAL: stopped or broken off,
+    what was measured is kept."""
 
     RUNNING = "running"
     DONE = "done"
@@ -124,6 +128,39 @@ class TrialEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class HostChange:
+    """A setting of a host, changed for a run: what the kernel's file at `path` said before and during it.
+
+    `before` is None where nothing is to be put back, as after the page cache was dropped, before the trial `trial`.
+    """
+
+    host: str
+    what: str
+    path: str
+    before: str | None
+    during: str
+    trial: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostChanged:
+    """A setting was changed on the host, after this was noted down there. `at` is UTC, ISO 8601."""
+
+    change: HostChange
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostPutBack:
+    """The setting at `path` was put back; where it was not, `problem` says why."""
+
+    host: str
+    path: str
+    at: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far the run is: trials done of all, and the seconds still expected, None where it cannot be known."""
 
@@ -143,6 +180,89 @@ class RunEnded:
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class LinkChanged:
+    """The way to a host has changed. `since` is when it was last heard, on the workstation's monotonic clock.
+
+    What runs on the host goes on in every state. `detail` says in words what broke, or why it is no longer tried;
+    `restarted` is since when the host runs, where it is no longer the boot of before.
+    """
+
+    host: str
+    state: LinkState
+    since: float
+    attempt: int = 0
+    detail: str = ""
+    restarted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceUsed:
+    """A private directory on the host `where` is about to be made, or has been, for `step` on `host`."""
+
+    step: str
+    host: str
+    where: str
+    on_peer: bool
+    workspace: Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceRemoved:
+    """A private directory is gone from its host, and everything in it."""
+
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlanned:
+    """A command is about to be started: enough to find it again, whatever happens between here and the host.
+
+    `number` counts the commands of its purpose within the trial, `before` the bytes that earlier ones printed.
+    """
+
+    trial: int
+    purpose: Purpose
+    number: int
+    where: str
+    workspace: Workspace
+    directory: str
+    before: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class JobBegan:
+    """The command in `directory` runs."""
+
+    directory: str
+    began: Began
+
+
+@dataclass(frozen=True, slots=True)
+class TrialAttached:
+    """A trial that was left to itself is followed again. `samples` are all that its output so far holds."""
+
+    trial: Trial
+    expected: float | None
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunAttached:
+    """A run that was left to itself goes on; it began `age` seconds ago."""
+
+    run_id: str
+    plan: Plan
+    age: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunLeft:
+    """The run was let go of. What measures on a host goes on there; the rest waits until the run is attached."""
+
+    run_id: str
+
+
 Event = (
     RunStarted
     | Activity
@@ -155,4 +275,12 @@ Event = (
     | TrialEnded
     | Progress
     | RunEnded
+    | LinkChanged
+    | WorkspaceUsed
+    | WorkspaceRemoved
+    | JobPlanned
+    | JobBegan
+    | TrialAttached
+    | RunAttached
+    | RunLeft
 )
