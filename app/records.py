@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.events import State, Trial
+from app.events import HostChange, State, Trial
 from app.plan import Plan
 from suites.facts import Facts
 from suites.vocab import Figure, Finding, Sample
@@ -41,6 +41,40 @@ class TrialRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeRecord:
+    """A setting of a host that a run changed. `put_back` is when it was, None where it is not; `problem` says why."""
+
+    run_id: str
+    change: HostChange
+    changed: str
+    put_back: str | None = None
+    problem: str = ""
+
+    @property
+    def pending(self) -> bool:
+        """Whether the host may still have it as the run set it."""
+        return self.change.before is not None and self.put_back is None
+
+
+@dataclass(frozen=True, slots=True)
+class HostAction:
+    """What was done to a host because the user said so: a tool installed, settings put back. Times are UTC, ISO 8601.
+
+    `exit_status` is None where none came; `reason` then says why. `output` is what the command printed.
+    """
+
+    id: int
+    host: str
+    what: str
+    command: str
+    started: str
+    ended: str | None = None
+    exit_status: int | None = None
+    output: bytes = b""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """A run as stored, without its samples and raw output, which are read on demand."""
 
@@ -54,6 +88,7 @@ class RunRecord:
     trials: tuple[TrialRecord, ...] = ()
     findings: tuple[Finding, ...] = ()
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
+    changes: tuple[ChangeRecord, ...] = ()
 
     def trials_of(self, step: str, host: str | None = None) -> tuple[TrialRecord, ...]:
         """Return the trials of `step` (on `host`) that count: no warm-ups, with figures of their own."""

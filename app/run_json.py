@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.formats import command_to_json, facts_to_json, figure_to_json, finding_to_json, plan_to_json
-from app.records import RunRecord, RunSummary, TrialRecord
+from app.records import ChangeRecord, RunRecord, RunSummary, TrialRecord
 from app.summary import MetricSummary, summaries
 
 FORMAT = "benchwright-run/1"
@@ -32,6 +32,17 @@ def run_to_json(record: RunRecord) -> Json:
         "trials": [_trial(trial) for trial in record.trials],
         "findings": [finding_to_json(finding) for finding in record.findings],
         "telemetry_cost": dict(record.telemetry_cost),
+        "changes": [_change(change) for change in record.changes],
+    }
+
+
+def _change(record: ChangeRecord) -> Json:
+    """Return a setting of a host that the run changed."""
+    return {
+        **asdict(record.change),
+        "changed": record.changed,
+        "put_back": record.put_back,
+        "problem": record.problem,
     }
 
 

@@ -81,8 +81,11 @@ class Database:
         event.listen(engine, "begin", _begin)
         with engine.connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
             # Looked at again within the transaction: another program may have been first.
-            if connection.exec_driver_sql("PRAGMA user_version").scalar() == 0:
+            found = connection.exec_driver_sql("PRAGMA user_version").scalar()
+            if found == 0:
                 schema.create(connection)
+            elif found is not None and found < schema.FORMAT:
+                schema.upgrade(connection)
         return engine
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, RowMapping, Select, func, select
 from app.events import Moment, State, Trial
 from app.formats import FormatError, command_from_json, facts_from_json, plan_from_json
 from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
-from app.store import schema
+from app.store import host_log, schema
 from app.store.errors import StoreError
 from suites.facts import Facts
 from suites.units import Unit
@@ -76,6 +76,7 @@ def record(connection: Connection, run_id: str) -> RunRecord:
             _trials(connection, run_id),
             _findings(connection, run_id),
             json.loads(cost),
+            host_log.changes_of(connection, run_id),
         )
     except (FormatError, ValueError) as error:  # JSON and the words of our enumerations
         raise StoreError(

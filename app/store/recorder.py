@@ -14,6 +14,8 @@ from app.events import (
     Event,
     FactsRead,
     FindingRaised,
+    HostChanged,
+    HostPutBack,
     OutputRead,
     Progress,
     RunEnded,
@@ -27,7 +29,7 @@ from app.events import (
 )
 from app.formats import facts_to_json
 from app.plan import Plan
-from app.store import schema
+from app.store import host_log, schema
 from app.store.batch import Batch, Known, forget_samples, write_figures
 from app.store.database import Database
 from app.store.errors import StoreError
@@ -149,6 +151,8 @@ class Recorder:
                 self._insert(connection, schema.trials, {"run_id": self._run_id, **trial_row(trial)})
             case TrialEnded():
                 self._end_trial(connection, event, known)
+            case HostChanged() | HostPutBack():
+                host_log.write_change(connection, self._run_id, event)
             case RunEnded(_, state, reason, cost):
                 row = {"state": state.value, "reason": reason, "ended": _now(), "telemetry_cost": to_text(dict(cost))}
                 self._update_run(connection, row)

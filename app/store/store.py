@@ -5,10 +5,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from app.events import State
+from app.events import HostPutBack, State
 from app.plan import Step
-from app.records import Band, RunRecord, RunSummary, SampleSeries
-from app.store import reading, schema
+from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
+from app.store import host_log, reading, schema
 from app.store.bands import bands
 from app.store.database import Database
 from app.store.errors import StoreError
@@ -117,6 +117,35 @@ class Store:
                 left = key.in_(gone) & (table.c.state == State.RUNNING.value)
                 connection.execute(update(table).where(left).values(state=State.PARTIAL.value, reason=INTERRUPTED))
             return gone
+
+    def pending_changes(self, host: str | None = None) -> list[ChangeRecord]:
+        """Return the settings that runs changed, on `host` or anywhere, and that nobody has put back, the oldest first.
+
+        Those of a run that is being recorded are left out: it puts them back itself.
+        """
+        with self._database.reading() as connection:
+            running = {run for run, owner in _running(connection).items() if _is_recorded(run, owner)}
+            return [change for change in host_log.pending(connection, host) if change.run_id not in running]
+
+    def put_back(self, run_id: str, event: HostPutBack) -> None:
+        """Note that a setting which the run changed was put back, or why it was not."""
+        with self._database.writing() as connection:
+            host_log.write_change(connection, run_id, event)
+
+    def begin_action(self, host: str, what: str, command: str) -> int:
+        """Note that something is done to a host, before it is; return the number under which its end is noted."""
+        with self._database.writing() as connection:
+            return host_log.begin_action(connection, host, what, command)
+
+    def end_action(self, number: int, exit_status: int | None, output: bytes, reason: str) -> None:
+        """Note how it ended and what it printed."""
+        with self._database.writing() as connection:
+            host_log.end_action(connection, number, exit_status, output, reason)
+
+    def actions(self, host: str) -> list[HostAction]:
+        """Return what was done to a host, the newest first."""
+        with self._database.reading() as connection:
+            return host_log.actions(connection, host)
 
     def close(self) -> None:
         """Let go of the file. The store opens it again where it is used again."""

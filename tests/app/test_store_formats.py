@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from app.events import State
+from app.events import HostChange, State
 from app.store import Store
 from suites.vocab import Figure
 from tests.app import recorded
@@ -28,3 +28,27 @@ def test_format_1_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert store.samples("before the upgrade")[1] == tuple(recorded.samples(1000.0))
     assert store.output("before the upgrade", 3) == {"stdout": b"fio: trial 3\n"}
     assert len(store.telemetry("before the upgrade")["web-1"]) == 3
+
+
+def test_a_store_of_format_1_takes_what_format_2_added(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-1.sqlite3", path)
+    store = Store(path)
+    assert store.load("before the upgrade").changes == ()
+    assert store.pending_changes() == []
+    store.end_action(store.begin_action("web-1", "install fio", "true"), 0, b"", "")
+    assert [action.exit_status for action in Store(path).actions("web-1")] == [0]
+
+
+def test_format_2_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-2.sqlite3", path)
+    store = Store(path)
+    (changed,) = store.load("20261121-141530-k3f9").changes
+    assert changed.change == HostChange(
+        "web-1", "I/O scheduler of vdb", "/sys/block/vdb/queue/scheduler", "none", "bfq"
+    )
+    assert (changed.changed, changed.put_back) == ("2026-11-21T14:15:31.000+00:00", "2026-11-21T14:16:31.000+00:00")
+    (installed,) = store.actions("web-1")
+    assert (installed.what, installed.exit_status, installed.output) == ("install fio", 0, b"Setting up fio\n")
+    assert store.load("before the upgrade").trials[2].figures[0] == Figure(recorded.IOPS, 990.0, recorded.READ)
