@@ -273,6 +273,8 @@ Event = (
     | SampleRead
     | TelemetryRead
     | TrialEnded
+    | HostChanged
+    | HostPutBack
     | Progress
     | RunEnded
     | LinkChanged
