@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from app.context import work_directory
 from app.control import Control
+from app.delivery import content_of, files_of
 from app.plan import Step
+from remote.files import put_file
 from remote.job import Job, Workspace, make_workspace, remove_workspace
 from remote.session import Chunk, Session
 from suites.base import Command, Context, Purpose
@@ -49,26 +51,37 @@ class Place:
 
     def start(self, command: Command, name: str) -> Job:
         """Start `command` as a job on the side it belongs to."""
-        session, workspace = (
-            (self.peer_session, self.peer_workspace) if command.on_peer else (self.session, self.workspace)
-        )
+        session, workspace = self._side(on_peer=command.on_peer)
+        job = Job.start(session, workspace, command.argv, name=name)
+        self.jobs.append(job)
+        return job
+
+    def _side(self, *, on_peer: bool) -> tuple[Session, Workspace]:
+        """Return the session and directory of the host, or of the server end."""
+        session, workspace = (self.peer_session, self.peer_workspace) if on_peer else (self.session, self.workspace)
         if session is None or workspace is None:
             raise PrepareError(
                 f"{self.step.name}: there is no host for the server end.", "Name one as the step's peer."
             )
-        job = Job.start(session, workspace, command.argv, name=name)
-        self.jobs.append(job)
-        return job
+        return session, workspace
 
     def prepare(self, control: Control) -> Iterator[str]:
         """Run what must run before the first trial, once; yield what is being done, in words."""
         if self.prepared:
             return
         self.open()
+        yield from self._deliver()
         for number, command in enumerate(self._of(Purpose.PREPARE)):
             yield f"preparing {self.step.name}: {' '.join(command.argv[:6])}"
             self._complete(self.start(command, f"prepare{number}"), command, control)
         self.prepared = True
+
+    def _deliver(self) -> Iterator[str]:
+        """Put what the commands need beside them; yield what is being done, in words."""
+        for file, on_peer in files_of(self.commands):
+            yield f"{'building' if file.build else 'copying'} {file.name} for {self.step.name}"
+            session, workspace = self._side(on_peer=on_peer)
+            put_file(session, workspace, file.name, content_of(file), executable=file.executable)
 
     def _of(self, purpose: Purpose) -> list[Command]:
         return [command for command in self.commands if command.purpose is purpose]

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from app.context import step_context
+from app.delivery import file_text, files_of
 from app.events import RunEnded, State
 from app.hosts import ConnectReport, Hosts, SavedHosts
 from app.paths import hosts_path, store_path
@@ -181,7 +182,8 @@ class Workstation:
                 context = step_context(step, host, facts, addresses)
                 commands = step.suite.commands(step.values, context)
                 estimate = step.suite.estimate(step.values, context)
-                text = "\n".join(command_text(command) for command in commands)
+                lines = [file_text(file) for file, _on_peer in files_of(commands)]
+                text = "\n".join([*lines, *(command_text(command) for command in commands)])
                 previews.append(StepPreview(host, step.name, commands, estimate, text))
         return previews
 

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from suites.errors import ParameterError
 from suites.facts import Facts
+from suites.host_files import HostFile
 from suites.parameters import Parameter, Tuned, Value, Values
 from suites.vocab import Figure, Metric, Resource, Sample
 
@@ -26,11 +27,15 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command line. It runs in the step's own directory on the host, or on the peer where `on_peer`."""
+    """One command line. It runs in the step's own directory on the host, or on the peer where `on_peer`.
+
+    `files` are what it needs beside it; all of a step's are put there once, before its first command.
+    """
 
     argv: tuple[str, ...]
     purpose: Purpose = Purpose.MEASURE
     on_peer: bool = False
+    files: tuple[HostFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +72,15 @@ class Parsed:
     """What a trial's whole output says.
 
     `complete` is False where the tool failed or was cut off; a note then says so. Figures that the
-    output does carry are kept in either case.
+    output does carry are kept in either case. `tool_version` is what the output says of the tool's version and
+    how it was built; None leaves it at what the host's facts say.
     """
 
     figures: tuple[Figure, ...] = ()
     samples: tuple[Sample, ...] = ()
     notes: tuple[str, ...] = ()
     complete: bool = True
+    tool_version: str | None = None
 
 
 class TrialParser(Protocol):
@@ -117,6 +124,15 @@ class Suite(Protocol):
 
     def parser(self, values: Values) -> TrialParser:
         """Return a fresh parser for one trial's output."""
+        ...
+
+
+@runtime_checkable
+class BringsTool(Protocol):
+    """A suite that may do without its tool on the host's path: it brings its own, or the user says where one is."""
+
+    def needs_tool(self, values: Values) -> bool:
+        """Return whether a step with these values needs `tool` to be installed."""
         ...
 
 

@@ -1,6 +1,6 @@
 """The check that a step's tool is installed, with the one command that would install it."""
 
-from suites.base import Suite
+from suites.base import BringsTool, Suite
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
 from suites.facts import NOT_READ, Absent, Facts, known
 from suites.vocab import Level
@@ -38,6 +38,8 @@ def install_command(suite: Suite, facts: Facts) -> str | None:
 
 def _tool_missing(evidence: StepEvidence) -> Outcome | CannotTell | None:
     facts, suite = evidence.context.facts, evidence.suite
+    if isinstance(suite, BringsTool) and not suite.needs_tool(evidence.values):
+        return None
     if facts is None:
         return CannotTell("The host's facts have not been read.")
     tool = facts.tool(suite.tool)

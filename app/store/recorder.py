@@ -165,6 +165,8 @@ class Recorder:
             "notes": to_text(event.parsed.notes),
             "reason": event.reason,
         }
+        if event.parsed.tool_version is not None:  # the output knows better than what was asked beforehand
+            row["tool_version"] = event.parsed.tool_version
         table = schema.trials
         same = (table.c.run_id == self._run_id, table.c.id == event.trial)
         connection.execute(update(table).where(*same).values(storable(row)))

@@ -1,0 +1,109 @@
+"""Files that commands need: which, what is in them, how they are shown, and that they reach the host."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from app.control import Control
+from app.delivery import content_of, file_text, files_of
+from app.formats import command_from_json, command_to_json
+from app.place import Place
+from app.plan import Step
+from remote.local import LocalSession
+from suites import registry
+from suites.base import Command, Context, Estimate, Purpose, TrialParser
+from suites.checks import Check
+from suites.dd_output import DdParser
+from suites.host_files import Build, HostFile, HostFileError
+from suites.parameters import Parameter, Tuned, Values
+from suites.vocab import Metric, Resource
+
+INPUT = HostFile("input.txt", text="one\ntwo\n")
+SCRIPT = HostFile("say", text="#!/bin/sh\ncat input.txt >said\n", executable=True)
+
+
+class Files:
+    """A suite whose command needs files."""
+
+    id = "files"
+    title = "files"
+    summary = ""
+    resource = Resource.CPU
+    tool = "sh"
+    packages: Mapping[str, str] = {}
+    parameters: tuple[Parameter, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    needs_peer = False
+    directory_parameter: str | None = None
+    checks: tuple[Check, ...] = ()
+
+    def tune(self, context: Context) -> Mapping[str, Tuned]:  # noqa: ARG002 (the protocol's)
+        return {}
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:  # noqa: ARG002 (the protocol's)
+        return (Command(("./say",), Purpose.PREPARE, files=(INPUT, SCRIPT)), Command(("true",), files=(INPUT,)))
+
+    def estimate(self, values: Values, context: Context) -> Estimate:  # noqa: ARG002 (the protocol's)
+        return Estimate(0.0)
+
+    def parser(self, values: Values) -> TrialParser:  # noqa: ARG002 (the protocol's)
+        return DdParser()
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    monkeypatch.setattr(registry, "SUITES", (Files(),))
+    session = LocalSession()
+    made = Place(Step("step", "files", {}), "local", Context(), session)
+    yield made
+    assert made.close() == []
+    session.close()
+
+
+def test_files_are_there_before_the_first_command(place: Place) -> None:
+    said = list(place.prepare(Control()))
+    assert said[:2] == ["copying input.txt for step", "copying say for step"]
+    assert place.workspace is not None
+    assert Path(place.workspace.path, "said").read_text() == "one\ntwo\n"
+
+
+def test_each_file_is_named_once() -> None:
+    commands = Files().commands({}, Context())
+    assert files_of(commands) == ((INPUT, False), (SCRIPT, False))
+
+
+def test_contents_come_from_resources_texts_and_this_computer(tmp_path: Path) -> None:
+    mine = tmp_path / "archive.tgz"
+    mine.write_bytes(b"\x1f\x8b")
+    assert content_of(HostFile("job.sh", resource="job.sh")).startswith(b"# Runs one command")
+    assert content_of(HostFile("text", text="ä")) == "ä".encode()
+    assert content_of(HostFile("archive", local=str(mine))) == b"\x1f\x8b"
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(HostFileError, match=r"nothing\.tgz on this computer cannot be read: No such file"):
+        content_of(HostFile("archive", local=str(tmp_path / "nothing.tgz")))
+
+
+@pytest.mark.parametrize("name", ["", "../x", "/etc/passwd", ".x", "a b"])
+def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
+    with pytest.raises(HostFileError):
+        HostFile(name)
+
+
+def test_what_is_shown_can_be_pasted() -> None:
+    assert file_text(INPUT) == "cat > input.txt <<'EOF'\none\ntwo\nEOF"
+    assert file_text(HostFile("job.sh", resource="job.sh")).startswith("# job.sh: Benchwright’s job.sh")
+    built = HostFile("probe", build=Build(("probes/x.c",), "x86_64", ("-O3",)))
+    assert file_text(built) == "# probe: built on this computer from probes/x.c with -O3 -static"
+
+
+def test_a_command_with_files_is_read_back_as_it_was_written() -> None:
+    built = HostFile("probe", build=Build(("probes/x.c",), "x86_64", ("-O3",)), executable=True)
+    command = Command(("./probe",), files=(INPUT, built))
+    assert command_from_json(command_to_json(command)) == command
+
+
+def test_a_command_written_before_there_were_files_is_read() -> None:
+    assert command_from_json({"argv": ["fio"], "purpose": "measure", "on_peer": False}) == Command(("fio",))
