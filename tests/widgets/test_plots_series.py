@@ -29,6 +29,13 @@ def test_a_full_buffer_stays_bounded_and_keeps_the_extremes(values: list[float])
     assert buffer.last() == (len(values) - 1, values[-1])
 
 
+def test_a_spike_outlives_thinning_again_and_again() -> None:
+    buffer = filled([1.0] * 100 + [99.0, -99.0] + [1.0] * 5000, capacity=64)
+    assert len(buffer) <= 64
+    assert buffer.values().max() == 99.0
+    assert buffer.values().min() == -99.0
+
+
 @given(VALUES, st.integers(1, 50))
 def test_decimation_keeps_the_extremes_in_two_points_a_column(values: list[float], columns: int) -> None:
     buffer = filled(values)

@@ -72,6 +72,26 @@ def test_the_crosshair_reads_all_curves_and_the_baseline_at_once(shown: Show) ->
     assert "write no sample" in plot.head.reading.text()
 
 
+def test_a_curve_that_ended_is_not_read_beyond_its_end(shown: Show) -> None:
+    plot = shown()
+    filled(plot, "read", points=60)
+    filled(plot, "early", points=5)
+    plot.refresh()
+    plot.window_of_time.move_cursor(20.0)
+    assert plot.reading() == "0:20.0   read 19.0/s   early no sample"
+
+
+def test_a_shared_buffer_is_drawn_when_it_has_grown(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    buffer = plot.add_series("read", "read", series_colour(0))
+    qtbot.waitUntil(lambda: not plot._redraw._timer.isActive())
+    plot.look()
+    assert not plot._redraw._timer.isActive()
+    buffer.append(1.0, 5.0)
+    plot.look()
+    qtbot.waitUntil(lambda: plot.lines["read"].curve.xData is not None and len(plot.lines["read"].curve.xData) == 1)
+
+
 def test_arrow_keys_move_the_crosshair_from_sample_to_sample(qtbot: QtBot, shown: Show) -> None:
     plot = shown()
     filled(plot, values=lambda index: 100.0 * index)

@@ -33,11 +33,10 @@ class Redraw(QObject):
 
     def _redraw(self) -> None:
         started = time.monotonic()
-        self._next = started + INTERVAL  # for what asks while it is being drawn
         self.due.emit()
         cost = time.monotonic() - started
         self._next = started + max(INTERVAL, cost * _SHARE)
-        if self._timer.isActive():
+        if self._timer.isActive():  # something asked while it was being drawn
             self._start()
 
     def _start(self) -> None:
