@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 
 from PySide6.QtWidgets import QLabel, QWidget
-from shot_stage import Shot, Stage
 
 from app.plan import LOCAL, Plan, Repetition, make_step
+from tests.shot_stage import Shot, Stage
 from widgets.live.live_page import LivePage
 from widgets.live.step_view import StepView
 from widgets.main_window import MainWindow
