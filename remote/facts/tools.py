@@ -6,7 +6,7 @@ from remote.facts.items import Items
 from remote.facts.values import number, word
 from suites.facts import Absent, Measured, Tool
 
-TOOLS = ("fio", "sysbench", "iperf3", "dd", "stress-ng", "ioping", "gcc", "python3")
+TOOLS = ("fio", "sysbench", "iperf3", "dd", "stress-ng", "ioping", "hpcc", "mpirun", "cc", "gcc", "python3")
 """The tools that facts.sh looks for."""
 
 
@@ -21,7 +21,7 @@ def _tool(items: Items, name: str) -> Tool:
     telling = next((line for line in lines if re.search(r"[0-9]\.[0-9]", line)), lines[0] if lines else None)
     version = word(telling)
     if version is None and items.text(f"tool.{name}.path"):
-        version_absent = Absent("--version prints nothing")
+        version_absent = Absent("it does not tell its version")
         return Tool(name=name, version=version_absent, path=word(items.text(f"tool.{name}.path"), 4096) or absent)
     return Tool(name=name, version=version or absent, path=word(items.text(f"tool.{name}.path"), 4096) or absent)
 
