@@ -26,7 +26,6 @@ from app.plan import Plan, make_step, validate
 from app.plan_file import read_plan, write_plan
 from app.presets import default_plan, quick_plan, tuned_plan
 from remote.errors import ConnectError, Outcome
-from suites.base import LineSplitter
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from app.events import Event
     from app.hosts import HostEntry
     from app.plan import Step
-    from app.records import Band, RunRecord, RunSummary, SampleSeries
+    from app.records import Band, HostAction, RunRecord, RunSummary, SampleSeries
     from app.run import Engine
     from app.store import Recorder, Store
     from remote.questions import Asker
@@ -48,13 +47,6 @@ if TYPE_CHECKING:
     from suites.vocab import Finding, Sample
 
 log = logging.getLogger(__name__)
-
-INSTALL_TIME = 900.0
-"""Seconds a package manager may take before it is ended."""
-
-
-class InstallError(BenchwrightError):
-    """A package manager failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +110,19 @@ class Workstation:
         with closing(self._hosts.connect(name, asker)) as session:
             return read_facts(session, tuple(directories))
 
-    def install(self, name: str, command: str, asker: Asker) -> Generator[str]:
-        """Run the command that installs a tool, which the user has agreed to; yield its output line by line."""
+    def install(self, name: str, command: str, asker: Asker, what: str = "install") -> Generator[str]:
+        """Run the command that installs a tool, which the user has agreed to; yield its output line by line.
+
+        What it printed and how it ended is kept: see host_log(). `what` says there what it was for.
+        """
+        from app.installing import Installing
+
         with closing(self._hosts.connect(name, asker)) as session:
-            lines = LineSplitter()
-            deadline = time.monotonic() + INSTALL_TIME
-            with closing(session.open(shlex.split(command))) as channel:
-                while not channel.ended:
-                    if time.monotonic() > deadline:
-                        raise InstallError(f"“{command}” on {name} took longer than {INSTALL_TIME:g} s and was ended.")
-                    for chunk in channel.read(0.2):
-                        yield from lines.feed(chunk.data, chunk.stream)
-                yield from lines.rest()
-                if channel.exit_status != 0:
-                    raise InstallError(
-                        f"“{command}” on {name} ended with exit status {channel.exit_status}.",
-                        "Its output says why; run it by hand on the host if it needs a password.",
-                    )
+            yield from Installing(session, asker, self._store, command, what).lines()
+
+    def host_log(self, name: str) -> list[HostAction]:
+        """Return what was run on a host because the user agreed to it, the newest first."""
+        return self._store.actions(name)
 
     # Plans
 

@@ -35,6 +35,8 @@ class SystemFacts:
     architecture: str | Absent = fact()
     distribution: str | Absent = fact()
     distribution_id: str | Absent = fact()
+    distribution_version: str | Absent = fact()
+    distribution_like: str | Absent = fact()  # the distributions it derives from, separated by blanks
     virtualisation: str | Absent = fact()
     container: str | Absent = fact()
     boot_id: str | Absent = fact()

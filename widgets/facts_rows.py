@@ -28,7 +28,7 @@ _TITLES = {
     "free": "Free for this user",
 }
 _GROUPS = (
-    ("System", "system", {"distribution_id"}),
+    ("System", "system", {"distribution_id", "distribution_version", "distribution_like"}),
     ("Cloud", "cloud", set[str]()),
     ("CPU", "cpu", set[str]()),
     ("Memory", "memory", set[str]()),

@@ -32,6 +32,10 @@ def system_facts(items: Items, sent: float, received: float) -> SystemFacts:
         distribution=_unquoted(release.get("PRETTY_NAME"))
         or items.missing("os_release", "os-release does not name it"),
         distribution_id=_unquoted(release.get("ID")) or items.missing("os_release", "os-release does not name it"),
+        distribution_version=_unquoted(release.get("VERSION_ID"))
+        or items.missing("os_release", "os-release does not name it"),
+        distribution_like=_unquoted(release.get("ID_LIKE"))
+        or items.missing("os_release", "os-release does not name it"),
         virtualisation=_virtualisation(items),
         container=_container(items),
         boot_id=word(items.text("boot_id")) or items.missing("boot_id"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.checks.tools import install_command
+from app.packages import installation
 from suites.base import Suite
 from suites.facts import NOT_READ, Absent, Facts, known
 from widgets.names import host_words
@@ -24,7 +24,7 @@ class Missing:
 def missing_tools(suite: Suite, hosts: Sequence[str], facts: Mapping[str, Facts]) -> tuple[Missing, ...]:
     """Return the hosts, as far as their facts are known, that lack the suite's tool."""
     return tuple(
-        Missing(suite.tool, host, install_command(suite, facts[host]))
+        Missing(suite.tool, host, installation([suite], facts[host]).command)
         for host in hosts
         if host in facts and _lacks(suite, facts[host])
     )

@@ -1,0 +1,103 @@
+"""Every distribution's own package manager is asked in its own words, and nothing is asked back."""
+
+from pathlib import Path
+
+import pytest
+
+from app.packages import has_tool, installation, package_manager, usable_suites, works_without
+from remote.facts.items import parse_items
+from remote.probe import understand
+from suites.facts import Facts
+from suites.registry import SUITES, suite
+from tests.disk_host import disk_host, without_tool
+
+RELEASES = Path(__file__).parents[1] / "data" / "os-release"
+MARK = "0123456789abcdef"
+
+
+def host(release: str, user: str = "ann") -> Facts:
+    """Return the facts of a host whose /etc/os-release is the captured one."""
+    items = {"os_release": (RELEASES / release).read_text(), "id": f"uid=1000({user}) gid=1000({user})", "end": "."}
+    frames = "".join(f"@@{MARK} {name} {len(text)}\n{text}\n" for name, text in items.items())
+    return understand(parse_items(frames.encode(), MARK), "web-1", "", 0.0, 0.0)
+
+
+FIO = {
+    "debian-12": "sudo sh -c 'apt-get update; "
+    "DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends fio'",
+    "fedora-40": "sudo dnf install -y fio",
+    "rhel-9.4": "sudo dnf install -y fio",
+    "rocky-9.4": "sudo dnf install -y fio",
+    "centos-7": "sudo yum install -y fio",
+    "amazon-linux-2": "sudo yum install -y fio",
+    "amazon-linux-2023": "sudo dnf install -y fio",
+    "opensuse-leap-15.6": "sudo zypper --non-interactive install fio",
+    "opensuse-tumbleweed": "sudo zypper --non-interactive install fio",
+    "sles-15.5": "sudo zypper --non-interactive install fio",
+    "alpine-3.20": "sudo apk add --no-cache fio",
+    "arch": "sudo pacman -S --needed --noconfirm fio",
+}
+FIO |= {"ubuntu-24.04": FIO["debian-12"], "linuxmint-22": FIO["debian-12"]}
+
+
+def test_every_captured_distribution_has_its_command() -> None:
+    assert set(FIO) == {path.name for path in RELEASES.iterdir()}
+
+
+@pytest.mark.parametrize("release", sorted(FIO))
+def test_the_command_is_that_of_the_distribution(release: str) -> None:
+    assert installation([suite("fio")], host(release)).command == FIO[release]
+
+
+@pytest.mark.parametrize("release", sorted(FIO))
+def test_every_suite_has_a_package_on_every_distribution(release: str) -> None:
+    for each in SUITES:
+        command = installation([each], host(release)).command
+        assert command is not None, each.id
+        manager = package_manager(host(release))
+        assert each.packages["dnf" if manager == "yum" else str(manager)] in command
+
+
+@pytest.mark.parametrize(
+    ("release", "note"),
+    [
+        ("rhel-9.4", "epel-release-latest-9.noarch.rpm"),
+        ("rocky-9.4", "dnf install -y epel-release"),
+        ("amazon-linux-2023", "dnf install -y spal-release"),
+        ("amazon-linux-2", "amazon-linux-extras install -y epel"),
+        ("sles-15.5", "PackageHub"),
+        ("alpine-3.20", "community repository"),
+        ("arch", "pacman -Syu"),
+    ],
+)
+def test_what_has_to_be_enabled_first_is_told(release: str, note: str) -> None:
+    assert note in installation([suite("sysbench-cpu")], host(release)).note
+
+
+@pytest.mark.parametrize("release", ["debian-12", "ubuntu-24.04", "fedora-40", "opensuse-tumbleweed"])
+def test_where_nothing_has_to_be_enabled_nothing_is_told(release: str) -> None:
+    assert installation([suite("sysbench-cpu")], host(release)).note == ""
+    assert installation([suite("fio")], host("rocky-9.4")).note == ""
+
+
+def test_several_tools_come_in_one_command_and_root_needs_no_sudo() -> None:
+    wanted = [suite("sysbench-cpu"), suite("sysbench-memory"), suite("iperf3")]
+    assert installation(wanted, host("fedora-40", "root")).command == "dnf install -y sysbench iperf3"
+    assert installation(wanted, host("opensuse-leap-15.6", "root")).command == (
+        "zypper --non-interactive install sysbench iperf"
+    )
+
+
+def test_a_distribution_nobody_knows_has_no_command() -> None:
+    assert installation([suite("fio")], disk_host(distribution="haiku")).command is None
+
+
+def test_what_works_as_the_host_is_can_be_told() -> None:
+    facts = without_tool(disk_host(), "fio")
+    assert [each.id for each in usable_suites(facts) if each.id in {"fio", "dd"}] == ["dd"]
+    assert has_tool(suite("fio"), facts) is False
+    assert has_tool(suite("iperf3"), facts) is None  # nobody looked
+    bare = without_tool(facts, "dd")
+    assert not {"fio", "dd"} & {each.id for each in usable_suites(bare)}
+    assert "dd" in works_without(facts)
+    assert "dd" not in works_without(bare)

@@ -1,0 +1,116 @@
+"""Tools are installed by the real package manager, as root, and what that printed is kept."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.installing import InstallError, Installing
+from app.packages import installation
+from app.plan import LOCAL
+from app.questions import Refuse
+from app.services import Workstation
+from app.store import Store
+from remote.privilege import PrivilegeError
+from remote.probe import read_facts
+from suites.facts import known
+from suites.registry import suite
+from tests.lab_sshd import AnsweringAsker
+from tests.sudo_host import PASSWORD, WITHOUT_PASSWORD, StartSudoHost, files_with, start_sudo_host
+
+__all__ = ["start_sudo_host"]
+
+
+@pytest.fixture
+def workstation(tmp_path: Path) -> Iterator[Workstation]:
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(tmp_path / "runs.sqlite3")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let apt have no source of packages: nothing is fetched, what is installed stays known."""
+    settings = tmp_path / "apt.conf"
+    settings.write_text('Dir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "/dev/null";\n')
+    monkeypatch.setenv("APT_CONFIG", str(settings))
+
+
+@pytest.mark.usefixtures("no_network")
+def test_apt_says_that_what_is_there_is_there(workstation: Workstation) -> None:
+    facts = workstation.facts(LOCAL, Refuse())
+    command = installation([suite("dd")], facts).command
+    if command is None or "apt-get" not in command or known(facts.system.user) != "root":
+        pytest.skip("needs apt and root")
+    lines = list(workstation.install(LOCAL, command, Refuse(), "install dd"))
+    assert any("coreutils is already the newest version" in line for line in lines)
+    (action,) = workstation.host_log(LOCAL)
+    assert (action.what, action.command, action.exit_status, action.reason) == ("install dd", command, 0, "")
+    assert b"coreutils is already the newest version" in action.output
+
+
+@pytest.mark.usefixtures("no_network")
+def test_a_package_that_cannot_be_had_is_told_with_what_works_without(workstation: Workstation) -> None:
+    if shutil.which("apt-get") is None:
+        pytest.skip("needs apt")
+    with pytest.raises(InstallError, match="ended with exit status 100") as caught:
+        list(workstation.install(LOCAL, "apt-get install -y no-such-package-at-all", Refuse()))
+    assert "Without it, these tests work there:" in caught.value.remedy
+    (action,) = workstation.host_log(LOCAL)
+    assert action.exit_status == 100
+    assert b"Unable to locate package" in action.output
+
+
+def test_what_is_let_go_of_is_noted_as_that(workstation: Workstation) -> None:
+    lines = workstation.install(LOCAL, "sh -c 'echo begun; sleep 60'", Refuse())
+    assert next(lines) == "begun"
+    lines.close()
+    (action,) = workstation.host_log(LOCAL)
+    assert (action.exit_status, action.output, action.reason) == (None, b"begun\n", "let go of before it ended")
+
+
+def test_a_password_is_given_to_sudo_alone_and_kept_nowhere(
+    start_sudo_host: StartSudoHost, store: Store, tmp_path: Path
+) -> None:
+    session = start_sudo_host().connect()
+    asker = AnsweringAsker(secrets=[PASSWORD])
+    words = Installing(session, asker, store, "sudo sh -c 'id -un; cat; echo done'", "install x").lines()
+    assert list(words) == ["root", "done"]
+    assert "install a tool: sudo sh -c" in asker.secret_questions[0].purpose
+    (action,) = store.actions(session.host)
+    assert (action.exit_status, action.output) == (0, b"root\ndone\n")
+    session.close()
+    store.close()
+    assert files_with(PASSWORD, [tmp_path, Path.home()]) == []
+
+
+def test_without_a_password_nothing_is_installed(start_sudo_host: StartSudoHost, store: Store) -> None:
+    session = start_sudo_host().connect()
+    with pytest.raises(PrivilegeError, match="No password for sudo was given"):
+        list(Installing(session, AnsweringAsker(), store, "sudo touch /made", "install x").lines())
+    (action,) = store.actions(session.host)
+    assert (action.exit_status, action.output) == (None, b"")
+    assert "No password" in action.reason
+    session.close()
+
+
+def test_the_exact_command_works_for_a_user_who_may_use_sudo(start_sudo_host: StartSudoHost, store: Store) -> None:
+    if shutil.which("apt-get") is None:
+        pytest.skip("needs apt")
+    empty = "mount -t tmpfs none /etc/apt/sources.list.d && mount --bind /dev/null /etc/apt/sources.list || true"
+    host = start_sudo_host(WITHOUT_PASSWORD, prepare=empty)
+    session = host.connect()
+    command = installation([suite("dd")], read_facts(session)).command
+    assert command is not None
+    assert command.startswith("sudo sh -c 'apt-get update;")
+    lines = list(Installing(session, AnsweringAsker(), store, command, "install dd").lines())
+    assert any("coreutils is already the newest version" in line for line in lines)
+    session.close()
