@@ -1,236 +1,298 @@
-"""Runs side by side: metric by metric, the ratio to the first run, how sure it is, and what may be said."""
+"""Runs side by side: metric by metric, the ratio to the first side, how sure it is, and what may be said."""
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from app.intervals import FEWEST_TRIALS, Ratio, more_trials, ratio_of
-from app.pairing import Place, left_out, obstacles, paired, places, remarks
-from app.records import RunRecord, RunSummary
-from app.summary import MetricSummary, summaries
-from app.wording import share_text
-from suites.errors import BenchwrightError
-from suites.vocab import Better, Labels, Metric
+from app.assumptions import Caveat, of_order, of_spread
+from app.comparison import METHOD, Against, CompareError, Comparison, Row
+from app.gate import OF_HOST, Difference, Weight, differences, relation, same_machine
+from app.intervals import FEWEST_HOSTS, Ratio, holm, ratio_of
+from app.levels import HOSTS_DOMINATE, Levels, WithinTrials, levels_of
+from app.pairing import left_out, paired, places
+from app.records import RunRecord
+from app.sides import Key, Place, Side
+from app.summary import MetricSummary
+from app.verdicts import Verdict, Weighing, forecast, not_comparable, verdict_text, weighed
+from app.wording import figure_text
+from suites.errors import UnitError
+from suites.units import convert
+from suites.vocab import Metric
 
-METHOD = (
-    "ratio of the geometric means of trials; 95 % interval by Welch's t on their logarithms; one trial is one value"
-)
-
-
-class CompareError(BenchwrightError):
-    """These runs cannot be put side by side at all."""
-
-
-class Verdict(StrEnum):
-    """What may be said of a metric of two runs. SAME: the interval lies wholly within the margin."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    SAME = "same"
-    UNDECIDED = "undecided"
-    NOT_COMPARABLE = "not comparable"
+__all__ = ["Against", "CompareError", "Comparison", "Row", "Verdict", "compare", "judge", "verdict_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
-    """One run's figure against the baseline's. `ratio`, `low` and `high` are None for `reason`."""
+def compare(
+    given: Sequence[RunRecord | Sequence[RunRecord]],
+    margin: float = 0.05,
+    *,
+    overruled: str = "",
+    within: WithinTrials | None = None,
+) -> Comparison:
+    """Compare runs, or groups of runs, with the first. `margin` is the share of the figure that does not matter.
 
-    verdict: Verdict
-    reason: str
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
+    First the gate: what makes two places measure different things forbids to compare them, unless it is `overruled`
+    with a reason, which stands in every verdict. Then a metric is better or worse where the 95 % interval of its
+    ratio lies wholly beyond the margin, and shows no difference larger than the margin where it lies wholly within.
+    All else is undecided. With fewer than FEWEST_TRIALS trials on a side there is no verdict, however far apart the
+    figures lie; the ratio and its interval are shown all the same. `within` are the samples of the trials, for the
+    levels of the spread.
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One metric of one step on one host. `sides` has an entry for every run, None where a run has no figure;
-    `against` one for every run but the first."""
-
-    step: str
-    host: str
-    metric: Metric
-    labels: Labels
-    sides: tuple[MetricSummary | None, ...]
-    against: tuple[Against, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Runs side by side; the first is the baseline. `notes` say what differs without forbidding to compare."""
-
-    runs: tuple[RunSummary, ...]
-    margin: float
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...] = ()
-    method: str = METHOD
-
-
-def verdict_text(verdict: Verdict, margin: float) -> str:
-    """Return the verdict in words; a difference that was not found may still be there, within the margin."""
-    return f"no difference larger than {share_text(margin)}" if verdict is Verdict.SAME else verdict.value
-
-
-def compare(runs: Sequence[RunRecord], margin: float = 0.05) -> Comparison:
-    """Compare `runs` with the first of them. `margin` is the share of the figure that does not matter to the user.
-
-    A metric is better or worse where the 95 % interval of its ratio lies wholly beyond the margin, and shows no
-    difference larger than the margin where it lies wholly within; the margin is taken on the logarithm, so that
-    swapping the runs mirrors the verdict. All else is undecided. With fewer than FEWEST_TRIALS trials on a side
-    there is no verdict, however far apart the figures lie; the ratio and its interval are shown all the same.
-
-    Raises CompareError for fewer than two runs, a run given twice, or a margin that is no share.
+    Raises CompareError for fewer than two sides, a run on two of them, or a margin that is no share.
     """
-    ids = [run.summary.id for run in runs]
-    if len(ids) < 2:
+    sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
+    _check(sides, margin)
+    table = _Table(sides, margin, overruled.strip(), within or {})
+    rows = tuple(table.rows())
+    summaries = tuple(side.summary for side in sides)
+    return Comparison(summaries, margin, rows, tuple(dict.fromkeys(table.notes())), METHOD, overruled.strip())
+
+
+def _check(sides: Sequence[Side], margin: float) -> None:
+    if len(sides) < 2:
         raise CompareError("One run alone cannot be compared.", "Name at least two; the first is the baseline.")
-    if len(set(ids)) < len(ids):
+    there = [
+        (run.summary.id, step.name, host)
+        for side in sides
+        for run in side.runs
+        for step in run.plan.steps
+        for host in run.plan.hosts
+    ]
+    if len(set(there)) < len(there):
         raise CompareError("A run cannot be compared with itself.", "Name each run once.")
     if not 0 <= margin <= 1:
         raise CompareError(f"The margin is {margin:g}.", "Give a share from 0 to 1, such as 0.05 for 5 %.")
-    table = _Table(list(runs), margin)
-    summary = tuple(run.summary for run in runs)
-    return Comparison(summary, margin, tuple(table.rows()), tuple(dict.fromkeys(table.notes())))
 
 
-def comparison_to_json(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return a row for every metric of every run but the baseline."""
-    return [
-        _row_to_json(comparison, row, against, number)
-        for row in comparison.rows
-        for number, against in enumerate(row.against, 1)
-    ]
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two places that answer to each other, and what the gate says of them."""
+
+    ours: Place
+    theirs: Place
+    differences: tuple[Difference, ...]
+    relation: str
+    same_machine: bool
+    order: tuple[Caveat, ...]
+
+    @property
+    def fatal(self) -> tuple[Difference, ...]:
+        return tuple(each for each in self.differences if each.weight is Weight.FATAL)
 
 
-def _row_to_json(comparison: Comparison, row: Row, against: Against, number: int) -> dict[str, Any]:
-    baseline, side = row.sides[0], row.sides[number]
-    return {
-        "metric": row.metric.name,
-        "unit": row.metric.unit.value,
-        "better": row.metric.better.value,
-        "ratio": against.ratio,
-        "low": against.low,
-        "high": against.high,
-        "n": 0 if side is None else side.n,
-        "margin": comparison.margin,
-        "verdict": verdict_text(against.verdict, comparison.margin),
-        "reason": against.reason,
-        "step": row.step,
-        "host": row.host if side is None else side.host,
-        "labels": dict(row.labels),
-        "run": comparison.runs[number].id,
-        "value": None if side is None else side.median,
-        "baseline": {
-            "run": comparison.runs[0].id,
-            "host": None if baseline is None else baseline.host,
-            "n": 0 if baseline is None else baseline.n,
-            "value": None if baseline is None else baseline.median,
-        },
-    }
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A ratio before all metrics of its side are judged together."""
 
-
-Key = tuple[str, Labels]
-"""What figures of one place are told apart by: the metric's name and labels."""
+    pair: _Pair
+    ratio: Ratio
+    weighing: Weighing
+    caveats: tuple[Caveat, ...]
 
 
 class _Table:
     """Builds the rows."""
 
-    def __init__(self, runs: list[RunRecord], margin: float) -> None:
-        self._runs = runs
+    def __init__(self, sides: list[Side], margin: float, overruled: str, within: WithinTrials) -> None:
+        self._sides = sides
         self._margin = margin
-        self._pairs = [paired(runs[0], run) for run in runs[1:]]
-        self._figures = [_by_place(run) for run in runs]
+        self._overruled = overruled
+        self._within = within
+        self._pairs = [self._paired(side) for side in sides[1:]]
+
+    def _paired(self, side: Side) -> dict[Place, _Pair]:
+        baseline = self._sides[0]
+        found = {}
+        for ours, theirs in paired(baseline, side).items():
+            one, other = side.profile(theirs), baseline.profile(ours)
+            found[ours] = _Pair(
+                ours,
+                theirs,
+                differences(one, other),
+                relation(one, other),
+                same_machine(one, other),
+                tuple(of_order(side.moments(theirs), baseline.moments(ours))),
+            )
+        return found
 
     def rows(self) -> Iterator[Row]:
-        for place in places(self._runs[0]):
-            yield from self._rows_of([place, *(pairs.get(place) for pairs in self._pairs)])
+        rows = [row for found in self._places() for row in self._rows_of(found)]
+        columns = [self._judged([found[number] for _, found in rows]) for number in range(len(self._pairs))]
+        for place, (row, _) in enumerate(rows):
+            yield replace(row, against=tuple(column[place] for column in columns))
+
+    def _places(self) -> Iterator[list[Place | None]]:
+        """Yield each place as every side has it: first the baseline's, then what it has not got."""
+        answered = list(dict.fromkeys(place for pairs in self._pairs for place in pairs))
+        alone = [place for place in places(self._sides[0]) if not _covered(place, answered)]
+        order = [step.name for step in self._sides[0].steps]
+        for place in sorted([*answered, *alone], key=lambda place: order.index(place.step.name)):
+            found = (pairs.get(place) for pairs in self._pairs)
+            yield [place, *(None if pair is None else pair.theirs for pair in found)]
         for number, pairs in enumerate(self._pairs, 1):
-            for place in places(self._runs[number]):
-                if place not in pairs.values():
-                    alone: list[Place | None] = [None] * len(self._runs)
-                    alone[number] = place
-                    yield from self._rows_of(alone)
+            theirs = [pair.theirs for pair in pairs.values()]
+            for place in places(self._sides[number]):
+                if not _covered(place, theirs):
+                    only: list[Place | None] = [None] * len(self._sides)
+                    only[number] = place
+                    yield only
 
     def notes(self) -> Iterator[str]:
-        for run in self._runs:
-            yield from left_out(run)
-        for run, pairs in zip(self._runs[1:], self._pairs, strict=True):
-            for ours, theirs in pairs.items():
-                yield from remarks(self._runs[0], ours, run, theirs)
+        for side in self._sides:
+            for run in side.runs:
+                yield from left_out(run)
+        if self._overruled:
+            yield f"Overruled: {self._overruled}"
+        for pairs in self._pairs:
+            for pair in pairs.values():
+                yield from _remarks(pair)
 
-    def _rows_of(self, found: list[Place | None]) -> Iterator[Row]:
-        sides = [
-            {} if place is None else figures.get((place.step.name, place.host), {})
-            for place, figures in zip(found, self._figures, strict=True)
-        ]
+    def _rows_of(self, found: list[Place | None]) -> Iterator[tuple[Row, list[Against | _Open]]]:
+        figures = [{} if place is None else side.figures(place) for place, side in zip(found, self._sides, strict=True)]
         first = next(place for place in found if place is not None)
-        for key in dict.fromkeys(key for side in sides for key in side):
-            summary = tuple(side.get(key) for side in sides)
-            metric = next(side.metric for side in summary if side is not None)
-            against = tuple(self._against(found, summary, number) for number in range(1, len(self._runs)))
-            yield Row(first.step.name, first.host, metric, key[1], summary, against)
+        for key in dict.fromkeys(key for side in figures for key in side):
+            metric = next(side[key].metric for side in figures if key in side)
+            sides = tuple(_in_unit(side.get(key), metric) for side in figures)
+            against = [self._against(found, sides, number) for number in range(1, len(self._sides))]
+            levels = tuple(self._levels(side[key], key) if key in side else None for side in figures)
+            yield Row(first.step.name, first.host, metric, key[1], sides, (), levels), against
 
-    def _against(self, found: list[Place | None], sides: Sequence[MetricSummary | None], number: int) -> Against:
+    def _levels(self, side: MetricSummary, key: Key) -> Levels | None:
+        samples = [self._within.get(trial, {}).get(key) for trial in side.trials]
+        hosts = [[side.values[place] for place in found] for found in side.by_host().values()]
+        return levels_of(hosts, [one for one in samples if one is not None])
+
+    def _against(
+        self, found: list[Place | None], sides: Sequence[MetricSummary | None], number: int
+    ) -> Against | _Open:
         ours, theirs = found[0], found[number]
         baseline, other = sides[0], sides[number]
-        if ours is None or baseline is None:
-            what = "has no such step and host" if ours is None else "has no figure of it"
-            return Against(Verdict.NOT_COMPARABLE, f"the baseline {what}")
-        if theirs is None or other is None:
-            what = "has no such step and host" if theirs is None else "has no figure of it"
-            return Against(Verdict.NOT_COMPARABLE, f"the run {self._runs[number].summary.id} {what}")
-        reasons = obstacles(self._runs[0], ours, self._runs[number], theirs)
-        if baseline.metric.unit is not other.metric.unit:
-            reasons.append(f"unit {other.metric.unit} against {baseline.metric.unit}")
-        if reasons:
-            return Against(Verdict.NOT_COMPARABLE, "; ".join(reasons))
-        return judge(baseline.metric.better, other.values, baseline.values, self._margin)
+        pair = None if ours is None else self._pairs[number - 1].get(ours)
+        if pair is None or theirs is None:
+            return _refused(f"{self._called(0 if ours is None else number)} has no such step and host")
+        if pair.fatal and not self._overruled:
+            return _refused("; ".join(each.text for each in pair.fatal), pair.differences)
+        if baseline is None or other is None:
+            return _refused(f"{self._called(0 if baseline is None else number)} has no figure of it", pair.differences)
+        if other.metric.unit is not baseline.metric.unit:
+            return _refused(f"unit {other.metric.unit} against {baseline.metric.unit}", pair.differences)
+        return self._open(pair, other, baseline)
+
+    def _called(self, number: int) -> str:
+        return f"the run {self._sides[number].summary.id}" if number else "the baseline"
+
+    def _open(self, pair: _Pair, other: MetricSummary, baseline: MetricSummary) -> Against | _Open:
+        pooled = len(pair.ours.hosts) > 1 or len(pair.theirs.hosts) > 1
+        values, base = (_hosts(side) if pooled else side.values for side in (other, baseline))
+        ratio = ratio_of(values, base)
+        if isinstance(ratio, str):
+            return _unknown(ratio, pair.differences)
+        noun = "host" if pooled else "trial"
+        weighing = Weighing(baseline.metric, self._margin, (len(values), len(base)), noun, pair.relation)
+        spread = _of_hosts if pooled else _of_trials
+        caveats = (*pair.order, *_of_place(pair, pooled=pooled), *spread(other, baseline))
+        return _Open(pair, ratio, weighing, caveats)
+
+    def _judged(self, column: Sequence[Against | _Open]) -> list[Against]:
+        """Return what may be said of every metric of one side: together, so that chance has no more than one try."""
+        p_values = [found.ratio.p for found in column if isinstance(found, _Open) and found.ratio.p is not None]
+        corrected = iter(holm(p_values))
+        said = []
+        for found in column:
+            if isinstance(found, Against):
+                said.append(found)
+                continue
+            p = None if found.ratio.p is None else next(corrected)
+            said.append(self._said(found, replace(found.weighing, tests=len(p_values), p=p)))
+        return said
+
+    def _said(self, found: _Open, weighing: Weighing) -> Against:
+        ratio = found.ratio
+        verdict, text, reason = weighed(ratio, weighing)
+        if found.pair.fatal:
+            let_by = f"overruled ({self._overruled}): {'; '.join(each.text for each in found.pair.fatal)}"
+            text, reason = f"{text}, {let_by}", f"{reason}; {let_by}"
+        return Against(
+            verdict,
+            "; ".join([reason, *(caveat.text for caveat in found.caveats)]),
+            ratio.value,
+            ratio.low,
+            ratio.high,
+            text,
+            found.caveats,
+            found.pair.differences,
+            forecast(ratio, weighing) if verdict is Verdict.UNDECIDED else None,
+            weighing.p,
+        )
 
 
-def judge(better: Better, values: Sequence[float], baseline: Sequence[float], margin: float) -> Against:
-    """Return what the trials of a run say against those of the baseline, which measured the same thing."""
+def _in_unit(side: MetricSummary | None, metric: Metric) -> MetricSummary | None:
+    """Return a side in the unit of `metric`; one that measures something else stays as it is."""
+    if side is None or side.metric.unit is metric.unit:
+        return side
+    try:
+        values = tuple(convert(value, side.metric.unit, metric.unit) for value in side.values)
+    except UnitError:
+        return side
+    return replace(side, values=values, metric=replace(side.metric, unit=metric.unit))
+
+
+def _of_trials(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
+    for side, whose in ((other, "this run"), (baseline, "the baseline")):
+        yield from of_spread(side.values, whose, [figure_text(side.metric, value) for value in side.values])
+
+
+def _of_hosts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
+    for side, whose in ((other, "this run"), (baseline, "the baseline")):
+        levels = levels_of([[side.values[place] for place in found] for found in side.by_host().values()])
+        if levels is not None and levels.icc is not None and levels.icc > HOSTS_DOMINATE:
+            text = f"hosts, not trials, decide what {whose} shows: {levels.icc:.0%} of its spread is theirs"
+            yield Caveat("hosts-dominate", text)
+
+
+def _refused(reason: str, gate: tuple[Difference, ...] = ()) -> Against:
+    return Against(Verdict.NOT_COMPARABLE, reason, text=not_comparable(reason), differences=gate)
+
+
+def _unknown(reason: str, gate: tuple[Difference, ...]) -> Against:
+    return Against(Verdict.UNDECIDED, reason, text=f"undecided: {reason}", differences=gate)
+
+
+def _covered(place: Place, others: Iterable[Place]) -> bool:
+    """Return whether a place of one host is among others, which may take several hosts together."""
+    return any(place.step == other.step and set(place.hosts) <= set(other.hosts) for other in others)
+
+
+def _hosts(side: MetricSummary) -> tuple[float, ...]:
+    """Return one value a host: the geometric mean of its trials, or the mean where one is not above zero."""
+    groups = [[side.values[place] for place in found] for found in side.by_host().values()]
+    return tuple(statistics.geometric_mean(group) if min(group) > 0 else statistics.fmean(group) for group in groups)
+
+
+def _of_place(pair: _Pair, *, pooled: bool) -> Iterator[Caveat]:
+    if pair.same_machine:
+        return
+    fewest = min(len(pair.ours.hosts), len(pair.theirs.hosts))
+    if not pooled or fewest < FEWEST_HOSTS:
+        text = f"two machines of one type differ, too: nothing is said of types before {FEWEST_HOSTS} hosts a side"
+        yield Caveat("other-instance", text)
+
+
+def _remarks(pair: _Pair) -> Iterator[str]:
+    """Yield what differs between two places and does not forbid to compare them."""
+    for difference in pair.differences:
+        if difference.weight is Weight.FATAL:
+            continue
+        about = pair.theirs.host if difference.what in OF_HOST else pair.ours.step.name
+        yield f"{about}: {difference.text}{f'. {difference.why}' if difference.what == 'host' else ''}"
+
+
+def judge(metric: Metric, values: Sequence[float], baseline: Sequence[float], margin: float) -> Against:
+    """Return what trials say against those of a baseline that measured the same thing, for this metric alone."""
     ratio = ratio_of(values, baseline)
     if isinstance(ratio, str):
-        return Against(Verdict.UNDECIDED, ratio)
-    verdict = _verdict(ratio, better, margin)
-    return Against(*_worded(verdict, ratio, margin, len(values), len(baseline)), ratio.value, ratio.low, ratio.high)
-
-
-def _verdict(ratio: Ratio, better: Better, margin: float) -> Verdict:
-    if ratio.low is None or ratio.high is None:
-        return Verdict.UNDECIDED
-    edge = math.log1p(margin)
-    low, high = math.log(ratio.low), math.log(ratio.high)
-    if low > edge or high < -edge:
-        return Verdict.BETTER if (low > edge) == (better is Better.HIGHER) else Verdict.WORSE
-    return Verdict.SAME if -edge <= low and high <= edge else Verdict.UNDECIDED
-
-
-def _worded(verdict: Verdict, ratio: Ratio, margin: float, n: int, n_baseline: int) -> tuple[Verdict, str]:
-    counts = f"{n} against {n_baseline}"
-    if min(n, n_baseline) < FEWEST_TRIALS:
-        far = verdict in {Verdict.BETTER, Verdict.WORSE}
-        so_far = f"; so far the interval lies beyond {share_text(margin)}" if far else ""
-        return Verdict.UNDECIDED, f"n = {counts}, at least {FEWEST_TRIALS} each are needed{so_far}"
-    if ratio.low is None or ratio.high is None:
-        return Verdict.UNDECIDED, ratio.reason
-    if verdict is Verdict.UNDECIDED:
-        more = more_trials(ratio, margin, (n, n_baseline))
-        forecast = "far more trials" if more is None else f"about {more} more trial{'s' if more > 1 else ''}"
-        return verdict, f"{forecast} on each side would settle it, n = {counts}"
-    if verdict is Verdict.SAME:
-        return verdict, f"95 % interval {ratio.low:.3f} to {ratio.high:.3f}, {counts} trials"
-    way = "higher" if ratio.value > 1 else "lower"
-    near, far_end = sorted((abs(ratio.low - 1), abs(ratio.high - 1)))
-    share = share_text(abs(ratio.value - 1))
-    return verdict, f"{way} by {share} (95 % interval {share_text(near)} to {share_text(far_end)}), {counts} trials"
-
-
-def _by_place(run: RunRecord) -> dict[tuple[str, str], dict[Key, MetricSummary]]:
-    found: dict[tuple[str, str], dict[Key, MetricSummary]] = {}
-    for summary in summaries(run):
-        found.setdefault((summary.step, summary.host), {})[summary.metric.name, summary.labels] = summary
-    return found
+        return _unknown(ratio, ())
+    weighing = Weighing(metric, margin, (len(values), len(baseline)), p=ratio.p)
+    verdict, text, reason = weighed(ratio, weighing)
+    more = forecast(ratio, weighing) if verdict is Verdict.UNDECIDED else None
+    return Against(verdict, reason, ratio.value, ratio.low, ratio.high, text, more=more, p=ratio.p)

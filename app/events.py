@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from app.plan import Plan
+from app.repetition import Decision
 from remote.job_record import Began
 from remote.link import LinkState
 from remote.workspace import Workspace
 from suites.base import Command, Parsed, Purpose
 from suites.facts import Facts
-from suites.vocab import Finding, Sample
+from suites.vocab import Finding, Labels, Metric, Sample
 
 
 class State(StrEnum):
@@ -162,11 +163,29 @@ class HostPutBack:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the run is: trials done of all, and the seconds still expected, None where it cannot be known."""
+    """How far the run is: trials done of all, and the seconds still expected, each None where it cannot be known.
+
+    `exact` is False where the trials depend on what they show: the total is then a forecast.
+    """
 
     done: int
-    total: int
+    total: int | None
     remaining: float | None
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDecided:
+    """What the trials of a step on a host say about going on: the interval so far, and the forecast.
+
+    `metric` and `labels` name the figure that needs most, None where there is none yet.
+    """
+
+    host: str
+    step: str
+    metric: Metric | None
+    labels: Labels
+    decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +295,7 @@ Event = (
     | HostChanged
     | HostPutBack
     | Progress
+    | PolicyDecided
     | RunEnded
     | LinkChanged
     | WorkspaceUsed

@@ -223,6 +223,9 @@ _MACHINE: tuple[tuple[str, Callable[[Facts], object]], ...] = (
 )
 """Facts that may be the reason of a difference."""
 
+OF_HOST = frozenset({"host", "instance", "region", "file system", "device", *(what for what, _ in _MACHINE)})
+"""Differences that belong to a host; the others belong to a step."""
+
 _HANDLING: tuple[tuple[str, Callable[[Repetition], str]], ...] = (
     ("pause between trials", lambda repetition: duration_text(repetition.pause)),
     ("warm-ups", lambda repetition: str(repetition.warm_ups)),

@@ -1,6 +1,7 @@
 """A plan as executed: facts, findings, trials in order, facts again; one stream of events."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -21,7 +22,9 @@ from app.events import (
 from app.mailbox import JobEnded, Mailbox, TelemetryEnded
 from app.place import Place
 from app.plan import LOCAL, Plan
-from app.schedule import Turn, remaining, turns
+from app.policies import decided, verdict_rules
+from app.records import RunRecord
+from app.schedule import Schedule, Turn
 from app.trial import TrialRun, now
 from remote.errors import RemoteError
 from remote.probe import read_facts
@@ -49,6 +52,7 @@ class Engine:
     control: Control
     addresses: Mapping[str, str] = field(default_factory=dict)
     interval: float = 1.0  # seconds between two looks at the host itself
+    baseline: RunRecord | None = None  # what a plan runs against that is to run until its verdict is settled
     _sessions: dict[str, Session] = field(default_factory=dict)
     _facts: dict[str, Facts] = field(default_factory=dict)
     _places: dict[tuple[str, str], Place] = field(default_factory=dict)
@@ -106,33 +110,34 @@ class Engine:
             yield FindingRaised(finding)
 
     def _trials(self) -> Iterator[Event]:
-        schedule = turns(self.plan)
-        for turn in schedule:
-            self._expected.setdefault(turn.place, self._estimate(turn))
-        given_up: set[tuple[str, str]] = set()
-        measured: dict[tuple[str, str], list[float]] = {}
-        for index, turn in enumerate(schedule):
-            left = [later for later in schedule[index:] if later.place not in given_up]
-            yield Progress(index, len(schedule), remaining(left, self._expected, self.plan.repetition.pause))
+        schedule = self._schedule()
+        for number, turn in enumerate(schedule.turns(), 1):
+            yield _progress(schedule)
             if self.control.stopped:
                 self._states.append(State.PARTIAL)
                 self._problems.append("Stopped by you; what was measured is kept.")
                 return
-            if turn.place in given_up:
-                continue
-            trial = TrialRun(
-                index + 1, turn, self._place(turn), self._mailbox, self.control, self._expected[turn.place]
-            )
+            began = time.monotonic()
+            expected = schedule.expected(turn.place)
+            trial = TrialRun(number, turn, self._place(turn), self._mailbox, self.control, expected)
             yield from self._one(trial)
             if trial.ended is None or trial.ended.state is not State.DONE:
-                given_up.add(turn.place)
+                schedule.give_up(turn)
             else:
-                measured.setdefault(turn.place, []).append(trial.seconds)
-                self._expected[turn.place] = sum(measured[turn.place]) / len(measured[turn.place])
-            if not any(later.place == turn.place for later in schedule[index + 1 :]) or turn.place in given_up:
+                figures = trial.ended.parsed.figures
+                yield from decided(schedule.took(turn, figures, trial.seconds, time.monotonic() - began))
+            if not schedule.open(turn.place):
                 self._close_place(turn.place)
-            self._pause(index < len(schedule) - 1)
-        yield Progress(len(schedule), len(schedule), 0.0)
+            self._pause(not schedule.over())
+        yield _progress(schedule)
+
+    def _schedule(self) -> Schedule:
+        estimates = {
+            (step.name, host): self._estimate(Turn(step, host, 1, warm_up=False))
+            for step in self.plan.steps
+            for host in self.plan.hosts
+        }
+        return Schedule(self.plan, estimates, verdict_rules(self.plan, self.baseline, self._facts))
 
     def _one(self, trial: TrialRun) -> Iterator[Event]:
         """Prepare where needed and run `trial`; a step that cannot run says why, as a failed trial."""
@@ -226,6 +231,11 @@ class Engine:
             if state in self._states:
                 return state
         return State.DONE if self._states else State.FAILED
+
+
+def _progress(schedule: Schedule) -> Progress:
+    ahead = schedule.ahead()
+    return Progress(ahead.done, ahead.total, ahead.seconds, ahead.exact)
 
 
 def _named(host: str) -> str:

@@ -9,13 +9,18 @@ from suites.vocab import Labels, Metric
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
-    """One metric of a step on a host over the trials that count."""
+    """One metric of a step on a host, or on several taken together, over the trials that count.
+
+    `hosts` and `trials` tell of each value on which host it was measured, and in which trial (run id, trial id).
+    """
 
     step: str
     host: str
     metric: Metric
     labels: Labels
     values: tuple[float, ...]
+    hosts: tuple[str, ...] = ()
+    trials: tuple[tuple[str, int], ...] = ()
 
     @property
     def n(self) -> int:
@@ -44,6 +49,13 @@ class MetricSummary:
             return None
         return statistics.stdev(self.values) / abs(mean)
 
+    def by_host(self) -> dict[str, list[int]]:
+        """Return the places of the values of each host."""
+        found: dict[str, list[int]] = {}
+        for place, host in enumerate(self.hosts or [self.host] * self.n):
+            found.setdefault(host, []).append(place)
+        return found
+
     @property
     def uncertainty(self) -> float | None:
         """Half the distance between the lowest and highest trial; it decides how many digits the median shows."""
@@ -52,10 +64,15 @@ class MetricSummary:
 
 def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:
     """Return every metric of every step and host of `record` that has a trial that counts."""
-    gathered: dict[tuple[str, str, Metric, Labels], list[float]] = {}
+    gathered: dict[tuple[str, str, Metric, Labels], list[tuple[float, tuple[str, int]]]] = {}
     for step in record.plan.steps:
         for trial in record.trials_of(step.name):
             for figure in trial.figures:
                 key = (step.name, trial.trial.host, figure.metric, figure.labels)
-                gathered.setdefault(key, []).append(figure.value)
-    return tuple(MetricSummary(*key, tuple(values)) for key, values in gathered.items())
+                gathered.setdefault(key, []).append((figure.value, (record.summary.id, trial.trial.id)))
+    return tuple(
+        MetricSummary(
+            *key, tuple(value for value, _ in found), (key[1],) * len(found), tuple(trial for _, trial in found)
+        )
+        for key, found in gathered.items()
+    )

@@ -84,7 +84,8 @@ def weighed(ratio: Ratio, weighing: Weighing) -> tuple[Verdict, str, str]:
         return Verdict.UNDECIDED, _undecided(ratio, weighing), f"{reason} (p = {weighing.p:.2f})"
     if alone is Verdict.UNDECIDED:
         held = f"its interval, {_changes(ratio)}, holds an edge of the margin"
-        return alone, _undecided(ratio, weighing), held
+        certain = ": there is a difference, but it may not matter" if ratio.low > 1 or ratio.high < 1 else ""
+        return alone, _undecided(ratio, weighing), held + certain
     if alone is Verdict.SAME:
         text = f"no difference larger than {share_text(weighing.margin)} (95 % CI {_changes(ratio)})"
         return alone, f"{text}, {weighing.context()}", "the whole interval lies within the margin"

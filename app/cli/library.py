@@ -9,7 +9,8 @@ import click
 from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
 from app.cli.comparison_table import HEAD, RIGHT_ALIGNED, closing_lines, comparison_rows, run_lines
 from app.cli.plans import print_findings
-from app.compare import Comparison, comparison_to_json
+from app.compare import Comparison
+from app.comparison_json import comparison_to_json
 from app.formats import figure_to_json, sample_to_json
 from app.parse import parse_output
 from app.records import RunRecord

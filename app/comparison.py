@@ -1,0 +1,70 @@
+"""What a comparison says: rows of metrics, and what may be said of each side against the first."""
+
+from dataclasses import dataclass
+
+from app.assumptions import Caveat
+from app.gate import Difference
+from app.levels import Levels
+from app.records import RunSummary
+from app.summary import MetricSummary
+from app.verdicts import Verdict
+from suites.errors import BenchwrightError
+from suites.vocab import Labels, Metric
+
+METHOD = (
+    "ratio of the geometric means of trials; 95 % interval by Welch's t on their logarithms; one trial is one value; "
+    "of several metrics each has to outlast Holm's correction"
+)
+
+
+class CompareError(BenchwrightError):
+    """These runs cannot be put side by side at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """One side's figure against the baseline's. `ratio`, `low` and `high` are None for `reason`.
+
+    `text` is the verdict as a sentence, `reason` why it is this one and what weakens it, `caveats` the latter alone.
+    `differences` are what the gate found, `more` the trials a side (or hosts, where these were taken together) that
+    would settle an undecided ratio, and `p` the p-value of no difference, corrected for all metrics of this side.
+    """
+
+    verdict: Verdict
+    reason: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+    caveats: tuple[Caveat, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    more: int | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One metric of one step on one host. `sides` has an entry for every side, None where one has no figure;
+    `against` one for every side but the first; `levels` tell where the spread of each comes from."""
+
+    step: str
+    host: str
+    metric: Metric
+    labels: Labels
+    sides: tuple[MetricSummary | None, ...]
+    against: tuple[Against, ...]
+    levels: tuple[Levels | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Sides next to each other; the first is the baseline. `runs` has a line for each side, of a group one that names
+    all its runs. `notes` say what differs without forbidding to compare; `overruled` is why what forbids was let by,
+    empty where nothing was."""
+
+    runs: tuple[RunSummary, ...]
+    margin: float
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    method: str = METHOD
+    overruled: str = ""
