@@ -9,6 +9,7 @@ from contextlib import closing
 from app.packages import works_without
 from app.store import Store
 from app.store.host_log import OUTPUT_LIMIT
+from remote.errors import RemoteError
 from remote.privilege import as_root
 from remote.probe import read_facts
 from remote.questions import Asker
@@ -20,7 +21,7 @@ INSTALL_TIME = 900.0
 """Seconds a package manager may take before it is let go of."""
 
 
-class InstallError(BenchwrightError):
+class InstallError(RemoteError):
     """A package manager failed."""
 
 
@@ -66,7 +67,8 @@ class Installing:
             while not channel.ended:
                 if time.monotonic() > deadline:
                     raise InstallError(
-                        f"“{self._command}” on {session.host} took longer than {INSTALL_TIME:g} s and was let go of."
+                        f"“{self._command}” on {session.host} took longer than {INSTALL_TIME:g} s and was let go of.",
+                        host=session.host,
                     )
                 for chunk in channel.read(0.2):
                     self._printed += chunk.data[: OUTPUT_LIMIT - len(self._printed)]
@@ -80,4 +82,6 @@ class Installing:
         with contextlib.suppress(BenchwrightError):  # the failure itself is what matters
             without = works_without(read_facts(self._session))
         remedy = f"Its output says why; without access to packages nothing can be installed there. {without}"
-        return InstallError(f"“{self._command}” on {self._session.host} {how}.", remedy.strip())
+        return InstallError(
+            f"“{self._command}” on {self._session.host} {how}.", remedy.strip(), host=self._session.host
+        )

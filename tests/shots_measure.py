@@ -1,9 +1,11 @@
 """Pictures of the wizard: every step, with bad input, with findings, with a tool to install."""
 
+import shlex
+
 from PySide6.QtWidgets import QWidget
-from tests.shot_stage import Shot, Stage
 
 from app.plan import LOCAL
+from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.main_window import MainWindow
 from widgets.measure.install_dialog import InstallDialog
@@ -117,7 +119,8 @@ def _quick(stage: Stage) -> QWidget:
 
 def _install(stage: Stage) -> QWidget:
     window, page = _opened(stage)
-    command = "sudo -n apt-get install -y stress-ng"
+    script = "apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends fio"
+    command = shlex.join(["sudo", "sh", "-c", script])
     dialog = stage.keep(InstallDialog(stage.workstation, window.asker, "web-1", command, page))
     dialog.show()
     return dialog

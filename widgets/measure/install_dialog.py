@@ -39,7 +39,11 @@ class InstallDialog(QDialog):
         column.addWidget(Text(f"Run this on {host_words(host)}?", font=text_font(TextSize.HEADING, bold=True)))
         fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
         column.addWidget(Text(command, font=fixed))
-        column.addWidget(Text("It changes the host: the package manager adds the tool and what it needs.", Tone.MUTED))
+        explanation = (
+            "It changes the host: the package manager adds the tool and what it needs. Where sudo wants a password, "
+            "you are asked for it. What the command prints is kept."
+        )
+        column.addWidget(Text(explanation, Tone.MUTED))
         self.output = QPlainTextEdit()
         self.output.setReadOnly(True)
         self.output.setFont(fixed)

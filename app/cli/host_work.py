@@ -1,0 +1,126 @@
+"""benchwright hosts install, log: what is done to a host because the user says so, and what became of it."""
+
+from collections.abc import Sequence
+
+import click
+
+from app.cli.asking import TerminalAsker
+from app.cli.common import (
+    FAILED,
+    fingerprint_option,
+    json_option,
+    pass_workstation,
+    plain,
+    print_json,
+    print_table,
+    speaks_to_people,
+)
+from app.packages import has_tool, installation, works_without
+from app.records import HostAction
+from app.services import Workstation
+from suites.base import Suite
+from suites.errors import BenchwrightError
+from suites.facts import Facts, known
+from suites.registry import SUITES
+
+
+@click.command("install")
+@click.argument("host")
+@click.argument("tools", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do not ask before the command runs.")
+@fingerprint_option
+@pass_workstation
+@speaks_to_people
+def install_tools(
+    workstation: Workstation, host: str, tools: tuple[str, ...], fingerprint: str | None, *, yes: bool
+) -> None:
+    """Install TOOLS (such as fio) on HOST, with its own package manager, once you have agreed to the command."""
+    wanted = [_suite_of(tool) for tool in tools]
+    asker = TerminalAsker(fingerprint)
+    facts = workstation.facts(host, asker)
+    missing = [suite for suite in wanted if not has_tool(suite, facts)]
+    _say_versions([suite for suite in wanted if suite not in missing], facts)
+    if not missing:
+        return
+    command = _command(missing, host, facts)
+    click.echo(f"On {host}, this will run:\n  {plain(command)}", err=True)
+    if not yes:
+        click.confirm("Run it", abort=True, err=True)
+    names = ", ".join(dict.fromkeys(suite.tool for suite in missing))
+    for line in workstation.install(host, command, asker, f"install {names}"):
+        click.echo(plain(line))
+    after = workstation.facts(host, asker)
+    _say_versions(missing, after)
+    if not all(has_tool(suite, after) for suite in missing):
+        raise SystemExit(FAILED)
+
+
+def _suite_of(tool: str) -> Suite:
+    found = next((suite for suite in SUITES if tool in {suite.tool, suite.id}), None)
+    if found is None:
+        names = ", ".join(dict.fromkeys(suite.tool for suite in SUITES))
+        raise BenchwrightError(f"“{tool[:60]}” is no tool of a test.", f"There are {names}.")
+    return found
+
+
+def _command(missing: Sequence[Suite], host: str, facts: Facts) -> str:
+    way = installation(missing, facts)
+    if way.note:
+        click.echo(plain(way.note), err=True)
+    if way.command is None:
+        names = ", ".join(dict.fromkeys(suite.tool for suite in missing))
+        system = known(facts.system.distribution) or "its distribution"
+        raise BenchwrightError(
+            f"How {names} gets onto {host} is not known: {system} has none of the package managers known here.",
+            f"Install it with the host's own tools. {works_without(facts)}",
+        )
+    return way.command
+
+
+def _say_versions(suites: Sequence[Suite], facts: Facts) -> None:
+    for tool in dict.fromkeys(suite.tool for suite in suites):
+        found = facts.tool(tool)
+        version = known(found.version) or known(found.path)
+        click.echo(plain(f"{tool}: {version}" if version else f"{tool} is still not found."))
+
+
+@click.command("log")
+@click.argument("host")
+@click.option("--output", "whole", is_flag=True, help="Print what each command printed, too.")
+@json_option
+@pass_workstation
+@speaks_to_people
+def show_log(workstation: Workstation, host: str, *, whole: bool, as_json: bool) -> None:
+    """Show what was run on HOST because you agreed to it: tools installed, settings put back."""
+    actions = workstation.host_log(host)
+    if as_json:
+        print_json([_action(action) for action in actions])
+        return
+    if not actions:
+        click.echo(f"Nothing was installed or put back on {host}.")
+        return
+    if not whole:
+        print_table(["Started (UTC)", "What", "Command", "Outcome"], [_row(action) for action in actions])
+        return
+    for action in reversed(actions):
+        click.echo(plain("  ".join(_row(action))))
+        click.echo(plain(action.output.decode("utf-8", "replace")))
+
+
+def _row(action: HostAction) -> list[str]:
+    status = "" if action.exit_status is None else f"exit status {action.exit_status}"
+    outcome = action.reason or status or "not ended"
+    return [action.started[:19].replace("T", " "), action.what, action.command, outcome]
+
+
+def _action(action: HostAction) -> dict[str, object]:
+    return {
+        "host": action.host,
+        "what": action.what,
+        "command": action.command,
+        "started": action.started,
+        "ended": action.ended,
+        "exit_status": action.exit_status,
+        "reason": action.reason,
+        "output": action.output.decode("utf-8", "replace"),
+    }
