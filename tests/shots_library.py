@@ -4,7 +4,9 @@ from PySide6.QtWidgets import QWidget
 
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
+from widgets.library.delete_question import DeleteQuestion
 from widgets.library.library_page import LibraryPage
+from widgets.library.pin_dialog import PinDialog
 from widgets.main_window import MainWindow
 from widgets.rail import Room
 
@@ -81,7 +83,15 @@ def _pin(stage: Stage) -> QWidget:
     page.show_run("20260113-141230-e5f6")
     stage.settle()
     page.actions_of_runs.pin.trigger()
-    return stage.keep(page.findChildren(QWidget, "dialog")[0]) if page.findChildren(QWidget, "dialog") else page
+    return page.findChildren(PinDialog)[0]
+
+
+def _delete(stage: Stage) -> QWidget:
+    page = _opened(stage)[1]
+    page.table.selectAll()
+    page.table.settle()
+    page.actions_of_runs.delete.trigger()
+    return page.findChildren(DeleteQuestion)[0]
 
 
 SHOTS: list[Shot] = [
@@ -93,4 +103,6 @@ SHOTS: list[Shot] = [
     ("library-several", _several),
     ("library-nothing-found", _nothing_found),
     ("library-failed", _failed),
+    ("library-pin", _pin),
+    ("library-delete", _delete),
 ]

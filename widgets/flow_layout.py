@@ -60,19 +60,32 @@ class FlowLayout(QLayout):
         )
 
     def _place(self, area: QRect, *, move: bool) -> int:
-        """Go through the items, placing them where told to `move`; return the height they take."""
-        x, y, row = area.x(), area.y(), 0
+        """Go through the rows, placing their items where told to `move`; return the height they take."""
+        y = area.y()
+        for row in self._rows(area.width()):
+            tallest = max(size.height() for _, size in row)
+            x = area.x()
+            for item, size in row:
+                if move:
+                    item.setGeometry(QRect(QPoint(x, y + (tallest - size.height()) // 2), size))
+                x += size.width() + self.spacing()
+            y += tallest + self.spacing()
+        return max(0, y - self.spacing() - area.y())
+
+    def _rows(self, width: int) -> list[list[tuple[QLayoutItem, QSize]]]:
+        """Return the items that stand in each row, with their sizes."""
+        rows: list[list[tuple[QLayoutItem, QSize]]] = []
+        left = 0
         for item in self._items:
             if item.isEmpty():
                 continue
-            size = item.sizeHint().boundedTo(QSize(area.width(), 1 << 20))
-            if x > area.x() and x + size.width() > area.right() + 1:
-                x, y, row = area.x(), y + row + self.spacing(), 0
-            if move:
-                item.setGeometry(QRect(QPoint(x, y), size))
-            x += size.width() + self.spacing()
-            row = max(row, size.height())
-        return y + row - area.y()
+            size = item.sizeHint().boundedTo(QSize(width, 1 << 20))
+            if not rows or size.width() > left:
+                rows.append([])
+                left = width
+            rows[-1].append((item, size))
+            left -= size.width() + self.spacing()
+        return rows
 
 
 def flowing(*widgets: QWidget, spacing: int = 8) -> QWidget:

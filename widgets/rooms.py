@@ -11,10 +11,10 @@ from widgets.page import Page
 from widgets.rail import Room
 
 if TYPE_CHECKING:
-    from widgets.compare_page import ComparePage
+    from widgets.compare.compare_page import ComparePage
     from widgets.help_page import HelpPage
     from widgets.hosts_page import HostsPage
-    from widgets.library_page import LibraryPage
+    from widgets.library.library_page import LibraryPage
     from widgets.live.live_page import LivePage
     from widgets.measure.measure_page import MeasurePage
 
@@ -127,6 +127,13 @@ class Rooms:
         if page := self._door.show_room(Room.HOSTS):
             cast("HostsPage", page).add_host()
 
+    def _run_finished(self) -> None:
+        """Let everybody who shows runs know of the one that has ended."""
+        self._door.run_ended()
+        library = cast("LibraryPage | None", self._pages.get(Room.LIBRARY))
+        if library is not None:
+            library.refresh()
+
     def _make_hosts(self) -> Page:
         from widgets.hosts_page import HostsPage
 
@@ -147,24 +154,31 @@ class Rooms:
 
         page = LivePage(self._workstation, self._asker)
         page.summary_changed.connect(self._door.show_running)
-        page.run_finished.connect(lambda _run_id: self._door.run_ended())
+        page.run_finished.connect(lambda _run_id: self._run_finished())
         page.show_run_requested.connect(self.show_run)
         page.measure_requested.connect(lambda: self._door.show_room(Room.MEASURE))
         page.export_requested.connect(lambda run_id: self._door.ask_where_to_export([run_id], run_id))
         return page
 
     def _make_library(self) -> Page:
-        from widgets.library_page import LibraryPage
+        from widgets.library.library_page import LibraryPage
 
         page = LibraryPage(self._workstation, self._asker)
         page.compare_requested.connect(self.compare)
         page.repeat_requested.connect(self.open_plan)
+        page.export_requested.connect(self._door.ask_where_to_export)
+        page.measure_requested.connect(lambda: self._door.show_room(Room.MEASURE))
+        page.quick_requested.connect(self.measure_quickly)
         return page
 
     def _make_compare(self) -> Page:
-        from widgets.compare_page import ComparePage
+        from widgets.compare.compare_page import ComparePage
 
-        return ComparePage(self._workstation, self._asker)
+        page = ComparePage(self._workstation, self._asker)
+        page.show_run_requested.connect(self.show_run)
+        page.library_requested.connect(lambda: self._door.show_room(Room.LIBRARY))
+        page.export_requested.connect(self._door.ask_where_to_export)
+        return page
 
     def _make_help(self) -> Page:
         from widgets.help_page import HelpPage

@@ -1,0 +1,112 @@
+"""Pictures of the comparison: empty, two runs, five runs, what cannot be compared, long names."""
+
+from dataclasses import replace
+
+from PySide6.QtWidgets import QLabel, QWidget
+
+from tests.shot_stage import Shot, Stage
+from tests.widgets.library_runs import STEADY, Made, library, record
+from widgets.compare.compare_page import ComparePage
+from widgets.compare.run_picker import RunPicker
+from widgets.compare.table_picture import table_picture
+from widgets.main_window import MainWindow
+from widgets.rail import Room
+
+BEFORE, AGAIN, AFTER, OTHER, BLOCKS = (
+    "20260112-081502-a1b2", "20260112-093010-c3d4", "20260113-141230-e5f6", "20260113-160544-g7h8",
+    "20260114-090120-i9j0",
+)  # fmt: skip
+
+
+def _opened(stage: Stage, *runs: str) -> tuple[MainWindow, ComparePage]:
+    if not stage.workstation.runs():
+        library(stage.workstation)
+    window = stage.window()
+    page = window.show_room(Room.COMPARE)
+    if not isinstance(page, ComparePage):
+        raise TypeError("the comparison could not be opened")
+    if runs:
+        page.compare(runs)
+    stage.settle()
+    return window, page
+
+
+def _empty(stage: Stage) -> QWidget:
+    return _opened(stage)[0]
+
+
+def _two(stage: Stage) -> QWidget:
+    return _opened(stage, BEFORE, AFTER)[0]
+
+
+def _two_folded(stage: Stage) -> QWidget:
+    window = _opened(stage, BEFORE, AFTER)[0]
+    window.middle.set_folded(folded=True)
+    return window
+
+
+def _same(stage: Stage) -> QWidget:
+    return _opened(stage, BEFORE, AGAIN)[0]
+
+
+def _five(stage: Stage) -> QWidget:
+    return _opened(stage, BEFORE, AGAIN, AFTER, OTHER, BLOCKS)[0]
+
+
+def _everything(stage: Stage) -> QWidget:
+    window, page = _opened(stage, BEFORE, AFTER)
+    page.everything.setChecked(True)
+    return window
+
+
+def _not_comparable(stage: Stage) -> QWidget:
+    return _opened(stage, BEFORE, BLOCKS)[0]
+
+
+def _undecided(stage: Stage) -> QWidget:
+    return _opened(stage, BEFORE, OTHER)[0]
+
+
+def _long(stage: Stage) -> QWidget:
+    known = {run.id for run in stage.workstation.runs()}
+    host = "ip-10-20-30-40.eu-central-1.compute.internal.example.org"
+    made = Made(
+        "20260115-080000-long", [value * 1.3 for value in STEADY], host=host, question="<b>Is</b> it?",
+        name="a name of a run that goes on and on until nobody reads it to its end, <img src=file:///etc/passwd>",
+    )  # fmt: skip
+    runs = [made, replace(made, run_id="20260115-090000-long", iops=[value * 1.1 for value in STEADY])]
+    record(stage.workstation, *(run for run in runs if run.run_id not in known))
+    return _opened(stage, *(run.run_id for run in runs))[0]
+
+
+def _picker(stage: Stage) -> QWidget:
+    page = _opened(stage, BEFORE, AFTER)[1]
+    page.add_button.click()
+    return page.findChildren(RunPicker)[0]
+
+
+def _picture(stage: Stage) -> QWidget:
+    page = _opened(stage, BEFORE, AGAIN, AFTER, OTHER, BLOCKS)[1]
+    if page.compared is None:
+        raise TypeError("nothing is compared")
+    picture = table_picture(page.compared, everything=True)
+    picture.setDevicePixelRatio(1)
+    shown = stage.keep(QLabel())
+    shown.setPixmap(picture)
+    shown.resize(picture.size())
+    return shown
+
+
+SHOTS: list[Shot] = [
+    ("compare-empty", _empty),
+    ("compare-long-names", _long),
+    ("compare-two", _two),
+    ("compare-two-folded", _two_folded),
+    ("compare-same", _same),
+    ("compare-everything", _everything),
+    ("compare-five", _five),
+    ("compare-not-comparable", _not_comparable),
+    ("compare-undecided", _undecided),
+    ("compare-picker", _picker),
+    ("compare-picture", _picture),
+]

@@ -1,0 +1,1 @@
+"""Runs side by side: whether they differ, by how much, and how sure that is."""

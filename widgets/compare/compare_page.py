@@ -1,0 +1,336 @@
+"""The page that puts runs side by side and says whether they differ."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QSplitter,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.compare import Comparison, Row
+from app.questions import Asker
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets.compare.compare_lines import CompareLine, folded, lines_of, rows_for_text
+from widgets.compare.compare_table import CompareTable
+from widgets.compare.compared import Compared, read_runs
+from widgets.compare.explanation_side import ExplanationSide
+from widgets.compare.run_chips import RunChips
+from widgets.compare.run_picker import RunPicker
+from widgets.empty_state import EmptyState
+from widgets.flow_layout import flowing
+from widgets.icons import set_icon
+from widgets.jobs import Job
+from widgets.notice import Notice
+from widgets.page import Page
+from widgets.sheet_text import sheet_text
+from widgets.text import Text, Tone, set_tool_tip
+from widgets.theme import SPACE, TextSize, text_font
+
+if TYPE_CHECKING:
+    from widgets.compare.row_plots import RowPlots
+
+MARGIN = 5.0
+"""Per cent that do not matter until the user says otherwise."""
+
+_MEANING_FROM = 600
+"""Pixels of width from which it is said what the margin means."""
+
+_TYPED = 400
+"""Milliseconds after the last key in the margin until it counts."""
+
+_PATIENCE = 150
+"""Milliseconds after which it is said that runs are being read."""
+
+_TABLE_MOST = 0.6
+"""The share of the height that the table gets at most before the user moves the border."""
+
+
+class _PerCent(QDoubleSpinBox):
+    """A share in per cent, with no more digits than it has."""
+
+    def textFromValue(self, value: float) -> str:
+        """Return the figure without zeros at its end."""
+        return f"{value:g}"
+
+
+class ComparePage(Page):
+    """A table of every metric of every run against the baseline, its plots below, the verdict explained on the side."""
+
+    show_run_requested = Signal(str)
+    library_requested = Signal()
+    export_requested = Signal(list, str)  # ids of runs, the baseline first, and what the files are called
+
+    def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
+        super().__init__(workstation, asker, parent)
+        self._ids: list[str] = []
+        self._compared: Compared | None = None
+        self._job: Job | None = None
+        self._moved = False
+        self._drawn: tuple[Compared, Row | None] | None = None
+        self.chips = RunChips()
+        self.table = CompareTable()
+        self.plots: RowPlots | None = None
+        self.explanation = ExplanationSide()
+        self.side = self.explanation
+        self.notice = Notice()
+        self.margin = self._build_margin()
+        self.everything = QCheckBox("Show all metrics")
+        self._arrange()
+        self._connect()
+        self.setFocusProxy(self.table)
+
+    @property
+    def compared(self) -> Compared | None:
+        """What is shown, or None."""
+        return self._compared
+
+    def compare(self, run_ids: Sequence[str]) -> None:
+        """Compare runs with the first of them."""
+        self._ids = list(dict.fromkeys(run_ids))
+        self._stack.setCurrentWidget(self._body)
+        self._waiting.start()
+        ids, margin, workstation = tuple(self._ids), self._margin(), self.workstation
+        self._read(lambda: read_runs(workstation, ids, margin), self._show)
+
+    def activated(self) -> None:
+        """Give the keys to the table."""
+        self.table.setFocus()
+
+    def export(self) -> bool:
+        """Offer to export what is compared; return whether there is something."""
+        if self._compared is None:
+            return False
+        self.export_requested.emit(list(self._ids), f"comparison-{self._ids[0]}")
+        return True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave to the tool tip what there is no room to say."""
+        super().resizeEvent(event)
+        self._meaning.setVisible(self.width() >= _MEANING_FROM)
+
+    # Reading
+
+    def _margin(self) -> float:
+        return self.margin.value() / 100
+
+    def _read(self, work: Callable[[], object], show: Callable[[object], None]) -> None:
+        job = self._job = Job(work, self)
+        job.returned.connect(lambda found: show(found) if job is self._job else None)
+        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
+        job.start()
+
+    def _judge_anew(self) -> None:
+        """Compare again with another margin; the runs are not read again."""
+        if self._compared is None:
+            return
+        ids, margin, workstation = tuple(self._ids), self._margin(), self.workstation
+        self._read(lambda: workstation.compare(ids, margin), self._show_judged)
+
+    def _show_judged(self, comparison: object) -> None:
+        if self._compared is not None and isinstance(comparison, Comparison):
+            self._show(replace(self._compared, comparison=comparison))
+
+    def _show(self, compared: object) -> None:
+        if not isinstance(compared, Compared):
+            return
+        self._waiting.stop()
+        self.notice.hide()
+        self._compared = compared
+        self.chips.show_runs(compared.comparison.runs)
+        left = folded(compared)
+        self.everything.setText(f"Show all metrics ({left} more)" if left else "Show all metrics")
+        self.everything.setEnabled(left > 0)
+        self._content.show()
+        self._show_lines()
+        runs = len(compared.comparison.runs)
+        self.status.emit(f"{runs} runs, {len(compared.comparison.rows)} metrics")
+
+    def _show_lines(self) -> None:
+        if self._compared is not None:
+            lines = lines_of(self._compared, everything=self.everything.isChecked())
+            self.table.show_lines(lines, self._compared.comparison.margin)
+            self._share_height()
+
+    def _explain(self, line: CompareLine) -> None:
+        if self._compared is None:
+            return
+        self.explanation.show_line(self._compared, line)
+        shown = (self._compared, line.row)
+        if shown != self._drawn:
+            self._drawn = shown
+            self._ready_plots().show_line(self._compared, line)
+
+    def _ready_plots(self) -> "RowPlots":
+        """Return the plots; they are made when first needed, so that the page opens without pyqtgraph."""
+        if self.plots is None:
+            from widgets.compare.row_plots import RowPlots
+
+            self.plots = RowPlots()
+            self._splitter.addWidget(self.plots)
+        return self.plots
+
+    def _share_height(self) -> None:
+        """Give the table what it needs, up to its share, and the plots the rest."""
+        if self._moved:
+            return
+        whole = sum(self._splitter.sizes())
+        table = min(self.table.whole_height(), round(whole * _TABLE_MOST))
+        self._splitter.setSizes([table, whole - table])
+
+    def _keep_heights(self) -> None:
+        """The user has moved the border between table and plots: it stays there."""
+        self._moved = True
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self._waiting.stop()
+        self._compared = None
+        self._content.hide()
+        self.explanation.show_nothing()
+        self.notice.say_error(error)
+
+    # Changing what is compared
+
+    def _use_as_baseline(self, number: int) -> None:
+        chosen = self._ids[number]
+        self.compare([chosen, *(run for run in self._ids if run != chosen)])
+
+    def _take_out(self, number: int) -> None:
+        self.compare([run for place, run in enumerate(self._ids) if place != number])
+
+    def _ask_for_runs(self) -> None:
+        picker = RunPicker(self.workstation, self._ids, self)
+        picker.accepted.connect(lambda: self.compare([*self._ids, *picker.chosen()]) if picker.chosen() else None)
+        picker.finished.connect(picker.deleteLater)
+        picker.open()
+
+    # Copying
+
+    def copy_text(self) -> None:
+        """Put the whole comparison on the clipboard for a spreadsheet."""
+        if self._compared is not None:
+            QGuiApplication.clipboard().setText(sheet_text(rows_for_text(self._compared)))
+            self.status.emit("Copied as text")
+
+    def copy_picture(self) -> None:
+        """Put the table on the clipboard as a picture."""
+        from widgets.compare.table_picture import table_picture
+
+        if self._compared is not None:
+            picture = table_picture(self._compared, everything=self.everything.isChecked())
+            QGuiApplication.clipboard().setPixmap(picture)
+            self.status.emit("Copied as picture")
+
+    # Building
+
+    def _connect(self) -> None:
+        self.chips.baseline_requested.connect(self._use_as_baseline)
+        self.chips.remove_requested.connect(self._take_out)
+        self.chips.show_requested.connect(lambda number: self.show_run_requested.emit(self._ids[number]))
+        self.table.chosen.connect(self._explain)
+        self.table.copy_requested.connect(self.copy_text)
+        self.everything.toggled.connect(self._show_lines)
+        self._typed = QTimer(self)
+        self._typed.setSingleShot(True)
+        self._typed.setInterval(_TYPED)
+        self._typed.timeout.connect(self._judge_anew)
+        self.margin.valueChanged.connect(self._typed.start)
+        self._waiting = QTimer(self)
+        self._waiting.setSingleShot(True)
+        self._waiting.setInterval(_PATIENCE)
+        self._waiting.timeout.connect(lambda: self.notice.say("info", "Reading the runs…"))
+
+    def _build_margin(self) -> QDoubleSpinBox:
+        margin = _PerCent()
+        margin.setRange(0.0, 100.0)
+        margin.setDecimals(2)
+        margin.setSingleStep(1.0)
+        margin.setValue(MARGIN)
+        margin.setSuffix(" %")
+        margin.setAccessibleName("Margin")
+        set_tool_tip(margin, "A difference up to this is none that matters to you; a verdict needs the whole interval")
+        return margin
+
+    def _build_copy(self) -> QPushButton:
+        button = QPushButton("Copy")
+        set_icon(button, "copy", "text")
+        menu = QMenu(button)
+        menu.addAction("Copy as text", QKeySequence(QKeySequence.StandardKey.Copy), self.copy_text)
+        menu.addAction("Copy as picture", QKeySequence("Ctrl+Shift+C"), self.copy_picture)
+        for action in menu.actions():
+            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        button.setMenu(menu)
+        self.copy_menu = menu
+        return button
+
+    def _build_head(self) -> QHBoxLayout:
+        self.add_button = QPushButton("Add runs…")
+        set_icon(self.add_button, "add", "text")
+        self.add_button.clicked.connect(self._ask_for_runs)
+        self.copy_button = self._build_copy()
+        self.export_button = QPushButton("Export…")
+        set_tool_tip(self.export_button, "Write the runs as CSV and picture (Ctrl+E)")
+        self.export_button.clicked.connect(self.export)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE[1])
+        head.addWidget(Text("Compare", font=text_font(TextSize.TITLE, bold=True)), 1)
+        head.addWidget(self.add_button)
+        head.addWidget(self.copy_button)
+        head.addWidget(self.export_button)
+        return head
+
+    def _build_controls(self) -> QWidget:
+        named = QWidget()
+        row = QHBoxLayout(named)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE[1])
+        row.addWidget(Text("Margin", wrap=False))
+        row.addWidget(self.margin)
+        self._meaning = Text("differences up to it do not matter", Tone.MUTED, wrap=False)
+        row.addWidget(self._meaning)
+        return flowing(named, self.everything, spacing=SPACE[3])
+
+    def _arrange(self) -> None:
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.setHandleWidth(SPACE[2])
+        self._splitter.addWidget(self.table)
+        self._splitter.splitterMoved.connect(self._keep_heights)
+        self._content = QWidget()
+        content = QVBoxLayout(self._content)
+        content.setContentsMargins(0, 0, 0, 0)
+        content.setSpacing(SPACE[1])
+        content.addLayout(self._build_head())
+        content.addWidget(self.chips)
+        content.addWidget(self._build_controls())
+        content.addWidget(self._splitter, 1)
+        self._content.hide()
+        self._body = QWidget()
+        rows = QVBoxLayout(self._body)
+        rows.setContentsMargins(SPACE[3], SPACE[2], SPACE[3], SPACE[2])
+        rows.setSpacing(SPACE[1])
+        rows.addWidget(self.notice)
+        rows.addWidget(self._content, 1)
+        rows.addStretch(0)
+        self.empty = EmptyState(
+            "Nothing to compare yet",
+            "Here runs stand side by side: the first is the baseline, and of every other you read how much faster or "
+            "slower it is, how sure that is, or why the two cannot be compared. The library has the runs.",
+            "Choose runs in the library",
+            self.library_requested.emit,
+            icon="compare",
+        )
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._body)

@@ -1,0 +1,57 @@
+"""Below the comparison: the trials of the chosen metric, and its samples over time."""
+
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QTabBar, QVBoxLayout, QWidget
+
+from widgets.compare.compare_lines import CompareLine
+from widgets.compare.compared import Compared
+from widgets.compare.overlay import Overlay
+from widgets.compare.trial_dots import TrialDots
+from widgets.compare.trial_lanes import lanes_of
+from widgets.theme import SPACE
+
+BESIDE_FROM = 600
+"""Pixels from which both plots stand beside each other."""
+
+
+class RowPlots(QWidget):
+    """Two plots of one metric; in a narrow place a bar of tabs turns between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dots = TrialDots()
+        self.overlay = Overlay()
+        self.tabs = QTabBar()
+        self.tabs.addTab("Trials")
+        self.tabs.addTab("Over time")
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self.tabs.currentChanged.connect(self._fit)
+        plots = QHBoxLayout()
+        plots.setSpacing(SPACE[2])
+        plots.addWidget(self.dots, 2)
+        plots.addWidget(self.overlay, 3)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(SPACE[0])
+        rows.addWidget(self.tabs)
+        rows.addLayout(plots, 1)
+        self._fit()
+
+    def show_line(self, compared: Compared, line: CompareLine) -> None:
+        """Show the trials and samples of the line's metric, of every run."""
+        row = line.row
+        if row is not None:
+            self.dots.show_lanes(row.metric, row.labels, lanes_of(compared, row), compared.comparison.margin)
+            self.overlay.show_row(compared, row)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the plots beside each other, or one behind the other."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        beside = self.width() >= BESIDE_FROM
+        self.tabs.setVisible(not beside)
+        self.dots.setVisible(beside or self.tabs.currentIndex() == 0)
+        self.overlay.setVisible(beside or self.tabs.currentIndex() == 1)

@@ -1,0 +1,126 @@
+"""What a comparison says, in words: the verdict, why it is that one, and what would change it. No Qt."""
+
+import math
+from dataclasses import dataclass
+
+from app.compare import Against, Comparison, Row, Verdict, verdict_text
+from app.intervals import FEWEST_TRIALS
+from app.summary import MetricSummary
+from app.wording import direction_text, figure_text, ratio_text, run_letter, run_name, share_text, spread_text
+
+ICONS = {
+    Verdict.BETTER: ("better", "good"),
+    Verdict.WORSE: ("worse", "error"),
+    Verdict.SAME: ("same", "text"),
+    Verdict.UNDECIDED: ("undecided", "muted"),
+    Verdict.NOT_COMPARABLE: ("not-comparable", "muted"),
+}
+"""The mark and the colour of a verdict."""
+
+NOTHING = "—"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A verdict explained to somebody who has to stand by it."""
+
+    verdict: Verdict
+    said: str
+    compared: tuple[str, ...]
+    why: str
+    change: str
+
+
+def verdict_line(against: Against, margin: float) -> str:
+    """Return the verdict in a few words: ``better ↑ 7.1 %``; where there is none to speak of, the reason."""
+    words = verdict_text(against.verdict, margin)
+    if against.verdict in {Verdict.BETTER, Verdict.WORSE} and against.ratio is not None:
+        return f"{words} {'↑' if against.ratio > 1 else '↓'} {share_text(abs(against.ratio - 1))}"
+    return f"{words}: {against.reason}" if against.verdict in {Verdict.UNDECIDED, Verdict.NOT_COMPARABLE} else words
+
+
+def ratio_words(row: Row, against: Against) -> str:
+    """Return the ratio to the baseline in figures: ``1.07x``."""
+    return NOTHING if against.ratio is None else ratio_text(against.ratio, row.metric.better).partition(",")[0]
+
+
+def interval_words(against: Against) -> str:
+    """Return the 95 % interval of the ratio, with as many digits as tell its ends apart."""
+    if against.low is None or against.high is None:
+        return NOTHING
+    places = edge_places(against.low, against.high)
+    return f"{against.low:.{places}f} to {against.high:.{places}f}"
+
+
+def edge_places(low: float, high: float) -> int:
+    """Return the digits after the point of the ends of an interval of ratios."""
+    return 2 if high - low >= 0.02 else 3
+
+
+def value_words(side: MetricSummary) -> str:
+    """Return the median of a run's trials."""
+    return figure_text(side.metric, side.median, side.uncertainty)
+
+
+def spread_words(side: MetricSummary) -> str:
+    """Return half the range of the trials, without its unit."""
+    half = side.uncertainty
+    if not half:
+        return NOTHING if half is None else "± 0"
+    return f"± {spread_text(side.metric, side.median, half).rpartition('± ')[2]}"
+
+
+def explain(comparison: Comparison, row: Row, number: int) -> Explanation:
+    """Explain what `row` says of the run `number`, which is not the baseline."""
+    against = row.against[number - 1]
+    sides = tuple(_side(row, place) for place in (0, number))
+    said = verdict_line(against, comparison.margin)
+    if against.verdict is Verdict.NOT_COMPARABLE:
+        said = verdict_text(against.verdict, comparison.margin)
+    elif against.verdict is Verdict.UNDECIDED:
+        said = against.verdict.value
+    return Explanation(against.verdict, said, sides, _why(comparison, row, against), _change(row, number))
+
+
+def _side(row: Row, number: int) -> str:
+    side, name = row.sides[number], run_name(number)
+    if side is None:
+        return f"{name}: not measured"
+    if side.n == 1:
+        return f"{name}: {value_words(side)}, one trial"
+    return f"{name}: {value_words(side)} {spread_words(side)}, median of {side.n} trials"
+
+
+def _why(comparison: Comparison, row: Row, against: Against) -> str:
+    margin, direction = share_text(comparison.margin), direction_text(row.metric.better)
+    if against.verdict is Verdict.NOT_COMPARABLE:
+        return "They did not measure the same: " + against.reason + "."
+    if against.ratio is None or against.low is None or against.high is None:
+        return f"Nothing can be said: {against.reason}."
+    lies = f"The ratio is {ratio_words(row, against)}; with 95 % confidence it lies from {interval_words(against)}"
+    if against.verdict is Verdict.SAME:
+        return f"{lies}, wholly within the margin of {margin}. A smaller difference may still be there."
+    if against.verdict is Verdict.UNDECIDED:
+        return f"{lies}, but {against.reason}."
+    return f"{lies}, wholly beyond the margin of {margin}. {direction[2:].capitalize()}."
+
+
+def _change(row: Row, number: int) -> str:
+    against, letter = row.against[number - 1], run_letter(number)
+    if against.verdict is Verdict.NOT_COMPARABLE:
+        return f"Repeat {letter} or A with the other's plan and the same version of the tool."
+    counts = [(run_letter(place), 0 if side is None else side.n) for place, side in _both(row, number)]
+    if few := [f"{FEWEST_TRIALS - n} more of {name}" for name, n in counts if n < FEWEST_TRIALS]:
+        return f"At least {FEWEST_TRIALS} trials on each side: {' and '.join(few)}."
+    if against.low is None or against.high is None:
+        return "Trials that differ: a spread of zero says nothing about the next trial."
+    near, far = sorted(abs(math.log(edge)) for edge in (against.low, against.high))
+    if against.verdict is Verdict.SAME:
+        return f"A margin below {share_text(math.expm1(far))} would leave it undecided."
+    if against.verdict is Verdict.UNDECIDED:
+        return f"More trials narrow the interval; a margin above {share_text(math.expm1(far))} would call them alike."
+    return f"A margin above {share_text(math.expm1(near))} would leave it undecided."
+
+
+def _both(row: Row, number: int) -> tuple[tuple[int, MetricSummary | None], ...]:
+    return (0, row.sides[0]), (number, row.sides[number])
