@@ -215,7 +215,7 @@ class LabHost:
             "Port": str(self.port),
             "HostKey": str(self.host_key),
             "AuthorizedKeysFile": self.options.get("AuthorizedKeysFile", str(self.directory / "authorized_keys")),
-            "SetEnv": f"HOME={self.home}",
+            "SetEnv": f"HOME={self.home} {self.options.get('SetEnv', '')}",
         }
         # sshd takes the first value it finds.
         settings |= {name: value for name, value in DEFAULTS.items() if name not in settings}
@@ -255,6 +255,12 @@ class LabHost:
         self.stop()
         self.host_key = host_key or self.host_key
         self.start(**options)
+
+    @property
+    def pid(self) -> int:
+        """The process of sshd."""
+        assert self._process is not None
+        return self._process.pid
 
     def connections(self) -> list[int]:
         """Return the processes of sshd that serve a connection."""

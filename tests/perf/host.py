@@ -1,0 +1,63 @@
+"""A host of the benchmarks' own: a real sshd on loopback, a home, a workstation."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.services import Workstation
+from tests.lab_sshd import LabHost, LabKeys, make_key
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """The host, called “lab”, and a workstation that knows it. `folder` is both theirs."""
+
+    folder: Path
+    host: LabHost
+    workstation: Workstation
+
+    def by_hand(self, line: str) -> bytes:
+        """Run `line` on the host as a person would, with the OpenSSH client; return what it printed."""
+        words = ["ssh", "-F", str(self.folder / "ssh_config"), "lab", line]
+        return subprocess.run(words, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=120).stdout
+
+
+@contextmanager
+def lab(*, undisturbed: bool = False) -> Iterator[Lab]:
+    """Start the host; end everything afterwards. $HOME is the benchmark's own.
+
+    An `undisturbed` host goes before whatever else runs on this computer, as far as we may: so do all its processes.
+    """
+    with tempfile.TemporaryDirectory(prefix="benchwright-bench-") as name:
+        folder = Path(name)
+        move_home(folder / "home")
+        host = LabHost(folder / "sshd", _keys(folder))
+        host.start()
+        if undisturbed and os.geteuid() == 0:
+            os.setpriority(os.PRIO_PROCESS, host.pid, -15)
+        host.add_to_home()
+        (folder / "ssh_config").write_text(host.config(more=f"  UserKnownHostsFile {host.known_hosts}\n"))
+        workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
+        try:
+            yield Lab(folder, host, workstation)
+        finally:
+            workstation.close()
+            host.stop()
+
+
+def move_home(folder: Path) -> None:
+    """Keep away from the user's own hosts, keys, settings and library."""
+    folder.mkdir(parents=True)
+    os.environ["HOME"] = str(folder)
+    for part in ("CONFIG", "DATA", "STATE", "CACHE"):
+        os.environ[f"XDG_{part}_HOME"] = str(folder / part.lower())
+    os.environ.pop("SSH_AUTH_SOCK", None)
+
+
+def _keys(folder: Path) -> LabKeys:
+    client, host = make_key(folder / "client"), make_key(folder / "host")
+    return LabKeys(client=client, encrypted=client, stranger=client, host=host, other_host=host)
