@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from app.context import step_context
 from app.delivery import file_text, files_of
-from app.events import RunEnded, State
 from app.hosts import ConnectReport, Hosts, SavedHosts
 from app.paths import hosts_path, store_path
 from app.plan import Plan, make_step, validate
 from app.plan_file import read_plan, write_plan
 from app.presets import default_plan, quick_plan, tuned_plan
 from remote.errors import ConnectError, Outcome
+from remote.link import PATIENCE, Patience
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from app.control import Control
     from app.events import Event
     from app.hosts import HostEntry
+    from app.left import LeftRun
+    from app.leftovers import Leftover
     from app.plan import Step
     from app.records import Band, HostAction, RunRecord, RunSummary, SampleSeries
     from app.run import Engine
-    from app.store import Recorder, Store
+    from app.store import Store
     from remote.questions import Asker
     from suites.base import Command, Estimate
     from suites.facts import Facts
@@ -63,8 +65,12 @@ class StepPreview:
 class Workstation:
     """Everything the workstation does."""
 
-    def __init__(self, store: Path | None = None, hosts: Path | None = None) -> None:
-        """Use the store at `store` and the saved hosts at `hosts`, or the user's own. Nothing is opened yet."""
+    def __init__(self, store: Path | None = None, hosts: Path | None = None, *, patience: Patience = PATIENCE) -> None:
+        """Use the store at `store` and the saved hosts at `hosts`, or the user's own. Nothing is opened yet.
+
+        `patience` says how long a run seeks a host whose connection was lost.
+        """
+        self._patience = patience
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
         self._opening = threading.Lock()
@@ -192,15 +198,68 @@ class Workstation:
 
         Closing the iterator early stops the run in order: processes end, files go, what was measured is kept.
         """
-        from app.run import Engine
+        from app.running import recorded
         from app.store import new_run_id
 
         run_id = new_run_id(datetime.now(UTC), "".join(random.choices(string.ascii_lowercase + string.digits, k=4)))  # noqa: S311 (a name, not a secret)
-        engine = Engine(
-            run_id, validate(plan), lambda host: self._hosts.connect(host, asker), control, self._addresses(plan)
+        yield from recorded(self._engine(run_id, validate(plan), asker, control), self._store, control)
+
+    def _engine(self, run_id: str, plan: Plan, asker: Asker, control: Control, left: LeftRun | None = None) -> Engine:
+        from app.run import Engine
+
+        return Engine(
+            run_id,
+            plan,
+            lambda host: self._hosts.connect(host, asker),
+            control,
+            self._addresses(plan),
+            left=left,
+            stored_output=lambda trial: self._store.output_in_order(run_id, trial),
+            patience=self._patience,
         )
-        with closing(self._store.recorder(run_id)) as recorder:
-            yield from _recorded(engine, recorder, control)
+
+    # Runs that were left to themselves
+
+    def left_runs(self) -> list[LeftRun]:
+        """Return the runs that were let go of, or whose Benchwright ended while they ran, the newest first."""
+        return self._store.left_runs()
+
+    def attach(self, run: str, asker: Asker, control: Control) -> Generator[Event]:
+        """Go on with a run that was left to itself: yield what is stored of it, then everything that happens.
+
+        What measured on while nobody looked is read from the very byte where the store ends; the trials that are left
+        are run. A stopped `control` only ends it in order, keeping what was measured. Raises StoreError where the run
+        has ended or somebody records it, and ConnectError where a host is not reached: it then stays as it is.
+        """
+        from app.running import attached
+
+        taken = self._store.take_over(run)
+        engine = self._engine(taken.id, taken.record.plan, asker, control, taken)
+        yield from attached(engine, taken, self._store, control)
+
+    def forget(self, run: str) -> str:
+        """Give up a run that was left to itself, without looking at its hosts; return its id.
+
+        It is PARTIAL then, with what was stored. What is still on a host is found by leftovers().
+        """
+        return self._store.forget(run, "Left to itself and given up; what was measured is kept.")
+
+    def leftovers(self, name: str, asker: Asker) -> list[Leftover]:
+        """Return the private directories of Benchwright that are on a host, whoever left them. Changes nothing."""
+        from app.leftovers import find
+
+        with closing(self._hosts.connect(name, asker)) as session:
+            return find(session, self._store)
+
+    def remove_leftovers(self, name: str, asker: Asker, nonces: Sequence[str]) -> list[Leftover]:
+        """Remove those of our own directories on a host that `nonces` name, ending what runs in them; return the rest.
+
+        Nothing is touched that is not of this library, or that belongs to a run which has not ended.
+        """
+        from app.leftovers import remove
+
+        with closing(self._hosts.connect(name, asker)) as session:
+            return remove(session, self._store, nonces)
 
     # Library
 
@@ -259,8 +318,8 @@ class Workstation:
         telemetry = {record.summary.id: self.telemetry(record.summary.id) for record in records}
         return export_csv(records, samples, telemetry, path)
 
-    def export_png(self, runs: Sequence[str], path: Path) -> Path:
-        """Write the report picture."""
+    def export_png(self, runs: Sequence[str], path: Path, margin: float = 0.05) -> Path:
+        """Write the report picture; several runs are compared with the first of them as in compare()."""
         from app.picture import report_picture
 
         records = [self.load(run) for run in runs]
@@ -275,7 +334,7 @@ class Workstation:
             for band in self.bands(step, host)
             if band.run_id not in own
         ]
-        return report_picture(records, samples, telemetry, bands, path)
+        return report_picture(records, samples, telemetry, bands, path, margin=margin)
 
     @property
     def _store(self) -> Store:
@@ -302,22 +361,3 @@ def command_text(command: Command) -> str:
 
 def _changed(step: Step, finding: Finding) -> Step:
     return make_step(step.suite_id, {**step.values, **finding.changes}, name=step.name, peer=step.peer)
-
-
-def _recorded(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
-    """Yield the engine's events, each stored first. Left early, the run is stopped and its end stored all the same."""
-    events = engine.events()
-    ended = False
-    try:
-        for event in events:
-            recorder.record(event)
-            ended = isinstance(event, RunEnded)
-            yield event
-    finally:
-        if not ended:
-            control.stop()
-            for event in events:
-                recorder.record(event)
-                ended = isinstance(event, RunEnded)
-        if not ended:
-            recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))

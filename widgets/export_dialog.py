@@ -17,6 +17,9 @@ from widgets.theme import SPACE, TextSize, text_font
 
 WIDTH = 560
 
+MARGIN = 0.05
+"""What does not matter between runs, unless a comparison was made with another share."""
+
 
 def safe_name(name: str) -> str:
     """Return `name` as a file's name that every file system takes and no shell misreads."""
@@ -27,9 +30,21 @@ def safe_name(name: str) -> str:
 class ExportDialog(QDialog):
     """Two boxes to tick, one place to write to. The files are written off the window's thread."""
 
-    def __init__(self, workstation: Workstation, runs: Sequence[str], name: str, parent: QWidget | None = None) -> None:
-        """Offer to export `runs`, the first of them the baseline; `name` is what the files are called."""
+    def __init__(
+        self,
+        workstation: Workstation,
+        runs: Sequence[str],
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        margin: float = MARGIN,
+    ) -> None:
+        """Offer to export `runs`, the first of them the baseline; `name` is what the files are called.
+
+        The picture compares several runs by `margin`, the share that does not matter.
+        """
         super().__init__(parent)
+        self._margin = margin
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: Job | None = None
@@ -122,7 +137,7 @@ class ExportDialog(QDialog):
 
     def _export(self) -> None:
         targets = self._targets()
-        job = self._job = Job(lambda: _write(self._workstation, self._runs, targets), self)
+        job = self._job = Job(lambda: _write(self._workstation, self._runs, targets, self._margin), self)
         self.message.hide()
         self.outcome.hide()
         self.working.begin("Writing…")
@@ -153,7 +168,7 @@ class ExportDialog(QDialog):
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._base().parent)))
 
 
-def _write(workstation: Workstation, runs: Sequence[str], targets: Sequence[Path]) -> list[Path]:
+def _write(workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margin: float) -> list[Path]:
     """Write `runs` to every one of `targets`, by their endings; return all files that came of it."""
     written: list[Path] = []
     for path in targets:
@@ -165,5 +180,5 @@ def _write(workstation: Workstation, runs: Sequence[str], targets: Sequence[Path
         if path.suffix == ".csv":
             written += workstation.export_csv(runs, path)
         else:
-            written.append(workstation.export_png(runs, path))
+            written.append(workstation.export_png(runs, path, margin))
     return written

@@ -15,6 +15,9 @@ from app.plan import Step
 from app.records import Band, RunRecord
 from app.writing import write_whole
 
+MARGIN = 0.05
+"""The share of a figure that does not matter, unless the reader of a comparison said otherwise."""
+
 SECTION = 30
 """Pixels between sections."""
 
@@ -27,18 +30,25 @@ def report_picture(
     path: Path,
     *,
     scale: float = 1.0,
+    margin: float = MARGIN,
 ) -> Path:
     """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`; return `path`.
 
     One run stands beside the `bands` of its pinned baseline; of several, the first is the baseline. `samples` and
     `telemetry` are those of each run by its id. Raises WriteError.
     """
-    return write_whole(path, draw_report(records, samples, telemetry, bands).png(scale))
+    return write_whole(path, draw_report(records, samples, telemetry, bands, margin).png(scale))
 
 
-def draw_report(records: Sequence[RunRecord], samples: Samples, telemetry: Telemetry, bands: Sequence[Band]) -> Sheet:
-    """Return the report as a sheet."""
-    comparison = compare(records) if len(records) > 1 else None
+def draw_report(
+    records: Sequence[RunRecord],
+    samples: Samples,
+    telemetry: Telemetry,
+    bands: Sequence[Band],
+    margin: float = MARGIN,
+) -> Sheet:
+    """Return the report as a sheet. `margin` is the share that does not matter where runs are compared."""
+    comparison = compare(records, margin) if len(records) > 1 else None
     sheet = Sheet()
     draw_head(sheet, records)
     for steps in _steps(records):

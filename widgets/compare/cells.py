@@ -14,10 +14,10 @@ from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
 Index = QModelIndex | QPersistentModelIndex
 
-LABELLED_FROM = 120
+LABELLED_FROM = 108
 """Pixels of width from which the ends of an interval are written beside it."""
 
-_LABEL = 30
+_LABEL = 28
 _DOT = 4.0
 _ARROW = 5.0
 _BAND = 38

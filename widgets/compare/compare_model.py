@@ -58,7 +58,7 @@ class CompareModel(QAbstractTableModel):
         "Trials that count",
         "To the baseline: of the geometric means of the trials",
         "Of the ratio, by Welch's t on the logarithms of the trials. Grey: the margin around 1",
-        "Better or worse where the whole interval lies beyond the margin",
+        "Better or worse where the whole interval lies beyond the margin and outlasts Holm's correction",
     )
     LINE = Qt.ItemDataRole.UserRole
 
@@ -163,7 +163,7 @@ def _of_side(line: CompareLine, column: Column) -> str:
     if column > Column.N:
         return direction_text(row.metric.better) if column is Column.VERDICT and row is not None else ""
     if side is None:
-        return {Column.VALUE: "not measured", Column.N: "0"}.get(column, NOTHING)
+        return "0" if column is Column.N else NOTHING
     return {
         Column.VALUE: lambda: value_words(side),
         Column.SPREAD: lambda: spread_words(side),

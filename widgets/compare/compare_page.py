@@ -70,7 +70,7 @@ class ComparePage(Page):
 
     show_run_requested = Signal(str)
     library_requested = Signal()
-    export_requested = Signal(list, str)  # ids of runs, the baseline first, and what the files are called
+    export_requested = Signal(list, str, float)  # ids of runs, the baseline first, the files' name, the margin
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(workstation, asker, parent)
@@ -112,7 +112,7 @@ class ComparePage(Page):
         """Offer to export what is compared; return whether there is something."""
         if self._compared is None:
             return False
-        self.export_requested.emit(list(self._ids), f"comparison-{self._ids[0]}")
+        self.export_requested.emit(list(self._ids), f"comparison-{self._ids[0]}", self._margin())
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:

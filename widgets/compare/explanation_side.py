@@ -51,8 +51,10 @@ class ExplanationSide(QWidget):
         self._place = Text(tone=Tone.MUTED)
         self._mark = Picture("undecided")
         self.verdict = Text(font=text_font(TextSize.BODY, bold=True))
+        self.sentence = Text()
         self.compared = _Section("What was compared")
         self.why = _Section("Why")
+        self.weakened = _Section("What weakens it")
         self.change = _Section("What would change it")
         self.notes = _Section("What else differs")
         self.method = _Section("How")
@@ -78,8 +80,10 @@ class ExplanationSide(QWidget):
         self._mark.show_icon(name, colour)
         self.verdict.setText(told.said)
         runs = compared.comparison.runs
+        self.sentence.setText(told.sentence)
         self.compared.show_paragraphs([*told.compared, "One trial is one value."])
         self.why.show_paragraphs([told.why])
+        self.weakened.show_paragraphs([f"· {caveat}" for caveat in told.weakened])
         self.change.show_paragraphs([told.change])
         self.notes.show_paragraphs([f"· {note}" for note in compared.comparison.notes])
         self.method.show_paragraphs([compared.comparison.method[:1].upper() + compared.comparison.method[1:] + "."])
@@ -105,7 +109,8 @@ class ExplanationSide(QWidget):
         verdict.addWidget(self.verdict, 1)
         rows.addLayout(head)
         rows.addLayout(verdict)
-        for section in (self.compared, self.why, self.change):
+        rows.addWidget(self.sentence)
+        for section in (self.compared, self.why, self.weakened, self.change):
             rows.addWidget(section)
         for view in self.commands:
             rows.addWidget(view)
@@ -126,7 +131,7 @@ def _command(compared: Compared, row: Row, number: int) -> str:
     """Return the commands of the run's last trial of the step, counted or not; nothing where it has none."""
     side = row.sides[number]
     step, host = (row.step, row.host) if side is None else (side.step, side.host)
-    trials = [
-        trial for trial in compared.records[number].trials if (trial.trial.step, trial.trial.host) == (step, host)
-    ]
+    hosts = {host} if side is None else {host, *side.hosts}
+    here = (trial for trial in compared.records[number].trials if trial.trial.host in hosts)
+    trials = [trial for trial in here if trial.trial.step == step]
     return command_text(trials[-1].trial.commands) if trials else ""

@@ -89,8 +89,8 @@ def _series(
 ) -> list[tuple[TrialView, Series]]:
     """Return the counted trials of a run that have samples of `metric`, in the order in which they ran."""
     side = row.sides[number]
-    place = (row.step, row.host) if side is None else (side.step, side.host)
-    views = [view for view in compared.models[number].trials_at(place) if view.counts]
+    step, hosts = (row.step, {row.host}) if side is None else (side.step, {side.host, *side.hosts})
+    views = [view for host in sorted(hosts) for view in compared.models[number].trials_at((step, host)) if view.counts]
     found = [(view, view.series.get((metric.name, labelled))) for view in views]
     return [(view, series) for view, series in found if series is not None and _drawable(series, metric.unit)]
 

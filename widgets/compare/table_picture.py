@@ -38,8 +38,7 @@ def table_picture(compared: Compared, *, everything: bool) -> QPixmap:
     for words in (*_reasons(compared), *comparison.notes):
         rows.addWidget(Text(words, Tone.MUTED))
     rows.addWidget(Text(f"Margin {share_text(comparison.margin)}; {comparison.method}.", Tone.MUTED))
-    sheet.setFixedWidth(WIDTH)
-    sheet.adjustSize()
+    sheet.setFixedSize(WIDTH, rows.heightForWidth(WIDTH))
     picture = QPixmap(sheet.size() * DENSITY)
     picture.setDevicePixelRatio(DENSITY)
     sheet.render(picture)

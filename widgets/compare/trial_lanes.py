@@ -45,7 +45,8 @@ def _lane(record: RunRecord, row: Row, number: int) -> Lane:
     if side is not None and side.metric.unit is not row.metric.unit:
         return Lane(number, (), None)
     step, host = (row.step, row.host) if side is None else (side.step, side.host)
-    trials = [trial for trial in record.trials if (trial.trial.step, trial.trial.host) == (step, host)]
+    hosts = {host} if side is None else {host, *side.hosts}
+    trials = [trial for trial in record.trials if trial.trial.step == step and trial.trial.host in hosts]
     dots = tuple(dot for trial in trials for dot in _dots(trial, row))
     return Lane(number, dots, None if side is None else side.median)
 

@@ -22,21 +22,23 @@ NOTHING = "—"
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A verdict explained to somebody who has to stand by it."""
+    """A verdict explained to somebody who has to stand by it. `sentence` says it as one would write it down."""
 
     verdict: Verdict
     said: str
+    sentence: str
     compared: tuple[str, ...]
     why: str
+    weakened: tuple[str, ...]
     change: str
 
 
 def verdict_line(against: Against, margin: float) -> str:
-    """Return the verdict in a few words: ``better ↑ 7.1 %``; where there is none to speak of, the reason."""
+    """Return the verdict in a line: ``better ↑ 7.1 %``; where there is none to speak of, why and what would help."""
     words = verdict_text(against.verdict, margin)
     if against.verdict in {Verdict.BETTER, Verdict.WORSE} and against.ratio is not None:
         return f"{words} {'↑' if against.ratio > 1 else '↓'} {share_text(abs(against.ratio - 1))}"
-    return f"{words}: {against.reason}" if against.verdict in {Verdict.UNDECIDED, Verdict.NOT_COMPARABLE} else words
+    return words if against.verdict is Verdict.SAME else against.text
 
 
 def ratio_words(row: Row, against: Against) -> str:
@@ -73,13 +75,16 @@ def spread_words(side: MetricSummary) -> str:
 def explain(comparison: Comparison, row: Row, number: int) -> Explanation:
     """Explain what `row` says of the run `number`, which is not the baseline."""
     against = row.against[number - 1]
-    sides = tuple(_side(row, place) for place in (0, number))
-    said = verdict_line(against, comparison.margin)
-    if against.verdict is Verdict.NOT_COMPARABLE:
-        said = verdict_text(against.verdict, comparison.margin)
-    elif against.verdict is Verdict.UNDECIDED:
-        said = against.verdict.value
-    return Explanation(against.verdict, said, sides, _why(comparison, row, against), _change(row, number))
+    decided = against.verdict in {Verdict.BETTER, Verdict.WORSE, Verdict.SAME}
+    return Explanation(
+        against.verdict,
+        verdict_line(against, comparison.margin) if decided else against.verdict.value,
+        f"{against.text[:1].upper()}{against.text[1:]}.",
+        tuple(_side(row, place) for place in (0, number)),
+        _why(comparison, row, against),
+        tuple(caveat.text for caveat in against.caveats),
+        _change(row, number),
+    )
 
 
 def _side(row: Row, number: int) -> str:
@@ -94,14 +99,17 @@ def _side(row: Row, number: int) -> str:
 def _why(comparison: Comparison, row: Row, against: Against) -> str:
     margin, direction = share_text(comparison.margin), direction_text(row.metric.better)
     if against.verdict is Verdict.NOT_COMPARABLE:
-        return "They did not measure the same: " + against.reason + "."
+        return f"They did not measure the same: {against.reason}."
+    reason = against.reason
+    for caveat in against.caveats:  # they are told on their own
+        reason = reason.replace(f"; {caveat.text}", "")
     if against.ratio is None or against.low is None or against.high is None:
-        return f"Nothing can be said: {against.reason}."
+        return f"Nothing can be said: {reason}."
     lies = f"The ratio is {ratio_words(row, against)}; with 95 % confidence it lies from {interval_words(against)}"
     if against.verdict is Verdict.SAME:
         return f"{lies}, wholly within the margin of {margin}. A smaller difference may still be there."
     if against.verdict is Verdict.UNDECIDED:
-        return f"{lies}, but {against.reason}."
+        return f"{lies}, but {reason}."
     return f"{lies}, wholly beyond the margin of {margin}. {direction[2:].capitalize()}."
 
 
@@ -109,18 +117,23 @@ def _change(row: Row, number: int) -> str:
     against, letter = row.against[number - 1], run_letter(number)
     if against.verdict is Verdict.NOT_COMPARABLE:
         return f"Repeat {letter} or A with the other's plan and the same version of the tool."
-    counts = [(run_letter(place), 0 if side is None else side.n) for place, side in _both(row, number)]
-    if few := [f"{FEWEST_TRIALS - n} more of {name}" for name, n in counts if n < FEWEST_TRIALS]:
-        return f"At least {FEWEST_TRIALS} trials on each side: {' and '.join(few)}."
     if against.low is None or against.high is None:
-        return "Trials that differ: a spread of zero says nothing about the next trial."
+        return _more(row, number) or "Trials that differ: a spread of zero says nothing about the next trial."
     near, far = sorted(abs(math.log(edge)) for edge in (against.low, against.high))
     if against.verdict is Verdict.SAME:
         return f"A margin below {share_text(math.expm1(far))} would leave it undecided."
     if against.verdict is Verdict.UNDECIDED:
-        return f"More trials narrow the interval; a margin above {share_text(math.expm1(far))} would call them alike."
+        return _more(row, number) or f"A margin above {share_text(math.expm1(far))} would call them alike."
     return f"A margin above {share_text(math.expm1(near))} would leave it undecided."
 
 
-def _both(row: Row, number: int) -> tuple[tuple[int, MetricSummary | None], ...]:
-    return (0, row.sides[0]), (number, row.sides[number])
+def _more(row: Row, number: int) -> str:
+    """Return how many more trials would settle an undecided ratio, in words; empty where that is not known."""
+    counts = [(run_letter(place), 0 if side is None else side.n) for place, side in enumerate(row.sides)]
+    sides = [counts[0], counts[number]]
+    if few := [f"{FEWEST_TRIALS - n} more of {name}" for name, n in sides if n < FEWEST_TRIALS]:
+        return f"At least {FEWEST_TRIALS} trials on each side: {' and '.join(few)}."
+    more = row.against[number - 1].more
+    if more is None:
+        return ""
+    return f"About {more} more trial{'' if more == 1 else 's'} on each side would settle it."
