@@ -1,8 +1,11 @@
 """The leading figure and the words around it: honest about what is known so far."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.events import Activity, Progress, RunEnded, State
+from app.plan import Policy, Repetition
 from app.records import Band
 from suites.base import Command
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
@@ -151,6 +154,16 @@ def test_how_far_a_place_is() -> None:
     assert place_progress(model, PLACE) == "1/3"
     model.fold(end(None, 2, State.FAILED), 9.0)
     assert place_progress(model, PLACE) == "failed"
+
+
+def test_where_the_number_of_trials_depends_on_them_none_is_promised() -> None:
+    until = replace(plan(), repetition=Repetition(policy=Policy.UNTIL_INTERVAL, cap=30))
+    model = folded([begin(4, 4), end(1.0, 4), RunEnded("run-1", State.PARTIAL, "Stopped by you.")], until)
+    assert trial_text(model, model.trials[4]) == "trial 4, at most 30"
+    assert place_progress(model, PLACE) == "1 done"
+    assert outcome(model)[1] == "Ended early on web-1: 1 trial done."
+    budget = folded([begin(4, 4)], replace(plan(), repetition=Repetition(policy=Policy.BUDGET)))
+    assert trial_text(budget, budget.trials[4]) == "trial 4"
 
 
 def test_a_stopwatch_and_the_cost_of_watching() -> None:

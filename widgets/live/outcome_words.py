@@ -1,5 +1,6 @@
 """How a run ended, in words: what happened, to which host, what was kept, what to do next. No Qt."""
 
+from app.plan import Policy
 from widgets.live.model import Phase, RunModel
 from widgets.live.words import host_text
 
@@ -7,7 +8,7 @@ from widgets.live.words import host_text
 def outcome(model: RunModel) -> tuple[str, str, str]:
     """Return the level (good, warning or error), what happened, and what it means."""
     counted = sum(view.counts for view in model.trials.values())
-    wanted = model.plan.repetition.trials * len(model.places())
+    wanted = _wanted(model)
     hosts = ", ".join(host_text(host) for host in model.plan.hosts)
     kept = _kept(model, counted, wanted)
     if model.phase is Phase.DONE:
@@ -16,12 +17,22 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
         reason = (
             "Stopped by you." if "Stopped by you" in model.reason else model.reason or "It did not come to its end."
         )
-        return "warning", f"Ended early on {hosts}: {counted} of {_trials(wanted)} done.", f"{reason} {kept}".strip()
+        return "warning", f"Ended early on {hosts}: {_share(counted, wanted)} done.", f"{reason} {kept}".strip()
     reason = model.reason or "The reason is not known."
-    return "error", f"Failed on {hosts}: {counted} of {_trials(wanted)} done.", f"{reason} {kept}".strip()
+    return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", f"{reason} {kept}".strip()
 
 
-def _kept(model: RunModel, counted: int, wanted: int) -> str:
+def _wanted(model: RunModel) -> int | None:
+    """Return how many trials there were to be, None where that depended on what they showed."""
+    repetition = model.plan.repetition
+    return repetition.trials * len(model.places()) if repetition.policy is Policy.FIXED else None
+
+
+def _share(counted: int, wanted: int | None) -> str:
+    return _trials(counted) if wanted is None else f"{counted} of {_trials(wanted)}"
+
+
+def _kept(model: RunModel, counted: int, wanted: int | None) -> str:
     if not model.run_id:
         return "Nothing was measured, so nothing is kept."
     if counted == wanted:

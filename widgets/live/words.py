@@ -3,6 +3,7 @@
 import shlex
 
 from app.events import State
+from app.plan import Policy
 from app.wording import bytes_text, duration_text, share_text
 from suites.base import Command
 from suites.facts import Facts, known
@@ -45,11 +46,14 @@ def place_text(model: RunModel, place: Place) -> str:
 
 
 def trial_text(model: RunModel, view: TrialView) -> str:
-    """Return which trial it is: ``trial 2 of 3``, ``warm-up 1 of 1``."""
+    """Return which trial it is: ``trial 2 of 3``, ``trial 4, at most 30``, ``warm-up 1 of 1``."""
     repetition = model.plan.repetition
     if view.trial.warm_up:
         return f"warm-up {view.trial.number} of {repetition.warm_ups}"
-    return f"trial {view.trial.number} of {repetition.trials}"
+    if repetition.policy is Policy.FIXED:
+        return f"trial {view.trial.number} of {repetition.trials}"
+    most = "" if repetition.policy is Policy.BUDGET else f", at most {repetition.cap}"
+    return f"trial {view.trial.number}{most}"
 
 
 def state_text(model: RunModel) -> str:
@@ -81,12 +85,13 @@ def summary_text(model: RunModel, now: float) -> str:
 
 
 def place_progress(model: RunModel, place: Place) -> str:
-    """Return how far a step on a host is: ``2/3``, ``failed``."""
+    """Return how far a step on a host is: ``2/3``, ``4 done`` where their number depends on them, ``failed``."""
     views = [view for view in model.trials_at(place) if not view.trial.warm_up]
     if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
         return "failed"
     done = sum(view.counts for view in views)
-    return f"{done}/{model.plan.repetition.trials}"
+    repetition = model.plan.repetition
+    return f"{done}/{repetition.trials}" if repetition.policy is Policy.FIXED else f"{done} done"
 
 
 def command_text(commands: tuple[Command, ...]) -> str:
