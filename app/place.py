@@ -1,15 +1,20 @@
 """A step on a host: its sessions, its private directories, and what was prepared in them."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from app.context import work_directory
 from app.control import Control
 from app.delivery import content_of, files_of
+from app.events import Activity, Event, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
+from app.mailbox import Mailbox
 from app.plan import Step
+from app.run_hosts import RunHosts
 from remote.files import put_file
-from remote.job import Job, Workspace, make_workspace, remove_workspace
+from remote.job import Job, Workspace, job_directory, make_workspace, remove_workspace
+from remote.script import new_mark
 from remote.session import Chunk, Session
 from suites.base import Command, Context, Purpose
 from suites.errors import BenchwrightError
@@ -24,13 +29,15 @@ class PrepareError(BenchwrightError):
 
 @dataclass(slots=True)
 class Place:
-    """Where a step runs on a host, and where its server end runs. Removed as a whole when the step is over."""
+    """Where a step runs on a host, and where its server end runs. Removed as a whole when the step is over.
+
+    Whatever is made on a host is told as an event before it is made, so that it is found again after a crash.
+    """
 
     step: Step
     host: str
     context: Context
-    session: Session
-    peer_session: Session | None = None
+    hosts: RunHosts
     workspace: Workspace | None = None
     peer_workspace: Workspace | None = None
     prepared: bool = False
@@ -41,47 +48,79 @@ class Place:
         """Every command of a trial here."""
         return self.step.suite.commands(self.step.values, self.context)
 
-    def open(self) -> None:
+    @property
+    def mailbox(self) -> Mailbox:
+        """Where the threads of the run leave what they read."""
+        return self.hosts.mailbox
+
+    def open(self) -> Iterator[Event]:
         """Make the private directories, once."""
         if self.workspace is None:
-            self.workspace = make_workspace(self.session, work_directory(self.step, self.context.facts))
-        if self.peer_session is not None and self.peer_workspace is None:
-            directory = work_directory_of_peer(self.context)
-            self.peer_workspace = make_workspace(self.peer_session, directory)
+            self.workspace = yield from self._make(work_directory(self.step, self.context.facts), on_peer=False)
+        if self.step.peer is not None and self.peer_workspace is None:
+            self.peer_workspace = yield from self._make(work_directory_of_peer(self.context), on_peer=True)
 
-    def start(self, command: Command, name: str) -> Job:
-        """Start `command` as a job on the side it belongs to."""
+    def _make(self, directory: str, *, on_peer: bool) -> Generator[Event, None, Workspace]:
+        where = self._where(on_peer=on_peer)
+        planned = Workspace("", new_mark())
+        planned = Workspace(f"{directory.rstrip('/')}/benchwright-{planned.nonce}", planned.nonce)
+        yield WorkspaceUsed(self.step.name, self.host, where, on_peer, planned)
+        session = self.hosts.sessions[where]
+        made = yield from self.mailbox.during(lambda: make_workspace(session, directory, planned.nonce))
+        if made != planned:  # the directory's real path is another
+            yield WorkspaceUsed(self.step.name, self.host, where, on_peer, made)
+        return made
+
+    def start(
+        self, command: Command, trial: int, number: int, before: Mapping[str, int]
+    ) -> Generator[Event, None, Job]:
+        """Start `command` of a trial as a job on the side it belongs to; `number` and `before` are JobPlanned's."""
         session, workspace = self._side(on_peer=command.on_peer)
-        job = Job.start(session, workspace, command.argv, name=name)
+        where = self._where(on_peer=command.on_peer)
+        directory = job_directory(f"{command.purpose}{trial}")
+        yield JobPlanned(trial, command.purpose, number, where, workspace, directory, dict(before))
+        lease = self.hosts.lease(where)
+        job = yield from self.mailbox.during(
+            lambda: Job.start(session, workspace, command.argv, directory=directory, lease=lease)
+        )
         self.jobs.append(job)
+        yield JobBegan(directory, job.began)
         return job
+
+    def _where(self, *, on_peer: bool) -> str:
+        return self.step.peer or self.host if on_peer else self.host
 
     def _side(self, *, on_peer: bool) -> tuple[Session, Workspace]:
         """Return the session and directory of the host, or of the server end."""
-        session, workspace = (self.peer_session, self.peer_workspace) if on_peer else (self.session, self.workspace)
-        if session is None or workspace is None:
+        workspace = self.peer_workspace if on_peer else self.workspace
+        if workspace is None:
             raise PrepareError(
                 f"{self.step.name}: there is no host for the server end.", "Name one as the step's peer."
             )
-        return session, workspace
+        return self.hosts.sessions[self._where(on_peer=on_peer)], workspace
 
-    def prepare(self, control: Control) -> Iterator[str]:
-        """Run what must run before the first trial, once; yield what is being done, in words."""
+    def prepare(self, control: Control, trial: int) -> Iterator[Event]:
+        """Run what must run before the first trial, once."""
         if self.prepared:
             return
-        self.open()
+        yield from self.open()
         yield from self._deliver()
         for number, command in enumerate(self._of(Purpose.PREPARE)):
-            yield f"preparing {self.step.name}: {' '.join(command.argv[:6])}"
-            self._complete(self.start(command, f"prepare{number}"), command, control)
-        self.prepared = True
+            yield Activity(f"preparing {self.step.name}: {' '.join(command.argv[:6])}", self.host)
+            job = yield from self.start(command, trial, number, {})
+            yield from self.mailbox.during(partial(self._complete, job, command, control))
+        self.prepared = not control.over
 
-    def _deliver(self) -> Iterator[str]:
-        """Put what the commands need beside them; yield what is being done, in words."""
+    def _deliver(self) -> Iterator[Event]:
+        """Put what the commands need beside them."""
         for file, on_peer in files_of(self.commands):
-            yield f"{'building' if file.build else 'copying'} {file.name} for {self.step.name}"
+            doing = "building" if file.build else "copying"
+            yield Activity(f"{doing} {file.name} for {self.step.name}", self.host)
             session, workspace = self._side(on_peer=on_peer)
-            put_file(session, workspace, file.name, content_of(file), executable=file.executable)
+            content = yield from self.mailbox.during(partial(content_of, file))
+            yield from self.mailbox.during(
+                partial(put_file, session, workspace, file.name, content, executable=file.executable)
+            )
 
     def _of(self, purpose: Purpose) -> list[Command]:
         return [command for command in self.commands if command.purpose is purpose]
@@ -89,11 +128,11 @@ class Place:
     def _complete(self, job: Job, command: Command, control: Control) -> None:
         printed: list[Chunk] = []
         for chunk in job.follow():
-            if control.stopped:
+            if control.over:
                 job.stop()
             if chunk is not None:
                 printed.append(chunk)
-        if control.stopped:
+        if control.over:
             return
         if job.exit_status != 0:
             said = b"".join(chunk.data for chunk in printed).decode("utf-8", "replace").strip()[-REPORTED:]
@@ -103,19 +142,21 @@ class Place:
                 "Nothing was measured. Mend what it says and run again.",
             )
 
-    def close(self) -> list[str]:
+    def close(self) -> Generator[Event, None, list[str]]:
         """End every job, remove the private directories; return in words what could not be."""
         problems: list[str] = []
         for job in self.jobs:
-            with contextlib.suppress(BenchwrightError):  # the connection may be gone; the removal below will say so
-                if job.running():
-                    job.stop()
+            if job.exit_status is None and not job.reason:
+                with contextlib.suppress(BenchwrightError):  # the connection may be gone; the removal below says so
+                    yield from self.mailbox.during(job.stop)
         self.jobs.clear()
-        for session, workspace in ((self.session, self.workspace), (self.peer_session, self.peer_workspace)):
-            if session is None or workspace is None:
+        for workspace, on_peer in ((self.workspace, False), (self.peer_workspace, True)):
+            if workspace is None:
                 continue
+            session = self.hosts.sessions[self._where(on_peer=on_peer)]
             try:
-                remove_workspace(session, workspace)
+                yield from self.mailbox.during(partial(remove_workspace, session, workspace))
+                yield WorkspaceRemoved(workspace.nonce)
             except BenchwrightError as error:
                 problems.append(f"{workspace.path} on {session.host} may be left behind: {error.message}")
         self.workspace = self.peer_workspace = None

@@ -25,6 +25,7 @@ class RunSummary:
     headline: str = ""
     baseline: str | None = None  # the name under which the run is pinned
     suites: tuple[str, ...] = ()  # what the steps run, each once
+    left: bool = False  # it has not ended, and nobody records it: it can be attached
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """A plan as executed: facts, findings, trials in order, facts again; one stream of events."""
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from app.checks import check_plan
 from app.context import step_context
-from app.control import Control
+from app.control import Control, LeftError
 from app.events import (
     Activity,
     Event,
@@ -15,27 +15,35 @@ from app.events import (
     FindingRaised,
     Moment,
     Progress,
+    RunAttached,
     RunEnded,
+    RunLeft,
     RunStarted,
     State,
 )
-from app.mailbox import JobEnded, Mailbox, TelemetryEnded
+from app.findings import CLOCK_STEPPED, clocks_apart
+from app.left import LeftRun, seconds_since
+from app.mailbox import Mailbox
 from app.place import Place
 from app.plan import LOCAL, Plan
 from app.policies import decided, verdict_rules
 from app.records import RunRecord
-from app.schedule import Schedule, Turn
+from app.resume import end_orphans, feed, find_trial, restored_places, turn_of
+from app.run_hosts import HostInUseError, RunHosts
+from app.schedule import PlaceKey, Schedule, Turn
 from app.trial import TrialRun, now
 from remote.errors import RemoteError
+from remote.link import PATIENCE, Patience
 from remote.probe import read_facts
 from remote.session import Session
-from remote.telemetry import Telemetry
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
 
 BLOCKING = frozenset({"tool-missing", "no-space", "directory-not-writable"})
 """Findings that mean a step cannot run at all."""
+
+Output = tuple[tuple[str, bytes], ...]
 
 
 class RunFailedError(BenchwrightError):
@@ -44,7 +52,10 @@ class RunFailedError(BenchwrightError):
 
 @dataclass(slots=True)
 class Engine:
-    """Executes one plan. `connect` opens a session on a host; `addresses` is how this computer reaches each."""
+    """Executes one plan. `connect` opens a session on a host; `addresses` is how this computer reaches each.
+
+    With `left` it goes on with a run that was left to itself; `stored_output` is then what of a trial is stored.
+    """
 
     run_id: str
     plan: Plan
@@ -53,48 +64,105 @@ class Engine:
     addresses: Mapping[str, str] = field(default_factory=dict)
     interval: float = 1.0  # seconds between two looks at the host itself
     baseline: RunRecord | None = None  # what a plan runs against that is to run until its verdict is settled
-    _sessions: dict[str, Session] = field(default_factory=dict)
+    left: LeftRun | None = None
+    stored_output: Callable[[int], Output] = lambda _trial: ()
+    patience: Patience = PATIENCE
+    refused: bool = False  # whether it raised before anything was done
+    _hosts: RunHosts = field(init=False)
     _facts: dict[str, Facts] = field(default_factory=dict)
-    _places: dict[tuple[str, str], Place] = field(default_factory=dict)
-    _expected: dict[tuple[str, str], float | None] = field(default_factory=dict)
-    _telemetry: dict[str, Telemetry] = field(default_factory=dict)
+    _places: dict[PlaceKey, Place] = field(default_factory=dict)
     _findings: list[Finding] = field(default_factory=list)
-    _mailbox: Mailbox = field(default_factory=Mailbox)
-    _watching: bool = True
+    _stepped: set[str] = field(default_factory=set)  # hosts whose clock was seen to be set
     _states: list[State] = field(default_factory=list)
     _problems: list[str] = field(default_factory=list)
+    _opened: bool = False
+
+    def __post_init__(self) -> None:
+        self._hosts = RunHosts(
+            self.run_id, self.connect, Mailbox(), self.control, interval=self.interval, patience=self.patience
+        )
+        if self.left is not None:
+            self._facts.update(self.left.record.facts_before)
+            self._findings.extend(self.left.record.findings)
+            ended = [trial for trial in self.left.record.trials if trial.state is not State.RUNNING]
+            self._states += [trial.state for trial in ended]
+            self._problems += [f"{trial.trial.step}: {trial.reason}" for trial in ended if trial.reason]
+
+    @property
+    def _mailbox(self) -> Mailbox:
+        return self._hosts.mailbox
 
     def events(self) -> Iterator[Event]:
-        """Run the plan; yield everything that happens. The first event is RunStarted, the last RunEnded."""
-        yield RunStarted(self.run_id, self.plan, now())
+        """Run the plan; yield everything that happens. The first event is RunStarted or RunAttached, the last
+        RunEnded, or RunLeft where the user lets go of the run.
+
+        Raises HostInUseError where somebody else measures a host, and what kept a run that was left to itself from
+        being attached: nothing was changed then.
+        """
+        for event in self._events():
+            if isinstance(event, FindingRaised) and event.finding.id == CLOCK_STEPPED:
+                self._stepped.add(event.finding.host or "")
+            yield event
+
+    def _events(self) -> Iterator[Event]:
+        left_alone = False
+        yield self._beginning()
+        try:
+            try:
+                yield from self._measured()
+            except LeftError:
+                left_alone = True
+            self._hosts.give_up()
+            yield from self._close_places(only_unprepared=left_alone)
+        except BaseException:
+            # Refused, a defect of ours, or nobody listens any more: whatever it is, nothing stays behind.
+            self._hosts.give_up()
+            for _ in self._close_places(only_unprepared=self.left is not None and not self._opened):
+                continue
+            raise
+        finally:
+            cost = self._hosts.close(keep=left_alone)
+        yield RunLeft(self.run_id) if left_alone else RunEnded(self.run_id, self._state(), self._reason(), cost)
+
+    def _beginning(self) -> Event:
+        if self.left is None:
+            return RunStarted(self.run_id, self.plan, now())
+        return RunAttached(self.run_id, self.plan, seconds_since(self.left.record.summary.started))
+
+    def _measured(self) -> Iterator[Event]:
         try:
             yield from self._open()
             yield from self._trials()
             yield from self._facts_after()
         except BenchwrightError as error:
+            self.refused = isinstance(error, HostInUseError) or (self.left is not None and not self._opened)
+            if self.refused:
+                raise
             self._states.append(State.FAILED)
             self._problems.append(str(error))
-        finally:
-            self._close_places()
-            cost = self._close_hosts()
-        yield RunEnded(self.run_id, self._state(), " ".join(self._problems), cost)
 
-    def _hosts(self) -> list[str]:
+    def _names(self) -> list[str]:
         peers = [step.peer for step in self.plan.steps if step.peer is not None]
         return list(dict.fromkeys([*self.plan.hosts, *peers]))
 
     def _open(self) -> Iterator[Event]:
-        for host in self._hosts():
+        for host in self._names():
             yield Activity(f"connecting to {_named(host)}", host)
-            self._sessions[host] = self.connect(host)
-            yield Activity(f"reading the facts of {_named(host)}", host)
-            self._facts[host] = read_facts(self._sessions[host], self._directories(host))
-            yield FactsRead(host, Moment.BEFORE, self._facts[host])
-        yield from self._check()
-        for host, session in self._sessions.items():
-            with contextlib.suppress(BenchwrightError):  # a run without telemetry is still a run; none is drawn
-                self._telemetry[host] = Telemetry.start(session, self.interval)
-                self._mailbox.watch(host, self._telemetry[host], lambda: not self._watching)
+            self._hosts.open(host)
+            in_use = yield from self._hosts.claim(host)
+            if in_use and self.left is None:
+                raise HostInUseError(f"{in_use}.", "Wait until it is free, or say that it is to be measured anyway.")
+            self._hosts.watch(host)
+            if host not in self._facts:
+                yield Activity(f"reading the facts of {_named(host)}", host)
+                read = partial(read_facts, self._hosts.sessions[host], self._directories(host))
+                self._facts[host] = yield from self._mailbox.during(read)
+                yield FactsRead(host, Moment.BEFORE, self._facts[host])
+            if self.control.left:
+                raise LeftError
+        if self.left is None or not (self.left.record.trials or self._findings):
+            yield from self._check()
+        self._opened = True
 
     def _directories(self, host: str) -> tuple[str, ...]:
         names = {
@@ -111,23 +179,26 @@ class Engine:
 
     def _trials(self) -> Iterator[Event]:
         schedule = self._schedule()
-        for number, turn in enumerate(schedule.turns(), 1):
+        last = 0
+        if self.left is not None:
+            last = max((trial.trial.id for trial in self.left.record.trials), default=0)
+            yield from self._take_up(self.left, schedule)
+        for number, turn in enumerate(schedule.turns(), last + 1):
             yield _progress(schedule)
+            if self.control.left:
+                raise LeftError
             if self.control.stopped:
                 self._states.append(State.PARTIAL)
                 self._problems.append("Stopped by you; what was measured is kept.")
                 return
+            unfit = yield from self._unfit(turn)
+            if unfit:
+                yield from self._pass_over(turn, schedule, unfit)
+                continue
             began = time.monotonic()
-            expected = schedule.expected(turn.place)
-            trial = TrialRun(number, turn, self._place(turn), self._mailbox, self.control, expected)
+            trial = TrialRun(number, turn, self._place(turn), self.control, schedule.expected(turn.place))
             yield from self._one(trial)
-            if trial.ended is None or trial.ended.state is not State.DONE:
-                schedule.give_up(turn)
-            else:
-                figures = trial.ended.parsed.figures
-                yield from decided(schedule.took(turn, figures, trial.seconds, time.monotonic() - began))
-            if not schedule.open(turn.place):
-                self._close_place(turn.place)
+            yield from self._account(trial, schedule, time.monotonic() - began)
             self._pause(not schedule.over())
         yield _progress(schedule)
 
@@ -139,37 +210,80 @@ class Engine:
         }
         return Schedule(self.plan, estimates, verdict_rules(self.plan, self.baseline, self._facts))
 
+    def _take_up(self, left: LeftRun, schedule: Schedule) -> Iterator[Event]:
+        """Go on with a run that was left to itself: tell the schedule what is done, and follow what is under way."""
+        feed(schedule, left)
+        for place in restored_places(left, self._place):
+            self._places[place.step.name, place.host] = place
+        yield from self._close_places(only_unprepared=True)
+        yield from self._mailbox.during(partial(end_orphans, left, self._hosts.sessions))
+        record = left.under_way
+        if record is not None:
+            began = time.monotonic()
+            turn = turn_of(left.record.plan, record.trial)
+            find = partial(find_trial, left, record.trial, self._hosts.sessions, self.stored_output(record.trial.id))
+            found = yield from self._mailbox.during(find)
+            expected = schedule.expected(turn.place)
+            trial = TrialRun(record.trial.id, turn, self._place(turn), self.control, expected, found)
+            yield _progress(schedule)
+            yield from trial.events() if found is not None else trial.broken_off()
+            self._note(trial)
+            yield from self._account(trial, schedule, time.monotonic() - began + left.age)
+        for key in tuple(self._places):
+            if not schedule.open(key):
+                yield from self._close_place(key)
+
     def _one(self, trial: TrialRun) -> Iterator[Event]:
         """Prepare where needed and run `trial`; a step that cannot run says why, as a failed trial."""
         blocked = self._blocked(trial.turn)
         try:
             if blocked is not None:
                 raise RunFailedError(f"{blocked.title} on {trial.turn.host}: {blocked.measured}", blocked.remedy)
-            for doing in trial.place.prepare(self.control):
-                yield Activity(doing, trial.turn.host)
-                yield from self._drained()
+            yield from trial.place.prepare(self.control, trial.id)
         except BenchwrightError as error:
             yield from trial.refused(str(error))
         else:
-            if self.control.stopped:
+            if self.control.over:
                 return
             yield Activity(f"measuring {trial.turn.step.name} on {_named(trial.turn.host)}", trial.turn.host)
             yield from trial.events()
+        self._note(trial)
+
+    def _note(self, trial: TrialRun) -> None:
         if trial.ended is not None:
             self._states.append(trial.ended.state)
             if trial.ended.reason:
                 self._problems.append(f"{trial.turn.step.name}: {trial.ended.reason}")
+
+    def _account(self, trial: TrialRun, schedule: Schedule, spent: float) -> Iterator[Event]:
+        """Tell the schedule how a trial went, and close the place that gets no other."""
+        if trial.ended is None or trial.ended.state is not State.DONE:
+            schedule.give_up(trial.turn)
+        else:
+            yield from decided(schedule.took(trial.turn, trial.ended.parsed.figures, trial.seconds, spent))
+        if not schedule.open(trial.turn.place) and not self.control.left:
+            yield from self._close_place(trial.turn.place)
+
+    def _unfit(self, turn: Turn) -> Generator[Event, None, str]:
+        """Return why nothing more can be measured where `turn` would run, empty where it can."""
+        for host in dict.fromkeys([turn.host, turn.step.peer or turn.host]):
+            reason = yield from self._hosts.unfit(host)
+            if reason:
+                return reason
+        return ""
+
+    def _pass_over(self, turn: Turn, schedule: Schedule, reason: str) -> Iterator[Event]:
+        schedule.give_up(turn)
+        self._states.append(State.PARTIAL)
+        if reason not in self._problems:
+            self._problems.append(reason)
+        yield from self._close_place(turn.place)
 
     def _blocked(self, turn: Turn) -> Finding | None:
         for finding in self._findings:
             if finding.id in BLOCKING and finding.step == turn.step.name and finding.host in {None, turn.host}:
                 return finding
         return None
-
-    def _drained(self) -> Iterator[Event]:
-        for letter in self._mailbox.take(0.001):
-            if not isinstance(letter, JobEnded | TelemetryEnded):
-                yield letter
 
     def _pause(self, more: bool) -> None:  # noqa: FBT001 (private, one caller)
         if more and self.plan.repetition.pause:
@@ -180,51 +294,40 @@ class Engine:
         return turn.step.suite.estimate(turn.step.values, context).duration
 
     def _place(self, turn: Turn) -> Place:
-        place = self._places.get(turn.place)
-        if place is None:
-            peer = turn.step.peer
-            place = Place(
-                turn.step,
-                turn.host,
-                step_context(turn.step, turn.host, self._facts, self.addresses),
-                self._sessions[turn.host],
-                None if peer is None else self._sessions[peer],
-            )
-            self._places[turn.place] = place
-        return place
+        if turn.place not in self._places:
+            context = step_context(turn.step, turn.host, self._facts, self.addresses)
+            self._places[turn.place] = Place(turn.step, turn.host, context, self._hosts)
+        return self._places[turn.place]
 
-    def _close_place(self, key: tuple[str, str]) -> None:
+    def _close_place(self, key: PlaceKey) -> Iterator[Event]:
         place = self._places.pop(key, None)
         if place is not None:
-            self._problems.extend(place.close())
+            self._problems += yield from place.close()
 
-    def _close_places(self) -> None:
-        for key in tuple(self._places):
-            self._close_place(key)
+    def _close_places(self, *, only_unprepared: bool = False) -> Iterator[Event]:
+        for key, place in tuple(self._places.items()):
+            if not (only_unprepared and place.prepared):
+                yield from self._close_place(key)
 
     def _facts_after(self) -> Iterator[Event]:
-        if self.control.stopped:
-            return
-        for host, session in self._sessions.items():
-            yield from self._drained()
+        for host, session in self._hosts.sessions.items():
+            if self.control.left:
+                raise LeftError
+            if self.control.stopped:
+                return
+            yield from self._mailbox.arrived()
             try:
-                yield FactsRead(host, Moment.AFTER, read_facts(session))
+                after = yield from self._mailbox.during(partial(read_facts, session))
             except RemoteError as error:
                 self._states.append(State.PARTIAL)
                 self._problems.append(f"The facts after the run could not be read: {error}")
+                continue
+            yield FactsRead(host, Moment.AFTER, after)
+            if host not in self._stepped:
+                yield from map(FindingRaised, clocks_apart(host, self._facts[host], after))
 
-    def _close_hosts(self) -> dict[str, float]:
-        self._watching = False
-        cost: dict[str, float] = {}
-        for host, telemetry in self._telemetry.items():
-            if telemetry.cost is not None:
-                cost[host] = telemetry.cost
-            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
-                telemetry.stop()
-        self._mailbox.join(5.0)
-        for session in self._sessions.values():
-            session.close()
-        return cost
+    def _reason(self) -> str:
+        return " ".join(self._problems)
 
     def _state(self) -> State:
         for state in (State.FAILED, State.PARTIAL):

@@ -1,28 +1,42 @@
 """One trial: its server end, its measuring commands, and what they print, as events."""
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 
-from app.control import Control
-from app.events import Event, OutputRead, SampleRead, State, Trial, TrialEnded, TrialStarted
-from app.mailbox import JobEnded, Letter, Mailbox, TelemetryEnded
+from app.control import Control, LeftError
+from app.events import (
+    Event,
+    FindingRaised,
+    LinkChanged,
+    OutputRead,
+    SampleRead,
+    State,
+    Trial,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+)
+from app.left import TrialLeft
+from app.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
 from app.place import Place
 from app.schedule import Turn
 from remote.errors import RemoteError
 from remote.job import Job
+from remote.link import LinkState
 from suites.base import Command, Parsed, Purpose, TrialParser
 from suites.errors import BenchwrightError
 from suites.facts import known
+from suites.vocab import Sample
 
 PEER = "peer "
 """Before the name of a stream that the server end printed."""
 
 SERVER_START = 5.0
 """Seconds a server end may take to say that it listens."""
-
-TICK = 0.1
 
 
 class ServerError(BenchwrightError):
@@ -36,45 +50,48 @@ def now() -> str:
 
 @dataclass(slots=True)
 class TrialRun:
-    """Runs one trial of `turn` at `place`."""
+    """Runs one trial of `turn` at `place`, or takes one up that was `left` to itself."""
 
     id: int
     turn: Turn
     place: Place
-    mailbox: Mailbox
     control: Control
     expected: float | None
+    left: TrialLeft | None = None
     ended: TrialEnded | None = None
     seconds: float = 0.0
+    _parser: TrialParser = field(init=False)
+    _servers: list[Job] = field(default_factory=list)
+    _ended_jobs: set[int] = field(default_factory=set)  # their ids in this process
+    _read: Counter[str] = field(default_factory=Counter)  # bytes by stream
+    _began: bool = False
+    _deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        self._parser = self.place.step.suite.parser(self.place.step.values)
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """Where the threads of the run leave what they read."""
+        return self.place.mailbox
 
     def events(self) -> Iterator[Event]:
-        """Run the trial; yield everything that happens. The last event is its TrialEnded."""
-        parser = self.place.step.suite.parser(self.place.step.values)
-        servers: list[Job] = []
-        began = False
+        """Run the trial; yield everything that happens. The last event is its TrialEnded.
+
+        Raises LeftError where the run is let go of: everything then goes on.
+        """
         try:
-            yield from self._serve(servers)
-            exit_status: int | None = None
-            for number, command in enumerate(self._commands(Purpose.MEASURE)):
-                job = self.place.start(command, f"measure{self.id}-{number}")
-                if not began:
-                    yield TrialStarted(self._trial(job.clock), self.expected)
-                    began = True
-                yield from self._measure(job, parser)
-                exit_status = job.exit_status
-                self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
-                if exit_status != 0:
-                    break
-            self.ended = self._outcome(parser.finish(exit_status), exit_status)
+            yield from self._serve() if self.left is None else self._take_up(self.left)
+            exit_status = yield from self._commands_in_turn()
+            self.ended = self._outcome(self._parser.finish(exit_status), exit_status)
         except BenchwrightError as error:
-            if not began:
+            if not self._began:
                 yield TrialStarted(self._trial(None), self.expected)
-            state = State.PARTIAL if isinstance(error, RemoteError) and began else State.FAILED
-            self.ended = TrialEnded(self.id, state, None, parser.finish(None), str(error))
-        finally:
-            for server in servers:
-                _quietly_stop(server)
-        yield from self._rest(servers)
+            state = State.PARTIAL if isinstance(error, RemoteError) and self._began else State.FAILED
+            self.ended = TrialEnded(self.id, state, None, self._parser.finish(None), str(error))
+        for server in self._servers:
+            yield from self.mailbox.during(partial(_quietly_stop, server))
+        yield from self._rest()
         yield self.ended
 
     def refused(self, reason: str) -> Iterator[Event]:
@@ -82,6 +99,12 @@ class TrialRun:
         parsed = Parsed(notes=(reason,), complete=False)
         self.ended = TrialEnded(self.id, State.FAILED, None, parsed, reason)
         yield TrialStarted(self._trial(None), self.expected)
+        yield self.ended
+
+    def broken_off(self) -> Iterator[Event]:
+        """Say that the trial was announced, and that nothing of it ever began."""
+        reason = "Benchwright ended before its command began."
+        self.ended = TrialEnded(self.id, State.PARTIAL, None, Parsed(notes=(reason,), complete=False), reason)
         yield self.ended
 
     def _trial(self, clock: float | None) -> Trial:
@@ -94,19 +117,40 @@ class TrialRun:
     def _commands(self, purpose: Purpose) -> list[Command]:
         return [command for command in self.place.commands if command.purpose is purpose]
 
-    def _serve(self, servers: list[Job]) -> Iterator[Event]:
+    # A trial that was left to itself
+
+    def _take_up(self, left: TrialLeft) -> Iterator[Event]:
+        """Read what was stored anew, and follow the server end again."""
+        samples: list[Sample] = []
+        for stream, data in left.output:
+            self._read[stream] += len(data)
+            if not stream.startswith(PEER):
+                samples += self._parser.feed(data, stream)
+        self._began = True
+        yield TrialAttached(left.trial, self.expected, tuple(samples))
+        for server in left.servers:
+            self._servers.append(server)
+            self.mailbox.follow(server, self.id, PEER)
+
+    # The server end
+
+    def _serve(self) -> Iterator[Event]:
         for number, command in enumerate(self._commands(Purpose.SERVE)):
-            server = self.place.start(command, f"serve{self.id}-{number}")
-            servers.append(server)
+            server = yield from self.place.start(command, self.id, number, self._printed(PEER))
+            self._servers.append(server)
             self.mailbox.follow(server, self.id, PEER)
             yield from self._await_server(server, command)
+
+    def _printed(self, prefix: str) -> dict[str, int]:
+        """Return how many bytes the commands so far have printed, by stream; a server end's streams have a prefix."""
+        return {stream: self._read[prefix + stream] for stream in ("stdout", "stderr")}
 
     def _await_server(self, server: Job, command: Command) -> Iterator[Event]:
         """Wait until the server end has printed something on its standard output: that is when it listens."""
         deadline = time.monotonic() + SERVER_START
         printed: list[bytes] = []
         listening = False
-        while time.monotonic() < deadline and not self.control.stopped:
+        while time.monotonic() < deadline and not self.control.over:
             for letter in self.mailbox.take(TICK):
                 if isinstance(letter, JobEnded) and letter.job is server:
                     said = b"".join(printed).decode("utf-8", "replace").strip()[:500]
@@ -117,40 +161,83 @@ class TrialRun:
                 if isinstance(letter, OutputRead) and letter.stream.startswith(PEER):
                     printed.append(letter.data)
                     listening = listening or letter.stream == PEER + "stdout"
-                yield from _passed_on(letter)
-            if listening and server.running():
+                yield from self._handle(letter)
+            if listening and (yield from self.mailbox.during(server.running, self._handle)):
                 return
 
-    def _measure(self, job: Job, parser: TrialParser) -> Iterator[Event]:
+    # The measurement
+
+    def _commands_in_turn(self) -> Generator[Event, None, int | None]:
+        """Run the measuring commands one after another until one fails; return the last one's exit status."""
+        exit_status: int | None = None
+        for number, command in enumerate(self._commands(Purpose.MEASURE)):
+            if self.left is not None and number < self.left.number:
+                continue
+            if self.control.left:
+                raise LeftError
+            found = self.left.measuring if self.left is not None and number == self.left.number else None
+            job = found or (yield from self.place.start(command, self.id, number, self._printed("")))
+            if not self._began:
+                yield TrialStarted(self._trial(job.clock), self.expected)
+                self._began = True
+            yield from self._measure(job)
+            exit_status = job.exit_status
+            self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
+            if exit_status != 0:
+                break
+        return exit_status
+
+    def _measure(self, job: Job) -> Iterator[Event]:
         self.mailbox.follow(job, self.id)
-        deadline = None if self.expected is None else time.monotonic() + max(3 * self.expected, self.expected + 120)
+        self._set_deadline()
         stopping = False
         while True:
             for letter in self.mailbox.take(TICK):
-                if isinstance(letter, JobEnded):
-                    if letter.job is job:
-                        if letter.error is not None:
-                            raise letter.error
-                        return
-                    continue
-                yield from _passed_on(letter)
-                if isinstance(letter, OutputRead) and letter.trial == self.id and not letter.stream.startswith(PEER):
-                    for sample in parser.feed(letter.data, letter.stream):
-                        yield SampleRead(self.id, sample)
-            late = deadline is not None and time.monotonic() > deadline
+                if isinstance(letter, JobEnded) and letter.job is job:
+                    if letter.error is not None:
+                        raise letter.error
+                    return
+                yield from self._handle(letter)
+            if self.control.left:
+                raise LeftError
+            late = self._deadline is not None and time.monotonic() > self._deadline
             if (self.control.stopped or late) and not stopping:
                 stopping = True
-                job.stop()
+                yield from self.mailbox.during(job.stop, self._handle)
 
-    def _rest(self, servers: list[Job]) -> Iterator[Event]:
+    def _set_deadline(self) -> None:
+        """Say until when the command has to end: well beyond what it was estimated to take."""
+        most = None if self.expected is None else max(3 * self.expected, self.expected + 120)
+        self._deadline = None if most is None else time.monotonic() + most
+
+    def _handle(self, letter: Letter) -> Iterator[Event]:
+        """Hand on a letter; output goes to the parser as well, and what is found out on this host is this trial's."""
+        match letter:
+            case OutputRead(trial=self.id, stream=stream, data=data):
+                self._read[stream] += len(data)
+                yield letter
+                if not stream.startswith(PEER):
+                    for sample in self._parser.feed(data, stream):
+                        yield SampleRead(self.id, sample)
+            case FindingRaised(finding=finding, trial=None) if self._began and finding.host == self.turn.host:
+                yield replace(letter, trial=self.id)
+            case LinkChanged(host=self.turn.host, state=state):
+                if state is LinkState.BACK:
+                    self._set_deadline()
+                elif state is not LinkState.STALLED:
+                    self._deadline = None  # it cannot be late where nobody sees it end
+                yield letter
+            case JobEnded(job=job):
+                self._ended_jobs.add(id(job))
+            case _:
+                yield from passed_on(letter)
+
+    def _rest(self) -> Iterator[Event]:
         """Hand on what the server end printed last."""
-        waiting = set(map(id, servers))
         deadline = time.monotonic() + SERVER_START
-        while waiting and time.monotonic() < deadline:
+        while not self._ended_jobs.issuperset(map(id, self._servers)) and time.monotonic() < deadline:
             for letter in self.mailbox.take(TICK):
-                if isinstance(letter, JobEnded):
-                    waiting.discard(id(letter.job))
-                yield from _passed_on(letter)
+                yield from self._handle(letter)
 
     def _outcome(self, parsed: Parsed, exit_status: int | None) -> TrialEnded:
         if self.control.stopped:
@@ -161,11 +248,6 @@ class TrialRun:
         tool = self.place.step.suite.tool
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
         return TrialEnded(self.id, State.FAILED, exit_status, parsed, f"{tool} on {self.turn.host}: {said} ({status}).")
-
-
-def _passed_on(letter: Letter) -> Iterator[Event]:
-    if not isinstance(letter, JobEnded | TelemetryEnded):
-        yield letter
 
 
 def _quietly_stop(job: Job) -> None:

@@ -88,10 +88,13 @@ ours() { # path of a lease that this user made
 claim() {
     sweep
     for place in $(places); do
-        [ -d "$place" ] && [ -w "$place" ] && mkdir -m 755 -- "$place/benchwright-lease-$nonce" 2>/dev/null || continue
         lease=$place/benchwright-lease-$nonce
-        true >"$lease/run=$run" && true >"$lease/from=$from" && true >"$lease/since=$(date +%s)" &&
-            true >"$lease/touched" && say taken "$lease" && break
+        ours "$lease" || mkdir -m 755 -- "$lease" 2>/dev/null || continue
+        for since in "$lease"/since=*; do
+            [ -e "$since" ] || since=$lease/since=$(date +%s)
+        done
+        true >"$lease/run=$run" && true >"$lease/from=$from" && true >"$since" && true >"$lease/touched" &&
+            say taken "$lease" && break
         rm -rf -- "$lease"
     done
     look

@@ -74,4 +74,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config"), ("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"),
     ):  # fmt: skip
         monkeypatch.setenv(variable, str(home / folder))
+    (home / "leases").mkdir()
+    monkeypatch.setenv("BENCHWRIGHT_LEASES", str(home / "leases"))  # two tests at once do not measure one host
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")

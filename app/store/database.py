@@ -85,7 +85,7 @@ class Database:
             if found == 0:
                 schema.create(connection)
             elif found is not None and found < schema.FORMAT:
-                schema.upgrade(connection)
+                schema.upgrade(connection, found)
         return engine
 
 

@@ -3,11 +3,12 @@
 import statistics
 import threading
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, Table, insert, update
+from sqlalchemy import Connection, Table, delete, insert, update
 
 from app.events import (
     Activity,
@@ -16,24 +17,33 @@ from app.events import (
     FindingRaised,
     HostChanged,
     HostPutBack,
+    JobBegan,
+    JobPlanned,
+    LinkChanged,
     OutputRead,
     Progress,
+    RunAttached,
     RunEnded,
+    RunLeft,
     RunStarted,
     SampleRead,
     State,
     TelemetryRead,
     Trial,
+    TrialAttached,
     TrialEnded,
     TrialStarted,
+    WorkspaceRemoved,
+    WorkspaceUsed,
 )
 from app.formats import facts_to_json
+from app.left import LeftRun
 from app.plan import Plan
 from app.store import host_log, schema
 from app.store.batch import Batch, Known, forget_samples, write_figures
 from app.store.database import Database
 from app.store.errors import StoreError
-from app.store.rows import Row, finding_row, run_row, storable, to_text, trial_row
+from app.store.rows import Row, began_row, finding_row, job_row, run_row, storable, to_text, trial_row, workspace_row
 from app.wording import figure_text
 from suites.vocab import Figure, Sample
 
@@ -57,7 +67,8 @@ class Recorder:
     of a StoreError waits, and is tried again with the next event.
     """
 
-    def __init__(self, database: Database, run_id: str) -> None:
+    def __init__(self, database: Database, run_id: str, left: LeftRun | None = None) -> None:
+        """Write down the run `run_id`, or go on with one that was `left` to itself."""
         self._database = database
         self._run_id = run_id
         self._lock = threading.Lock()
@@ -71,13 +82,22 @@ class Recorder:
         self._samples: dict[int, list[Sample]] = {}
         self._headline: dict[int, Figure] = {}
         self._plan: Plan | None = None
+        if left is not None:
+            self._take_up(left)
         _live.add(run_id)
+
+    def _take_up(self, left: LeftRun) -> None:
+        self._plan = left.record.plan
+        for record in left.record.trials:
+            self._trials[record.trial.id] = record.trial
+            if record.state is State.DONE and record.figures and self._leads(record.trial):
+                self._headline[record.trial.id] = record.figures[0]
 
     def record(self, event: Event) -> None:
         """Keep `event`; raise StoreError where the store cannot take it, saying what is kept."""
         with self._lock:
             match event:
-                case Activity() | Progress():
+                case Activity() | Progress() | LinkChanged() | RunAttached():
                     return
                 case OutputRead(trial, stream, data):
                     self._batch.add_output(trial, stream, data)
@@ -126,6 +146,7 @@ class Recorder:
                 self._batch.write(connection, self._run_id, known)
                 for event in self._waiting:
                     self._write(connection, event, known)
+                self._update_run(connection, {"touched": _now()})
         except StoreError as error:
             kept = f"Of the run {self._run_id}, everything up to {self._kept_until} is kept."
             raise type(error)(f"{error.message} {kept}", error.remedy) from error
@@ -141,8 +162,11 @@ class Recorder:
                 self._plan = plan
                 self._insert(connection, schema.runs, run_row(self._run_id, plan, started))
             case FactsRead(host, moment, facts):
-                row = {"host": host, "moment": moment.value, "content": to_text(facts_to_json(facts))}
-                self._insert(connection, schema.facts, {"run_id": self._run_id, **row})
+                row = {"run_id": self._run_id, "host": host, "moment": moment.value}
+                table = schema.facts  # they may have been read before the run was left to itself
+                same = [table.c[name] == value for name, value in row.items()]
+                connection.execute(delete(table).where(*same))
+                self._insert(connection, table, {**row, "content": to_text(facts_to_json(facts))})
             case FindingRaised(finding, trial):
                 about = {"run_id": self._run_id, "trial": trial}
                 self._insert(connection, schema.findings, {**about, **finding_row(finding)})
@@ -156,6 +180,34 @@ class Recorder:
             case RunEnded(_, state, reason, cost):
                 row = {"state": state.value, "reason": reason, "ended": _now(), "telemetry_cost": to_text(dict(cost))}
                 self._update_run(connection, row)
+            case _:
+                self._write_where(connection, event, known)
+
+    def _write_where(self, connection: Connection, event: Event, known: Known) -> None:
+        """Write what is needed to find a command again, or that the run was left to itself."""
+        jobs, workspaces = schema.jobs, schema.workspaces
+        match event:
+            case WorkspaceUsed(workspace=workspace):
+                connection.execute(delete(workspaces).where(workspaces.c.nonce == workspace.nonce))
+                self._insert(connection, workspaces, workspace_row(self._run_id, event, _now()))
+            case WorkspaceRemoved(nonce):
+                connection.execute(delete(workspaces).where(workspaces.c.nonce == nonce))
+            case JobPlanned():
+                self._insert(connection, jobs, job_row(self._run_id, event))
+            case JobBegan(directory, began):
+                connection.execute(update(jobs).where(jobs.c.directory == directory).values(began_row(began)))
+            case TrialAttached(trial, _, samples):
+                self._samples[trial.id] = list(samples)
+                self._write_samples(connection, trial.id, samples, known)
+            case RunLeft():
+                self._update_run(connection, {"owner_pid": 0, "owner_boot": "", "owner_started": 0, "left_at": _now()})
+
+    def _write_samples(self, connection: Connection, trial: int, samples: Sequence[Sample], known: Known) -> None:
+        """Write all samples of a trial, in place of those there are."""
+        forget_samples(connection, self._run_id, trial, known)
+        whole = Batch()
+        whole.add_samples(trial, None, samples)
+        whole.write(connection, self._run_id, known)
 
     def _end_trial(self, connection: Connection, event: TrialEnded, known: Known) -> None:
         row = {
@@ -174,10 +226,7 @@ class Recorder:
         live = tuple(self._samples.pop(event.trial, ()))
         if event.parsed.samples and event.parsed.samples != live:
             # The parser's last word: with the whole output it may know more than it did live.
-            forget_samples(connection, self._run_id, event.trial, known)
-            whole = Batch()
-            whole.add_samples(event.trial, None, event.parsed.samples)
-            whole.write(connection, self._run_id, known)
+            self._write_samples(connection, event.trial, event.parsed.samples, known)
         self._write_headline(connection, event)
 
     def _write_headline(self, connection: Connection, event: TrialEnded) -> None:
@@ -185,12 +234,18 @@ class Recorder:
         trial = self._trials.get(event.trial)
         if trial is None or self._plan is None or event.state is not State.DONE or not event.parsed.figures:
             return
-        if trial.warm_up or (trial.host, trial.step) != (self._plan.hosts[0], self._plan.steps[0].name):
+        if not self._leads(trial):
             return
         self._headline[event.trial] = event.parsed.figures[0]
         metric = event.parsed.figures[0].metric
         values = [figure.value for figure in self._headline.values() if figure.metric == metric]
         self._update_run(connection, {"headline": figure_text(metric, statistics.median(values))})
+
+    def _leads(self, trial: Trial) -> bool:
+        """Return whether the figures of a trial stand in the run's line in the library."""
+        plan = self._plan
+        first = (plan.hosts[0], plan.steps[0].name) if plan is not None else None
+        return not trial.warm_up and (trial.host, trial.step) == first
 
     def _insert(self, connection: Connection, table: Table, row: Row) -> None:
         connection.execute(insert(table).values(storable(row)))

@@ -4,11 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from app.events import State, Trial
+from app.events import JobPlanned, State, Trial, WorkspaceUsed
 from app.formats import command_to_json, plan_to_json
 from app.plan import Plan
 from app.store.identity import this_process
 from app.version import VERSION
+from remote.job_record import Began
 from suites.vocab import Finding
 
 Row = Mapping[str, Any]
@@ -29,7 +30,6 @@ def storable(row: Row) -> dict[str, Any]:
 
 def run_row(run_id: str, plan: Plan, started: str) -> Row:
     """Return the row of a run that begins, recorded by this process."""
-    owner = this_process()
     return {
         "id": run_id,
         "name": plan.name,
@@ -41,9 +41,54 @@ def run_row(run_id: str, plan: Plan, started: str) -> Row:
         "program_version": VERSION,
         "state": State.RUNNING.value,
         "started": started,
-        "owner_pid": owner.pid,
-        "owner_boot": owner.boot,
-        "owner_started": owner.started,
+        **owner_row(),
+    }
+
+
+def owner_row() -> Row:
+    """Return the columns that say that this process records a run."""
+    owner = this_process()
+    return {"owner_pid": owner.pid, "owner_boot": owner.boot, "owner_started": owner.started, "left_at": None}
+
+
+def workspace_row(run_id: str, event: WorkspaceUsed, used: str) -> Row:
+    """Return the row of a private directory."""
+    return {
+        "nonce": event.workspace.nonce,
+        "run_id": run_id,
+        "step": event.step,
+        "host": event.host,
+        "where": event.where,
+        "on_peer": event.on_peer,
+        "path": event.workspace.path,
+        "used": used,
+    }
+
+
+def job_row(run_id: str, event: JobPlanned) -> Row:
+    """Return the row of a command that is about to be started."""
+    return {
+        "directory": event.directory,
+        "run_id": run_id,
+        "trial": event.trial,
+        "purpose": event.purpose.value,
+        "number": event.number,
+        "where": event.where,
+        "nonce": event.workspace.nonce,
+        "path": event.workspace.path,
+        "before": to_text(dict(event.before)),
+    }
+
+
+def began_row(began: Began) -> Row:
+    """Return the columns that say how a command began."""
+    return {
+        "pid": began.pid,
+        "job_group": began.group,
+        "leader_started": began.leader_started,
+        "boot_id": began.boot_id,
+        "clock": began.clock,
+        "epoch": began.epoch,
     }
 
 

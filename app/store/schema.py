@@ -1,4 +1,4 @@
-"""The store's tables, format 2. What changes them needs a new format and a converter from this one."""
+"""The store's tables, format 3. What changes them needs a new format and a converter from this one."""
 
 from sqlalchemy import (
     Boolean,
@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
-FORMAT = 2
+FORMAT = 3
 
 _tables = MetaData()
 
@@ -44,6 +44,8 @@ runs = Table(
     Column("owner_pid", Integer, nullable=False),
     Column("owner_boot", Text, nullable=False),
     Column("owner_started", Integer, nullable=False),
+    Column("touched", Text),  # since format 3: when something was last recorded
+    Column("left_at", Text),  # since format 3: when the user let go of it
     Index("runs_by_start", "started"),
 )
 
@@ -196,10 +198,62 @@ host_log = Table(  # since format 2
 )
 
 
-def upgrade(connection: Connection) -> None:
-    """Bring a store of an older format to this one. From 1 to 2: only tables are added."""
-    _tables.create_all(connection)
+workspaces = Table(  # since format 3: directories that may still be on a host; they outlive their run's rows
+    "workspaces",
+    _tables,
+    Column("nonce", Text, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("step", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("where", Text, nullable=False),
+    Column("on_peer", Boolean, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("used", Text, nullable=False),
+    Index("workspaces_of_run", "run_id"),
+)
+
+jobs = Table(  # since format 3: the commands of trials, each planned before it began
+    "jobs",
+    _tables,
+    Column("directory", Text, primary_key=True),
+    _run_id(),
+    Column("trial", Integer, nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("where", Text, nullable=False),
+    Column("nonce", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("before", Text, nullable=False),  # JSON, bytes by stream
+    Column("pid", Integer),
+    Column("job_group", Integer),
+    Column("leader_started", Integer),
+    Column("boot_id", Text),
+    Column("clock", Float),
+    Column("epoch", Float),
+    Index("jobs_of_trial", "run_id", "trial"),
+)
+
+
+def upgrade(connection: Connection, found: int) -> None:
+    """Bring a store of the older format `found` to this one, one step after another."""
+    for step in _STEPS[found - 1 :]:
+        step(connection)
     connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+
+
+def _to_2(connection: Connection) -> None:
+    """From 1 to 2 only tables are added."""
+    _tables.create_all(connection)
+
+
+def _to_3(connection: Connection) -> None:
+    """From 2 to 3 tables are added, and when a run was last recorded and when it was let go of."""
+    _tables.create_all(connection)
+    for column in ("touched", "left_at"):
+        connection.exec_driver_sql(f"ALTER TABLE runs ADD COLUMN {column} TEXT")
+
+
+_STEPS = (_to_2, _to_3)
 
 
 def create(connection: Connection) -> None:

@@ -1,19 +1,22 @@
 """The library: what the rest of the workstation may ask of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from app.events import HostPutBack, State
+from app.left import LeftRun, StoredWorkspace
 from app.plan import Step
 from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
-from app.store import host_log, reading, schema
+from app.store import host_log, left, reading, schema
 from app.store.bands import bands
 from app.store.database import Database
 from app.store.errors import StoreError
 from app.store.identity import Owner, is_alive, this_process
 from app.store.recorder import Recorder, is_recorded_here
+from app.store.rows import owner_row
 from suites.vocab import Sample
 
 INTERRUPTED = "Benchwright ended while it ran"
@@ -36,14 +39,14 @@ class Store:
         """Where the store is."""
         return self._database.path
 
-    def recorder(self, run_id: str) -> Recorder:
-        """Return what writes down the run `run_id`; its first event is RunStarted."""
-        return Recorder(self._database, run_id)
+    def recorder(self, run_id: str, taken: LeftRun | None = None) -> Recorder:
+        """Return what writes down the run `run_id`: its first event is RunStarted, unless it was `taken` over."""
+        return Recorder(self._database, run_id, taken)
 
     def runs(self) -> list[RunSummary]:
         """Return every run, the newest first."""
         with self._database.reading() as connection:
-            return reading.summaries(connection)
+            return _with_left(connection, reading.summaries(connection))
 
     def load(self, run: str) -> RunRecord:
         """Return a run by id, by the unique beginning of one, by the name it is pinned under, or "last".
@@ -51,7 +54,8 @@ class Store:
         Raises StoreError where there is none, or where a beginning fits several, which it lists.
         """
         with self._database.reading() as connection:
-            return reading.record(connection, reading.find(connection, run))
+            found = reading.record(connection, reading.find(connection, run))
+            return replace(found, summary=_with_left(connection, [found.summary])[0])
 
     def samples(self, run_id: str) -> SampleSeries:
         """Return the samples of the run by trial."""
@@ -73,8 +77,10 @@ class Store:
         with self._database.writing() as connection:
             found = reading.find(connection, run_id)
             running = _running(connection)
-            if found in running and _is_recorded(found, running[found]):
-                raise StoreError(f"The run {found} is under way.", "Stop it first.")
+            if found in running:
+                _refuse_recorded(found, running[found])
+                if left.is_attachable(connection, found):
+                    raise StoreError(f"The run {found} was left to itself.", "Attach it, or forget it first.")
             connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
 
     def pin(self, run_id: str, name: str) -> None:
@@ -110,13 +116,75 @@ class Store:
             return bands(connection, step, host)
 
     def mark_interrupted(self) -> list[str]:
-        """Mark the runs whose recorder is gone as PARTIAL, with the reason; return their ids."""
+        """Mark the runs whose recorder is gone as PARTIAL, with the reason; return their ids.
+
+        Those of which something may still be on a host stay as they are: they can be attached.
+        """
         with self._database.writing() as connection:
             gone = [run for run, owner in _running(connection).items() if not _is_recorded(run, owner)]
-            for table, key in ((schema.runs, schema.runs.c.id), (schema.trials, schema.trials.c.run_id)):
-                left = key.in_(gone) & (table.c.state == State.RUNNING.value)
-                connection.execute(update(table).where(left).values(state=State.PARTIAL.value, reason=INTERRUPTED))
-            return gone
+            dead = [run for run in gone if not left.is_attachable(connection, run)]
+            _end(connection, dead, INTERRUPTED)
+            return dead
+
+    def left_runs(self) -> list[LeftRun]:
+        """Return the runs that were left to themselves, the newest first."""
+        with self._database.reading() as connection:
+            gone = [run for run, owner in _running(connection).items() if not _is_recorded(run, owner)]
+            found = [left.left_run(connection, run) for run in gone if left.is_attachable(connection, run)]
+            return sorted(found, key=lambda run: run.since, reverse=True)
+
+    def take_over(self, run: str) -> LeftRun:
+        """Make this process the one that records a run which was left to itself, and return it.
+
+        Raises StoreError where it has ended, or where somebody records it.
+        """
+        with self._database.writing() as connection:
+            found = reading.find(connection, run)
+            running = _running(connection)
+            if found not in running:
+                raise StoreError(
+                    f"The run {found} has ended.", "“benchwright attach” lists the runs left to themselves."
+                )
+            _refuse_recorded(found, running[found])
+            taken = left.left_run(connection, found)
+            connection.execute(update(schema.runs).where(schema.runs.c.id == found).values(owner_row()))
+            return taken
+
+    def forget(self, run: str, reason: str) -> str:
+        """End a run that was left to itself as PARTIAL, because of `reason`; return its id.
+
+        Its directories on hosts stay known. Raises StoreError where it has ended, or where somebody records it.
+        """
+        with self._database.writing() as connection:
+            found = reading.find(connection, run)
+            running = _running(connection)
+            if found not in running:
+                raise StoreError(
+                    f"The run {found} has ended.", "“benchwright attach” lists the runs left to themselves."
+                )
+            _refuse_recorded(found, running[found])
+            _end(connection, [found], reason)
+            return found
+
+    def output_in_order(self, run_id: str, trial: int) -> tuple[tuple[str, bytes], ...]:
+        """Return the raw output of a trial as it came, each piece with its stream."""
+        with self._database.reading() as connection:
+            return left.output_in_order(connection, run_id, trial)
+
+    def workspaces(self) -> tuple[StoredWorkspace, ...]:
+        """Return every directory of ours that may still be on a host."""
+        with self._database.reading() as connection:
+            return left.workspaces(connection)
+
+    def running(self) -> frozenset[str]:
+        """Return the ids of the runs that have not ended, whether or not somebody records them."""
+        with self._database.reading() as connection:
+            return frozenset(_running(connection))
+
+    def forget_workspace(self, nonce: str) -> None:
+        """Take note that a directory is gone from its host."""
+        with self._database.writing() as connection:
+            connection.execute(delete(schema.workspaces).where(schema.workspaces.c.nonce == nonce))
 
     def pending_changes(self, host: str | None = None) -> list[ChangeRecord]:
         """Return the settings that runs changed, on `host` or anywhere, and that nobody has put back, the oldest first.
@@ -157,6 +225,35 @@ def _running(connection: Connection) -> dict[str, Owner]:
     query = select(runs.id, runs.owner_pid, runs.owner_boot, runs.owner_started)
     found = connection.execute(query.where(runs.state == State.RUNNING.value))
     return {run: Owner(pid, boot, started) for run, pid, boot, started in found}
+
+
+def _left(connection: Connection, run: str) -> str:
+    """Return the id of a run that was left to itself; raise StoreError for one that was not."""
+    found = reading.find(connection, run)
+    owner = _running(connection).get(found)
+    if owner is None:
+        raise StoreError(f"The run {found} has ended.", "“benchwright attach” lists those left to themselves.")
+    _refuse_recorded(found, owner)
+    return found
+
+
+def _refuse_recorded(run_id: str, owner: Owner) -> None:
+    """Raise StoreError where somebody records the run."""
+    if _is_recorded(run_id, owner):
+        raise StoreError(f"The run {run_id} is under way.", "Stop it first, where it runs.")
+
+
+def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:
+    """Mark runs, and those of their trials that were under way, as PARTIAL."""
+    for table, key in ((schema.runs, schema.runs.c.id), (schema.trials, schema.trials.c.run_id)):
+        under_way = key.in_(runs) & (table.c.state == State.RUNNING.value)
+        connection.execute(update(table).where(under_way).values(state=State.PARTIAL.value, reason=reason))
+
+
+def _with_left(connection: Connection, lines: list[RunSummary]) -> list[RunSummary]:
+    """Return `lines`, with those marked that were left to themselves."""
+    left_ones = {run for run, owner in _running(connection).items() if not _is_recorded(run, owner)}
+    return [replace(line, left=True) if line.id in left_ones else line for line in lines]
 
 
 def _is_recorded(run_id: str, owner: Owner) -> bool:

@@ -7,9 +7,12 @@ import pytest
 
 from app.control import Control
 from app.delivery import content_of, file_text, files_of
+from app.events import Activity, WorkspaceRemoved
 from app.formats import command_from_json, command_to_json
+from app.mailbox import Mailbox
 from app.place import Place
 from app.plan import Step
+from app.run_hosts import RunHosts
 from remote.local import LocalSession
 from suites import registry
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
@@ -54,15 +57,16 @@ class Files:
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.setattr(registry, "SUITES", (Files(),))
-    session = LocalSession()
-    made = Place(Step("step", "files", {}), "local", Context(), session)
+    hosts = RunHosts("run", lambda _host: LocalSession(), Mailbox(), Control())
+    hosts.open("local")
+    made = Place(Step("step", "files", {}), "local", Context(), hosts)
     yield made
-    assert made.close() == []
-    session.close()
+    assert all(isinstance(event, WorkspaceRemoved) for event in made.close())
+    hosts.close(keep=False)
 
 
 def test_files_are_there_before_the_first_command(place: Place) -> None:
-    said = list(place.prepare(Control()))
+    said = [event.text for event in place.prepare(Control(), 1) if isinstance(event, Activity)]
     assert said[:2] == ["copying input.txt for step", "copying say for step"]
     assert place.workspace is not None
     assert Path(place.workspace.path, "said").read_text() == "one\ntwo\n"

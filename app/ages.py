@@ -1,0 +1,11 @@
+"""How long ago something was, as roughly as people say it."""
+
+_STEPS = ((120.0, 1.0, "s"), (7200.0, 60.0, "min"), (48 * 3600.0, 3600.0, "h"))
+
+
+def age_text(seconds: float) -> str:
+    """Return an age: ``45 s``, ``12 min``, ``5 h``, ``3 d``. What lies ahead by some clock is now."""
+    for limit, unit, name in _STEPS:
+        if seconds < limit:
+            return f"{max(0.0, seconds) / unit:.0f} {name}"
+    return f"{seconds / 86400:.0f} d"

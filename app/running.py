@@ -1,0 +1,103 @@
+"""Runs under way: every event stored before anybody else hears of it, from the first to the last, or to the next
+time that somebody goes on with the run."""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+
+from app.control import Control
+from app.events import (
+    Event,
+    FactsRead,
+    FindingRaised,
+    Moment,
+    OutputRead,
+    RunEnded,
+    RunLeft,
+    RunStarted,
+    SampleRead,
+    State,
+    TelemetryRead,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+)
+from app.left import LeftRun
+from app.records import TrialRecord
+from app.run import Engine
+from app.run_hosts import HostInUseError
+from app.store import Recorder, Store
+from suites.base import Parsed
+from suites.errors import BenchwrightError
+
+
+def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]:
+    """Yield the events of a new run. Left early, it is stopped and its end stored all the same.
+
+    Raises HostInUseError where it was refused a host: nothing is stored then.
+    """
+    try:
+        with closing(store.recorder(engine.run_id)) as recorder:
+            yield from _stored(engine, recorder, control)
+    except HostInUseError:
+        store.delete(engine.run_id)
+        raise
+
+
+def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> Generator[Event]:
+    """Yield what is stored of a run that was left to itself, then its events from now on.
+
+    Raises what kept it from being attached: it then stays left to itself.
+    """
+    with closing(store.recorder(engine.run_id, taken)) as recorder:
+        try:
+            yield from _replayed(taken, store)
+            for event in _stored(engine, recorder, control):
+                yield event
+                if isinstance(event, TrialAttached):
+                    for stream, data in store.output_in_order(taken.id, event.trial.id):
+                        yield OutputRead(event.trial.id, stream, data)
+        except BenchwrightError:
+            recorder.record(RunLeft(engine.run_id))
+            raise
+
+
+def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
+    events = engine.events()
+    ended = False
+    try:
+        for event in events:
+            recorder.record(event)
+            ended = isinstance(event, RunEnded | RunLeft)
+            yield event
+    finally:
+        if not ended:
+            control.stop()
+            for event in events:
+                recorder.record(event)
+                ended = isinstance(event, RunEnded | RunLeft)
+        if not ended and not engine.refused:
+            recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))
+
+
+def _replayed(taken: LeftRun, store: Store) -> Iterator[Event]:
+    """Yield what was stored before the run was left to itself, but for the trial that was under way."""
+    record, run_id = taken.record, taken.id
+    yield RunStarted(run_id, record.plan, record.summary.started)
+    for host, facts in record.facts_before.items():
+        yield FactsRead(host, Moment.BEFORE, facts)
+    for finding in record.findings:
+        yield FindingRaised(finding)
+    for host, watched in store.telemetry(run_id).items():
+        yield TelemetryRead(host, watched)
+    samples = store.samples(run_id)
+    for trial in record.trials:
+        if trial.state is not State.RUNNING:
+            yield TrialStarted(trial.trial, None)
+            for sample in samples.get(trial.trial.id, ()):
+                yield SampleRead(trial.trial.id, sample)
+            yield _ended(trial)
+
+
+def _ended(record: TrialRecord) -> TrialEnded:
+    parsed = Parsed(record.figures, (), record.notes, record.state is State.DONE)
+    return TrialEnded(record.trial.id, record.state, record.exit_status, parsed, record.reason)
