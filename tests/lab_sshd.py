@@ -215,7 +215,7 @@ class LabHost:
             "Port": str(self.port),
             "HostKey": str(self.host_key),
             "AuthorizedKeysFile": self.options.get("AuthorizedKeysFile", str(self.directory / "authorized_keys")),
-            "SetEnv": f"HOME={self.home} {self.options.get('SetEnv', '')}",
+            "SetEnv": f"HOME={self.home} {_own_leases()} {self.options.get('SetEnv', '')}",
         }
         # sshd takes the first value it finds.
         settings |= {name: value for name, value in DEFAULTS.items() if name not in settings}
@@ -269,6 +269,11 @@ class LabHost:
     def cut(self, number: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to the server's end of every connection: kill it, or let it fall silent (SIGSTOP)."""
         _signal(self.connections(), number)
+
+
+def _own_leases() -> str:
+    """Return the setting that gives this test's hosts leases of their own: all tests share this computer."""
+    return f"BENCHWRIGHT_LEASES={os.environ.get('BENCHWRIGHT_LEASES', '/dev/shm')}"
 
 
 def _signal(pids: Iterable[int], number: signal.Signals) -> None:
