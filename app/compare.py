@@ -14,7 +14,7 @@ from app.records import RunRecord
 from app.sides import Key, Place, Side
 from app.summary import MetricSummary
 from app.verdicts import Verdict, Weighing, forecast, not_comparable, verdict_text, weighed
-from app.wording import figure_text
+from app.wording import figure_text, metric_text
 from suites.errors import UnitError
 from suites.units import convert
 from suites.vocab import Metric
@@ -44,8 +44,8 @@ def compare(
     _check(sides, margin)
     table = _Table(sides, margin, overruled.strip(), within or {})
     rows = tuple(table.rows())
-    summaries = tuple(side.summary for side in sides)
-    return Comparison(summaries, margin, rows, tuple(dict.fromkeys(table.notes())), METHOD, overruled.strip())
+    notes = dict.fromkeys([*table.notes(), *_caveats(rows)])
+    return Comparison(tuple(side.summary for side in sides), margin, rows, tuple(notes), METHOD, overruled.strip())
 
 
 def _check(sides: Sequence[Side], margin: float) -> None:
@@ -276,6 +276,19 @@ def _of_place(pair: _Pair, *, pooled: bool) -> Iterator[Caveat]:
     if not pooled or fewest < FEWEST_HOSTS:
         text = f"two machines of one type differ, too: nothing is said of types before {FEWEST_HOSTS} hosts a side"
         yield Caveat("other-instance", text)
+
+
+def _caveats(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield what weakens verdicts: what holds for a whole place once, the rest with the metric."""
+    for row in rows:
+        for against in row.against:
+            for caveat in against.caveats:
+                metric = "" if caveat.id in _OF_PLACE else f", {metric_text(row.metric, row.labels)}"
+                yield f"{row.step} on {row.host}{metric}: {caveat.text}"
+
+
+_OF_PLACE = frozenset({"drift", "other-instance"})
+"""Caveats that hold for every metric of a place."""
 
 
 def _remarks(pair: _Pair) -> Iterator[str]:

@@ -62,10 +62,10 @@ class Profile:
 
 def differences(ours: Profile, baseline: Profile) -> tuple[Difference, ...]:
     """Return what differs between two places, the gravest first."""
+    suite = list(_suite(ours, baseline))
     found = [
-        *_suite(ours, baseline),
-        *_parameters(ours, baseline),
-        *_version(ours, baseline),
+        # Of other suites nothing else about the test can be alike.
+        *(suite or (*_parameters(ours, baseline), *_version(ours, baseline))),
         *_peer(ours, baseline),
         *_placement(ours, baseline),
         *_machine(ours, baseline),
@@ -106,17 +106,24 @@ def _suite(ours: Profile, baseline: Profile) -> Iterator[Difference]:
 
 
 def _parameters(ours: Profile, baseline: Profile) -> Iterator[Difference]:
-    for identity in (True, False):
-        one, other = (_values(side, identity=identity) for side in (ours, baseline))
-        for name in dict.fromkeys([*other, *one]):
-            mine, its = one.get(name, set()), other.get(name, set())
-            if len(mine | its) <= 1 and bool(mine) == bool(its):
-                continue
-            if identity:
-                what = f"engine: {name}" if name in _ENGINES else name
-                yield Difference(what, _said(mine), _said(its), Weight.FATAL, "It decides what is measured.")
-            else:
-                yield Difference(name, _said(mine), _said(its), Weight.HARMLESS, "It does not decide what is measured.")
+    for name, mine, its in _apart(ours, baseline, identity=True):
+        what = f"engine: {name}" if name in _ENGINES else name
+        yield Difference(what, mine, its, Weight.FATAL, "It decides what is measured.")
+    for name, mine, its in _apart(ours, baseline, identity=False):
+        yield Difference(name, mine, its, Weight.HARMLESS, "It does not decide what is measured.")
+
+
+def _apart(ours: Profile, baseline: Profile, *, identity: bool) -> list[tuple[str, str, str]]:
+    """Return the parameters that differ, with both sides in words.
+
+    One that has an effect on one side only follows from another, and is left out beside it.
+    """
+    one, other = (_values(side, identity=identity) for side in (ours, baseline))
+    names = dict.fromkeys([*other, *one])
+    pairs = [(name, one.get(name, set()), other.get(name, set())) for name in names]
+    found = [(name, mine, its) for name, mine, its in pairs if len(mine | its) > 1 or bool(mine) != bool(its)]
+    both = [(name, mine, its) for name, mine, its in found if mine and its]
+    return [(name, _said(mine), _said(its)) for name, mine, its in both or found]
 
 
 def _values(side: Profile, *, identity: bool) -> dict[str, set[str]]:
@@ -260,10 +267,11 @@ def _device(step: Step, facts: Facts) -> str:
 def _directory_of(step: Step, facts: Facts) -> Directory | None:
     """Return what was found about the directory of the step's files; None for a step that writes none."""
     try:
-        writes = step.suite.directory_parameter is not None
+        parameter = step.suite.directory_parameter
     except UnknownSuiteError:
         return None
-    return facts.directory(work_directory(step, facts)) if writes else None
+    # A stored step may be older than its parameter.
+    return facts.directory(work_directory(step, facts)) if parameter in step.values else None
 
 
 def _instances(side: Profile) -> set[str]:

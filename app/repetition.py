@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from app.assumptions import two_levels
 from app.centre import centre_of
 from app.intervals import CONFIDENCE, FEWEST_TRIALS, MOST_FORECAST, Ratio, more_trials, ratio_of
 from app.plan import Policy, Repetition
@@ -114,7 +115,8 @@ class UntilInterval:
         reach = centre_of(values).half
         found = "no interval" if reach is None else f"±{share_text(reach)}"
         if settled:
-            return f"{found} after {count} trials, {wanted}"
+            levels = "; they fall on two levels, and the middle may be on neither" if two_levels(values) else ""
+            return f"{found} after {count} trials, {wanted}{levels}"
         ended = f", the most that the plan allows: {wanted} is not reached" if count >= self.cap else f", {wanted}"
         return f"{found} after {count} trials{ended}"
 

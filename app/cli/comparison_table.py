@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from string import ascii_uppercase
 
-from app.compare import Against, Comparison, Row, verdict_text
+from app.compare import Against, Comparison, Row
+from app.levels import HOST, SAMPLE, TRIAL, Level, Levels
 from app.summary import MetricSummary
-from app.wording import direction_text, figure_text, metric_text, ratio_text, spread_text
+from app.wording import direction_text, figure_text, metric_text, ratio_text, share_text, spread_text
 from suites.vocab import Better
 
-HEAD = ("Step", "Host", "Metric", "Run", "Median", "n", "Ratio", "95 % interval", "Verdict")
+HEAD = ("Step", "Host", "Metric", "Run", "Median", "n", "Ratio", "Verdict")
 
 RIGHT_ALIGNED = (4, 5)
 
@@ -24,7 +25,7 @@ def run_lines(comparison: Comparison) -> list[str]:
 
 def comparison_rows(comparison: Comparison) -> list[list[str]]:
     """Return a line for each metric of the baseline, and below it one for each other run."""
-    return [line for row in comparison.rows for line in _lines(comparison, row)]
+    return [line for row in comparison.rows for line in _lines(row)]
 
 
 def closing_lines(comparison: Comparison) -> list[str]:
@@ -38,13 +39,13 @@ def _letter(number: int) -> str:
     return ascii_uppercase[number] if number < len(ascii_uppercase) else str(number + 1)
 
 
-def _lines(comparison: Comparison, row: Row) -> Iterator[list[str]]:
+def _lines(row: Row) -> Iterator[list[str]]:
     baseline, *others = row.sides
     metric = f"{metric_text(row.metric, row.labels)} {direction_text(row.metric.better)[0]}"
-    yield [row.step, row.host, metric, _letter(0), *_value(baseline), "", "", ""]
+    yield [row.step, row.host, metric, _letter(0), *_value(baseline), "", ""]
     for number, (side, against) in enumerate(zip(others, row.against, strict=True), 1):
         host = "" if side is None or side.host == row.host else side.host
-        yield ["", host, "", _letter(number), *_value(side), *_against(row, against, comparison.margin)]
+        yield ["", host, "", _letter(number), *_value(side), *_against(row, against)]
 
 
 def _value(side: MetricSummary | None) -> tuple[str, str]:
@@ -56,8 +57,34 @@ def _value(side: MetricSummary | None) -> tuple[str, str]:
     return text, str(side.n)
 
 
-def _against(row: Row, against: Against, margin: float) -> tuple[str, str, str]:
+def _against(row: Row, against: Against) -> tuple[str, str]:
     ratio = "" if against.ratio is None else ratio_text(against.ratio, row.metric.better)
-    interval = "" if against.low is None or against.high is None else f"{against.low:.3f} to {against.high:.3f}"
-    verdict = verdict_text(against.verdict, margin)
-    return ratio, interval, f"{verdict}: {against.reason}" if against.reason else verdict
+    return ratio, against.text
+
+
+LEVELS_HEAD = ("Step", "Host", "Metric", "Run", "Within a trial", "Between trials", "Between hosts", "ICC")
+
+
+def levels_rows(comparison: Comparison) -> list[list[str]]:
+    """Return a line for each side of each metric: how much it spreads on each level, and how many stand there."""
+    return [
+        [row.step, row.host, metric_text(row.metric, row.labels), _letter(number), *level_cells(levels)]
+        for row in comparison.rows
+        for number, levels in enumerate(row.levels)
+        if levels is not None
+    ]
+
+
+def level_cells(levels: Levels) -> list[str]:
+    """Return the levels of a spread in words, from the innermost: ``2.1 % (n = 300)``."""
+    return [*(_level(levels.level(name)) for name in (SAMPLE, TRIAL, HOST)), _icc(levels)]
+
+
+def _level(level: Level | None) -> str:
+    if level is None:
+        return "—"
+    return f"{'—' if level.cov is None else share_text(level.cov)} (n = {level.n})"
+
+
+def _icc(levels: Levels) -> str:
+    return "" if levels.icc is None else f"{levels.icc:.2f}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.compare import Comparison, verdict_text
+from app.compare import Comparison
 from app.picture.curves import Panel, Shown, panels
 from app.picture.figures import COMPARED, band_of, columns_alone, rows_alone, rows_compared, toned
 from app.picture.host import Telemetry, host_panel
@@ -79,7 +79,7 @@ def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str
             figures = " against ".join(
                 f"{letter} {figure_text(row.metric, side.median, side.uncertainty)}" for letter, side in sides if side
             )
-            said = f"{verdict_text(against.verdict, comparison.margin)}: {against.reason}"
+            said = f"{against.text[:1].upper()}{against.text[1:]}"
             title = f"{metric_text(row.metric, row.labels)}, {direction_text(row.metric.better)}"
             yield large, style, f"{said}. {figures}, {title}."
 

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.compare import CompareError, Comparison, Verdict, compare, comparison_to_json, judge, verdict_text
+from app.compare import CompareError, Comparison, Verdict, compare, judge, verdict_text
+from app.comparison_json import comparison_to_json
 from app.events import State
 from app.intervals import FEWEST_TRIALS, Ratio, more_trials, ratio_of
 from app.plan import Step
 from app.records import RunRecord, TrialRecord
 from suites.parameters import Value
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric
+from suites.vocab import Figure, Metric
 from tests.app.recorded import IOPS, P99, READ, STEP, run_record, trial
 
 BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
@@ -55,7 +56,8 @@ def test_a_verdict_comes_with_ratio_interval_and_counts() -> None:
     assert against.low is not None
     assert against.high is not None
     assert against.low < 1.2 < against.high
-    assert against.reason == "higher by 20 % (95 % interval 19 % to 21 %), 7 against 7 trials"
+    assert against.text == "faster by 20 % (95 % CI 19–21 %), 7 against 7 trials, same host, margin ±5 %"
+    assert against.reason == "the whole interval lies beyond the margin"
 
 
 def test_no_difference_is_never_claimed_only_none_larger_than_the_margin() -> None:
@@ -76,10 +78,14 @@ def test_fewer_than_six_trials_decide_nothing(n: int, n_baseline: int) -> None:
 
 def test_an_undecided_ratio_says_how_many_more_trials_would_settle_it() -> None:
     noisy = (900.0, 1000.0, 1100.0, 950.0, 1050.0, 1020.0)
-    against = judge(Better.HIGHER, scaled(1.1, noisy), noisy, 0.05)
+    against = judge(IOPS, scaled(1.1, noisy), noisy, 0.05)
     assert against.verdict is Verdict.UNDECIDED
     # s^2 = 2 * var(log) and d = log(1.1) - log(1.05): (1.96 s / d)^2 = 18.2, less the six there are.
-    assert against.reason == "about 13 more trials on each side would settle it, n = 6 against 6"
+    assert against.text == "undecided: about 13 more trials on each side, 6 against 6 trials, margin ±5 %"
+    assert against.more == 13
+    assert against.reason == (
+        "its interval, +0.33 to +21 %, holds an edge of the margin: there is a difference, but it may not matter"
+    )
 
 
 def test_no_forecast_is_made_at_the_edge_of_the_margin() -> None:
@@ -104,7 +110,7 @@ def test_the_interval_is_the_one_scipy_gives() -> None:
 
 @given(positive, positive)
 def test_swapping_the_runs_mirrors_ratio_and_verdict(ours: list[float], theirs: list[float]) -> None:
-    there, back = judge(Better.HIGHER, ours, theirs, 0.05), judge(Better.HIGHER, theirs, ours, 0.05)
+    there, back = judge(IOPS, ours, theirs, 0.05), judge(IOPS, theirs, ours, 0.05)
     mirror = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
     assert there.ratio is not None
     assert back.ratio is not None
@@ -119,14 +125,14 @@ def test_swapping_the_runs_mirrors_ratio_and_verdict(ours: list[float], theirs: 
 
 @given(positive, positive, st.floats(min_value=1e-3, max_value=1e3))
 def test_the_unit_does_not_matter(ours: list[float], theirs: list[float], factor: float) -> None:
-    one = judge(Better.HIGHER, ours, theirs, 0.05)
-    other = judge(Better.HIGHER, [factor * value for value in ours], [factor * value for value in theirs], 0.05)
+    one = judge(IOPS, ours, theirs, 0.05)
+    other = judge(IOPS, [factor * value for value in ours], [factor * value for value in theirs], 0.05)
     assert one.ratio == pytest.approx(other.ratio)
 
 
 def test_an_interval_that_cannot_be_computed_is_none_with_the_reason() -> None:
-    assert judge(Better.HIGHER, [0.0] * 6, [1.0] * 6, 0.05).reason == "a ratio needs figures above zero"
-    alike = judge(Better.HIGHER, [1.1] * 6, [1.0] * 6, 0.05)
+    assert judge(IOPS, [0.0] * 6, [1.0] * 6, 0.05).reason == "a ratio needs figures above zero"
+    alike = judge(IOPS, [1.1] * 6, [1.0] * 6, 0.05)
     assert alike.ratio == pytest.approx(1.1)
     assert (alike.low, alike.verdict) == (None, Verdict.UNDECIDED)
     assert "agree to the last digit" in alike.reason
@@ -155,7 +161,7 @@ def test_other_parameters_are_named_as_people_write_them() -> None:
 
 
 def test_another_version_of_the_tool_is_named() -> None:
-    assert refusal(run_record("a", BASE), run_record("b", BASE, version="fio-2.0")) == "fio fio-2.0 against fio-3.33"
+    assert refusal(run_record("a", BASE), run_record("b", BASE, version="fio-2.0")) == "fio 2.0 against 3.33"
 
 
 def test_another_unit_is_named() -> None:
@@ -170,13 +176,22 @@ def test_a_run_without_the_figure_says_so() -> None:
 
 
 def test_a_step_the_baseline_has_not_got_is_shown_and_not_compared() -> None:
-    other = run_record("b", BASE, step=replace(with_values(rw="randwrite"), name="random write"))
-    rows = compare([run_record("a", BASE), other]).rows
+    write = replace(with_values(rw="randwrite"), name="random write")
+    other = run_record("b", BASE, step=write)
+    more = replace(other, plan=replace(other.plan, steps=(write, replace(write, name="more", values={"rw": "read"}))))
+    rows = compare([run_record("a", BASE), more]).rows
     assert [(row.step, row.against[0].reason) for row in rows] == [
         ("random read", "the run b has no such step and host"),
         ("random write", "the baseline has no such step and host"),
     ]
     assert rows[1].sides[0] is None
+
+
+def test_the_only_steps_of_two_runs_stand_against_each_other_and_the_gate_says_what_they_differ_in() -> None:
+    other = run_record("b", BASE, step=replace(with_values(rw="randwrite"), name="random write"))
+    assert refusal(run_record("a", BASE), other) == "rw randwrite against randread"
+    cpu = run_record("c", BASE, step=Step("cpu", "sysbench-cpu", {}), version="sysbench 1.0.20")
+    assert refusal(run_record("a", BASE), cpu) == "suite sysbench-cpu against fio"
 
 
 def test_steps_answer_to_each_other_by_what_they_measure_where_their_names_differ() -> None:
@@ -195,7 +210,7 @@ def test_hosts_pair_by_name_and_the_last_ones_with_each_other() -> None:
     comparison = compare([run_record("a", BASE), run_record("b", BASE[::-1], host="web-2", kernel="5.10")])
     assert only(comparison) is Verdict.SAME
     assert [side.host for side in comparison.rows[0].sides if side is not None] == ["web-1", "web-2"]
-    assert any("between these two machines" in note for note in comparison.notes)
+    assert any("between these machines" in note for note in comparison.notes)
     assert "web-2: kernel 5.10 against 6.1.0" in comparison.notes
 
 
@@ -232,9 +247,16 @@ def test_what_makes_no_comparison_is_refused(runs: tuple[str, ...], margin: floa
 def test_json_has_a_row_for_every_metric_of_every_other_run() -> None:
     comparison = compare([run_record("a", BASE), run_record("b", scaled(1.2)), run_record("c", BASE[:3])])
     rows = json.loads(json.dumps(comparison_to_json(comparison), allow_nan=False))
-    assert [(row["run"], row["verdict"], row["n"]) for row in rows] == [("b", "better", 7), ("c", "undecided", 3)]
+    assert [(row["run"], row["outcome"], row["n"]) for row in rows] == [("b", "better", 7), ("c", "undecided", 3)]
     first = rows[0]
+    assert first["verdict"].startswith("faster by 20 % (95 % CI 19–21 %), 7 against 7 trials")
     assert {"metric", "unit", "better", "ratio", "low", "high", "n", "margin", "verdict", "reason"} <= first.keys()
     assert (first["metric"], first["unit"], first["better"], first["margin"]) == ("iops", "1/s", "higher", 0.05)
     assert (first["step"], first["host"], first["labels"]) == ("random read", "web-1", {"operation": "read"})
+    assert first["baseline"].pop("levels")["levels"][0] == {
+        "level": "trial",
+        "n": 7,
+        "cov": pytest.approx(0.00656, abs=1e-4),
+        "share": 1.0,
+    }
     assert first["baseline"] == {"run": "a", "host": "web-1", "n": 7, "value": 1000.0}

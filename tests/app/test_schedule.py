@@ -1,43 +1,173 @@
-"""In which order trials run, and what is said about the time left."""
+"""In which order trials run, when a place has had enough of them, and what is said about those left."""
+
+import itertools
 
 import pytest
 
-from app.plan import Order, Plan, Repetition, make_step
-from app.schedule import remaining, turns
+from app.plan import Order, Plan, Policy, Repetition, make_step
+from app.schedule import Ahead, PlaceKey, Schedule, Turn
+from suites.sysbench_cpu import EVENTS_PER_SECOND as EVENTS
+from suites.vocab import Figure
 
 
-def two_by_two(order: Order, warm_ups: int = 0) -> Plan:
+def plan(order: Order = Order.BLOCK, repetition: Repetition | None = None, seed: int | None = None) -> Plan:
     steps = (make_step("sysbench-cpu", {}, name="a"), make_step("sysbench-cpu", {}, name="b"))
-    return Plan("p", ("x", "y"), steps, repetition=Repetition(trials=2, warm_ups=warm_ups), order=order)
+    return Plan("p", ("x", "y"), steps, repetition=repetition or Repetition(trials=2), order=order, seed=seed)
+
+
+def run(schedule: Schedule, value: float = 100.0, limit: int = 200) -> list[Turn]:
+    """Take every turn; each trial shows the same, and takes a second."""
+    taken = []
+    for turn in itertools.islice(schedule.turns(), limit):
+        taken.append(turn)
+        schedule.took(turn, [Figure(EVENTS, value)], 1.0, 1.0)
+    return taken
+
+
+def places(turns: list[Turn]) -> list[PlaceKey]:
+    return [turn.place for turn in turns]
 
 
 def test_block_order_finishes_a_step_on_a_host_before_the_next() -> None:
-    told = [(turn.step.name, turn.host, turn.number) for turn in turns(two_by_two(Order.BLOCK))]
+    told = [(turn.step.name, turn.host, turn.number) for turn in run(Schedule(plan()))]
     assert told[:4] == [("a", "x", 1), ("a", "x", 2), ("a", "y", 1), ("a", "y", 2)]
     assert len(told) == 8
 
 
 def test_interleaved_order_gives_every_step_its_first_trial_first() -> None:
-    told = [(turn.step.name, turn.host, turn.number) for turn in turns(two_by_two(Order.INTERLEAVED))]
+    told = [(turn.step.name, turn.host, turn.number) for turn in run(Schedule(plan(Order.INTERLEAVED)))]
     assert told[:4] == [("a", "x", 1), ("a", "y", 1), ("b", "x", 1), ("b", "y", 1)]
     assert told[4:] == [("a", "x", 2), ("a", "y", 2), ("b", "x", 2), ("b", "y", 2)]
 
 
 @pytest.mark.parametrize("order", list(Order))
 def test_warm_ups_come_first_and_are_marked(order: Order) -> None:
-    first = [turn for turn in turns(two_by_two(order, warm_ups=1)) if turn.place == ("a", "x")]
+    turns = run(Schedule(plan(order, Repetition(trials=2, warm_ups=1), seed=1)))
+    first = [turn for turn in turns if turn.place == ("a", "x")]
     assert [turn.warm_up for turn in first] == [True, False, False]
     assert [turn.number for turn in first] == [1, 1, 2]
 
 
-def test_remaining_time_adds_what_is_known() -> None:
-    left = turns(two_by_two(Order.BLOCK))
-    expected = {turn.place: 10.0 for turn in left}
-    assert remaining(left, expected, pause=1.0) == 8 * 11.0
+def test_randomised_rounds_are_drawn_by_lot_and_hold_every_place_once() -> None:
+    turns = run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=3)))
+    rounds = [places(turns[start : start + 4]) for start in range(0, len(turns), 4)]
+    assert all(len(set(each)) == 4 for each in rounds)
+    assert len({tuple(each) for each in rounds}) > 15  # of 24 possible orders
+    assert turns == run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=3)))
+    assert turns != run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=4)))
 
 
-def test_remaining_time_is_unknown_as_soon_as_one_trial_is() -> None:
-    left = turns(two_by_two(Order.BLOCK))
-    expected: dict[tuple[str, str], float | None] = {turn.place: 10.0 for turn in left}
-    expected["b", "y"] = None
-    assert remaining(left, expected, pause=0) is None
+def test_abba_mirrors_every_second_round_so_that_a_steady_drift_cancels_out() -> None:
+    turns = run(Schedule(plan(Order.ABBA, Repetition(trials=8), seed=3)))
+    rounds = [places(turns[start : start + 4]) for start in range(0, len(turns), 4)]
+    for first, second in zip(rounds[::2], rounds[1::2], strict=True):
+        assert second == first[::-1]
+    assert len({tuple(each) for each in rounds[::2]}) > 1
+    moments: dict[PlaceKey, list[int]] = {}
+    for moment, turn in enumerate(turns):
+        moments.setdefault(turn.place, []).append(moment)
+    assert len({sum(each) for each in moments.values()}) == 1
+
+
+def test_a_place_that_fails_gets_no_other_turn_and_the_others_go_on() -> None:
+    schedule = Schedule(plan(Order.INTERLEAVED))
+    taken = []
+    for turn in schedule.turns():
+        taken.append(turn)
+        if turn.place == ("a", "x"):
+            schedule.give_up(turn)
+        else:
+            schedule.took(turn, [Figure(EVENTS, 1.0)], 1.0, 1.0)
+    assert places(taken).count(("a", "x")) == 1
+    assert len(taken) == 7
+    assert schedule.over()
+
+
+# When a place has had enough
+
+
+def test_a_steady_place_stops_early_and_a_noisy_one_at_the_cap() -> None:
+    repetition = Repetition(policy=Policy.UNTIL_INTERVAL, precision=0.02, minimum=6, cap=12)
+    schedule = Schedule(plan(Order.INTERLEAVED, repetition))
+    counts: dict[PlaceKey, int] = {}
+    for turn in schedule.turns():
+        counts[turn.place] = counts.get(turn.place, 0) + 1
+        noise = 40.0 if turn.place == ("b", "y") else 0.1
+        value = 100.0 + noise * (turn.number % 2)
+        schedule.took(turn, [Figure(EVENTS, value)], 1.0, 1.0)
+    assert counts == {("a", "x"): 7, ("a", "y"): 7, ("b", "x"): 7, ("b", "y"): 12}
+
+
+def test_of_several_figures_the_one_that_needs_most_decides() -> None:
+    repetition = Repetition(policy=Policy.UNTIL_INTERVAL, precision=0.02, minimum=6, cap=9)
+    one = Plan("p", ("x",), (make_step("sysbench-cpu", {}, name="a"),), repetition=repetition)
+    schedule = Schedule(one)
+    judged = None
+    for turn in schedule.turns():
+        steady = Figure(EVENTS, 100.0, (("operation", "read"),))
+        noisy = Figure(EVENTS, 100.0 + 30.0 * (turn.number % 2), (("operation", "write"),))
+        judged = schedule.took(turn, [steady, noisy], 1.0, 1.0)
+    assert judged is not None
+    assert judged.labels == (("operation", "write"),)
+    assert (judged.decision.trials, judged.decision.settled) == (9, False)
+
+
+def test_a_run_ends_whatever_its_trials_show() -> None:
+    repetition = Repetition(policy=Policy.UNTIL_INTERVAL, minimum=6, cap=8)
+    schedule = Schedule(plan(repetition=repetition))
+    for number, turn in enumerate(schedule.turns()):
+        # A figure of another name each time: no series ever has two values.
+        schedule.took(turn, [Figure(EVENTS, 1.0, (("round", str(number)),))], 1.0, 1.0)
+    assert schedule.ahead().done == 4 * 8
+
+
+def test_a_budget_is_shared_by_all_places_and_each_is_measured_once_in_any_case() -> None:
+    generous = run(Schedule(plan(Order.BLOCK, Repetition(policy=Policy.BUDGET, budget=20.0))))
+    assert [places(generous).count(place) for place in dict.fromkeys(places(generous))] == [5, 5, 5, 5]
+    short = run(Schedule(plan(Order.BLOCK, Repetition(policy=Policy.BUDGET, budget=1.0))))
+    assert len(short) == 4
+
+
+# What is left
+
+
+def test_what_is_left_adds_what_is_known() -> None:
+    estimates: dict[PlaceKey, float | None] = dict.fromkeys([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], 10.0)
+    schedule = Schedule(plan(repetition=Repetition(trials=2, warm_ups=1, pause=1.0)), estimates)
+    assert schedule.ahead() == Ahead(0, 12, 12 * 11.0, exact=True)
+    turn = next(schedule.turns())
+    schedule.took(turn, [], 4.0, 5.0)
+    assert schedule.ahead() == Ahead(1, 12, 2 * 5.0 + 9 * 11.0, exact=True)
+
+
+def test_the_time_left_is_unknown_as_soon_as_one_trial_is() -> None:
+    estimates: dict[PlaceKey, float | None] = {("a", "x"): 10.0, ("a", "y"): 10.0, ("b", "x"): 10.0}
+    assert Schedule(plan(), estimates).ahead() == Ahead(0, 8, None, exact=True)
+
+
+def test_where_the_trials_decide_the_total_is_a_forecast() -> None:
+    repetition = Repetition(policy=Policy.UNTIL_INTERVAL, precision=0.02)
+    estimates: dict[PlaceKey, float | None] = dict.fromkeys([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], 10.0)
+    schedule = Schedule(plan(repetition=repetition), estimates)
+    assert schedule.ahead() == Ahead(0, 4 * 7, 4 * 70.0, exact=False)
+    for turn, value in zip(schedule.turns(), (100.0, 110.0, 90.0), strict=False):
+        schedule.took(turn, [Figure(EVENTS, value)], 10.0, 10.0)
+    total = schedule.ahead().total
+    assert total is not None
+    assert total > 4 * 7
+
+
+def test_a_run_that_goes_on_passes_over_what_it_has_done() -> None:
+    whole = plan(Order.RANDOMISED, Repetition(trials=5), seed=7)
+    first = Schedule(whole)
+    done = []
+    for turn in itertools.islice(first.turns(), 9):
+        done.append(turn)
+        first.took(turn, [Figure(EVENTS, 1.0)], 1.0, 1.0)
+    rest = list(itertools.islice(first.turns(), 1))
+    later = Schedule(whole)
+    for turn in done:
+        later.took(turn, [Figure(EVENTS, 1.0)], 1.0, 1.0)
+    assert later.ahead() == first.ahead()
+    assert run(later)[:1] == rest
+    assert later.ahead().done == 20
