@@ -8,10 +8,11 @@ def _all() -> tuple[Suite, ...]:
     from suites.dd import Dd
     from suites.fio import Fio
     from suites.iperf3 import Iperf3
+    from suites.stream import Stream
     from suites.sysbench_cpu import SysbenchCpu
     from suites.sysbench_memory import SysbenchMemory
 
-    return (SysbenchCpu(), SysbenchMemory(), Fio(), Dd(), Iperf3())
+    return (SysbenchCpu(), SysbenchMemory(), Stream(), Fio(), Dd(), Iperf3())
 
 
 SUITES: tuple[Suite, ...] = _all()

@@ -1,0 +1,29 @@
+"""Runs of our own probes, as the workstation makes them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.control import Control
+from app.events import Event, TrialEnded
+from app.plan import Plan, Repetition, make_step
+from app.questions import Refuse
+from app.services import Workstation
+
+
+@contextmanager
+def workstation_in(folder: Path) -> Iterator[Workstation]:
+    """Open a workstation whose library is in `folder`."""
+    opened = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def run_once(workstation: Workstation, suite: str, host: str, **given: object) -> tuple[TrialEnded, list[Event]]:
+    """Run one trial of `suite` on `host`; return how it ended, and everything that happened."""
+    plan = Plan("probe", (host,), (make_step(suite, given),), repetition=Repetition(trials=1))
+    events = list(workstation.run(plan, Refuse(), Control()))
+    (ended,) = (event for event in events if isinstance(event, TrialEnded))
+    return ended, events

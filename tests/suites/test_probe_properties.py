@@ -1,0 +1,70 @@
+"""No output of any sort makes a probe's parser raise, and no way of arriving changes what an output means."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suites.base import Suite, complete_values
+from suites.stream import Stream
+from tests.suites.captured_outputs import capture, captures
+
+SUITES: dict[str, Suite] = {"stream": Stream()}
+CASES = [(tool, case) for tool in SUITES for case in captures(tool)]
+PIECES = [
+    b"# benchwright-stream 1\n",
+    b"# benchwright-compute 1\n",
+    b"# benchwright-blocks 1\n",
+    b"live time 1.0 threads 1 iteration 1 copy 1.0 scale 2.0 add 3.0 triad 4.0\n",
+    b"live time " + b"9" * 5000 + b" threads 1\n",
+    b"live time 1.0 threads 999999999999999999999 iteration 1 triad nan\n",
+    b"result threads 0 kernel triad best 0.0 mean 0.0 worst 0.0 time 0.0 ticks 0\n",
+    b"result threads 2 kernel triad best 5.0 mean 5.0 worst 0.0 time 0.0 ticks 0\n",
+    b"valid threads 2 error 0.000e+00\n",
+    b"STREAM version $Revision: 5.10 $\n",
+    b"Triad:  1.0 0.000000 0.000000 0.000000\n",
+    b"Solution Validates: \n",
+    b"error \x1b[2J\n",
+    b"done\n",
+    b"\xff\xfe\x00",
+]
+
+
+@pytest.mark.parametrize("tool", SUITES)
+@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
+@given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
+def test_any_bytes_are_accepted(tool: str, data: bytes) -> None:
+    parser = SUITES[tool].parser(complete_values(SUITES[tool], {}))
+    live = list(parser.feed(data))
+    found = parser.finish()
+    assert list(found.samples) in ([], live)
+    assert all(figure.value >= 0 for figure in found.figures)
+
+
+@pytest.mark.parametrize(("tool", "case"), CASES)
+@settings(max_examples=40, deadline=None)  # a busy machine is slow, not wrong
+@given(cuts=st.lists(st.integers(min_value=0, max_value=4000), max_size=8))
+def test_how_the_bytes_arrive_makes_no_difference(tool: str, case: str, cuts: list[int]) -> None:
+    data = capture(case).stdout
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    whole, pieces = (SUITES[tool].parser(complete_values(SUITES[tool], {})) for _ in range(2))
+    whole.feed(data)
+    for start, stop in pairwise(places):
+        pieces.feed(data[start:stop])
+    assert pieces.finish(0) == whole.finish(0)
+
+
+@pytest.mark.parametrize(("tool", "case"), CASES)
+def test_an_output_cut_anywhere_is_never_complete_nor_wrong(tool: str, case: str) -> None:
+    suite = SUITES[tool]
+    data = capture(case).stdout.rstrip()
+    whole = suite.parser(complete_values(suite, {}))
+    whole.feed(data + b"\n")
+    truth = whole.finish()
+    for length in range(0, len(data), 7):
+        parser = suite.parser(complete_values(suite, {}))
+        parser.feed(data[:length])
+        found = parser.finish()
+        assert set(found.samples) <= set(truth.samples)
+        assert not found.complete or found == truth

@@ -1,0 +1,87 @@
+"""Our probes in C: built without a warning, clean under the sanitizers, with the arguments they refuse."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import resources
+
+PROBES = Path(resources.__file__).parent / "probes"
+SOURCES = sorted(path.stem for path in PROBES.glob("*.c"))
+STRICT = ("-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion")
+
+SHORT = {"stream": ("--elements", "20000", "--times", "3", "--threads", "2")}
+"""Arguments that let each probe do a little of everything."""
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+
+
+def built(name: str, folder: Path, *options: str, compiler: str = "gcc") -> Path:
+    """Return the program, built from the sources as the suites build it, with more `options`."""
+    program = folder / name
+    words = [compiler, "-std=gnu11", "-pthread", *options, "-o", str(program), str(PROBES / f"{name}.c")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return program
+
+
+def ran(program: Path, *words: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=timeout)
+
+
+def test_every_probe_is_tried_here() -> None:
+    assert set(SHORT) == set(SOURCES)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize(
+    "options", [("-O3", "-march=native"), ("-O2",), ("-O0", "-march=x86-64-v3")], ids=["native", "plain", "debug"]
+)
+def test_it_builds_without_a_warning(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    built(name, tmp_path, *STRICT, *options)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.skipif(shutil.which("aarch64-linux-gnu-gcc") is None, reason="no cross compiler for aarch64 is installed")
+def test_it_builds_for_aarch64_without_a_warning(name: str, tmp_path: Path) -> None:
+    built(name, tmp_path, *STRICT, "-O3", "-static", compiler="aarch64-linux-gnu-gcc")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
+def test_the_sanitizers_find_nothing(name: str, sanitizer: str, tmp_path: Path) -> None:
+    done = ran(built(name, tmp_path, "-O1", "-g", f"-fsanitize={sanitizer}"), *SHORT[name])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("done\n")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_it_says_what_it_is(name: str, tmp_path: Path) -> None:
+    done = ran(built(name, tmp_path, "-O1", '-DBUILD="-O1 and so on"'), *SHORT[name])
+    head = done.stdout.splitlines()[:3]
+    assert re.fullmatch(rf"# benchwright-{name} \d+", head[0])
+    assert re.fullmatch(r"# compiler gcc \d+\.\d+.*", head[1])
+    assert head[2] == "# options -O1 and so on"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--bogus", "1"),
+        ("--threads",),
+        ("--threads", "-1"),
+        ("--threads", "x"),
+        ("--threads", "99999999999999999999"),
+        ("--sweep", "sideways"),
+    ],
+    ids=" ".join,
+)
+def test_what_it_does_not_understand_it_refuses(name: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    done = ran(built(name, tmp_path, "-O1"), *words)
+    assert done.returncode == 2
+    assert re.fullmatch(r"error \S.*\n", done.stderr)
+    assert "done" not in done.stdout
