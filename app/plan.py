@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from suites.base import Suite, complete_values
@@ -236,6 +237,13 @@ def _check_repetition(given: Repetition) -> None:
             raise PlanError("The repetition is until-verdict and names no baseline.", "Give the name of a pinned run.")
         if given.confidence not in CONFIDENCES:
             raise PlanError(f"repetition.confidence is {given.confidence:g}.", "Give 0.95 or 0.99.")
+
+
+def with_seed(plan: Plan) -> Plan:
+    """Return `plan` with a seed for its lots, so that the order they give stands in what is stored."""
+    if not plan.order.drawn or plan.seed is not None:
+        return plan
+    return replace(plan, seed=secrets.randbelow(2**31))
 
 
 def _digest(content: object) -> str:

@@ -12,7 +12,7 @@ import shlex
 import string
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from app.context import step_context
 from app.delivery import file_text, files_of
 from app.hosts import ConnectReport, Hosts, SavedHosts
 from app.paths import hosts_path, store_path
-from app.plan import Plan, make_step, validate
+from app.plan import Plan, Policy, make_step, validate, with_seed
 from app.plan_file import read_plan, write_plan
 from app.presets import default_plan, quick_plan, tuned_plan
 from remote.errors import ConnectError, Outcome
@@ -202,7 +202,20 @@ class Workstation:
         from app.store import new_run_id
 
         run_id = new_run_id(datetime.now(UTC), "".join(random.choices(string.ascii_lowercase + string.digits, k=4)))  # noqa: S311 (a name, not a secret)
-        yield from recorded(self._engine(run_id, validate(plan), asker, control), self._store, control)
+        plan = with_seed(validate(plan))
+        engine = self._engine(run_id, plan, asker, control)
+        engine.baseline = self._baseline(plan)
+        yield from recorded(engine, self._store, control)
+
+    def _baseline(self, plan: Plan) -> RunRecord | None:
+        """Return the run whose verdict `plan` waits for, or None; raise where none could ever come."""
+        if plan.repetition.policy is not Policy.UNTIL_VERDICT:
+            return None
+        from app.policies import check_baseline
+
+        record = self.load(plan.repetition.baseline)
+        check_baseline(plan, record)
+        return record
 
     def _engine(self, run_id: str, plan: Plan, asker: Asker, control: Control, left: LeftRun | None = None) -> Engine:
         from app.run import Engine
@@ -235,6 +248,8 @@ class Workstation:
 
         taken = self._store.take_over(run)
         engine = self._engine(taken.id, taken.record.plan, asker, control, taken)
+        with suppress(BenchwrightError):  # a baseline that has gone since must not keep a run from being gone on with
+            engine.baseline = self._baseline(taken.record.plan)
         yield from attached(engine, taken, self._store, control)
 
     def forget(self, run: str) -> str:
@@ -303,11 +318,18 @@ class Workstation:
 
     # Comparison and export
 
-    def compare(self, runs: Sequence[str], margin: float = 0.05) -> Comparison:
-        """Compare runs with the first of them."""
+    def compare(self, runs: Sequence[str], margin: float = 0.05, overruled: str = "") -> Comparison:
+        """Compare runs with the first of them. Each is a word as app.choosing.choose() takes it: a run, or a group.
+
+        `overruled` is the reason for which what forbids to compare is let by; it stands in the comparison.
+        """
+        from app.choosing import choose
         from app.compare import compare
 
-        return compare([self.load(run) for run in runs], margin)
+        with self._store.loading() as load:
+            groups = [choose(load, run) for run in runs]
+        within = self._store.within([record.summary.id for group in groups for record in group])
+        return compare(groups, margin, overruled=overruled, within=within)
 
     def export_csv(self, runs: Sequence[str], path: Path) -> list[Path]:
         """Write the summary to `path` and the tidy samples beside it; return both."""
@@ -318,7 +340,7 @@ class Workstation:
         telemetry = {record.summary.id: self.telemetry(record.summary.id) for record in records}
         return export_csv(records, samples, telemetry, path)
 
-    def export_png(self, runs: Sequence[str], path: Path, margin: float = 0.05) -> Path:
+    def export_png(self, runs: Sequence[str], path: Path, margin: float = 0.05, overruled: str = "") -> Path:
         """Write the report picture; several runs are compared with the first of them as in compare()."""
         from app.picture import report_picture
 
@@ -334,7 +356,7 @@ class Workstation:
             for band in self.bands(step, host)
             if band.run_id not in own
         ]
-        return report_picture(records, samples, telemetry, bands, path, margin=margin)
+        return report_picture(records, samples, telemetry, bands, path, margin=margin, overruled=overruled)
 
     @property
     def _store(self) -> Store:

@@ -126,13 +126,22 @@ class Side:
         versions = {counted.record.trial.tool_version for counted in self.trials(place)}
         facts = (run.facts_before.get(host) for run, _ in runs for host in place.hosts)
         return Profile(
-            steps=tuple(own for _, own in runs),
+            steps=_each_once(own for _, own in runs),
             hosts=place.hosts,
             versions=frozenset() if None in versions else frozenset(map(str, versions)),
             facts=tuple(found for found in facts if found is not None),
             repetitions=tuple(run.plan.repetition for run, _ in runs),
             programs=frozenset(run.program_version for run, _ in runs),
         )
+
+
+def _each_once(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps that differ: a group of a hundred runs has one step, not a hundred."""
+    found: list[Step] = []
+    for step in steps:
+        if step not in found:
+            found.append(step)
+    return tuple(found)
 
 
 def paired_steps(baseline: Iterable[Step], other: Iterable[Step]) -> dict[str, Step]:

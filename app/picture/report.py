@@ -31,13 +31,14 @@ def report_picture(
     *,
     scale: float = 1.0,
     margin: float = MARGIN,
+    overruled: str = "",
 ) -> Path:
     """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`; return `path`.
 
     One run stands beside the `bands` of its pinned baseline; of several, the first is the baseline. `samples` and
     `telemetry` are those of each run by its id. Raises WriteError.
     """
-    return write_whole(path, draw_report(records, samples, telemetry, bands, margin).png(scale))
+    return write_whole(path, draw_report(records, samples, telemetry, bands, margin, overruled).png(scale))
 
 
 def draw_report(
@@ -46,9 +47,11 @@ def draw_report(
     telemetry: Telemetry,
     bands: Sequence[Band],
     margin: float = MARGIN,
+    overruled: str = "",
 ) -> Sheet:
-    """Return the report as a sheet. `margin` is the share that does not matter where runs are compared."""
-    comparison = compare(records, margin) if len(records) > 1 else None
+    """Return the report as a sheet. `margin` is the share that does not matter where runs are compared, `overruled`
+    why they are compared although they differ in what is measured."""
+    comparison = compare(records, margin, overruled=overruled) if len(records) > 1 else None
     sheet = Sheet()
     draw_head(sheet, records)
     for steps in _steps(records):

@@ -1,6 +1,7 @@
 """The library: what the rest of the workstation may ask of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from app.events import HostPutBack, State
 from app.left import LeftRun, StoredWorkspace
+from app.levels import WithinTrials
 from app.plan import Step
 from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
 from app.store import host_log, left, reading, schema
@@ -17,6 +19,7 @@ from app.store.errors import StoreError
 from app.store.identity import Owner, is_alive, this_process
 from app.store.recorder import Recorder, is_recorded_here
 from app.store.rows import owner_row
+from app.store.within import within
 from suites.vocab import Sample
 
 INTERRUPTED = "Benchwright ended while it ran"
@@ -56,6 +59,17 @@ class Store:
         with self._database.reading() as connection:
             found = reading.record(connection, reading.find(connection, run))
             return replace(found, summary=_with_left(connection, [found.summary])[0])
+
+    @contextmanager
+    def loading(self) -> Iterator[Callable[[str], RunRecord]]:
+        """Give a load() for many runs, which all see the same state of the store."""
+        with self._database.reading() as connection:
+            yield lambda run: reading.record(connection, reading.find(connection, run))
+
+    def within(self, run_ids: Sequence[str]) -> WithinTrials:
+        """Return how the samples within each trial of some runs spread."""
+        with self._database.reading() as connection:
+            return within(connection, run_ids)
 
     def samples(self, run_id: str) -> SampleSeries:
         """Return the samples of the run by trial."""
