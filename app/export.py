@@ -1,7 +1,6 @@
 """Runs as CSV for other programs: a summary, and every sample as a row of its own."""
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,7 +112,7 @@ def _figure(figure: Figure) -> Row:
 def command_line(trial: TrialRecord) -> str:
     """Return what a person types to measure the same: the measuring commands of a trial."""
     measuring = [command for command in trial.trial.commands if command.purpose is Purpose.MEASURE]
-    return " && ".join(shlex.join(command.argv) for command in measuring)
+    return " && ".join(command.line for command in measuring)
 
 
 def _sample_rows(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> Iterator[Row]:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import shlex
 from typing import Any, TypeVar
 
 import cattrs
@@ -108,7 +107,7 @@ def sample_to_json(sample: Sample) -> Json:
 
 def command_to_json(command: Command) -> Json:
     """Return `command`: its words, the line a shell takes, its purpose, and whether it runs on the peer."""
-    return {"line": shlex.join(command.argv), **converter().unstructure(command)}
+    return {"line": command.line, **converter().unstructure(command)}
 
 
 def command_from_json(data: object) -> Command:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from app.tuning import Tuning, check_tuning, tuning_values
 from suites.base import Suite, complete_values
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Value
@@ -18,7 +19,8 @@ LOCAL = "local"
 MAXIMUM_TRIALS = 1000
 
 FORMATS = ("benchwright-plan/1", "benchwright-plan/2")
-"""The formats of plans that are read, the oldest first. 2 has policies other than FIXED, and orders drawn by lot."""
+"""The formats of plans that are read, the oldest first. 2 has policies other than FIXED, orders drawn by lot, and
+changes of the hosts."""
 
 
 class PlanError(BenchwrightError):
@@ -153,13 +155,16 @@ class Plan:
     repetition: Repetition = field(default_factory=Repetition)
     order: Order = Order.BLOCK
     seed: int | None = None  # of the lots that the order draws
+    tuning: Tuning = field(default_factory=Tuning)
 
     def hash(self) -> str:
         """Return the hash of the plan's content."""
         given = self.repetition
         fixed = given.policy is Policy.FIXED
+        tuned = {"tuning": tuning_values(self.tuning)} if self.tuning.changes_hosts else {}
         return _digest(
             {
+                **tuned,
                 "hosts": self.hosts,
                 "steps": [[step.name, step.suite_id, dict(step.values), step.peer] for step in self.steps],
                 # As it was before there were other policies and orders: the hash of an old plan stays.
@@ -171,7 +176,8 @@ class Plan:
     @property
     def format(self) -> str:
         """The oldest format that can say what the plan says, so that an older program reads what it can run."""
-        return FORMATS[self.repetition.policy is not Policy.FIXED or self.order.drawn]
+        other = self.repetition.policy is not Policy.FIXED or self.order.drawn or self.tuning != Tuning()
+        return FORMATS[other]
 
     def step(self, name: str) -> Step:
         """Return the step `name`; raise PlanError where there is none."""
@@ -206,6 +212,7 @@ def validate(plan: Plan) -> Plan:
         if names.count(name) > 1:
             raise PlanError(f"Two steps are named “{name}”.", "Give each step a name of its own.")
     _check_repetition(plan.repetition)
+    check_tuning(plan.tuning)
     return plan
 
 

@@ -9,12 +9,13 @@ import tomlkit
 
 from app.plan import FORMATS, Order, Plan, PlanError, Step, make_step, validate
 from app.repetition_file import format_repetition, read_repetition
-from suites.errors import BenchwrightError
+from app.tuning import TUNING, Tuning, tuning_of, tuning_values
+from suites.errors import BenchwrightError, ParameterError
 from suites.parameters import Parameter, Type, Value
 
 MAXIMUM_SIZE = 1024 * 1024
 
-_PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetition", "step"}
+_PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetition", "tuning", "step"}
 _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 
 
@@ -59,6 +60,7 @@ def parse_plan(text: str) -> Plan:
             repetition=read_repetition(content.get("repetition", {})),
             order=_read_order(content.get("order", Order.BLOCK)),
             seed=_read_seed(content.get("seed")),
+            tuning=_read_tuning(content.get("tuning", {})),
         )
     )
 
@@ -96,6 +98,19 @@ def _read_seed(content: object) -> int | None:
     return content
 
 
+def _read_tuning(content: object) -> Tuning:
+    if not isinstance(content, dict):
+        raise PlanError("tuning is not a table.", "Write [tuning] and drop_caches = true below it, for example.")
+    _refuse_unknown(content, {parameter.name for parameter in TUNING}, "tuning")
+    try:
+        values = {
+            parameter.name: parameter.parse(content.get(parameter.name, parameter.default)) for parameter in TUNING
+        }
+    except ParameterError as error:
+        raise PlanError(f"tuning.{error.message}", error.remedy) from error
+    return tuning_of(values)
+
+
 def _refuse_unknown(content: Mapping[str, Any], accepted: set[str], where: str) -> None:
     for key in content:
         if key not in accepted:
@@ -127,11 +142,23 @@ def format_plan(plan: Plan) -> str:
     if plan.seed is not None:
         document["seed"] = _commented(plan.seed, "of the lots that the order draws")
     document["repetition"] = format_repetition(plan.repetition)
+    if plan.tuning != Tuning():
+        document["tuning"] = _format_tuning(plan.tuning)
     steps = tomlkit.aot()
     for step in plan.steps:
         steps.append(_format_step(step))
     document["step"] = steps
     return tomlkit.dumps(document)
+
+
+def _format_tuning(tuning: Tuning) -> tomlkit.items.Table:
+    """Return what is changed on the hosts; what is left as it is is left out."""
+    table = tomlkit.table()
+    values = tuning_values(tuning)
+    for parameter in TUNING:
+        if values[parameter.name] != parameter.default:
+            table[parameter.name] = _commented(values[parameter.name], parameter.title)
+    return table
 
 
 def _format_step(step: Step) -> tomlkit.items.Table:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import random
-import shlex
 import string
 import threading
 import time
@@ -378,7 +377,7 @@ class Workstation:
 
 def command_text(command: Command) -> str:
     """Return `command` as a line for a shell."""
-    return shlex.join(command.argv)
+    return command.line
 
 
 def _changed(step: Step, finding: Finding) -> Step:

@@ -1,6 +1,7 @@
 """What every suite provides, and what it hands over: commands out, samples and figures in."""
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -29,13 +30,20 @@ class Purpose(StrEnum):
 class Command:
     """One command line. It runs in the step's own directory on the host, or on the peer where `on_peer`.
 
-    `files` are what it needs beside it; all of a step's are put there once, before its first command.
+    `files` are what it needs beside it; all of a step's are put there once, before its first command. With `root` it
+    runs as root, which the user is told before.
     """
 
     argv: tuple[str, ...]
     purpose: Purpose = Purpose.MEASURE
     on_peer: bool = False
     files: tuple[HostFile, ...] = ()
+    root: bool = False
+
+    @property
+    def line(self) -> str:
+        """The line for a shell that does the same."""
+        return f"sudo {shlex.join(self.argv)}" if self.root else shlex.join(self.argv)
 
 
 @dataclass(frozen=True, slots=True)

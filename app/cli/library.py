@@ -1,6 +1,5 @@
 """benchwright list, show, compare, export, baseline, delete, parse: what was measured."""
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -86,7 +85,7 @@ def print_run(record: RunRecord, *, trials: bool = False) -> None:
     for step in record.plan.steps:
         ran = next((trial for trial in record.trials if trial.trial.step == step.name), None)
         for command in () if ran is None else ran.trial.commands:
-            click.echo(plain(f"$ {shlex.join(command.argv)}"))
+            click.echo(plain(f"$ {command.line}"))
 
 
 def _print_trials(record: RunRecord) -> None:

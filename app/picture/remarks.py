@@ -1,6 +1,5 @@
 """What qualifies the figures: findings, what differs between runs, what was left out; and the exact commands."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -106,4 +105,4 @@ def _commands(records: Sequence[RunRecord]) -> Iterator[tuple[str, str, str]]:
                     for command in trial.trial.commands:
                         purpose = "" if command.purpose is Purpose.MEASURE else command.purpose.value
                         where = " on the other end" if command.on_peer else ""
-                        yield step.name, f"{purpose}{where}".strip(), shlex.join(command.argv)
+                        yield step.name, f"{purpose}{where}".strip(), command.line

@@ -1,6 +1,5 @@
 """Times, places and facts in the words of the live view. No Qt."""
 
-import shlex
 
 from app.events import State
 from app.plan import Policy
@@ -97,7 +96,7 @@ def place_progress(model: RunModel, place: Place) -> str:
 def command_text(commands: tuple[Command, ...]) -> str:
     """Return commands as lines for a shell; those of the other end are marked."""
     return "\n".join(
-        f"{shlex.join(command.argv)}{'   # on the peer' if command.on_peer else ''}" for command in commands
+        f"{command.line}{'   # on the peer' if command.on_peer else ''}" for command in commands
     )
 
 

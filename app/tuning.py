@@ -1,0 +1,190 @@
+"""What a plan changes on its hosts while it runs: nothing, unless the user says so; and it is put back afterwards."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from remote.tuning import DROP_CACHES, Setting, SettingKind
+from suites.errors import BenchwrightError, ParameterError
+from suites.parameters import Parameter, Type, Value, format_size, parse_size
+
+PAGE = 4096
+"""Bytes by which the kernel counts readahead."""
+
+MOST_READAHEAD = 2**30
+
+DEVICE_PATTERN = r"/dev/[A-Za-z0-9_/.:+@=-]{1,200}"
+
+
+class TuningPlanError(BenchwrightError):
+    """What a plan asks to be changed does not make sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What is changed on every host of the plan; what is empty or None is left as it is.
+
+    `drop_caches` empties the page cache before each trial. `readahead` (bytes) and `scheduler` are those of `device`, a
+    path. With `optional` the run goes on where something cannot be changed, and says so.
+    """
+
+    drop_caches: bool = False
+    governor: str = ""
+    device: str = ""
+    readahead: int | None = None
+    scheduler: str = ""
+    optional: bool = False
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """What is changed before the first trial and put back after the last."""
+        found = []
+        if self.governor:
+            found.append(Setting(SettingKind.GOVERNOR, self.governor))
+        if self.scheduler:
+            found.append(Setting(SettingKind.SCHEDULER, self.scheduler, self.device))
+        if self.readahead is not None:
+            found.append(Setting(SettingKind.READAHEAD, str(self.readahead // 1024), self.device))
+        return tuple(found)
+
+    @property
+    def changes_hosts(self) -> bool:
+        """Whether anything is changed at all."""
+        return self.drop_caches or bool(self.settings)
+
+    def purposes(self) -> list[str]:
+        """Return in words what root is needed for."""
+        dropping = ["drop the page cache before each trial"] if self.drop_caches else []
+        return dropping + [f"set the {setting_title(setting)} to {setting.value}" for setting in self.settings]
+
+
+TUNING = (
+    Parameter(
+        name="drop_caches",
+        title="Drop the page cache",
+        type=Type.FLAG,
+        default=False,
+        help="Before each trial, write out what is dirty and forget all that is cached. It slows all else there.",
+        option=DROP_CACHES,
+    ),
+    Parameter(
+        name="governor",
+        title="CPU governor",
+        type=Type.TEXT,
+        default="",
+        help="As the kernel calls it, such as performance. Empty leaves it as it is.",
+        pattern=r"[a-z_-]{1,32}",
+        option="scaling_governor",
+    ),
+    Parameter(
+        name="device",
+        title="Block device",
+        type=Type.TEXT,
+        default="",
+        help="The path of the device whose readahead or scheduler is set, such as /dev/nvme1n1.",
+        pattern=DEVICE_PATTERN,
+    ),
+    Parameter(
+        name="readahead",
+        title="Readahead",
+        type=Type.TEXT,
+        default="",
+        help="Give a size such as 128 KiB, a multiple of 4 KiB; 0 reads nothing ahead. Empty leaves it as it is.",
+        pattern=r"[0-9]{1,9}( ?[kKmM]?i?[bB]?)?",
+        option="read_ahead_kb",
+    ),
+    Parameter(
+        name="scheduler",
+        title="I/O scheduler",
+        type=Type.TEXT,
+        default="",
+        help="As the kernel calls it, such as none or mq-deadline. Empty leaves it as it is.",
+        pattern=r"[a-z0-9_-]{1,32}",
+        option="scheduler",
+    ),
+    Parameter(
+        name="optional",
+        title="Go on without",
+        type=Type.FLAG,
+        default=False,
+        help="Measure, and say so, where something cannot be changed, as without root. Otherwise nothing is measured.",
+    ),
+)
+"""What can be changed, drawn, checked and read like any suite's parameters."""
+
+
+def tuning_of(values: Mapping[str, Value]) -> Tuning:
+    """Return the tuning that a form or a file holds; raise TuningPlanError where it does not make sense."""
+    readahead = str(values["readahead"]).strip()
+    return check_tuning(
+        Tuning(
+            drop_caches=values["drop_caches"] is True,
+            governor=str(values["governor"]),
+            device=str(values["device"]),
+            readahead=_size(readahead) if readahead else None,
+            scheduler=str(values["scheduler"]),
+            optional=values["optional"] is True,
+        )
+    )
+
+
+def tuning_values(tuning: Tuning) -> dict[str, Value]:
+    """Return `tuning` as a form or a file holds it."""
+    return {
+        "drop_caches": tuning.drop_caches,
+        "governor": tuning.governor,
+        "device": tuning.device,
+        "readahead": "" if tuning.readahead is None else format_size(tuning.readahead),
+        "scheduler": tuning.scheduler,
+        "optional": tuning.optional,
+    }
+
+
+def check_tuning(tuning: Tuning) -> Tuning:
+    """Return `tuning`, or raise TuningPlanError where it does not make sense."""
+    if tuning.readahead is not None and not (tuning.readahead % PAGE == 0 <= tuning.readahead <= MOST_READAHEAD):
+        raise TuningPlanError(f"tuning.readahead is {tuning.readahead} B.", "Give a multiple of 4 KiB, up to 1 GiB.")
+    if (tuning.readahead is not None or tuning.scheduler) and not re.fullmatch(DEVICE_PATTERN, tuning.device):
+        raise TuningPlanError(
+            "tuning names no block device for the readahead or the scheduler.", "Give device = a path below /dev."
+        )
+    return tuning
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError:
+        raise ParameterError(f"readahead: {text!r} is not accepted.", "Give a size such as 128 KiB.") from None
+
+
+def setting_title(setting: Setting) -> str:
+    """Return in words what is set."""
+    titles = {
+        SettingKind.GOVERNOR: "CPU governor",
+        SettingKind.SCHEDULER: f"I/O scheduler of {setting.device}",
+        SettingKind.READAHEAD: f"readahead of {setting.device} (KiB)",
+    }
+    return titles[setting.kind]
+
+
+def setting_command(setting: Setting) -> str:
+    """Return the line that an expert would type in a shell of root."""
+    if setting.kind is SettingKind.GOVERNOR:
+        return f"echo {setting.value} | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
+    name = setting.device.removeprefix("/dev/")
+    if "/" in name:
+        name = f'"$(basename "$(readlink -f {setting.device})")"'
+    file = "scheduler" if setting.kind is SettingKind.SCHEDULER else "read_ahead_kb"
+    return f"echo {setting.value} > /sys/class/block/{name}/queue/{file}"
+
+
+def path_title(path: str) -> str:
+    """Return in words what the kernel's file at `path` sets: ``readahead of sdb (KiB)``."""
+    cpu = re.search(r"/(?:policy|cpu)(\d+)/(?:cpufreq/)?scaling_governor$", path)
+    if cpu:
+        return f"CPU governor of CPU {cpu[1]}"
+    block = re.fullmatch(r"/sys/block/([^/]+)/queue/(scheduler|read_ahead_kb)", path)
+    if block:
+        return f"{'I/O scheduler' if block[2] == 'scheduler' else 'readahead (KiB)'} of {block[1]}"
+    return path
