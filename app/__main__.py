@@ -39,11 +39,12 @@ def open_or_measure(workstation: Workstation) -> None:
         from widgets.main_window import open_window
 
         raise SystemExit(open_window(workstation))
+    from app.cli.asking import TerminalAsker
     from app.cli.runs import run_quick
     from app.plan import LOCAL
 
     click.echo("There is no display: benchmarking this computer without a window.", err=True)
-    run_quick(workstation, LOCAL, reports_path(), None, as_json=False)
+    run_quick(workstation, LOCAL, reports_path(), TerminalAsker(), as_json=False)
 
 
 def has_display() -> bool:

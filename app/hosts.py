@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import tomlkit
 
 from app.context import LOOPBACK
+from app.memory import Memory, key_account, password_account
 from app.plan import LOCAL
 from remote.errors import ConnectError, Outcome
-from remote.questions import Asker
+from remote.questions import Asker, Refuse
 from remote.session import Session
 from suites.errors import BenchwrightError
 
@@ -134,8 +135,9 @@ def _entry(name: str, table: object) -> HostEntry:
 class Hosts:
     """Every host the user has, and the way to each."""
 
-    def __init__(self, saved: SavedHosts) -> None:
+    def __init__(self, saved: SavedHosts, memory: Memory | None = None) -> None:
         self.saved = saved
+        self.memory = memory or Memory()
 
     def entries(self) -> list[HostEntry]:
         """Return this computer, the saved hosts, and the other aliases of ~/.ssh/config, in this order.
@@ -160,10 +162,11 @@ class Hosts:
         except ConnectError as error:
             return [], f"The aliases of ~/.ssh/config are not listed: {error}"
 
-    def target(self, name: str, entry: HostEntry | None = None) -> "Target":
+    def target(self, name: str, entry: HostEntry | None = None, asker: Asker | None = None) -> "Target":
         """Return the way to the host `name`: saved, an alias, or written as ``user@host:port``.
 
-        `entry` stands in for what is saved: a host that is being typed in can be tried first.
+        `entry` stands in for what is saved: a host that is being typed in can be tried first. `asker` is asked before
+        a Match exec runs its command; without one, only what was allowed before runs.
         """
         from remote.target import resolve
 
@@ -176,6 +179,7 @@ class Hosts:
             user=entry.user,
             identity_file=entry.identity_file,
             jump=entry.jump,
+            asker=asker or self.memory.asker(Refuse()),
         )
 
     def address(self, name: str) -> str:
@@ -190,4 +194,22 @@ class Hosts:
             return LocalSession()
         from remote.connect import connect
 
-        return connect(self.target(name, entry), asker)
+        remembering = self.memory.asker(asker)
+        try:
+            session = connect(self.target(name, entry, remembering), remembering)
+        except ConnectError:
+            remembering.failed()
+            raise
+        remembering.worked()
+        return session
+
+    def forget_secrets(self, name: str) -> int:
+        """Forget the password and passphrases of a host and its jump hosts, in the keyring, too; return how many."""
+        from remote.keys import default_files
+
+        target = self.target(name)
+        accounts = set()
+        for hop in (*target.jumps, target):
+            accounts.add(password_account(hop.user, f"{hop.host_name}:{hop.port}"))
+            accounts |= {key_account(str(path)) for path in hop.identity_files or default_files()}
+        return sum(self.memory.forget(account) for account in accounts)

@@ -1,6 +1,6 @@
 """The questions only the user may answer, passed on to whoever draws them."""
 
 from remote.errors import Outcome
-from remote.questions import Asker, HostKeyQuestion, Refuse, SecretQuestion
+from remote.questions import Asker, HostKeyQuestion, LocalProgramQuestion, Refuse, SecretQuestion
 
-__all__ = ["Asker", "HostKeyQuestion", "Outcome", "Refuse", "SecretQuestion"]
+__all__ = ["Asker", "HostKeyQuestion", "LocalProgramQuestion", "Outcome", "Refuse", "SecretQuestion"]

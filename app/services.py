@@ -93,6 +93,10 @@ class Workstation:
         """Forget a saved host. Its runs stay in the library."""
         self._hosts.saved.remove(name)
 
+    def forget_secrets(self, name: str) -> int:
+        """Forget the password and passphrases of a host, in the system's keyring, too; return how many there were."""
+        return self._hosts.forget_secrets(name)
+
     def test_connection(self, name: str, asker: Asker, entry: HostEntry | None = None) -> ConnectReport:
         """Connect and say how it went; never raises for a failure to connect.
 

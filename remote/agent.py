@@ -21,9 +21,12 @@ class _Agent(AgentSSH):
 
 
 @contextlib.contextmanager
-def agent_keys() -> Iterator[tuple[AgentKey, ...]]:
-    """Yield the keys of the agent that SSH_AUTH_SOCK names; none where there is no agent or it does not answer."""
-    path = os.environ.get("SSH_AUTH_SOCK")
+def agent_keys(path: str | None = None) -> Iterator[tuple[AgentKey, ...]]:
+    """Yield the keys of the agent at the socket `path`; None stands for the one that SSH_AUTH_SOCK names.
+
+    There are none where there is no agent or it does not answer.
+    """
+    path = os.environ.get("SSH_AUTH_SOCK") if path is None else path
     if not path:
         yield ()
         return

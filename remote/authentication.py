@@ -1,24 +1,26 @@
 """Prove to a host who the user is, in OpenSSH's order: agent, key files, then what the server asks."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import paramiko
 from paramiko.agent import AgentKey
 
 from remote.agent import agent_keys
 from remote.errors import ConnectError, Outcome
-from remote.keys import KeyFile, PublicKey, UnusableKeyError, WrongPassphraseError, default_files, inspect, load
+from remote.keys import KeyFile, PublicKey, UnusableKeyError, WrongPassphraseError, load
 from remote.known_hosts import fingerprint
+from remote.offers import Offers, collect, short
 from remote.questions import Asker, SecretQuestion
-from remote.target import NO_IDENTITY, Target
+from remote.target import Target
 from remote.transport import BoundedTransport
 from remote.userauth import Answer, Prompt, UserAuth
 
 ATTEMPTS = 3
 """How often a passphrase or a password is asked for. Source: ssh_config(5), NumberOfPasswordPrompts."""
 
+_ONE_TIME = re.compile(r"one.?time|otp|token|code", re.IGNORECASE)
 
 MOST_STEPS = 4
 """How many proofs, one after the other, a server may want."""
@@ -72,48 +74,40 @@ class Authentication:
     def _keys(self, service: UserAuth) -> bool:
         if "publickey" not in self._methods:
             return False
-        files = list(self._files())
-        with agent_keys() as held:
-            offered = self._agent_keys(held, files)
-            for key in offered:
-                if self._try_agent_key(service, key):
-                    return True
+        offers = collect(self.target)
+        self.tried += [unused for unused in offers.unused if unused not in self.tried]
+        with agent_keys(self.target.agent) as held:
+            offered = offers.of_agent(held, only_named=self.target.identities_only)
+            if any(self._try_agent_key(service, key, offers) for key in offered):
+                return True
             shown = {key.asbytes() for key in offered}
-            left = [file for file in files if file.private and (file.public is None or file.public.blob not in shown)]
-            return any(self._try_file(service, file) for file in left)
+            left = [
+                file for file in offers.files if file.private and (file.public is None or file.public.blob not in shown)
+            ]
+            return any(self._try_file(service, file, offers) for file in left)
 
-    def _files(self) -> Iterator[KeyFile]:
-        """Yield the key files to use; those that cannot be are noted in `tried`."""
-        named = [path for path in self.target.identity_files if path != NO_IDENTITY]
-        for path in named if self.target.identity_files else default_files():
-            try:
-                yield inspect(path)
-            except UnusableKeyError as error:
-                self.tried.append(f"key file {_short(path)} (not used: {error})")
-
-    def _agent_keys(self, held: Sequence[AgentKey], files: Sequence[KeyFile]) -> list[AgentKey]:
-        """Return the agent's keys to offer: those of the key files first; no others under IdentitiesOnly."""
-        wanted = [file.public.blob for file in files if file.public is not None]
-        named = [key for key in held if key.asbytes() in wanted]
-        named.sort(key=lambda key: wanted.index(key.asbytes()))
-        others = [] if self.target.identities_only else [key for key in held if key.asbytes() not in wanted]
-        return [*named, *others]
-
-    def _try_agent_key(self, service: UserAuth, key: AgentKey) -> bool:
+    def _try_agent_key(self, service: UserAuth, key: AgentKey, offers: Offers) -> bool:
         name = f"agent key {fingerprint(key.asbytes())}"
         try:
-            return self._show(service, name, key, PublicKey(key.get_name(), key.blob))
+            return any(
+                self._show(service, f"{name}{form.suffix}", key, form.public)
+                for form in offers.forms(PublicKey(key.get_name(), key.blob))
+            )
         except (paramiko.SSHException, OSError) as error:
             if not self.transport.is_active():
                 raise
             self.tried.append(f"{name} (the agent did not sign: {error})")
             return False
 
-    def _try_file(self, service: UserAuth, file: KeyFile) -> bool:
-        name = f"key file {_short(file.path)}"
-        if file.encrypted and file.public is not None and not self._would_accept(service, file.public):
-            self.tried.append(name)
-            return False
+    def _try_file(self, service: UserAuth, file: KeyFile, offers: Offers) -> bool:
+        name = f"key file {short(file.path)}"
+        forms = [] if file.public is None else offers.forms(file.public)
+        if file.encrypted and forms:
+            # No passphrase is asked for in vain.
+            forms = [form for form in forms if self._would_accept(service, form.public)]
+            if not forms:
+                self.tried.append(name)
+                return False
         try:
             key = self._unlock(file)
         except UnusableKeyError as error:
@@ -122,18 +116,13 @@ class Authentication:
         if key is None:
             self.tried.append(f"{name} (not used: wrong passphrase)")
             return False
-        certificate = key.public_blob
-        if certificate is not None:
-            shown = PublicKey(certificate.key_type, certificate.key_blob)
-            if self._show(service, f"{name} with its certificate", key, shown):
-                return True
-            key.public_blob = None
-        return self._show(service, name, key, PublicKey(key.get_name(), key.asbytes()))
+        forms = forms or offers.forms(PublicKey(key.get_name(), key.asbytes()))
+        return any(self._show(service, f"{name}{form.suffix}", key, form.public) for form in forms)
 
     def _would_accept(self, service: UserAuth, public: PublicKey) -> bool:
-        """Return whether the server would accept a key: no passphrase is asked for in vain."""
+        """Return whether the server would accept a key."""
         algorithm = self._algorithm(public.kind)
-        if algorithm is None:
+        if algorithm is None or "publickey" not in self._methods:
             return False
         refusal = service.accepts(algorithm, public.blob)
         if refusal is not None:
@@ -165,8 +154,9 @@ class Authentication:
         if not file.encrypted:
             return load(file, None)
         for attempt in range(1, ATTEMPTS + 1):
-            prompt = f"Passphrase for {_short(file.path)}"
-            passphrase = self._secret(prompt, attempt, key_path=str(file.path))
+            prompt = f"Passphrase for {short(file.path)}"
+            question = SecretQuestion(self.target.name, self.target.user, prompt, str(file.path), attempt, lasting=True)
+            passphrase = self._answer(question)
             try:
                 return load(file, passphrase)
             except WrongPassphraseError:
@@ -180,7 +170,7 @@ class Authentication:
         def answer(introduction: str, prompts: Sequence[Prompt]) -> list[str]:
             nonlocal asked
             asked += 1
-            return [self._secret(f"{introduction} {prompt.text}".strip(), attempt) for prompt in prompts]
+            return [self._answer(self._question(introduction, prompt, attempt, len(prompts))) for prompt in prompts]
 
         for attempt in range(1, ATTEMPTS + 1):
             if "keyboard-interactive" not in self._methods:
@@ -195,15 +185,31 @@ class Authentication:
         self._methods = tuple(method for method in self._methods if method != "password")
         return False
 
+    def _question(self, introduction: str, prompt: Prompt, attempt: int, prompts: int) -> SecretQuestion:
+        """Return the server's own question. Only a password, asked for by itself, is the same the next time."""
+        password = "password" in prompt.text.lower() and _ONE_TIME.search(prompt.text) is None
+        return replace(
+            self._password_question(attempt),
+            prompt=f"{introduction} {prompt.text}".strip(),
+            lasting=password and prompts == 1 and not prompt.echo,
+            echo=prompt.echo,
+        )
+
     def _password(self, service: UserAuth) -> bool:
         for attempt in range(1, ATTEMPTS + 1):
             if "password" not in self._methods:
                 return False
-            password = self._secret(f"Password of {self.target.user} on {self.target.name}", attempt)
+            password = self._answer(self._password_question(attempt))
             self._note(f"password ({attempt} times)", attempt)
             if self._take(service.password(password)):
                 return True
         return False
+
+    def _password_question(self, attempt: int) -> SecretQuestion:
+        target = self.target
+        prompt = f"Password of {target.user} on {target.name}"
+        place = f"{target.host_name}:{target.port}"
+        return SecretQuestion(target.name, target.user, prompt, attempt=attempt, place=place, lasting=True)
 
     def _note(self, words: str, attempt: int) -> None:
         """Say what was tried, instead of what was said at the attempt before."""
@@ -211,8 +217,7 @@ class Authentication:
             self.tried.pop()
         self.tried.append(words.replace("(1 times)", "(once)"))
 
-    def _secret(self, prompt: str, attempt: int, key_path: str | None = None) -> str:
-        question = SecretQuestion(self.target.name, self.target.user, prompt, key_path, attempt)
+    def _answer(self, question: SecretQuestion) -> str:
         secret = self.asker.secret(question)
         if secret is None:
             raise _CancelledError
@@ -240,11 +245,3 @@ class Authentication:
             "Add your public key to ~/.ssh/authorized_keys of that user on the host (ssh-copy-id does it), "
             "or name another user or key."
         )
-
-
-def _short(path: Path) -> str:
-    """Return a path as people write it, with ~ for the home."""
-    try:
-        return f"~/{path.relative_to(Path.home())}"
-    except ValueError:
-        return str(path)

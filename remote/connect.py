@@ -1,6 +1,7 @@
 """Reach a host: through its jump hosts, with its key verified and the user let in, or with a clear reason why not."""
 
 import contextlib
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from remote.authentication import Authentication
 from remote.dial import dial
 from remote.errors import ConnectError, Outcome
 from remote.host_key import HostKeys
+from remote.local_program import ProxySocket, proxy_socket
 from remote.plain import plain
 from remote.questions import Asker
 from remote.session import Session
@@ -22,8 +24,9 @@ from remote.transport import BoundedTransport, ExcessError, SilentError
 def connect(target: Target, asker: Asker, *, known_hosts: Path | None = None) -> Session:
     """Return a session on `target`, each jump host on the way verified and authenticated like the host itself.
 
-    `known_hosts` stands in for OpenSSH's own files. `asker` is asked about unknown keys and for secrets. Reaching a
-    host and agreeing on keys takes at most its `connect_timeout`, not counting the time people take to answer.
+    `known_hosts` stands in for the files OpenSSH would read. `asker` is asked about unknown keys, for secrets, and
+    before a ProxyCommand runs. Reaching a host and agreeing on keys takes at most its `connect_timeout`, not counting
+    the time people take to answer.
     Raises ConnectError, its `outcome` saying how it failed; nothing stays open then.
     """
     keys = HostKeys(asker, known_hosts)
@@ -35,8 +38,8 @@ def connect(target: Target, asker: Asker, *, known_hosts: Path | None = None) ->
             stack.callback(hops[-1].end)
         transport = _open(target, hops[-1] if hops else None, keys, asker, _via(target, len(hops)))
         stack.pop_all()
-    for each in (*hops, transport):
-        each.watch()
+    for each, passed in zip((*hops, transport), (*target.jumps, target), strict=True):
+        each.watch(passed.alive)
     return SshSession(target.name, transport, hops)
 
 
@@ -61,13 +64,12 @@ def _open(
     target: Target, through: BoundedTransport | None, keys: HostKeys, asker: Asker, via: str | None
 ) -> BoundedTransport:
     """Return an authenticated connection to `target`, over TCP or through a jump host."""
-    deadline = time.monotonic() + target.connect_timeout
-    sock = (
-        dial(target.host_name, target.port, deadline, host=target.name)
-        if through is None
-        else _tunnel(target, through, deadline, via or "")
-    )
-    transport = BoundedTransport(sock)
+    sock, deadline = _way(target, through, asker, via)
+    try:
+        transport = BoundedTransport(sock)
+    except BaseException:
+        sock.close()
+        raise
     try:
         _agree(transport, target, keys, deadline)
         keys.verify(transport, target, via)
@@ -76,6 +78,21 @@ def _open(
         transport.end()
         raise
     return transport
+
+
+def _way(
+    target: Target, through: BoundedTransport | None, asker: Asker, via: str | None
+) -> tuple[socket.socket | paramiko.Channel, float]:
+    """Return what leads to the host, and until when it must have answered: the user's time to think does not count."""
+    if through is None and target.proxy is not None:
+        sock = proxy_socket(asker, target.proxy)
+        return sock, time.monotonic() + target.connect_timeout
+    deadline = time.monotonic() + target.connect_timeout
+    if through is not None:
+        return _tunnel(target, through, deadline, via or ""), deadline
+    family, silence = target.family, target.alive.limit
+    name = target.host_name
+    return dial(name, target.port, deadline, host=target.name, family=family, silence=silence), deadline
 
 
 def _tunnel(target: Target, through: BoundedTransport, deadline: float, via: str) -> paramiko.Channel:
@@ -125,7 +142,7 @@ _REASONS = (
 def _agree(transport: BoundedTransport, target: Target, keys: HostKeys, deadline: float) -> None:
     """Exchange greetings and keys with the server before `deadline`."""
     left = max(0.1, deadline - time.monotonic())
-    transport.prefer_keys(keys.known_types(target))
+    keys.prepare(transport, target)
     transport.banner_timeout = transport.handshake_timeout = left
     try:
         transport.start_client(timeout=left)
@@ -144,6 +161,8 @@ def _no_agreement(transport: BoundedTransport, target: Target, error: Exception)
     greeting = transport.bounded_packetizer.greeting
     is_ssh = any(line.startswith(b"SSH-") for line in greeting.split(b"\n"))
     cause = error.__context__ or error
+    if isinstance(transport.sock, ProxySocket) and not greeting:
+        return _no_proxy(target, transport.sock)
     said = plain(greeting.partition(b"\n")[0], 80)
     if said in _NOT_NOW:
         return ConnectError(
@@ -167,16 +186,47 @@ def _no_agreement(transport: BoundedTransport, target: Target, error: Exception)
             host=target.name,
         )
     if isinstance(error, paramiko.ssh_exception.IncompatiblePeer):
-        return ConnectError(
-            Outcome.PROTOCOL,
-            f"{place} offers only algorithms that are not accepted here: {plain(str(error))}.",
-            "Update the SSH server; algorithms with known weaknesses stay off.",
-            host=target.name,
-        )
+        return _nothing_in_common(transport, target, place, str(error))
     return ConnectError(
         Outcome.PROTOCOL,
         f"{place} ended the connection before keys were agreed on: {why_broken(transport)}.",
         "Look at the host's sshd log; it may refuse this address or have too many connections.",
+        host=target.name,
+    )
+
+
+_OFFERED = {
+    "kex": ("key exchanges", "kex_algo_list", "preferred_kex", "KexAlgorithms"),
+    "host key": ("host keys", "server_key_algo_list", "preferred_keys", "HostKeyAlgorithms"),
+    "cipher": ("ciphers", "server_encrypt_algo_list", "preferred_ciphers", "Ciphers"),
+    "mac": ("MACs", "server_mac_algo_list", "preferred_macs", "MACs"),
+    "compression": ("compression", "server_compress_algo_list", "preferred_compression", "Compression"),
+}
+"""By a word of paramiko's complaint: what it is called, where the server's and our own are found, sshd's setting."""
+
+
+def _nothing_in_common(transport: BoundedTransport, target: Target, place: str, complaint: str) -> ConnectError:
+    """Say what a server offers where nothing of it is safe, or known, here."""
+    what, theirs, ours, setting = next((said for word, said in _OFFERED.items() if word in complaint), _OFFERED["kex"])
+    # Among the key exchanges a server also says what it can besides exchanging keys.
+    offered = [name for name in transport.offered.get(theirs, []) if not name.startswith(("ext-info-", "kex-strict-"))]
+    wanted = ", ".join(getattr(transport, ours)[:4])
+    return ConnectError(
+        Outcome.PROTOCOL,
+        f"{place} offers only {what} that are not accepted here: {plain(', '.join(offered))}.",
+        f"Update its sshd, or allow one of these in its {setting}: {wanted}. Weak algorithms stay off.",
+        host=target.name,
+    )
+
+
+def _no_proxy(target: Target, sock: ProxySocket) -> ConnectError:
+    program = target.proxy
+    where = "" if program is None else f" ({program.path}, line {program.line}: {plain(program.command, 120)})"
+    ending = sock.ending()
+    return ConnectError(
+        Outcome.UNREACHABLE if ending else Outcome.TIMED_OUT,
+        f"{target.name} is not reached: its ProxyCommand{where} passed nothing on; {ending or 'it says nothing'}.",
+        "Run the command by hand: the host's greeting, SSH-2.0, must appear.",
         host=target.name,
     )
 

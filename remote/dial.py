@@ -8,7 +8,7 @@ import time
 
 from remote.errors import ConnectError, Outcome
 from remote.plain import plain
-from remote.transport import SILENCE_LIMIT
+from remote.target_settings import ALIVE
 
 _Addresses = list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int] | tuple[str, int, int, int]]]
 
@@ -16,19 +16,28 @@ KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 """Seconds, seconds, and how many: the kernel's own watch over a connection that is idle."""
 
 
-def dial(host_name: str, port: int, deadline: float, *, host: str) -> socket.socket:
+def dial(
+    host_name: str,
+    port: int,
+    deadline: float,
+    *,
+    host: str,
+    family: socket.AddressFamily = socket.AF_UNSPEC,
+    silence: float = ALIVE.limit,
+) -> socket.socket:
     """Return a connection to the first address of `host_name` that answers before `deadline` (monotonic seconds).
 
+    Only addresses of `family` count. After `silence` seconds without an answer the kernel gives the connection up.
     Nagle's algorithm is off: with it a command takes 45 ms instead of 3. Raises ConnectError, in words about `host`.
     """
     place = f"{host_name} port {port}"
-    addresses = _addresses(host_name, port, deadline, host)
+    addresses = _addresses(host_name, port, family, deadline, host)
     error: OSError | None = None
-    for index, (family, kind, protocol, _, address) in enumerate(addresses):
+    for index, (kind_of_address, kind, protocol, _, address) in enumerate(addresses):
         left = deadline - time.monotonic()
         if left <= 0:
             break
-        sock = socket.socket(family, kind, protocol)
+        sock = socket.socket(kind_of_address, kind, protocol)
         try:
             sock.settimeout(left / (len(addresses) - index))
             sock.connect(address)
@@ -36,18 +45,18 @@ def dial(host_name: str, port: int, deadline: float, *, host: str) -> socket.soc
             sock.close()
             error = failure
         else:
-            _set_options(sock)
+            _set_options(sock, silence)
             return sock
     raise _failure(error, host, place)
 
 
-def _addresses(host_name: str, port: int, deadline: float, host: str) -> _Addresses:
+def _addresses(host_name: str, port: int, family: socket.AddressFamily, deadline: float, host: str) -> _Addresses:
     """Look the name up in a thread of its own: the system's resolver knows no time-out of ours."""
     results: queue.SimpleQueue[_Addresses | OSError | UnicodeError] = queue.SimpleQueue()
 
     def look_up() -> None:
         try:
-            results.put(socket.getaddrinfo(host_name, port, type=socket.SOCK_STREAM))  # type: ignore[arg-type]
+            results.put(socket.getaddrinfo(host_name, port, family, socket.SOCK_STREAM))  # type: ignore[arg-type]
         except (OSError, UnicodeError) as error:
             results.put(error)
 
@@ -72,10 +81,10 @@ def _addresses(host_name: str, port: int, deadline: float, host: str) -> _Addres
     )
 
 
-def _set_options(sock: socket.socket) -> None:
+def _set_options(sock: socket.socket, silence: float) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    options = {**KEEPALIVE, "TCP_USER_TIMEOUT": int(SILENCE_LIMIT * 1000)}
+    options = {**KEEPALIVE, "TCP_USER_TIMEOUT": int(silence * 1000)}
     for name, value in options.items():
         number = getattr(socket, name, None)  # not every system has each
         if number is not None:

@@ -77,7 +77,7 @@ def inspect(path: Path) -> KeyFile:
 
 
 def load(file: KeyFile, passphrase: str | None) -> paramiko.PKey:
-    """Return the private key, with its certificate where one lies beside it.
+    """Return the private key.
 
     Raises WrongPassphraseError, or UnusableKeyError for a kind of key that cannot be used.
     """
@@ -87,10 +87,7 @@ def load(file: KeyFile, passphrase: str | None) -> paramiko.PKey:
             f"keys of type {file.public.kind if file.public else 'unknown'} work through an agent only"
         )
     try:
-        key = kind.from_private_key_file(str(file.path), passphrase)
-        certificate = file.path.with_name(file.path.name + "-cert.pub")
-        if certificate.is_file():
-            key.load_certificate(str(certificate))
+        return kind.from_private_key_file(str(file.path), passphrase)
     except (paramiko.PasswordRequiredException, TypeError) as error:
         raise WrongPassphraseError from error
     except OSError as error:
@@ -100,7 +97,6 @@ def load(file: KeyFile, passphrase: str | None) -> paramiko.PKey:
         if file.encrypted and passphrase is not None:
             raise WrongPassphraseError from error
         raise UnusableKeyError("its format is not supported (rewrite it with ssh-keygen -p)") from error
-    return key
 
 
 def _read(path: Path) -> str:

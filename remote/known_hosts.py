@@ -2,9 +2,13 @@
 
 import base64
 import binascii
+import contextlib
+import errno
+import fcntl
 import hashlib
 import hmac
 import os
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,7 +23,7 @@ LARGEST_FILE = 32 * 2**20
 
 
 class Marker(StrEnum):
-    """What a line says about its key. Keys of certificate authorities are understood, but not yet used."""
+    """What a line says about its key."""
 
     NONE = ""
     REVOKED = "@revoked"
@@ -61,16 +65,16 @@ class Verdict:
     line: Line | None = None
 
 
-def default_files() -> list[Path]:
-    """Return the files OpenSSH reads; new keys are appended to the first."""
+def user_files() -> tuple[Path, ...]:
+    """Return the user's own files, as OpenSSH has them; new keys are appended to the first."""
     own = Path.home() / ".ssh"
+    return own / "known_hosts", own / "known_hosts2"
+
+
+def global_files() -> tuple[Path, ...]:
+    """Return the system's files, as OpenSSH has them."""
     system = Path("/etc/ssh")
-    return [
-        own / "known_hosts",
-        own / "known_hosts2",
-        system / "ssh_known_hosts",
-        system / "ssh_known_hosts2",
-    ]
+    return system / "ssh_known_hosts", system / "ssh_known_hosts2"
 
 
 def host_pattern(host: str, port: int = DEFAULT_PORT) -> str:
@@ -154,14 +158,25 @@ def verdict(lines: Sequence[Line], host: str, port: int, key: bytes) -> Verdict:
     Source: hostfile.c, check_hostkeys_by_key_or_type; sshconnect.c, check_host_key.
     """
     exact, plain = _about(lines, host_pattern(host, port)), _about(lines, host_pattern(host))
-    for line in [*exact, *plain]:
-        if line.marker is Marker.REVOKED and line.key == key:
-            return Verdict(Standing.REVOKED, line)
+    revoking = revocation(lines, host, port, key)
+    if revoking is not None:
+        return Verdict(Standing.REVOKED, revoking)
     keys = [line for line in exact if line.marker is Marker.NONE]
     for line in keys or [line for line in plain if line.marker is Marker.NONE]:
         if line.key == key:
             return Verdict(Standing.TRUSTED, line)
     return Verdict(Standing.CHANGED, keys[0]) if keys else Verdict(Standing.UNKNOWN)
+
+
+def revocation(lines: Sequence[Line], host: str, port: int, key: bytes) -> Line | None:
+    """Return the line that revokes the `key` of `host`, or of an authority of it; None where there is none."""
+    about = _about_any_port(lines, host, port)
+    return next((line for line in about if line.marker is Marker.REVOKED and line.key == key), None)
+
+
+def authorities(lines: Sequence[Line], host: str, port: int) -> list[Line]:
+    """Return the lines with certificate authorities for `host`."""
+    return [line for line in _about_any_port(lines, host, port) if line.marker is Marker.CERTIFICATE_AUTHORITY]
 
 
 def known_types(lines: Sequence[Line], host: str, port: int) -> list[str]:
@@ -174,18 +189,27 @@ def _about(lines: Sequence[Line], name: str) -> list[Line]:
     return [line for line in lines if line.is_for(name)]
 
 
-def append(path: Path, host: str, port: int, key_type: str, key: bytes) -> None:
+def _about_any_port(lines: Sequence[Line], host: str, port: int) -> list[Line]:
+    """Return the lines about `host` at `port`, or without one."""
+    names = {host_pattern(host, port), host_pattern(host)}
+    return [line for line in lines if any(line.is_for(name) for name in names)]
+
+
+def append(path: Path, host: str, port: int, key_type: str, key: bytes, *, hashed: bool = False) -> None:
     """Add the key of `host` to the file at `path`, which is made (0600, its folder 0700) where it is missing.
 
-    What the file holds is not touched, and the line is on the disk when this returns. Raises ConnectError where it
-    cannot be written.
+    What the file holds is not touched, and the line is on the disk when this returns. With `hashed`, nobody who reads
+    the file learns the host's name. Raises ConnectError where it cannot be written.
     """
-    line = f"{host_pattern(host, port)} {key_type} {base64.b64encode(key).decode()}\n"
+    name = host_pattern(host, port)
+    line = f"{_hashed(name) if hashed else name} {key_type} {base64.b64encode(key).decode()}\n"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with open(descriptor, "r+b", buffering=0) as file:  # noqa: PTH123 (Path.open cannot set the mode of a new file)
-            file.write(_missing_line_break(file.fileno()) + line.encode())
+            with contextlib.suppress(OSError):  # not every file system has locks; most files need none
+                fcntl.flock(file, fcntl.LOCK_EX)  # another of us may be about to end the same unended line
+            _write_whole(file.fileno(), _missing_line_break(file.fileno()) + line.encode())
             os.fsync(file.fileno())
     except OSError as error:
         raise ConnectError(
@@ -194,6 +218,19 @@ def append(path: Path, host: str, port: int, key_type: str, key: bytes) -> None:
             "Mend the permissions of the file and its folder, then connect again.",
             host=host,
         ) from error
+
+
+def _write_whole(descriptor: int, data: bytes) -> None:
+    """Write all of `data` in one go, as writers beside us do; raise OSError where the disk takes only a part."""
+    if os.write(descriptor, data) != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _hashed(name: str) -> str:
+    """Return `name` as ``HashKnownHosts yes`` has it written. Source: hostfile.c, host_hash."""
+    salt = secrets.token_bytes(20)
+    digest = hmac.digest(salt, name.encode(), "sha1")
+    return "|1|" + "|".join(base64.b64encode(part).decode() for part in (salt, digest))
 
 
 def _missing_line_break(descriptor: int) -> bytes:

@@ -8,7 +8,9 @@ from typing import Protocol
 class HostKeyQuestion:
     """Is this the right host? Asked when its key is not in known_hosts.
 
-    `fingerprint` is OpenSSH's form, ``SHA256:`` and unpadded base64. `via` names the jump host, if any.
+    `fingerprint` is OpenSSH's form, ``SHA256:`` and unpadded base64. `via` names the jump host, if any. `known_hosts`
+    is empty where the key will not be written down. `note` says what else is to be known, such as a setting of
+    ~/.ssh/config that is not followed.
     """
 
     host: str
@@ -18,6 +20,7 @@ class HostKeyQuestion:
     fingerprint: str
     known_hosts: str
     via: str | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,9 @@ class SecretQuestion:
     """A password, a passphrase for the key in `key_path`, or another prompt the server sends.
 
     With a `purpose` it is the password that sudo asks for, to run something as root: `purpose` says what, as in
-    "drop the page cache before each trial".
+    "drop the page cache before each trial". `place` is where a password is sent, as ``address:port``. `lasting` says
+    that the answer will be right the next time, too, unlike that of a token; `echo` that it may be seen as it is
+    typed; `may_keep` that the system's keyring could keep it.
     """
 
     host: str
@@ -34,6 +39,24 @@ class SecretQuestion:
     key_path: str | None = None
     attempt: int = 1
     purpose: str = ""
+    place: str = ""
+    lasting: bool = False
+    echo: bool = False
+    may_keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProgramQuestion:
+    """May a program run on this computer? `setting` is the one of ~/.ssh/config that asks for it, at `path`, `line`.
+
+    `command` is the line that the user's shell is given, to the letter.
+    """
+
+    host: str
+    setting: str
+    command: str
+    path: str
+    line: int
 
 
 class Asker(Protocol):
@@ -44,12 +67,20 @@ class Asker(Protocol):
         ...
 
     def secret(self, question: SecretQuestion) -> str | None:
-        """Return the secret, or None to give up. It is never stored."""
+        """Return the secret, or None to give up."""
+        ...
+
+    def remember(self, question: SecretQuestion) -> bool:
+        """Return whether the user wants the system's keyring to keep the secret of `question`, which has worked."""
+        ...
+
+    def local_program(self, question: LocalProgramQuestion) -> bool:
+        """Return whether the program may run."""
         ...
 
 
 class Refuse:
-    """An asker for when there is nobody to ask: no key is accepted, no secret is known."""
+    """An asker for when there is nobody to ask: no key is accepted, no secret is known, no program runs."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:  # noqa: ARG002 (the protocol's)
         """Refuse."""
@@ -58,3 +89,11 @@ class Refuse:
     def secret(self, question: SecretQuestion) -> str | None:  # noqa: ARG002 (the protocol's)
         """Know none."""
         return None
+
+    def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
+        """Keep nothing."""
+        return False
+
+    def local_program(self, question: LocalProgramQuestion) -> bool:  # noqa: ARG002 (the protocol's)
+        """Refuse."""
+        return False

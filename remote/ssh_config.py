@@ -1,15 +1,14 @@
-"""OpenSSH's client configuration, read by rules of our own: nothing it says is ever executed."""
+"""OpenSSH's client configuration, read by rules of our own: reading it executes nothing."""
 
 import contextlib
 import getpass
 import glob
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from remote.errors import ConnectError, Outcome
-from remote.patterns import matches_list
 
 SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 LARGEST_FILE = 2**20
@@ -17,8 +16,14 @@ DEEPEST_INCLUDE = 16  # readconf.c, READCONF_MAX_DEPTH
 
 _LINE = re.compile(r"([A-Za-z][A-Za-z0-9]*)(?:\s*=\s*|\s+|$)(.*)")
 _BLOCKS = frozenset({"host", "match", "include"})
-_SETTINGS = frozenset({"hostname", "user", "port", "identityfile", "identitiesonly", "connecttimeout", "proxyjump"})
-_UNREAD = frozenset({"proxycommand"})  # a shell's line: its quotes are the shell's, and it is never run
+_SETTINGS = frozenset(
+    {
+        "addressfamily", "certificatefile", "connecttimeout", "globalknownhostsfile", "hashknownhosts", "hostkeyalias",
+        "hostname", "identitiesonly", "identityagent", "identityfile", "port", "proxyjump", "proxyusefdpass",
+        "serveralivecountmax", "serveraliveinterval", "stricthostkeychecking", "user", "userknownhostsfile",
+    }
+)  # fmt: skip
+_WHOLE_LINES = frozenset({"proxycommand"})  # a shell's line: its quotes are the shell's
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def _entry(path: Path, number: int, line: str, folder: Path, depth: int) -> Entr
     if match is None:
         raise bad_line(path, number, f"“{line[:60]}” is no setting.")
     keyword = match[1].lower()
-    if keyword in _UNREAD:
+    if keyword in _WHOLE_LINES:
         return Entry(keyword, (match[2],), path, number)
     if keyword not in _BLOCKS | _SETTINGS:
         return None
@@ -140,121 +145,3 @@ def literal_names(entries: Sequence[Entry]) -> Iterator[str]:
             yield from (name for name in entry.arguments if not re.search(r"[*?!]", name))
         for file in entry.files:
             yield from literal_names(file)
-
-
-@dataclass(slots=True)
-class Lookup:
-    """What the configuration says about one host: of each setting the first line that applies."""
-
-    name: str
-    user: str | None = None  # what was given explicitly and so comes before any line
-    found: dict[str, Entry] = field(default_factory=dict)
-    identity_files: list[Entry] = field(default_factory=list)
-    _final: bool = False
-    _asks_for_final: bool = False
-    _settled: str = ""  # the host name after the first pass; a final one does not change it
-
-    def run(self, entries: Sequence[Entry]) -> None:
-        """Take every setting of `entries` that applies; once more where a line asks for a final pass."""
-        self._walk(entries, active=True)
-        if self._asks_for_final:
-            self._settled = self.host_name()
-            self._final = True
-            self._walk(entries, active=True)
-
-    def _walk(self, entries: Sequence[Entry], *, active: bool) -> None:
-        applies = active
-        for entry in entries:
-            if entry.keyword == "host":
-                applies = active and matches_list(entry.arguments, self.name)
-            elif entry.keyword == "match":
-                applies = active and self._matches(entry)
-            elif entry.keyword == "include":
-                for file in entry.files:
-                    self._walk(file, active=applies)
-            elif applies:
-                self._take(entry)
-
-    def _take(self, entry: Entry) -> None:
-        if entry.keyword == "identityfile":
-            if entry.arguments[0] not in [known.arguments[0] for known in self.identity_files]:
-                self.identity_files.append(entry)
-            return
-        # Of ProxyCommand and ProxyJump, the one that comes first holds. Source: ssh_config(5), ProxyJump.
-        keyword = "proxyjump" if entry.keyword == "proxycommand" else entry.keyword
-        self.found.setdefault(keyword, entry)
-
-    def first(self, keyword: str) -> str | None:
-        """Return the first argument of the setting, or None where no line sets it."""
-        entry = self.found.get(keyword)
-        return None if entry is None else entry.arguments[0]
-
-    def host_name(self) -> str:
-        """Return the name to connect to: HostName with %h filled in, or the host's own name."""
-        if self._settled:
-            return self._settled
-        entry = self.found.get("hostname")
-        return self.name if entry is None else expand(entry, entry.arguments[0], {"h": self.name})
-
-    def _matches(self, entry: Entry) -> bool:
-        """Return whether a Match line applies. What is harmless comes first: a command matters if all else holds."""
-        words = list(entry.arguments)
-        unknown: list[str] = []
-        while words:
-            word = words.pop(0).lower()
-            wanted, criterion = not word.startswith("!"), word.removeprefix("!")
-            if criterion in {"all", "canonical", "final"}:
-                holds: bool | None = self._holds_alone(criterion)
-            elif words:
-                holds = self._holds(criterion, words.pop(0).split(","))
-            else:
-                raise entry.error(f"Match {criterion} has no value.")
-            if holds is None:
-                unknown.append(criterion)
-            elif holds is not wanted:
-                return False
-        if unknown:
-            raise _not_evaluated(entry, unknown[0])
-        return True
-
-    def _holds_alone(self, criterion: str) -> bool:
-        if criterion == "final":
-            self._asks_for_final = True
-        return self._final or criterion == "all"  # OpenSSH takes its final pass for the canonical one as well
-
-    def _holds(self, criterion: str, patterns: Sequence[str]) -> bool | None:
-        """Return whether a criterion holds, or None where finding out is not for us."""
-        if criterion not in {"host", "originalhost", "user", "localuser"}:
-            return None
-        subject = {
-            "host": self.host_name,
-            "originalhost": lambda: self.name,
-            "user": lambda: self.user or self.first("user") or local_user(),
-            "localuser": local_user,
-        }[criterion]()
-        return matches_list(patterns, subject)
-
-
-def _not_evaluated(entry: Entry, criterion: str) -> ConnectError:
-    if criterion == "exec":
-        what = "Match exec would run a command on this computer, which is never done from here."
-    else:
-        what = f"Match {criterion} is not understood here."
-    return ConnectError(
-        Outcome.NOT_ALLOWED,
-        f"{entry.path}, line {entry.number}: {what}",
-        "Give the host a Host block of its own before that line, or name the host's address, port and user here.",
-    )
-
-
-def expand(entry: Entry, text: str, tokens: dict[str, str]) -> str:
-    """Return `text` with ``%x`` replaced by the token ``x`` and ``%%`` by ``%``; raise ConnectError for any other."""
-
-    def replace(match: re.Match[str]) -> str:
-        if match[1] == "%":
-            return "%"
-        if match[1] not in tokens:
-            raise entry.error(f"{match[0]} is not understood here.")
-        return tokens[match[1]]
-
-    return re.sub(r"%(.?)", replace, text) if "%" in text else text

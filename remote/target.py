@@ -2,21 +2,37 @@
 
 import contextlib
 import ipaddress
-import os
 import re
 import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from remote.errors import ConnectError, Outcome
-from remote.ssh_config import Entry, Lookup, expand, literal_names, load, local_user
+from remote.local_program import consult
+from remote.questions import Asker, LocalProgramQuestion, Refuse
+from remote.ssh_config import Entry, literal_names, load
+from remote.ssh_lookup import Lookup
+from remote.target_settings import (
+    ALIVE,
+    DEFAULT_TIMEOUT,
+    NO_IDENTITY,
+    Alive,
+    HostKeyRules,
+    address_family,
+    agent,
+    alive,
+    command,
+    flag,
+    host_key_rules,
+    is_port,
+    jump_text,
+    key_files,
+    seconds,
+)
+
+__all__ = ["DEFAULT_PORT", "NO_IDENTITY", "Target", "aliases", "resolve"]
 
 DEFAULT_PORT = 22
-DEFAULT_TIMEOUT = 10.0
-"""Seconds to reach a host and agree on keys, where ConnectTimeout says nothing."""
-
-NO_IDENTITY = Path("none")
-"""An IdentityFile that stands for no key at all."""
 
 _ADDRESS = re.compile(
     r"(?:ssh://)?(?:(?P<user>[^@\s]+)@)?(?:\[(?P<literal>[^\]\s]+)\]|(?P<host>[^:@\s\[\]/]+))(?::(?P<port>\d+))?/?"
@@ -27,7 +43,9 @@ _ADDRESS = re.compile(
 class Target:
     """Everything needed to reach a host. `jumps` are passed in order; `connect_timeout` is in seconds.
 
-    `name` is the host's as the user knows it. No `identity_files` means OpenSSH's own default keys.
+    `name` is the host's as the user knows it. No `identity_files` means OpenSSH's own default keys. `agent` is a
+    socket, "" for none, None for the one that SSH_AUTH_SOCK names. With a `proxy`, a program of this computer takes
+    the place of the network; it runs only if the user allows it.
     """
 
     name: str
@@ -38,6 +56,17 @@ class Target:
     identities_only: bool = False
     jumps: tuple["Target", ...] = ()
     connect_timeout: float = DEFAULT_TIMEOUT
+    certificate_files: tuple[Path, ...] = ()
+    agent: str | None = None
+    host_key: HostKeyRules = HostKeyRules()
+    alive: Alive = ALIVE
+    family: socket.AddressFamily = socket.AF_UNSPEC
+    proxy: LocalProgramQuestion | None = None
+
+    @property
+    def known_as(self) -> tuple[str, int]:
+        """The name and port under which known_hosts has the host: an alias stands for both."""
+        return (self.host_key.alias, DEFAULT_PORT) if self.host_key.alias else (self.host_name, self.port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +95,19 @@ def resolve(
     identity_file: str | None = None,
     jump: str | None = None,
     config: Path | None = None,
+    asker: Asker | None = None,
 ) -> Target:
     """Return the way to `name`: an alias, ``user@host:port``, or an address; ``[::1]:22`` for IPv6.
 
     What is given by keyword holds, then what `name` says, then ~/.ssh/config, then the system's. `jump` is written as
-    ProxyJump. Raises ConnectError where the name or the configuration cannot be understood, where jump hosts go in a
-    circle, or where the configuration asks for a command on this computer (NOT_ALLOWED): none is ever run.
+    ProxyJump. `asker` is asked before a Match exec runs its command; without one, none is run.
+    Raises ConnectError where the name or the configuration cannot be understood, where jump hosts go in a circle, or
+    where a command was not allowed to run that decides about this host (NOT_ALLOWED).
     """
-    entries = load(config)
     address = _parse(name)
     address = _Address(address.host, user or address.user, port or address.port)
-    return _resolve(entries, name, address, _Given(host_name, identity_file, jump), ())
+    reading = _Reading(load(config), asker or Refuse())
+    return reading.target(name, address, _Given(host_name, identity_file, jump), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +117,63 @@ class _Given:
     jump: str | None = None
 
 
-def _resolve(
-    entries: tuple[Entry, ...], name: str, address: _Address, given: _Given, above: tuple[_Address, ...]
-) -> Target:
-    lookup = Lookup(address.host, address.user)
-    lookup.run(entries)
-    target = Target(
-        name=name,
-        host_name=given.host_name or lookup.host_name(),
-        port=_port(lookup, address),
-        user=address.user or lookup.first("user") or local_user(),
-        identities_only=_flag(lookup.found.get("identitiesonly")),
-        connect_timeout=_timeout(lookup.found.get("connecttimeout")),
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One reading of the configuration, for a host and all its jump hosts."""
+
+    entries: tuple[Entry, ...]
+    asker: Asker
+
+    def target(self, name: str, address: _Address, given: _Given, above: tuple[_Address, ...]) -> Target:
+        """Return the way to one host; `above` are those that are reached through it."""
+        lookup = Lookup(address.host, address.user, given.host_name, address.port, consult(self.asker, name))
+        lookup.run(self.entries)
+        port, tokens = _port(lookup, address), lookup.tokens()
+        jumps = self._jumps(lookup, address, given.jump, above)
+        identities = (Path(given.identity_file).expanduser(),) if given.identity_file else None
+        return Target(
+            name=name,
+            host_name=lookup.host_name(),
+            port=port,
+            user=lookup.user_name(),
+            identity_files=key_files(lookup, tokens, "identityfile") if identities is None else identities,
+            identities_only=flag(lookup.found.get("identitiesonly")),
+            jumps=jumps,
+            connect_timeout=seconds(lookup.found.get("connecttimeout")) or DEFAULT_TIMEOUT,
+            certificate_files=key_files(lookup, tokens, "certificatefile"),
+            agent=agent(lookup, tokens),
+            host_key=host_key_rules(lookup, tokens),
+            alive=alive(lookup),
+            family=address_family(lookup.found.get("addressfamily")),
+            proxy=None if given.jump is not None else _proxy(lookup, name),
+        )
+
+    def _jumps(
+        self, lookup: Lookup, address: _Address, given: str | None, above: tuple[_Address, ...]
+    ) -> tuple[Target, ...]:
+        """Return the hosts on the way, in order. The first hop's own jump hosts come before it."""
+        text = _jump_text(lookup) if given is None else given
+        if not text or text.lower() == "none":
+            return ()
+        names = [part.strip() for part in text.split(",")]
+        hops = [_parse(name) for name in names]
+        chain = (*above, address)
+        if any(hop.host == passed.host for hop in hops for passed in chain):
+            raise _circle(chain, names)
+        first = self.target(names[0], hops[0], _Given(), chain)
+        others = [
+            self.target(name, hop, _Given(jump="none"), chain) for name, hop in zip(names[1:], hops[1:], strict=True)
+        ]
+        return (*first.jumps, replace(first, jumps=()), *others)
+
+
+def _circle(chain: tuple[_Address, ...], names: list[str]) -> ConnectError:
+    way = " > ".join([*(passed.host for passed in chain), *names])
+    return ConnectError(
+        Outcome.CONFIG,
+        f"The jump hosts of {chain[0].host} go in a circle: {way}.",
+        "Mend ProxyJump in ~/.ssh/config.",
     )
-    target = replace(target, identity_files=_identity_files(lookup, target, given.identity_file))
-    return replace(target, jumps=_jumps(entries, lookup, address, given.jump, above))
 
 
 def _parse(text: str) -> _Address:
@@ -117,7 +190,7 @@ def _parse(text: str) -> _Address:
             "Write an alias of ~/.ssh/config, a name or address, or user@host:port.",
         )
     given = parts.get("port")
-    if given is not None and not _is_port(given):
+    if given is not None and not is_port(given):
         raise ConnectError(Outcome.CONFIG, f"“{text[:60]}” has no valid port.", "Give a port from 1 to 65535.")
     return _Address(host, parts.get("user"), None if given is None else int(given))
 
@@ -128,110 +201,30 @@ def _is_ipv6(text: str) -> bool:
     return False
 
 
-def _is_port(text: str) -> bool:
-    return re.fullmatch(r"\d{1,5}", text) is not None and 1 <= int(text) <= 65535
-
-
 def _port(lookup: Lookup, address: _Address) -> int:
     if address.port is not None:
         return address.port
     entry = lookup.found.get("port")
     if entry is None:
         return DEFAULT_PORT
-    if not _is_port(entry.arguments[0]):
+    if not is_port(entry.arguments[0]):
         raise entry.error(f"“{entry.arguments[0][:20]}” is no port.", "Give a number from 1 to 65535.")
     return int(entry.arguments[0])
 
 
-def _flag(entry: Entry | None) -> bool:
-    if entry is None:
-        return False
-    words = {"yes": True, "true": True, "no": False, "false": False}
-    word = entry.arguments[0].lower()
-    if word not in words:
-        raise entry.error(f"“{word[:20]}” is neither yes nor no.")
-    return words[word]
-
-
-def _timeout(entry: Entry | None) -> float:
-    """Return seconds, written as in ``10``, ``2m`` or ``1h30m``. Source: sshd_config(5), TIME FORMATS."""
-    if entry is None or entry.arguments[0].lower() == "none":
-        return DEFAULT_TIMEOUT
-    text = entry.arguments[0].lower()
-    factors = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-    if not re.fullmatch(r"(\d{1,6}[smhdw]?)+", text):
-        raise entry.error(f"“{text[:20]}” is no time.", "Give seconds, such as 10.")
-    seconds = sum(int(number) * factors[unit] for number, unit in re.findall(r"(\d+)([smhdw]?)", text))
-    return float(seconds) or DEFAULT_TIMEOUT
-
-
-def _identity_files(lookup: Lookup, target: Target, given: str | None) -> tuple[Path, ...]:
-    if given is not None:
-        return (Path(given).expanduser(),)
-    host = socket.gethostname()
-    tokens = {
-        "d": str(Path.home()),
-        "h": target.host_name,
-        "i": str(os.getuid()),
-        "L": host.partition(".")[0],
-        "l": host,
-        "n": lookup.name,
-        "p": str(target.port),
-        "r": target.user,
-        "u": local_user(),
-    }
-    return tuple(
-        NO_IDENTITY if entry.arguments[0].lower() == "none" else _identity_file(entry, tokens)
-        for entry in lookup.identity_files
-    )
-
-
-def _identity_file(entry: Entry, tokens: dict[str, str]) -> Path:
-    def variable(match: re.Match[str]) -> str:
-        if match[1] not in os.environ:
-            raise entry.error(f"the environment has no {match[1][:40]}.")
-        return os.environ[match[1]]
-
-    text = re.sub(r"\$\{(\w+)\}", variable, expand(entry, entry.arguments[0], tokens))
-    return Path(text).expanduser()
-
-
-def _jumps(
-    entries: tuple[Entry, ...], lookup: Lookup, address: _Address, given: str | None, above: tuple[_Address, ...]
-) -> tuple[Target, ...]:
-    """Return the hosts on the way, in order. The first hop's own jump hosts come before it."""
-    text = _jump_text(lookup) if given is None else given
-    if not text or text.lower() == "none":
-        return ()
-    hops = [_parse(part.strip()) for part in text.split(",")]
-    chain = (*above, address)
-    names = [part.strip() for part in text.split(",")]
-    if any(hop.host == passed.host for hop in hops for passed in chain):
-        way = " > ".join([*(passed.host for passed in chain), *names])
-        raise ConnectError(
-            Outcome.CONFIG,
-            f"The jump hosts of {chain[0].host} go in a circle: {way}.",
-            "Mend ProxyJump in ~/.ssh/config.",
-        )
-    first = _resolve(entries, names[0], hops[0], _Given(), chain)
-    others = [_resolve(entries, name, hop, _Given(jump="none"), chain) for name, hop in zip(names, hops, strict=True)][
-        1:
-    ]
-    return (*first.jumps, replace(first, jumps=()), *others)
+def _proxy(lookup: Lookup, name: str) -> LocalProgramQuestion | None:
+    """Return the ProxyCommand, where it and no ProxyJump is the way to the host."""
+    entry = lookup.found.get("proxyjump")
+    if entry is None or entry.keyword != "proxycommand" or entry.arguments[0].strip().lower() == "none":
+        return None
+    descriptors = lookup.found.get("proxyusefdpass")
+    if descriptors is not None and flag(descriptors):
+        raise descriptors.error("ProxyUseFdpass is not understood here.", "Let ProxyCommand pass the data on itself.")
+    return LocalProgramQuestion(name, "ProxyCommand", command(entry, lookup.tokens()), str(entry.path), entry.number)
 
 
 def _jump_text(lookup: Lookup) -> str | None:
     entry = lookup.found.get("proxyjump")
-    if entry is None:
+    if entry is None or entry.keyword == "proxycommand":
         return None
-    if entry.keyword == "proxycommand":
-        if entry.arguments[0].strip().lower() == "none":
-            return None
-        raise ConnectError(
-            Outcome.NOT_ALLOWED,
-            f"{entry.path}, line {entry.number}: ProxyCommand would run a command on this computer, "
-            "which is never done from here.",
-            "Use ProxyJump instead, or name the jump host here.",
-            host=lookup.name,
-        )
-    return expand(entry, entry.arguments[0], {"h": lookup.host_name(), "n": lookup.name})
+    return jump_text(entry, lookup.tokens())

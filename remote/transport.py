@@ -19,7 +19,9 @@ from paramiko.common import (
 )
 from paramiko.packet import Packetizer
 
+from remote.certificate import SUFFIX
 from remote.plain import plain
+from remote.target_settings import ALIVE, Alive
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -39,13 +41,8 @@ MOST_EXTENSIONS = 64
 WINDOW_SLACK = 64 * 1024
 """Bytes a peer may overrun its window before it counts as hostile: two packets."""
 
-PROBE_AFTER = 5.0
-"""Seconds of silence after which the other end is asked for a sign of life."""
-
-SILENCE_LIMIT = 25.0
-"""Seconds of silence after which a connection counts as broken: five unanswered probes."""
-
 DISABLED_ALGORITHMS = {
+    "kex": ["diffie-hellman-group-exchange-sha256"],  # the server may choose 1024 bits, and paramiko would take them
     "ciphers": ["3des-cbc", "aes128-cbc", "aes192-cbc", "aes256-cbc"],
     "macs": ["hmac-sha1", "hmac-sha1-96", "hmac-md5", "hmac-md5-96"],
     "keys": ["ssh-rsa", "ssh-dss"],
@@ -69,6 +66,7 @@ class BoundedPacketizer(Packetizer):
         super().__init__(sock)
         self.greeting = b""
         self.probe: Callable[[], None] | None = None
+        self.probe_after = ALIVE.ask_after
         self.heard = self.probed = time.monotonic()
         self.silence_limit: float | None = None
         self._writing = False
@@ -108,7 +106,7 @@ class BoundedPacketizer(Packetizer):
         now = time.monotonic()
         if now - self.heard > self.silence_limit:
             raise SilentError(f"nothing heard for {now - self.heard:.0f} s")
-        if self.probe is not None and not self._writing and now - max(self.heard, self.probed) > PROBE_AFTER:
+        if self.probe is not None and not self._writing and now - max(self.heard, self.probed) > self.probe_after:
             self.probed = now
             self.probe()
 
@@ -174,11 +172,14 @@ class BoundedTransport(paramiko.Transport):
         self._cause: BaseException | None = None
         self.farewell = ""
         self.refusal = ""
+        self.offered: dict[str, list[str]] = {}
+        self.certificates = False
 
     @property
     def preferred_keys(self) -> tuple[str, ...]:
-        """The host key algorithms to ask for. Certificates are not: nobody here could verify them."""
-        return tuple(self._filter_algorithm("keys"))  # type: ignore[attr-defined]
+        """The host key algorithms to ask for: certificates come first, and only where an authority is known."""
+        plain_keys = tuple(self._filter_algorithm("keys"))  # type: ignore[attr-defined]
+        return (*(f"{name}{SUFFIX}" for name in plain_keys if self.certificates), *plain_keys)
 
     @property
     def bounded_packetizer(self) -> BoundedPacketizer:
@@ -212,6 +213,12 @@ class BoundedTransport(paramiko.Transport):
         self.get_exception()
         return self._cause
 
+    def _parse_kex_init(self, message: paramiko.Message) -> None:
+        """Keep what the server offers, to say it where nothing of it can be used."""
+        self.offered = self._really_parse_kex_init(message)  # type: ignore[attr-defined]
+        message.rewind()
+        super()._parse_kex_init(message)  # type: ignore[misc]
+
     def _parse_ext_info(self, message: paramiko.Message) -> None:
         """Take the server's extensions, unless it claims more than it could send."""
         count = message.get_int()
@@ -233,12 +240,12 @@ class BoundedTransport(paramiko.Transport):
         message.rewind()
         super()._parse_channel_open_failure(message)  # type: ignore[misc]
 
-    def watch(self) -> None:
+    def watch(self, alive: Alive = ALIVE) -> None:
         """From now on, find out by asking whether the other end is still there."""
         packetizer = self.bounded_packetizer
         packetizer.heard = packetizer.probed = time.monotonic()
-        packetizer.probe = self._probe
-        packetizer.silence_limit = SILENCE_LIMIT
+        packetizer.probe, packetizer.probe_after = self._probe, alive.ask_after
+        packetizer.silence_limit = alive.limit
 
     def _probe(self) -> None:
         if not self.clear_to_send.is_set():

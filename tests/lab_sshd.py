@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from remote.questions import Asker, HostKeyQuestion, SecretQuestion
+from remote.questions import Asker, HostKeyQuestion, LocalProgramQuestion, SecretQuestion
 from remote.session import Channel, Session
 
 if TYPE_CHECKING:
@@ -55,10 +55,20 @@ PENALTIES_SINCE = (9, 8)
 class AnsweringAsker:
     """Answers questions as scripted and records them. A secret that was not scripted is given up on (None)."""
 
-    def __init__(self, *, accept_host_key: bool = False, secrets: Iterable[str | None] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        accept_host_key: bool = False,
+        secrets: Iterable[str | None] = (),
+        keep: bool = False,
+        allow_programs: bool = False,
+    ) -> None:
         self.accept_host_key = accept_host_key
+        self.keep = keep
+        self.allow_programs = allow_programs
         self.host_key_questions: list[HostKeyQuestion] = []
         self.secret_questions: list[SecretQuestion] = []
+        self.program_questions: list[LocalProgramQuestion] = []
         self._secrets = iter(secrets)
 
     def host_key(self, question: HostKeyQuestion) -> bool:
@@ -68,6 +78,13 @@ class AnsweringAsker:
     def secret(self, question: SecretQuestion) -> str | None:
         self.secret_questions.append(question)
         return next(self._secrets, None)
+
+    def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
+        return self.keep
+
+    def local_program(self, question: LocalProgramQuestion) -> bool:
+        self.program_questions.append(question)
+        return self.allow_programs
 
 
 def read_on(channel: Channel) -> NoReturn:

@@ -12,7 +12,6 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from widgets.jobs import Job
-from widgets.questions import OneSignIn
 
 
 @dataclass(slots=True)
@@ -119,8 +118,7 @@ class HostConnections(QObject):
 
 
 def _test_and_read(workstation: Workstation, name: str, asker: Asker) -> Iterator[ConnectReport | Facts]:
-    one = OneSignIn(asker)
-    report = workstation.test_connection(name, one)
+    report = workstation.test_connection(name, asker)
     yield report
     if report.outcome is Outcome.CONNECTED:
-        yield workstation.facts(name, one)
+        yield workstation.facts(name, asker)

@@ -1,10 +1,10 @@
-"""The two questions that must be answered on the way to a host: is this its key, and what is the secret."""
+"""The questions that must be answered on the way to a host: is this its key, what is the secret, may this run here."""
 
 import re
 
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
-from app.questions import HostKeyQuestion, SecretQuestion
+from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
 from widgets.notice import FieldMessage
 from widgets.question import Question
 from widgets.text import Text, Tone
@@ -43,7 +43,11 @@ class HostKeyDialog(Question):
             self.add_fact("Through", question.via)
         self.add_fact("Key type", question.key_type)
         self.fingerprint = self.add_fact("Fingerprint", question.fingerprint, code=True)
-        self.add_fact("Stored in", question.known_hosts)
+        self.add_fact("Stored in", question.known_hosts or "nowhere: UserKnownHostsFile is none")
+        if question.note:
+            note = FieldMessage()
+            note.say("warning", question.note)
+            self.form.addRow("", note)
         self.expected = QLineEdit()
         self.expected.setPlaceholderText("Paste the fingerprint you expect, to compare")
         self.expected.setFont(code_font())
@@ -70,11 +74,11 @@ class HostKeyDialog(Question):
 
 
 class SecretDialog(Question):
-    """Asks for a password or passphrase. What is typed is neither shown nor stored."""
+    """Asks for a password, a passphrase or what else a server wants to know. What is typed is not shown, as a rule."""
 
     def __init__(self, question: SecretQuestion, parent: QWidget | None = None) -> None:
-        passphrase = question.key_path is not None
-        super().__init__(*_secret_words(question), parent)
+        title, explanation, accept = _secret_words(question)
+        super().__init__(title, explanation, accept, parent)
         self.add_fact("Host", question.host)
         self.add_fact("User", question.user)
         if question.key_path is not None:
@@ -82,10 +86,14 @@ class SecretDialog(Question):
         if question.purpose:
             self.add_fact("As root", question.purpose)
         self.field = QLineEdit()
-        self.field.setEchoMode(QLineEdit.EchoMode.Password)
+        self.field.setEchoMode(QLineEdit.EchoMode.Normal if question.echo else QLineEdit.EchoMode.Password)
         self.field.setAccessibleName(question.prompt)
-        prompt = question.prompt.strip().rstrip(":").strip() or ("Passphrase" if passphrase else "Password")
+        prompt = question.prompt.strip().rstrip(":").strip() or ("Passphrase" if question.key_path else "Password")
         self.form.addRow(Text(prompt), self.field)
+        self.keep = QCheckBox("Remember in the system keyring")
+        self.keep.setVisible(question.may_keep)
+        if question.may_keep:
+            self.form.addRow("", self.keep)
         if question.attempt > 1:
             verdict = FieldMessage()
             verdict.say("warning", f"The last one was not accepted. This is attempt {question.attempt}.")
@@ -107,14 +115,39 @@ class SecretDialog(Question):
 
 
 def _secret_words(question: SecretQuestion) -> tuple[str, str, str]:
-    """Return the title, what becomes of what is typed, and what the button says."""
+    """Return the title, what becomes of the secret, and the words of the button."""
     if question.purpose:
         explanation = (
             "sudo asks for your password there. What you type is sent to sudo’s own prompt on this host, is kept in "
             "memory until the work is done, and is not stored."
         )
         return f"Become root on {question.host}", explanation, "Go on as root"
+    kept = "kept in memory until Benchwright is closed" if question.lasting else "used this once"
+    kept += "." if question.may_keep else ", and not stored."
     if question.key_path is not None:
-        explanation = "What you type opens the key for this connection, and is not stored."
-        return f"Unlock your key for {question.host}", explanation, "Unlock"
-    return f"Sign in to {question.host}", "What you type is sent to this host only, and is not stored.", "Sign in"
+        return (
+            f"Unlock your key for {question.host}",
+            f"What you type opens the key here and goes nowhere else. It is {kept}",
+            "Unlock",
+        )
+    return (
+        f"Sign in to {question.host}",
+        f"What you type is sent to this host only. It is {kept}",
+        "Sign in",
+    )
+
+
+class LocalProgramDialog(Question):
+    """Asks whether a program may run on this computer because ~/.ssh/config says so."""
+
+    def __init__(self, question: LocalProgramQuestion, parent: QWidget | None = None) -> None:
+        super().__init__(
+            "Run this command on this computer?",
+            f"Your ssh configuration asks for it on the way to {question.host}. It runs here, with all your rights. "
+            "A yes holds for exactly this command until Benchwright is closed.",
+            "Run it",
+            parent,
+        )
+        self.add_fact("Host", question.host)
+        self.add_fact("Asked by", f"{question.setting} in {question.path}, line {question.line}")
+        self.command = self.add_fact("Command", question.command, code=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.questions import Asker, HostKeyQuestion, SecretQuestion
+from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
 from widgets import jobs
-from widgets.question_dialogs import HostKeyDialog, SecretDialog
+from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
 
 log = logging.getLogger(__name__)
 
@@ -18,14 +18,19 @@ LOOK = 0.1
 """Seconds between two looks of a waiting worker thread at whether its job was cancelled."""
 
 
+Asked = HostKeyQuestion | SecretQuestion | LocalProgramQuestion
+Shown = HostKeyDialog | SecretDialog | LocalProgramDialog
+
+
 @dataclass(slots=True, eq=False)
 class _Pending:
     """A question, and the thread that waits for its answer. Unanswered means refused."""
 
-    question: HostKeyQuestion | SecretQuestion
+    question: Asked
     answered: threading.Event = field(default_factory=threading.Event)
     accepted: bool = False
     secret: str | None = None
+    keep: bool = False
 
 
 class WindowAsker(QObject):
@@ -44,7 +49,8 @@ class WindowAsker(QObject):
         self._window = window
         self._closed = threading.Event()
         self._waiting: deque[_Pending] = deque()
-        self._shown: tuple[_Pending, HostKeyDialog | SecretDialog] | None = None
+        self._shown: tuple[_Pending, Shown] | None = None
+        self._to_keep: set[SecretQuestion] = set()
         self._withdrawal = QTimer(self, interval=int(LOOK * 1000))
         self._withdrawal.timeout.connect(self._withdraw)
         self._arrived.connect(self._enqueue, Qt.ConnectionType.QueuedConnection)
@@ -55,7 +61,17 @@ class WindowAsker(QObject):
 
     def secret(self, question: SecretQuestion) -> str | None:
         """Return what the user typed, or None where they gave up. Blocks the worker thread."""
-        return self._ask(question).secret
+        answer = self._ask(question)
+        (self._to_keep.add if answer.keep else self._to_keep.discard)(_first(question))
+        return answer.secret
+
+    def remember(self, question: SecretQuestion) -> bool:
+        """Return whether the box was ticked when the question was last answered."""
+        return _first(question) in self._to_keep
+
+    def local_program(self, question: LocalProgramQuestion) -> bool:
+        """Return whether the user lets the program run. Blocks the worker thread."""
+        return self._ask(question).accepted
 
     def close(self) -> None:
         """Refuse everything asked so far and from now on: the window closes."""
@@ -66,7 +82,7 @@ class WindowAsker(QObject):
         if self._shown is not None:
             self._shown[1].reject()
 
-    def _ask(self, question: HostKeyQuestion | SecretQuestion) -> _Pending:
+    def _ask(self, question: Asked) -> _Pending:
         pending = _Pending(question)
         job = jobs.current()
         if self._closed.is_set() or QApplication.instance() is None:
@@ -90,10 +106,7 @@ class WindowAsker(QObject):
 
     def _show(self, pending: _Pending) -> None:
         parent = QApplication.activeModalWidget() or self._window
-        question = pending.question
-        dialog = (
-            HostKeyDialog(question, parent) if isinstance(question, HostKeyQuestion) else SecretDialog(question, parent)
-        )
+        dialog = _dialog(pending.question, parent)
         self._shown = (pending, dialog)
         dialog.finished.connect(self._answer)
         self._withdrawal.start()
@@ -113,32 +126,21 @@ class WindowAsker(QObject):
         self._withdrawal.stop()
         if dialog.result() == dialog.DialogCode.Accepted:
             pending.accepted = True
-            pending.secret = dialog.secret() if isinstance(dialog, SecretDialog) else None
+            if isinstance(dialog, SecretDialog):
+                pending.secret, pending.keep = dialog.secret(), dialog.keep.isChecked()
         pending.answered.set()
         dialog.deleteLater()
         self._show_next()
 
 
-class OneSignIn:
-    """An Asker for one piece of work that connects twice: what was answered for the first is not asked again.
+def _dialog(question: Asked, parent: QWidget) -> Shown:
+    if isinstance(question, HostKeyQuestion):
+        return HostKeyDialog(question, parent)
+    if isinstance(question, SecretQuestion):
+        return SecretDialog(question, parent)
+    return LocalProgramDialog(question, parent)
 
-    It lives as long as the work does; nothing is kept beyond it.
-    """
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
-        self._known: dict[SecretQuestion, str] = {}
-
-    def host_key(self, question: HostKeyQuestion) -> bool:
-        """Ask: an accepted key is known from then on."""
-        return self._asker.host_key(question)
-
-    def secret(self, question: SecretQuestion) -> str | None:
-        """Return the secret that was just given, or ask where there is none or it was not accepted."""
-        first = replace(question, attempt=1)
-        if question.attempt == 1 and first in self._known:
-            return self._known[first]
-        answer = self._asker.secret(question)
-        if answer is not None:
-            self._known[first] = answer
-        return answer
+def _first(question: SecretQuestion) -> SecretQuestion:
+    """Return the question as it was asked the first time."""
+    return replace(question, attempt=1)

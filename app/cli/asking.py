@@ -1,29 +1,53 @@
 """Questions to the user at a terminal; without one, nothing is trusted and no secret is known."""
 
 import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import click
 
-from remote.questions import HostKeyQuestion, SecretQuestion
+from app.cli.common import plain
+from remote.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
+
+
+def asks(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that answer questions before they are asked, and an `asker` made of them."""
+
+    @click.option("--fingerprint", metavar="SHA256:…", help="Trust the host key with exactly this fingerprint.")
+    @click.option(
+        "--allow-proxy-command", is_flag=True, help="Run the ProxyCommand and Match exec commands of ~/.ssh/config."
+    )
+    @wraps(command)
+    def asking(*arguments: Any, fingerprint: str | None, allow_proxy_command: bool, **named: Any) -> None:
+        asker = TerminalAsker(fingerprint, allow_programs=allow_proxy_command)
+        command(*arguments, asker=asker, **named)
+
+    return asking
 
 
 class TerminalAsker:
     """Asks on the terminal, on standard error, so that standard output stays for results."""
 
-    def __init__(self, fingerprint: str | None = None) -> None:
+    def __init__(self, fingerprint: str | None = None, *, allow_programs: bool = False) -> None:
+        """Trust exactly the key with `fingerprint`, if there is one; `allow_programs`: run what ~/.ssh/config names."""
         self._fingerprint = None if fingerprint is None else _bare(fingerprint)
+        self._allow_programs = allow_programs
+        self.keep_secrets = False
+        """Whether secrets that have worked go to the system's keyring."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the user trusts the key: by typing yes, or the fingerprint itself, as with OpenSSH."""
         if self._fingerprint is not None:
             return _bare(question.fingerprint) == self._fingerprint
         via = f" (through {question.via})" if question.via else ""
-        click.echo(
+        stored = f"it is added to {question.known_hosts}" if question.known_hosts else "it is not written down"
+        said = (
             f"The host key of {question.host} at {question.address}:{question.port}{via} is not known.\n"
             f"{question.key_type} {question.fingerprint}\n"
-            f"Compare it with one you got another way. If you trust it, it is added to {question.known_hosts}.",
-            err=True,
+            f"Compare it with one you got another way. If you trust it, {stored}. {question.note}"
         )
+        click.echo(plain(said.rstrip()), err=True)
         if not sys.stdin.isatty():
             click.echo("There is no terminal to ask on: pass --fingerprint to trust exactly this key.", err=True)
             return False
@@ -38,8 +62,30 @@ class TerminalAsker:
         what = f"Passphrase for {question.key_path} ({whom})" if question.key_path else f"{whom}: {question.prompt}"
         if question.purpose:
             what = f"{whom}: {question.prompt}, to {question.purpose}"
-        answer: str = click.prompt(what.rstrip(": "), hide_input=True, default="", show_default=False, err=True)
+        answer: str = click.prompt(
+            plain(what.rstrip(": ")), hide_input=not question.echo, default="", show_default=False, err=True
+        )
         return answer or None
+
+    def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
+        """Return whether secrets that have worked are to be kept, as asked for when the program was started."""
+        return self.keep_secrets
+
+    def local_program(self, question: LocalProgramQuestion) -> bool:
+        """Return whether the program may run: by typing yes, or as allowed when Benchwright was started."""
+        if self._allow_programs:
+            return True
+        click.echo(
+            plain(
+                f"{question.setting} in {question.path}, line {question.line}, runs this command on this computer "
+                f"on the way to {question.host}:\n{question.command}"
+            ),
+            err=True,
+        )
+        if not sys.stdin.isatty():
+            click.echo("There is no terminal to ask on: pass --allow-proxy-command to let it run.", err=True)
+            return False
+        return str(click.prompt("Run it (yes or no)", default="no", err=True)).strip() == "yes"
 
 
 def _bare(fingerprint: str) -> str:

@@ -26,9 +26,6 @@ BAD_INPUT = 2
 """Exit status: something given cannot be used."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-fingerprint_option = click.option(
-    "--fingerprint", metavar="SHA256:…", help="Trust the host key with exactly this fingerprint."
-)
 pass_workstation = click.make_pass_decorator(Workstation)
 
 

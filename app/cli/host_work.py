@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import click
 
-from app.cli.asking import TerminalAsker
+from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     FAILED,
-    fingerprint_option,
     json_option,
     pass_workstation,
     plain,
@@ -28,15 +27,14 @@ from suites.registry import SUITES
 @click.argument("host")
 @click.argument("tools", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask before the command runs.")
-@fingerprint_option
+@asks
 @pass_workstation
 @speaks_to_people
 def install_tools(
-    workstation: Workstation, host: str, tools: tuple[str, ...], fingerprint: str | None, *, yes: bool
+    workstation: Workstation, host: str, tools: tuple[str, ...], asker: TerminalAsker, *, yes: bool
 ) -> None:
     """Install TOOLS (such as fio) on HOST, with its own package manager, once you have agreed to the command."""
     wanted = [_suite_of(tool) for tool in tools]
-    asker = TerminalAsker(fingerprint)
     facts = workstation.facts(host, asker)
     missing = [suite for suite in wanted if not has_tool(suite, facts)]
     _say_versions([suite for suite in wanted if suite not in missing], facts)

@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 import click
 
-from app.cli.asking import TerminalAsker
+from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     FAILED,
-    fingerprint_option,
     json_option,
     pass_workstation,
+    plain,
     print_json,
     print_table,
     speaks_to_people,
@@ -68,33 +68,45 @@ def remove_host(workstation: Workstation, name: str) -> None:
 
 @hosts.command("test")
 @click.argument("name")
-@fingerprint_option
+@click.option("--remember", is_flag=True, help="Keep the password or passphrase that worked in the system keyring.")
+@asks
 @json_option
 @pass_workstation
 @speaks_to_people
-def test_host(workstation: Workstation, name: str, fingerprint: str | None, *, as_json: bool) -> None:
+def test_host(workstation: Workstation, name: str, asker: TerminalAsker, *, remember: bool, as_json: bool) -> None:
     """Connect to the host NAME and say how it went."""
-    report = workstation.test_connection(name, TerminalAsker(fingerprint))
+    asker.keep_secrets = remember
+    report = workstation.test_connection(name, asker)
     if as_json:
         print_json(asdict(report))
     else:
-        click.echo(f"{report.message} {report.remedy}".strip())
+        click.echo(plain(f"{report.message} {report.remedy}".strip()))
     if report.outcome is not Outcome.CONNECTED:
         raise SystemExit(FAILED)
+
+
+@hosts.command("forget")
+@click.argument("name")
+@pass_workstation
+@speaks_to_people
+def forget_secrets(workstation: Workstation, name: str) -> None:
+    """Forget the password and passphrases of the host NAME that the system keyring keeps."""
+    count = workstation.forget_secrets(name)
+    click.echo(f"Forgot {count} of {name}." if count else f"The keyring keeps nothing for {name}.")
 
 
 @click.command()
 @click.argument("host")
 @click.option("--directory", "directories", multiple=True, help="A directory that a disk test is to write in.")
-@fingerprint_option
+@asks
 @json_option
 @pass_workstation
 @speaks_to_people
 def facts(
-    workstation: Workstation, host: str, directories: tuple[str, ...], fingerprint: str | None, *, as_json: bool
+    workstation: Workstation, host: str, directories: tuple[str, ...], asker: TerminalAsker, *, as_json: bool
 ) -> None:
     """Read the facts of HOST ("local" is this computer)."""
-    read = workstation.facts(host, TerminalAsker(fingerprint), directories)
+    read = workstation.facts(host, asker, directories)
     if as_json:
         print_json(facts_to_json(read))
     else:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from app.cli.asking import TerminalAsker
+from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
-    fingerprint_option,
     json_option,
     pass_workstation,
     plain,
@@ -57,7 +56,7 @@ def plan() -> None:
 )
 @click.option("--defaults", is_flag=True, help="Use each tool's own defaults instead of tuned values.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; by default standard output.")
-@fingerprint_option
+@asks
 @json_option
 @pass_workstation
 @speaks_to_people
@@ -73,7 +72,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     facts_files: tuple[Path, ...],
     defaults: bool,  # noqa: FBT001
     output: Path | None,
-    fingerprint: str | None,
+    asker: TerminalAsker,
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Write a plan with one step for each suite, tuned to the first host."""
@@ -81,7 +80,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
         made = workstation.default_plan(hosts, suites, name)
     else:
         wanted = [*hosts, peer] if peer else list(hosts)
-        made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, fingerprint), name)
+        made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
     made = replace(made, question=question, repetition=Repetition(trials=trials))
     made = validate(_with_settings(_with_peer(made, peer), settings))
     if output is not None:
@@ -143,7 +142,7 @@ def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
     "--facts", "facts_files", multiple=True, type=EXISTING, help="Facts saved with “facts --json”; may be given again."
 )
 @click.option("--host", help="Ask this host instead of those the plan names.")
-@fingerprint_option
+@asks
 @json_option
 @pass_workstation
 @speaks_to_people
@@ -152,7 +151,7 @@ def check(  # noqa: PLR0917 (click hands every option over by name)
     file: Path,
     facts_files: tuple[Path, ...],
     host: str | None,
-    fingerprint: str | None,
+    asker: TerminalAsker,
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Say before it runs what is known to fool people about the plan in the file PLAN."""
@@ -162,7 +161,7 @@ def check(  # noqa: PLR0917 (click hands every option over by name)
     peers = [step.peer for step in loaded.steps if step.peer is not None]
     wanted = list(dict.fromkeys([*loaded.hosts, *peers]))
     directories = _directories(loaded)
-    facts = facts_of(workstation, wanted, facts_files, fingerprint, directories)
+    facts = facts_of(workstation, wanted, facts_files, asker, directories)
     report = workstation.report(loaded, facts)
     if as_json:
         cannot_tell = [
@@ -194,12 +193,11 @@ def facts_of(
     workstation: Workstation,
     hosts: list[str],
     files: tuple[Path, ...],
-    fingerprint: str | None,
+    asker: TerminalAsker,
     directories: tuple[str, ...] = (),
 ) -> dict[str, Facts]:
     """Return the facts of every one of `hosts`: read, or from `files` (by host, the first for all others)."""
     if not files:
-        asker = TerminalAsker(fingerprint)
         return {host: workstation.facts(host, asker, directories) for host in hosts}
     given = [read_facts_file(path) for path in files]
     by_host = {facts.host: facts for facts in given}

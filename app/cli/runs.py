@@ -8,10 +8,9 @@ from pathlib import Path
 
 import click
 
-from app.cli.asking import TerminalAsker
+from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     FAILED,
-    fingerprint_option,
     json_option,
     pass_workstation,
     plain,
@@ -34,20 +33,18 @@ from suites.errors import BenchwrightError
 @click.option(
     "--host", "hosts", multiple=True, help="Run on this host instead of those the plan names; may be given again."
 )
-@fingerprint_option
+@asks
 @json_option
 @pass_workstation
 @speaks_to_people
-def run(
-    workstation: Workstation, file: Path, hosts: tuple[str, ...], fingerprint: str | None, *, as_json: bool
-) -> None:
+def run(workstation: Workstation, file: Path, hosts: tuple[str, ...], asker: TerminalAsker, *, as_json: bool) -> None:
     """Run the plan in the file PLAN. Ctrl+C stops it; what was measured is kept."""
     from dataclasses import replace
 
     plan = workstation.load_plan(file)
     if hosts:
         plan = replace(plan, hosts=hosts)
-    run_id, state = measure(workstation, plan, fingerprint, quiet=as_json)
+    run_id, state = measure(workstation, plan, asker, quiet=as_json)
     _say(workstation, run_id, as_json=as_json)
     if state is not State.DONE:
         raise SystemExit(FAILED)
@@ -56,21 +53,20 @@ def run(
 @click.command()
 @click.argument("host", default=LOCAL)
 @click.option("--output", type=click.Path(path_type=Path), help="The folder for the CSV and the PNG.")
-@fingerprint_option
+@asks
 @json_option
 @pass_workstation
 @speaks_to_people
-def quick(workstation: Workstation, host: str, output: Path | None, fingerprint: str | None, *, as_json: bool) -> None:
+def quick(workstation: Workstation, host: str, output: Path | None, asker: TerminalAsker, *, as_json: bool) -> None:
     """Benchmark HOST (by default this computer) in two minutes, and write the report."""
-    run_quick(workstation, host, output or reports_path(), fingerprint, as_json=as_json)
+    run_quick(workstation, host, output or reports_path(), asker, as_json=as_json)
 
 
-def run_quick(workstation: Workstation, host: str, folder: Path, fingerprint: str | None, *, as_json: bool) -> None:
+def run_quick(workstation: Workstation, host: str, folder: Path, asker: TerminalAsker, *, as_json: bool) -> None:
     """Run the quick benchmark, print its table and findings, write CSV and PNG into `folder`."""
     _make_folder(folder)  # before two minutes are spent on what could not be written there
-    asker = TerminalAsker(fingerprint)
     plan = workstation.quick_plan(host, workstation.facts(host, asker))
-    run_id, state = measure(workstation, plan, fingerprint, quiet=as_json)
+    run_id, state = measure(workstation, plan, asker, quiet=as_json)
     files = _reports(workstation, run_id, folder)
     _say(workstation, run_id, as_json=as_json, files=files)
     if state is not State.DONE:
@@ -100,12 +96,12 @@ def _say(workstation: Workstation, run_id: str, *, as_json: bool, files: list[Pa
         click.echo(f"Wrote {path}")
 
 
-def measure(workstation: Workstation, plan: Plan, fingerprint: str | None, *, quiet: bool) -> tuple[str, State]:
+def measure(workstation: Workstation, plan: Plan, asker: TerminalAsker, *, quiet: bool) -> tuple[str, State]:
     """Run `plan` to its end, or until Ctrl+C; return the run's id and how it ended."""
     control = Control()
     run_id, state = "", State.FAILED
     teller = _Teller(live=sys.stderr.isatty() and not quiet, quiet=quiet)
-    with _ctrl_c_stops(control), closing(workstation.run(plan, TerminalAsker(fingerprint), control)) as events:
+    with _ctrl_c_stops(control), closing(workstation.run(plan, asker, control)) as events:
         for event in events:
             teller.tell(event)
             if isinstance(event, RunStarted):

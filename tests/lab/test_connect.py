@@ -1,7 +1,10 @@
 """A real sshd is reached, and every way in which a host may not be reached is told apart, with a remedy."""
 
 import contextlib
+import re
+import shlex
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +18,7 @@ from remote.errors import ConnectError, Outcome
 from remote.known_hosts import host_pattern
 from remote.questions import Refuse
 from remote.target import Target, resolve
+from remote.transport import BoundedTransport
 from tests.lab_sshd import AnsweringAsker, LabHost, free_port
 
 
@@ -92,7 +96,9 @@ def test_a_changed_key_is_refused_without_a_question(lab_host: LabHost) -> None:
     assert lab_host.fingerprint in error.message
     assert "cloud address" in error.message
     name = host_pattern("127.0.0.1", lab_host.port)
-    assert f"ssh-keygen -R '{name}' -f '{lab_host.known_hosts}'" in error.remedy
+    command = error.remedy.partition(": ")[2]
+    assert shlex.split(command) == ["ssh-keygen", "-R", name, "-f", str(lab_host.known_hosts)]
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)  # the remedy, to the letter
     assert asker.host_key_questions == []
 
 
@@ -233,21 +239,43 @@ def test_a_packet_larger_than_any(lab_host: LabHost, listen: Listen) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
+    ("option", "value", "said"),
     [
-        ("MACs", "hmac-sha1,hmac-md5"),
-        ("Ciphers", "3des-cbc,aes128-cbc"),
-        ("KexAlgorithms", "diffie-hellman-group14-sha1"),
+        ("MACs", "hmac-sha1,hmac-md5", "only MACs that are not accepted here: hmac-sha1, hmac-md5"),
+        ("Ciphers", "3des-cbc,aes128-cbc", "only ciphers that are not accepted here: 3des-cbc, aes128-cbc"),
+        ("KexAlgorithms", "diffie-hellman-group14-sha1", "here: diffie-hellman-group14-sha1."),
+        # Its groups are the server's choice, and paramiko would take one of 1024 bits.
+        ("KexAlgorithms", "diffie-hellman-group-exchange-sha256", "here: diffie-hellman-group-exchange-sha256."),
     ],
 )
 def test_a_server_that_only_offers_weak_algorithms(
-    start_lab_host: Callable[..., LabHost], option: str, value: str
+    start_lab_host: Callable[..., LabHost], option: str, value: str, said: str
 ) -> None:
     # MACs only matter to ciphers that have none built in.
     host = start_lab_host(**{"Ciphers": "aes128-ctr", option: value})
     error = refusal(host.target(), host.known_hosts)
     assert error.outcome is Outcome.PROTOCOL
-    assert "algorithms" in error.message
+    assert said in error.message
+    assert f"allow one of these in its {option}" in error.remedy
+
+
+def test_what_is_offered_is_what_openssh_offers() -> None:
+    asked = subprocess.run(["ssh", "-G", "-F", "/dev/null", "lab"], check=True, capture_output=True, text=True).stdout
+    by_ssh = {line.split(" ")[0]: line.split(" ")[-1].split(",") for line in asked.splitlines()}
+    known = subprocess.run(["ssh", "-Q", "kex"], check=True, capture_output=True, text=True).stdout.split()
+    with socket.socket() as unconnected:
+        transport = BoundedTransport(unconnected)
+        transport.certificates = True
+        ours = {
+            "ciphers": transport.preferred_ciphers, "macs": transport.preferred_macs,
+            "hostkeyalgorithms": transport.preferred_keys, "pubkeyacceptedalgorithms": transport.preferred_pubkeys,
+            "kexalgorithms": [name for name in transport.preferred_kex if name in known],
+        }  # fmt: skip
+        transport.end()
+    for kind, names in ours.items():
+        assert names
+        assert set(names) <= set(by_ssh[kind]), kind
+        assert not [name for name in names if re.search(r"sha1|md5|cbc|dss|^ssh-rsa|group1-|exchange", name)]
 
 
 def test_an_rsa_host_key_is_never_taken_with_sha_1(start_lab_host: Callable[..., LabHost], tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
-from remote import transport
+from remote.connect import connect
 from remote.errors import ConnectionLostError, OutputLimitError, RemoteError, RemoteTimeoutError
+from remote.questions import Refuse
 from remote.session import Channel, Chunk, Session
+from remote.target_settings import ALIVE, Alive
 from tests.lab_sshd import LabHost, read_on
 
 Start = Callable[..., LabHost]
@@ -243,10 +246,12 @@ def test_what_arrived_before_the_cut_can_still_be_read(lab_host: LabHost) -> Non
     session.close()
 
 
-def test_a_host_that_falls_silent_is_noticed(lab_host: LabHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "PROBE_AFTER", 0.2)
-    monkeypatch.setattr(transport, "SILENCE_LIMIT", 1.0)
-    session = lab_host.connect()
+def watched(host: LabHost, alive: Alive) -> Session:
+    return connect(replace(host.target(), alive=alive), Refuse(), known_hosts=host.known_hosts)
+
+
+def test_a_host_that_falls_silent_is_noticed(lab_host: LabHost) -> None:
+    session = watched(lab_host, Alive(0.2, 1.0))
     channel = session.open(["sleep", "10"])
     lab_host.cut(signal.SIGSTOP)
     began = time.monotonic()
@@ -256,10 +261,8 @@ def test_a_host_that_falls_silent_is_noticed(lab_host: LabHost, monkeypatch: pyt
     session.close()
 
 
-def test_a_quiet_command_is_no_silent_host(lab_host: LabHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "PROBE_AFTER", 0.1)
-    monkeypatch.setattr(transport, "SILENCE_LIMIT", 0.5)
-    session = lab_host.connect()
+def test_a_quiet_command_is_no_silent_host(lab_host: LabHost) -> None:
+    session = watched(lab_host, Alive(0.1, 0.5))
     channel = session.open(["sh", "-c", "read line; echo alive"])
     assert channel.read(2.0) == [Chunk("stdout", b"alive\n")] or read_all(channel)["stdout"] == b"alive\n"
     quiet = session.open(["sleep", "10"])
@@ -269,7 +272,7 @@ def test_a_quiet_command_is_no_silent_host(lab_host: LabHost, monkeypatch: pytes
 
 
 def test_the_limits_find_a_dead_host_within_half_a_minute() -> None:
-    assert transport.PROBE_AFTER < transport.SILENCE_LIMIT < 30
+    assert ALIVE.ask_after < ALIVE.limit < 30
 
 
 def test_nothing_is_left_running(lab_host: LabHost) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from remote.ssh_config import Lookup, load
+from remote.ssh_config import load
+from remote.ssh_lookup import Lookup
 from remote.target import resolve
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="ssh is not installed (Debian: openssh-client)")

@@ -68,16 +68,6 @@ def test_a_public_key_alone_stands_for_one_in_the_agent(tmp_path: Path) -> None:
     assert file.public == inspect(path).public
 
 
-def test_a_certificate_beside_the_key_is_used(tmp_path: Path) -> None:
-    path = make(tmp_path, "ed25519")
-    authority = make(tmp_path, "ecdsa")
-    words = ["ssh-keygen", "-q", "-s", str(authority), "-I", "test", "-n", "ada", str(path.with_suffix(".pub"))]
-    subprocess.run(words, check=True)
-    blob = load(inspect(path), None).public_blob
-    assert blob is not None
-    assert blob.key_type == "ssh-ed25519-cert-v01@openssh.com"
-
-
 def test_what_is_no_key(tmp_path: Path) -> None:
     cases: dict[str, bytes] = {
         "no key": b"hello",

@@ -4,12 +4,24 @@ import base64
 import os
 import stat
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from remote.errors import ConnectError, Outcome
-from remote.known_hosts import Marker, Standing, append, default_files, fingerprint, known_types, read, verdict
+from remote.known_hosts import (
+    Marker,
+    Standing,
+    append,
+    authorities,
+    fingerprint,
+    global_files,
+    known_types,
+    read,
+    user_files,
+    verdict,
+)
 
 KEYS = {name: base64.b64encode(name.encode() * 8).decode() for name in ("one", "two", "three")}
 
@@ -81,6 +93,8 @@ def test_a_revoked_key_is_refused_whatever_else_is_written(tmp_path: Path) -> No
 
 def test_a_certificate_authority_is_understood_and_makes_no_plain_key_trusted(tmp_path: Path) -> None:
     path = written(tmp_path, f"@cert-authority * ssh-ed25519 {KEYS['one']}", f"host ssh-ed25519 {KEYS['two']}")
+    assert [line.number for line in authorities(read([path]), "host", 22)] == [1]
+    assert [line.number for line in authorities(read([path]), "host", 2222)] == [1]
     assert [line.marker for line in read([path])] == [Marker.CERTIFICATE_AUTHORITY, Marker.NONE]
     assert standing(path, "host", 22, "two") is Standing.TRUSTED
     assert standing(path, "elsewhere", 22, "one") is Standing.UNKNOWN
@@ -112,10 +126,9 @@ def test_all_of_several_files_are_read(tmp_path: Path) -> None:
 
 
 def test_openssh_files_are_read_in_its_order() -> None:
-    names = [str(path) for path in default_files()]
-    home = str(Path.home())
-    assert names[:2] == [f"{home}/.ssh/known_hosts", f"{home}/.ssh/known_hosts2"]
-    assert "/etc/ssh/ssh_known_hosts" in names
+    home = Path.home()
+    assert user_files() == (home / ".ssh/known_hosts", home / ".ssh/known_hosts2")
+    assert global_files() == (Path("/etc/ssh/ssh_known_hosts"), Path("/etc/ssh/ssh_known_hosts2"))
 
 
 def test_the_types_known_for_a_host_come_in_order_and_once(tmp_path: Path) -> None:
@@ -161,6 +174,83 @@ def test_the_line_is_on_the_disk_before_it_is_relied_on(tmp_path: Path, monkeypa
     monkeypatch.setattr(os, "fsync", synchronised.append)
     append(tmp_path / "known_hosts", "host", 22, "ssh-ed25519", key("one"))
     assert len(synchronised) == 1
+
+
+ODD_FILES = {
+    "empty": b"",
+    "comments": b"# mine\n\n   # indented\n",
+    "bad lines": b"host\nhost ssh-ed25519 not*base64\n@unheard-of x y z\n\x00\xff\xfe\n",
+    "carriage returns": b"a ssh-ed25519 " + KEYS["one"].encode() + b"\r\n# comment\r\n",
+    "no last line break": b"a ssh-ed25519 " + KEYS["one"].encode(),
+    "markers": b"@cert-authority *.example.org ssh-ed25519 AAAA\n@revoked * ssh-rsa AAAA\n",
+}
+
+
+@pytest.mark.parametrize("before", list(ODD_FILES.values()), ids=list(ODD_FILES))
+@pytest.mark.parametrize("hashed", [False, True])
+def test_no_line_is_ever_dropped(tmp_path: Path, before: bytes, *, hashed: bool) -> None:
+    path = tmp_path / "known_hosts"
+    path.write_bytes(before)
+    append(path, "new", 2222, "ssh-ed25519", key("two"), hashed=hashed)
+    after = path.read_bytes()
+    assert after.startswith(before)
+    assert after.count(b"\n") == before.count(b"\n") + (0 if before.endswith(b"\n") or not before else 1) + 1
+    assert standing(path, "new", 2222, "two") is Standing.TRUSTED
+    if KEYS["one"].encode() in before:
+        assert standing(path, "a", 22, "one") is Standing.TRUSTED
+
+
+def test_a_hashed_name_is_found_by_ssh_keygen_and_by_nobody_who_reads(tmp_path: Path) -> None:
+    path = tmp_path / "known_hosts"
+    append(path, "Host.example.org", 22, "ssh-ed25519", key("one"), hashed=True)
+    append(path, "host.example.org", 2222, "ssh-ed25519", key("one"), hashed=True)
+    assert "example" not in path.read_text()
+    for name in ("host.example.org", "[host.example.org]:2222"):
+        words = ["ssh-keygen", "-F", name, "-f", str(path)]
+        assert subprocess.run(words, check=True, capture_output=True, text=True).stdout.count("found: line") == 1
+
+
+def test_many_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "known_hosts"
+    path.write_bytes(b"# mine, without an end")
+    hosts = [f"host{number}" for number in range(24)]
+    with ThreadPoolExecutor(8) as writers:
+        list(writers.map(lambda host: append(path, host, 22, "ssh-ed25519", key("one")), hosts))
+    lines = path.read_text().splitlines()
+    assert lines[0] == "# mine, without an end"
+    assert sorted(lines[1:]) == sorted(f"{host} ssh-ed25519 {KEYS['one']}" for host in hosts)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real = written(tmp_path, "# mine", name="real")
+    link = tmp_path / "known_hosts"
+    link.symlink_to(real)
+    append(link, "host", 22, "ssh-ed25519", key("one"))
+    assert link.is_symlink()
+    assert real.read_text() == f"# mine\nhost ssh-ed25519 {KEYS['one']}\n"
+
+
+def test_a_disk_that_takes_only_a_part_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "write", lambda _descriptor, data: len(data) - 1)
+    with pytest.raises(ConnectError, match="No space left"):
+        append(tmp_path / "known_hosts", "host", 22, "ssh-ed25519", key("one"))
+
+
+def test_a_file_that_refuses_to_be_written_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "known_hosts"
+    path.symlink_to("/proc/version")  # not even root can
+    with pytest.raises(ConnectError) as caught:
+        append(path, "host", 22, "ssh-ed25519", key("one"))
+    assert str(path) in caught.value.message
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_file_is_named_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = written(tmp_path, "# mine")
+    path.chmod(0o400)
+    with pytest.raises(ConnectError, match="Permission denied"):
+        append(path, "host", 22, "ssh-ed25519", key("one"))
+    assert path.read_text() == "# mine\n"
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 import getpass
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
+from remote import local_program
 from remote.errors import ConnectError, Outcome
+from remote.questions import LocalProgramQuestion, Refuse
 from remote.target import NO_IDENTITY, Target, aliases, resolve
+from remote.target_settings import ALIVE, Alive, HostKeyRules
 
 
 @pytest.fixture
@@ -183,16 +187,71 @@ def test_match_criteria(config: Path) -> None:
     assert resolved(config, text, "fifth").connect_timeout == 7.0
 
 
-@pytest.mark.parametrize("line", ["Match exec COMMAND", 'Match host lab exec "COMMAND"', "Match !exec COMMAND user *"])
-def test_match_exec_is_never_executed(config: Path, tmp_path: Path, line: str) -> None:
+class Programs(Refuse):
+    """Answers only whether programs may run, and records which were asked about."""
+
+    def __init__(self, *, allow: bool) -> None:
+        self.allow = allow
+        self.asked: list[LocalProgramQuestion] = []
+
+    def local_program(self, question: LocalProgramQuestion) -> bool:
+        self.asked.append(question)
+        return self.allow
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a command, and the file it makes where it is run."""
     ran = tmp_path / "ran"
     command = tmp_path / "command"
     command.write_text(f"#!/bin/sh\ntouch {ran}\n")
     command.chmod(0o700)
-    error = refused(config, line.replace("COMMAND", str(command)) + "\n Port 2222\n")
-    assert error.outcome is Outcome.NOT_ALLOWED
-    assert f"{config}, line 1" in error.message
+    return command, ran
+
+
+@pytest.mark.parametrize("line", ["Match exec COMMAND", 'Match host lab exec "COMMAND"', "Match !exec COMMAND user *"])
+def test_match_exec_is_never_executed_without_a_yes(config: Path, command: tuple[Path, Path], line: str) -> None:
+    path, ran = command
+    config.write_text(line.replace("COMMAND", str(path)) + "\n Port 2222\n")
+    for asker in (None, Programs(allow=False)):
+        with pytest.raises(ConnectError) as caught:
+            resolve("lab", config=config, asker=asker)
+        assert caught.value.outcome is Outcome.NOT_ALLOWED
+        assert f"{config}, line 1" in caught.value.message
+        assert str(path) in caught.value.message
     assert not ran.exists()
+
+
+def test_match_exec_decides_once_it_is_allowed(config: Path, command: tuple[Path, Path]) -> None:
+    path, ran = command
+    asker = Programs(allow=True)
+    config.write_text(f'Host *\n User ada\nMatch user ada exec "{path} %h %n"\n Port 2222\nMatch !exec false\n')
+    assert resolve("lab", config=config, asker=asker).port == 2222
+    assert ran.exists()
+    question = LocalProgramQuestion("lab", "Match exec", f"{path} lab lab", str(config), 3)
+    assert asker.asked[0] == question
+    config.write_text("Match exec false\n Port 2222\n")
+    assert resolve("lab", config=config, asker=asker).port == 22
+
+
+@pytest.mark.parametrize("name", ["$(id)", "a;id", "`id`", "a|b", "a&b", "'a'", "${IFS}", "a>b"])
+def test_a_name_that_a_shell_would_act_on_is_never_given_to_one(config: Path, name: str) -> None:
+    for text in ("Match exec 'true %n'\n Port 1\n", "ProxyCommand nc %h %p\n", "ProxyCommand nc gate.%n\n"):
+        config.write_text(text)
+        with pytest.raises(ConnectError, match="handed to a shell") as caught:
+            resolve(name, config=config, asker=Programs(allow=True))
+        assert caught.value.outcome is Outcome.CONFIG
+    config.write_text("ProxyCommand nc %r\n")
+    with pytest.raises(ConnectError, match="handed to a shell"):
+        resolve("lab", user=name, config=config)
+
+
+def test_a_command_that_takes_too_long_is_ended(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_program, "LONGEST_DECISION", 0.2)
+    config.write_text("Match exec 'sleep 30'\n Port 2222\n")
+    with pytest.raises(ConnectError) as caught:
+        resolve("lab", config=config, asker=Programs(allow=True))
+    assert f"{config}, line 1" in caught.value.message
 
 
 def test_match_exec_does_not_matter_where_the_rest_of_the_line_does_not_hold(config: Path) -> None:
@@ -208,18 +267,25 @@ def test_a_criterion_that_is_not_known_is_an_error_where_it_matters(config: Path
     assert resolved(config, "Match originalhost other localnetwork 10.0.0.0/8\n Port 1\n").port == 22
 
 
-def test_proxy_command_is_never_executed(config: Path) -> None:
-    error = refused(config, 'Host lab\n ProxyCommand sh -c \'nc %h "%p"\n')
-    assert error.outcome is Outcome.NOT_ALLOWED
+def test_a_proxy_command_is_taken_to_the_letter(config: Path) -> None:
+    target = resolved(config, "Host lab\n User ada\n HostName 10.0.0.1\n ProxyCommand sh -c 'nc \"%h\" %p' # %r%%\n")
+    line = "sh -c 'nc \"10.0.0.1\" 22' # ada%"
+    assert target.proxy == LocalProgramQuestion("lab", "ProxyCommand", line, str(config), 4)
+    assert resolve("other", config=config).proxy is None
+    assert resolve("lab", jump="none", config=config).proxy is None
+
+
+def test_a_proxy_command_that_passes_descriptors_is_no_way(config: Path) -> None:
+    error = refused(config, "ProxyCommand nc -F %h %p\nProxyUseFdpass yes\n")
     assert f"{config}, line 2" in error.message
-    assert error.host == "lab"
-    assert resolve("other", config=config).jumps == ()
 
 
 def test_of_proxy_command_and_proxy_jump_the_first_holds(config: Path) -> None:
-    jumps = resolved(config, "Host lab\n ProxyJump gate\n ProxyCommand nc %h %p\n").jumps
-    assert [jump.host_name for jump in jumps] == ["gate"]
-    assert resolved(config, "Host lab\n ProxyCommand none\n ProxyJump gate\n").jumps == ()
+    target = resolved(config, "Host lab\n ProxyJump gate\n ProxyCommand nc %h %p\n")
+    assert [jump.host_name for jump in target.jumps] == ["gate"]
+    assert target.proxy is None
+    target = resolved(config, "Host lab\n ProxyCommand none\n ProxyJump gate\n")
+    assert (target.jumps, target.proxy) == ((), None)
     config.write_text("Host lab\n ProxyCommand nc %h %p\n")
     assert [jump.name for jump in resolve("lab", jump="gate", config=config).jumps] == ["gate"]
 
@@ -275,6 +341,12 @@ def test_jump_hosts_in_a_circle_are_an_error(config: Path, text: str) -> None:
         ("IdentityFile ${NO_SUCH_VARIABLE}/key\n", 1),
         ("Match user\n", 1),
         ("HostName %q\n", 1),
+        ("AddressFamily ipx\n", 1),
+        ("StrictHostKeyChecking perhaps\n", 1),
+        ("ServerAliveInterval often\n", 1),
+        ("ServerAliveCountMax -1\n", 1),
+        ("Match exec\n", 1),
+        ("ProxyCommand nc %q\n", 1),
     ],
 )
 def test_an_error_names_the_file_and_the_line(config: Path, text: str, line: int) -> None:
@@ -292,6 +364,73 @@ def test_a_bad_jump_host_is_an_error(config: Path) -> None:
 )
 def test_times(config: Path, text: str, seconds: float) -> None:
     assert resolved(config, f"ConnectTimeout {text}\n").connect_timeout == seconds
+
+
+def test_how_host_keys_are_checked(config: Path) -> None:
+    text = (
+        "Host lab\n HostKeyAlias web\n UserKnownHostsFile ~/a %d/b-%k\n GlobalKnownHostsFile /c\n HashKnownHosts yes\n"
+        "Host strict\n StrictHostKeyChecking yes\n UserKnownHostsFile none\n"
+    )
+    home = Path.home()
+    rules = HostKeyRules("web", (home / "a", home / "b-web"), (Path("/c"),), ask=True, hashed=True)
+    assert resolved(config, text).host_key == rules
+    assert resolved(config, text).known_as == ("web", 22)
+    assert resolved(config, text, "strict").host_key == HostKeyRules(user_files=(), ask=False)
+    assert resolved(config, text, "strict:2222").known_as == ("strict", 2222)
+
+
+@pytest.mark.parametrize("word", ["no", "off", "accept-new"])
+def test_a_key_is_never_accepted_without_a_word_whatever_is_configured(config: Path, word: str) -> None:
+    rules = resolved(config, f"StrictHostKeyChecking {word}\n").host_key
+    assert rules.ask
+    assert f"StrictHostKeyChecking {word} ({config}, line 1) is not followed" in rules.note
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", None),
+        ("IdentityAgent none\n", ""),
+        ("IdentityAgent SSH_AUTH_SOCK\n", None),
+        ("IdentityAgent $LAB_AGENT\n", "/run/agent"),
+        ("IdentityAgent ${LAB_AGENT}-%n\n", "/run/agent-lab"),
+        ("IdentityAgent $NO_SUCH_VARIABLE\n", ""),
+        ("IdentityAgent /a/b\n", "/a/b"),
+    ],
+)
+def test_which_agent(config: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str | None) -> None:
+    monkeypatch.setenv("LAB_AGENT", "/run/agent")
+    assert resolved(config, text).agent == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ServerAliveInterval 2\n", Alive(2.0, 6.0)),
+        ("ServerAliveInterval 2\nServerAliveCountMax 5\n", Alive(2.0, 10.0)),
+        ("ServerAliveInterval 1m\n", Alive(5.0, 180.0)),  # a stall is told at once, however long it is borne
+        ("ServerAliveInterval 0\n", ALIVE),
+        ("ServerAliveCountMax 1\n", ALIVE),
+    ],
+)
+def test_how_long_silence_is_borne(config: Path, text: str, expected: Alive) -> None:
+    assert resolved(config, text).alive == expected
+
+
+def test_the_kind_of_address(config: Path) -> None:
+    assert resolved(config, "AddressFamily inet6\n").family is socket.AF_INET6
+    assert resolved(config, "AddressFamily inet\n").family is socket.AF_INET
+    assert resolved(config, "AddressFamily any\n").family is socket.AF_UNSPEC
+
+
+def test_certificates_are_named_like_keys(config: Path) -> None:
+    files = resolved(config, "CertificateFile ~/a-cert.pub\nCertificateFile /b-%r\nUser ada\n").certificate_files
+    assert files == (Path.home() / "a-cert.pub", Path("/b-ada"))
+
+
+def test_an_address_given_by_hand_counts_where_host_names_are_matched(config: Path) -> None:
+    config.write_text("Match host 10.*\n User ada\n")
+    assert resolve("lab", host_name="10.0.0.1", config=config).user == "ada"
 
 
 def test_settings_nobody_here_needs_are_left_alone(config: Path) -> None:

@@ -95,7 +95,7 @@ def test_once_something_was_measured_the_start_card_is_gone(
 
 
 def test_a_bad_ssh_config_is_said_and_the_other_hosts_are_there(qtbot: QtBot, page: HostsPage) -> None:
-    (Path.home() / ".ssh" / "config").write_text("Host db\n  Port nonsense\nHost \"unclosed\n")
+    (Path.home() / ".ssh" / "config").write_text('Host db\n  Port nonsense\nHost "unclosed\n')
     page.activated()
     _settle(qtbot)
     assert _names(page) == ["This computer"]
@@ -320,6 +320,6 @@ def test_facts_are_read_right_after_a_connection_that_went_well(qtbot: QtBot, tm
     qtbot.addWidget(page.facts_view)
     page.connections.test("web-1")
     _settle(qtbot)
-    assert workstation.asked == ["test web-1 as OneSignIn", "facts web-1 as OneSignIn"]
+    assert workstation.asked == ["test web-1 as Refuse", "facts web-1 as Refuse"]
     assert page.connections.of("web-1").words == "connected"
     assert page.connections.of("web-1").facts is not None

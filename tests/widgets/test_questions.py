@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.questions import HostKeyQuestion, SecretQuestion
 from widgets.jobs import Job
 from widgets.question_dialogs import HostKeyDialog, SecretDialog, pasted_fingerprint
-from widgets.questions import OneSignIn, WindowAsker
+from widgets.questions import WindowAsker
 
 DIGEST = "kXQ1zj4Y0m3Q9wZ0Zr3p1mZq7c2dJvJ3lE0Jt8x0q1A"
 FINGERPRINT = f"SHA256:{DIGEST}"
@@ -187,27 +187,3 @@ def test_the_dialog_tells_everything_that_decides(qtbot: QtBot) -> None:
         f"Fingerprint: {FINGERPRINT}",
         "Stored in: /home/ann/.ssh/known_hosts",
     } <= told
-
-
-class _Typist:
-    """Somebody who answers at once; counts how often they are asked."""
-
-    def __init__(self) -> None:
-        self.secrets = 0
-
-    def host_key(self, _question: HostKeyQuestion) -> bool:
-        return True
-
-    def secret(self, _question: SecretQuestion) -> str | None:
-        self.secrets += 1
-        return f"answer {self.secrets}"
-
-
-def test_one_piece_of_work_asks_for_a_secret_once_unless_it_was_wrong() -> None:
-    typist = _Typist()
-    once = OneSignIn(typist)
-    second_try = SecretQuestion("web-1", "ann", "Password:", attempt=2)
-    assert [once.secret(PASSWORD), once.secret(PASSWORD)] == ["answer 1", "answer 1"]
-    assert once.secret(second_try) == "answer 2"
-    assert once.secret(PASSWORD) == "answer 2"
-    assert once.secret(SecretQuestion("web-1", "bob", "Password:")) == "answer 3"
