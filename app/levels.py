@@ -3,6 +3,12 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 SAMPLE, TRIAL, HOST = "sample", "trial", "host"
 
@@ -48,7 +54,7 @@ class Levels:
         return next((level for level in self.levels if level.name == name), None)
 
 
-def within_of(values: Sequence[float]) -> Within | None:
+def within_of(values: "Sequence[float] | Numbers") -> Within | None:
     """Return what the samples of a trial say; None for fewer than two."""
     import numpy as np
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.compare import compare
-from app.pairing import left_out, paired_steps
+from app.pairing import left_out
 from app.picture.curves import Samples, Shown
 from app.picture.head import draw_foot, draw_head
 from app.picture.host import Telemetry
@@ -13,6 +13,7 @@ from app.picture.sheet import Sheet
 from app.picture.step import draw_step
 from app.plan import Step
 from app.records import Band, RunRecord
+from app.sides import paired_steps
 from app.writing import write_whole
 
 MARGIN = 0.05
@@ -38,7 +39,9 @@ def report_picture(
     One run stands beside the `bands` of its pinned baseline; of several, the first is the baseline. `samples` and
     `telemetry` are those of each run by its id. Raises WriteError.
     """
-    return write_whole(path, draw_report(records, samples, telemetry, bands, margin, overruled).png(scale))
+    return write_whole(
+        path, draw_report(records, samples, telemetry, bands, margin=margin, overruled=overruled).png(scale)
+    )
 
 
 def draw_report(
@@ -46,6 +49,7 @@ def draw_report(
     samples: Samples,
     telemetry: Telemetry,
     bands: Sequence[Band],
+    *,
     margin: float = MARGIN,
     overruled: str = "",
 ) -> Sheet:

@@ -1,6 +1,7 @@
 """How the samples within each trial spread, read as numbers alone: a comparison may hold a million of them."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select
@@ -51,6 +52,6 @@ def _by_series(connection: Connection, run_ids: Sequence[str]) -> "Iterator[tupl
     rows.close()
     numbers, values = table[:, 0].astype(np.int64), table[:, 1]
     edges = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         if end > start:
             yield int(numbers[start]), values[start:end]

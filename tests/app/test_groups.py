@@ -1,0 +1,180 @@
+"""Several runs stand together: joined trials on one host, and hosts taken together where no names are shared."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from app.choosing import choose
+from app.compare import CompareError, Verdict, compare
+from app.comparison_json import comparison_to_json
+from app.levels import HOST, TRIAL, Within, WithinTrials
+from app.pairing import places
+from app.plan import Plan
+from app.records import RunRecord
+from app.sides import Side
+from suites.errors import BenchwrightError
+from tests.app.recorded import READ, STEP, run_record
+
+BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0, 1003.0)
+
+
+def fleet(prefix: str, centre: float, hosts: int, spread: float = 0.03, seed: int = 1) -> list[RunRecord]:
+    """Return a run of five trials on each of several hosts of one type, which differ among themselves."""
+    rng = random.Random(seed)
+    found = []
+    for number in range(hosts):
+        own = centre * (1 + rng.gauss(0, spread))
+        values = [own * (1 + rng.gauss(0, 0.005)) for _ in range(5)]
+        found.append(run_record(f"{prefix}{number}", values, host=f"{prefix}-host-{number}"))
+    return found
+
+
+def test_runs_on_one_host_are_joined() -> None:
+    halves = [run_record("a1", BASE[:4]), run_record("a2", BASE[4:])]
+    other = [
+        run_record("b1", [1.2 * value for value in BASE[:4]]),
+        run_record("b2", [1.2 * value for value in BASE[4:]]),
+    ]
+    comparison = compare([halves, other])
+    (row,) = comparison.rows
+    assert [side.n for side in row.sides if side is not None] == [8, 8]
+    assert row.against[0].text.startswith("faster by 20 %")
+    assert "8 against 8 trials, same host" in row.against[0].text
+    assert [run.id for run in comparison.runs] == ["a1,a2", "b1,b2"]
+    assert comparison.runs[0].trials == 8
+    assert compare([run_record("a", BASE), other]).rows[0].against[0].ratio == pytest.approx(row.against[0].ratio)
+
+
+def test_hosts_that_share_no_name_are_taken_together_and_one_host_is_one_value() -> None:
+    comparison = compare([fleet("a", 1000.0, 4), fleet("b", 1300.0, 5, seed=2)])
+    (row,) = comparison.rows
+    against = row.against[0]
+    assert against.verdict is Verdict.BETTER
+    assert "5 against 4 hosts, margin ±5 %" in against.text
+    assert [side.host for side in row.sides if side is not None] == ["4 hosts", "5 hosts"]
+    assert [side.n for side in row.sides if side is not None] == [20, 25]
+    assert {caveat.id for caveat in against.caveats} == {"hosts-dominate"}
+    assert "hosts, not trials, decide" in against.reason
+
+
+def test_two_hosts_a_side_say_nothing_of_their_types() -> None:
+    against = compare([fleet("a", 1000.0, 2), fleet("b", 2000.0, 2, seed=2)]).rows[0].against[0]
+    assert against.verdict is Verdict.UNDECIDED
+    assert against.text.startswith("undecided: about 1 more host on each side, 2 against 2 hosts")
+    assert "other-instance" in {caveat.id for caveat in against.caveats}
+
+
+def test_one_machine_against_another_is_compared_with_the_caveat_that_it_is_only_these_two() -> None:
+    other = run_record("b", [1.2 * value for value in BASE], host="web-2")
+    against = compare([run_record("a", BASE), other]).rows[0].against[0]
+    assert against.verdict is Verdict.BETTER
+    assert "other host" in against.text
+    assert "two machines of one type differ, too: nothing is said of types before 3 hosts a side" in against.reason
+
+
+def test_many_hosts_of_one_type_are_not_called_different() -> None:
+    """The trials of a host hang together: testing them pooled would call every second pair of fleets different."""
+    wrong = 0
+    for seed in range(40):
+        against = compare([fleet("a", 1000.0, 4, seed=2 * seed), fleet("b", 1000.0, 4, seed=2 * seed + 1)]).rows[0]
+        wrong += against.against[0].verdict in {Verdict.BETTER, Verdict.WORSE}
+    assert wrong <= 2
+
+
+def test_hosts_of_both_sides_stand_against_each_other_by_name() -> None:
+    ours = [*fleet("x", 1000.0, 2), *fleet("a", 1000.0, 2, seed=3)]
+    theirs = [replace(run, summary=replace(run.summary, id=f"{run.summary.id}'")) for run in fleet("x", 1000.0, 2)]
+    rows = compare([ours, [*theirs, *fleet("b", 1000.0, 3, seed=4)]]).rows
+    assert [(row.host, row.sides[1].host if row.sides[1] else None) for row in rows] == [
+        ("x-host-0", "x-host-0"),
+        ("x-host-1", "x-host-1"),
+        ("2 hosts", "3 hosts"),
+    ]
+
+
+def test_the_levels_of_each_side_are_kept() -> None:
+    runs = fleet("a", 1000.0, 4)
+    within: WithinTrials = {(run.summary.id, 1): {("iops", READ): Within(300, 1000.0, 2500.0, 300.0)} for run in runs}
+    comparison = compare([runs, fleet("b", 1000.0, 4, seed=2)], within=within)
+    first, second = comparison.rows[0].levels
+    assert first is not None
+    assert second is not None
+    assert [(level.name, level.n) for level in first.levels] == [("sample", 1200), (TRIAL, 20), (HOST, 4)]
+    assert [(level.name, level.n) for level in second.levels] == [(TRIAL, 20), (HOST, 4)]
+    (entry,) = comparison_to_json(comparison)
+    assert [level["level"] for level in entry["baseline"]["levels"]["levels"]] == ["sample", "trial", "host"]
+    assert entry["levels"]["icc"] > 0.5
+
+
+@pytest.mark.parametrize("sides", [("a", "a"), (("a", "b"), "b"), (("a", "a"), "b")])
+def test_a_run_stands_on_one_side_once(sides: Sequence[str | tuple[str, ...]]) -> None:
+    given = [[run_record(run, BASE) for run in ((side,) if isinstance(side, str) else side)] for side in sides]
+    with pytest.raises(CompareError, match="with itself"):
+        compare(given)
+
+
+def test_steps_of_a_group_answer_to_each_other_by_name_or_work() -> None:
+    renamed = run_record("a2", BASE[4:], step=replace(STEP, name="renamed"))
+    side = Side([run_record("a1", BASE[:4]), renamed])
+    assert [step.name for step in side.steps] == ["random read"]
+    assert len(side.trials(places(side)[0])) == 8
+
+
+# Words on the command line
+
+
+RUNS = {run: run_record(run, BASE) for run in ("a1", "a2", "odd,name", "web@night", "b:2")}
+
+
+def load(run: str) -> RunRecord:
+    if run not in RUNS:
+        raise BenchwrightError(f"There is no run “{run}”.")
+    return RUNS[run]
+
+
+def two_hosts() -> RunRecord:
+    one, other = run_record("two", BASE), run_record("two", BASE, host="web-2")
+    plan = Plan("p", ("web-1", "web-2"), (STEP, replace(STEP, name="again")))
+    return replace(one, plan=plan, trials=(*one.trials, *other.trials))
+
+
+@pytest.mark.parametrize(
+    ("word", "ids"),
+    [
+        ("a1", ["a1"]),
+        ("a1,a2", ["a1", "a2"]),
+        (" a1 , a2 ,", ["a1", "a2"]),
+        ("odd,name", ["odd,name"]),
+        ("web@night", ["web@night"]),
+        ("b:2,a1", ["b:2", "a1"]),
+    ],
+)
+def test_a_word_is_a_run_or_a_group(word: str, ids: list[str]) -> None:
+    assert [run.summary.id for run in choose(load, word)] == ids
+
+
+def test_a_part_of_a_run_is_its_host_or_its_step() -> None:
+    RUNS["two"] = two_hosts()
+    (host,) = choose(load, "two@web-2")
+    assert host.plan.hosts == ("web-2",)
+    assert {trial.trial.host for trial in host.trials} == {"web-2"}
+    (step,) = choose(load, "two@web-1:again")
+    assert ([one.name for one in step.plan.steps], step.trials) == (["again"], ())
+    comparison = compare([choose(load, "two@web-1:random read"), choose(load, "two@web-2:random read")])
+    assert comparison.rows[0].against[0].verdict is Verdict.SAME
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("nothing", "no run “nothing”"),
+        ("a1,nothing", "no run “nothing”"),
+        ("a1@web-9", "has no host “web-9”"),
+        ("a1:other", "has no step “other”"),
+    ],
+)
+def test_what_is_no_run_is_named(word: str, said: str) -> None:
+    with pytest.raises(BenchwrightError, match=said):
+        choose(load, word)

@@ -1,0 +1,208 @@
+"""Verdicts in words, corrected for how many there are, and an algebra that cannot be fooled by sides and units."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from app.compare import Against, Verdict, compare, judge
+from app.intervals import Ratio, holm, more_trials, ratio_of
+from app.records import RunRecord, TrialRecord
+from app.verdicts import Weighing, forecast, weighed
+from suites.units import Unit, convert
+from suites.vocab import Better, Figure, Kind, Metric
+from tests.app.recorded import IOPS, P99, READ, run_record
+
+BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
+BUSY = Metric("busy", "Busy", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+SCORE = Metric("score", "Score", Unit.ONE, Better.HIGHER, Kind.COUNT)
+LOST = Metric("lost", "Lost", Unit.PER_SECOND, Better.LOWER, Kind.RATE)
+trials = st.lists(st.floats(min_value=1.0, max_value=1e6), min_size=2, max_size=9)
+margins = st.sampled_from([0.0, 0.01, 0.05, 0.2])
+
+
+def scaled(factor: float, values: tuple[float, ...] = BASE) -> tuple[float, ...]:
+    return tuple(factor * value for value in values)
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("metric", "factor", "text"),
+    [
+        (IOPS, 1.2, "faster by 20 % (95 % CI 19–21 %), 7 against 7 trials, margin ±5 %"),
+        (IOPS, 0.8, "slower by 20 % (95 % CI 19–21 %), 7 against 7 trials, margin ±5 %"),
+        (P99, 0.8, "faster by 20 % (95 % CI 19–21 %), 7 against 7 trials, margin ±5 %"),
+        (P99, 1.2, "slower by 20 % (95 % CI 19–21 %), 7 against 7 trials, margin ±5 %"),
+        (BUSY, 0.8, "lower by 20 % (95 % CI 19–21 %), which is better, 7 against 7 trials, margin ±5 %"),
+        (SCORE, 0.8, "lower by 20 % (95 % CI 19–21 %), which is worse, 7 against 7 trials, margin ±5 %"),
+        (LOST, 1.2, "higher by 20 % (95 % CI 19–21 %), which is worse, 7 against 7 trials, margin ±5 %"),
+        (IOPS, 1.0, "no difference larger than 5 % (95 % CI −0.76 to +0.77 %), 7 against 7 trials, margin ±5 %"),
+    ],
+)
+def test_faster_and_slower_are_said_of_rates_and_times_alone(metric: Metric, factor: float, text: str) -> None:
+    assert judge(metric, scaled(factor), BASE, 0.05).text == text
+
+
+def test_too_few_trials_say_how_many_more_and_what_they_show_so_far() -> None:
+    against = judge(IOPS, scaled(2.0)[:3], BASE, 0.05)
+    assert against.text == "undecided: about 3 more trials on each side, 3 against 7 trials, margin ±5 %"
+    assert against.reason == "n = 3 against 7, at least 6 each are needed; so far the interval lies beyond 5 %"
+    assert against.more == 3
+
+
+def test_where_no_number_of_trials_helps_none_is_named() -> None:
+    against = judge(IOPS, scaled(1.05), BASE, 0.05)
+    assert against.text.startswith("undecided: far more trials on each side")
+    assert against.more is None
+    assert against.reason.endswith("there is a difference, but it may not matter")
+
+
+def test_a_thousand_trials_are_not_forecast() -> None:
+    assert more_trials(Ratio(1.06, 1.0, 1.1, 0.3, 0.3), 0.05, (6, 6)) is None
+
+
+def test_against_a_baseline_that_does_not_grow_a_forecast_may_be_hopeless() -> None:
+    ratio = Ratio(1.1, 1.02, 1.18, 0.06, 0.06)
+    alike = more_trials(ratio, 0.05, (8, 8))
+    alone = more_trials(ratio, 0.05, (8, 8), fixed_baseline=True)
+    assert alike is not None
+    assert alone is None or alone > alike
+    assert more_trials(ratio, 0.05, (8, 3), fixed_baseline=True) is None
+
+
+# Several metrics
+
+
+def test_holm_is_that_of_the_textbook() -> None:
+    # Holm 1979; as R's p.adjust(c(.01, .04, .03, .005), "holm") gives it.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    assert holm([0.4, 0.9]) == pytest.approx([0.8, 0.9])
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1), max_size=30))
+def test_a_correction_never_helps_and_keeps_the_order(p_values: list[float]) -> None:
+    corrected = holm(p_values)
+    assert all(raw <= after <= 1 for raw, after in zip(p_values, corrected, strict=True))
+    ranked = sorted(range(len(p_values)), key=p_values.__getitem__)
+    assert [corrected[index] for index in ranked] == sorted(corrected)
+
+
+def run_of(run_id: str, columns: list[tuple[float, ...]]) -> RunRecord:
+    """Return a run with one metric for each column."""
+    run = run_record(run_id, columns[0])
+    metrics = [replace(IOPS, name=f"metric {number}") for number in range(len(columns))]
+    found = tuple(
+        TrialRecord(record.trial, record.state, None, 0, tuple(
+            Figure(metric, column[place], READ) for metric, column in zip(metrics, columns, strict=True)
+        ))
+        for place, record in enumerate(run.trials)
+    )  # fmt: skip
+    return replace(run, trials=found)
+
+
+def test_a_difference_that_stands_alone_may_not_outlast_its_company() -> None:
+    noisy = (930.0, 1060.0, 985.0, 1015.0, 960.0, 1040.0, 1000.0)
+    odd = (1005.0, 1120.0, 1060.0, 1085.0, 1040.0, 1110.0, 1075.0)
+    alone = compare([run_of("a", [noisy]), run_of("b", [odd])], margin=0.0).rows[0].against[0]
+    assert alone.verdict is Verdict.BETTER
+    crowd = compare([run_of("a", [noisy] * 12), run_of("b", [odd, *[noisy[::-1]] * 11])], margin=0.0)
+    first = crowd.rows[0].against[0]
+    assert first.verdict is Verdict.UNDECIDED
+    assert first.reason.startswith("beyond the margin alone, but not after Holm's correction for 12 metrics (p = 0.")
+    assert first.more is not None
+    assert first.ratio == alone.ratio
+
+
+def test_a_clear_difference_outlasts_it() -> None:
+    crowd = compare([run_of("a", [BASE] * 12), run_of("b", [scaled(1.2), *[BASE[::-1]] * 11])])
+    assert [row.against[0].verdict for row in crowd.rows] == [Verdict.BETTER, *[Verdict.SAME] * 11]
+
+
+# The algebra
+
+
+def mirrored(one: Against, other: Against, margin: float) -> None:
+    mirror = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+    assert one.ratio is not None
+    assert other.ratio is not None
+    assert one.ratio == pytest.approx(1 / other.ratio)
+    if one.low is None or one.high is None or other.high is None:
+        assert one.low is None
+        assert other.low is None
+        return
+    assert one.low <= one.ratio <= one.high
+    assert one.low == pytest.approx(1 / other.high)
+    assume(all(abs(abs(math.log(edge)) - math.log1p(margin)) > 1e-9 for edge in (one.low, one.high)))
+    assert mirror.get(one.verdict, one.verdict) is other.verdict
+    assert one.p == pytest.approx(other.p, rel=1e-6, abs=1e-300)
+
+
+@settings(deadline=None)
+@given(trials, trials, margins)
+def test_swapping_the_sides_inverts_the_ratio_and_mirrors_the_verdict(
+    ours: list[float], theirs: list[float], margin: float
+) -> None:
+    mirrored(judge(IOPS, ours, theirs, margin), judge(IOPS, theirs, ours, margin), margin)
+
+
+@settings(deadline=None)
+@given(trials, trials, margins)
+def test_turning_the_direction_round_turns_the_verdict_round(
+    ours: list[float], theirs: list[float], margin: float
+) -> None:
+    higher, lower = judge(SCORE, ours, theirs, margin), judge(replace(SCORE, better=Better.LOWER), ours, theirs, margin)
+    turned = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+    assert (higher.ratio, higher.low, higher.high) == (lower.ratio, lower.low, lower.high)
+    assert turned.get(higher.verdict, higher.verdict) is lower.verdict
+
+
+@settings(deadline=None)
+@given(trials, trials)
+def test_a_rate_and_the_time_it_takes_get_the_same_verdict(ours: list[float], theirs: list[float]) -> None:
+    rate = judge(IOPS, ours, theirs, 0.05)
+    time = judge(P99, [1e6 / value for value in ours], [1e6 / value for value in theirs], 0.05)
+    assert rate.ratio is not None
+    assert time.ratio == pytest.approx(1 / rate.ratio)
+    edges = [edge for edge in (rate.low, rate.high) if edge is not None]
+    assume(all(abs(abs(math.log(edge)) - math.log(1.05)) > 1e-9 for edge in edges))
+    assert time.verdict is rate.verdict
+
+
+@pytest.mark.parametrize("unit", [Unit.MB_PER_SECOND, Unit.MIB_PER_SECOND, Unit.MBIT_PER_SECOND, Unit.KB_PER_SECOND])
+def test_units_of_one_dimension_are_converted_before_they_are_compared(unit: Unit) -> None:
+    rate = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+    base = scaled(1e6)
+    other = tuple(convert(1.2 * value, rate.unit, unit) for value in base)
+    runs = [run_record("a", base, metric=rate), run_record("b", other, metric=replace(rate, unit=unit))]
+    row = compare(runs).rows[0]
+    assert row.against[0].ratio == pytest.approx(1.2)
+    assert row.against[0].verdict is Verdict.BETTER
+    assert row.sides[1] is not None
+    assert row.sides[1].metric == rate
+    assert row.sides[1].median == pytest.approx(1.2e9)
+
+
+@settings(deadline=None)
+@given(trials, trials, st.floats(min_value=1e-3, max_value=1e3))
+def test_a_factor_on_one_side_is_a_factor_on_the_ratio(ours: list[float], theirs: list[float], factor: float) -> None:
+    one, other = ratio_of(ours, theirs), ratio_of([factor * value for value in ours], theirs)
+    assert isinstance(one, Ratio)
+    assert isinstance(other, Ratio)
+    assert other.value == pytest.approx(factor * one.value)
+    if one.low is not None and one.high is not None and max(one.spread, one.spread_baseline) > 1e-9:
+        assert other.low == pytest.approx(factor * one.low)
+        assert other.high == pytest.approx(factor * one.high)
+
+
+def test_hosts_are_few_with_three_and_trials_with_six() -> None:
+    ratio = Ratio(1.5, 1.4, 1.6, 0.05, 0.05, 0.001)
+    hosts = Weighing(IOPS, 0.05, (3, 3), "host", p=0.001)
+    assert weighed(ratio, hosts)[0] is Verdict.BETTER
+    assert weighed(ratio, replace(hosts, counts=(2, 3)))[2].startswith("n = 2 against 3, at least 3 each are needed")
+    assert weighed(ratio, replace(hosts, noun="trial"))[0] is Verdict.UNDECIDED
+    assert forecast(ratio, replace(hosts, counts=(2, 3))) == 1
