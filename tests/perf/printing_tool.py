@@ -6,7 +6,7 @@ import sys
 import time
 
 LINES = 320
-SHORTEST, LONGEST = 0.1, 0.3
+SHORTEST, LONGEST = 0.1, 0.25
 
 if "--version" in sys.argv:
     sys.stdout.write("sysbench 1.0.20\n")
