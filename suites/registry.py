@@ -5,6 +5,7 @@ from suites.errors import UnknownSuiteError
 
 
 def _all() -> tuple[Suite, ...]:
+    from suites.compute import Compute
     from suites.dd import Dd
     from suites.fio import Fio
     from suites.iperf3 import Iperf3
@@ -12,7 +13,7 @@ def _all() -> tuple[Suite, ...]:
     from suites.sysbench_cpu import SysbenchCpu
     from suites.sysbench_memory import SysbenchMemory
 
-    return (SysbenchCpu(), SysbenchMemory(), Stream(), Fio(), Dd(), Iperf3())
+    return (SysbenchCpu(), Compute(), SysbenchMemory(), Stream(), Fio(), Dd(), Iperf3())
 
 
 SUITES: tuple[Suite, ...] = _all()

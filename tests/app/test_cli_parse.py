@@ -13,6 +13,7 @@ DATA = Path(__file__).parent.parent / "data"
 WHOLE = {
     "sysbench-cpu": "sysbench/1.0.20/cpu_report_interval.stdout",
     "sysbench-memory": "sysbench/1.0.20/memory_report_interval.stdout",
+    "compute": "compute/1/both.stdout",
     "stream": "stream/1/sweep.stdout",
     "fio": "fio/3.33/randrw_libaio_ramp.stdout",
     "dd": "dd/9.1/zero_dsync_progress.stderr",

@@ -68,6 +68,8 @@ def test_spread_stands_in_the_prefix_of_its_value() -> None:
         (941.5, Unit.MBIT_PER_SECOND, "942 Mbit/s"),
         (0.83, Unit.PERCENT, "0.830 %"),
         (3.14159, Unit.ONE, "3.14"),
+        (1250.0, Unit.GFLOPS, "1.25 TFLOPS"),
+        (0.25, Unit.GIOPS, "250 MIOPS"),
     ],
 )
 def test_quantity_takes_the_prefix_of_its_unit(value: float, unit: Unit, text: str) -> None:
@@ -90,9 +92,14 @@ def test_quantity_is_right_to_half_a_percent(value: float, unit: Unit) -> None:
             "GiB": 2**30,
             "MiB": 2**20,
             "KiB": 2**10,
+            "TFLOPS": 1e3,
+            "MFLOPS": 1e-3,
+            "TIOPS": 1e3,
+            "MIOPS": 1e-3,
         }
         factor = known.get(prefixed)
-        base = {Unit.BYTE: Unit.BYTE}.get(unit, Unit.BYTES_PER_SECOND)
+        own = {Unit.BYTE, Unit.GFLOPS, Unit.GIOPS}  # whose prefixes are of no other unit
+        base = unit if unit in own else Unit.BYTES_PER_SECOND
         shown = (
             convert(float(number) * factor, base, unit)
             if factor is not None

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Suite, complete_values
+from suites.compute import Compute
 from suites.stream import Stream
 from tests.suites.captured_outputs import capture, captures
 
-SUITES: dict[str, Suite] = {"stream": Stream()}
+SUITES: dict[str, Suite] = {"stream": Stream(), "compute": Compute()}
 CASES = [(tool, case) for tool in SUITES for case in captures(tool)]
 PIECES = [
     b"# benchwright-stream 1\n",
@@ -22,6 +23,11 @@ PIECES = [
     b"result threads 0 kernel triad best 0.0 mean 0.0 worst 0.0 time 0.0 ticks 0\n",
     b"result threads 2 kernel triad best 5.0 mean 5.0 worst 0.0 time 0.0 ticks 0\n",
     b"valid threads 2 error 0.000e+00\n",
+    b"# peak 83.2 GFLOPS a core, 2 cores: 2.6 GHz x 32\n",
+    b"# peak 0.0 GFLOPS a core, 0 cores: nothing\n",
+    b"live time 2.0 kind float threads 2 rate 99.5\n",
+    b"result kind float threads 2 rate 99.5 best 99.5 worst 1.0 variance 2.0 samples 3\n",
+    b"result kind integer threads 0 rate 0.0 best 0.0 worst 0.0 variance 0.0 samples 1\n",
     b"STREAM version $Revision: 5.10 $\n",
     b"Triad:  1.0 0.000000 0.000000 0.000000\n",
     b"Solution Validates: \n",

@@ -13,7 +13,10 @@ PROBES = Path(resources.__file__).parent / "probes"
 SOURCES = sorted(path.stem for path in PROBES.glob("*.c"))
 STRICT = ("-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion")
 
-SHORT = {"stream": ("--elements", "20000", "--times", "3", "--threads", "2")}
+SHORT = {
+    "compute": ("--time", "0.2", "--interval", "0.1", "--threads", "2"),
+    "stream": ("--elements", "20000", "--times", "3", "--threads", "2"),
+}
 """Arguments that let each probe do a little of everything."""
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")

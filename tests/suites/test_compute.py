@@ -1,0 +1,151 @@
+"""The compute suite: its commands, and what is read from its probe."""
+
+from dataclasses import replace
+
+import pytest
+
+from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
+from suites.compute import Compute
+from suites.facts import Facts
+from suites.vocab import labels
+from tests.suites.captured_outputs import capture, figures, series
+from tests.suites.host_facts import evidence, host, silent, spoken
+
+SUITE = Compute()
+DEFAULTS = complete_values(SUITE, {})
+
+
+def server(**given: object) -> Facts:
+    facts = host(gcc="gcc 12.2.0", **given)  # type: ignore[arg-type]  # each has a type of its own
+    system = replace(facts.system, architecture="x86_64")
+    cpu = replace(facts.cpu, flags=("sse2", "avx2", "fma"), frequency_maximum=3000.0, cores=2)
+    return replace(facts, system=system, cpu=cpu)
+
+
+def parsed(name: str) -> Parsed:
+    return capture(f"compute/1/{name}").parse(SUITE.parser(DEFAULTS))
+
+
+def last_command(context: Context, **given: object) -> tuple[str, ...]:
+    return SUITE.commands(complete_values(SUITE, given), context)[-1].argv
+
+
+def test_the_command_is_what_an_expert_types() -> None:
+    assert last_command(Context(server(cpus=4)), operation="float", time="10 min", sweep="single") == (
+        "./compute", "--time", "600", "--threads", "4", "--sweep", "single", "--kind", "float", "--peak",
+        "48 GFLOPS a core, 2 cores: 3 GHz x 16 a cycle (avx2 and fma: two FMA units of 4 doubles assumed)",
+    )  # fmt: skip
+
+
+def test_without_a_frequency_there_is_no_peak() -> None:
+    assert last_command(Context(host(cpus=4))) == ("./compute", "--time", "10", "--threads", "4", "--sweep", "doubling")
+    assert "--peak" not in last_command(Context())
+
+
+def test_the_estimate_is_the_time_of_every_count_and_kind() -> None:
+    context = Context(server(cpus=8))
+    assert SUITE.estimate(DEFAULTS, context).duration == 2 * 4 * 10
+    assert SUITE.estimate(complete_values(SUITE, {"operation": "integer"}), context).duration == 4 * 10
+    assert SUITE.estimate(DEFAULTS, Context()).duration is None
+
+
+def test_it_brings_its_tool() -> None:
+    assert isinstance(SUITE, BringsTool)
+    assert not SUITE.needs_tool(DEFAULTS)
+
+
+@pytest.mark.parametrize("facts", [server(), server(cpus=1), server(cpus=64, quota=2)])
+def test_tuned_values_on_a_quiet_host_raise_nothing(facts: Facts) -> None:
+    context = Context(facts)
+    step = evidence(SUITE, context, **tuned_values(SUITE, context))
+    assert spoken(step) == {}
+    assert silent(step) == set()
+
+
+def test_traps_are_warned_about() -> None:
+    found = spoken(evidence(SUITE, Context(server(cpus=4)), threads=9, time=2))
+    assert set(found) == {"short-runtime", "more-threads-than-cpus"}
+
+
+def test_figures_are_those_of_the_results() -> None:
+    found = parsed("both")
+    assert found.complete
+    by_name = figures(found)
+    assert by_name["gflops"] == 119.706723
+    assert by_name["giops"] == 298.567714
+    assert by_name["gflops_by_threads 2"] == 110.265456
+    assert by_name["giops_by_threads 1"] == 249.946546
+    assert by_name["peak_share 1"] == pytest.approx(100 * 119.706723 / 83.2)
+    assert by_name["peak_share 2"] == pytest.approx(100 * 110.265456 / 166.4)
+    assert found.figures[0].metric == SUITE.metrics[0]
+
+
+def test_the_variation_is_the_deviation_of_the_samples() -> None:
+    by_name = figures(parsed("both"))
+    assert by_name["variation float 1"] == pytest.approx(100 * (193.358653171 * 4 / 3) ** 0.5 / 119.706723)
+    assert not any(name.startswith("variation") for name in figures(parsed("four_threads")))
+
+
+def test_every_second_is_a_sample() -> None:
+    samples = parsed("both").samples
+    assert series(samples, "gflops")[:2] == [(1.0, 128.990346), (2.0, 128.474674)]
+    assert len(series(samples, "gflops")) == len(series(samples, "giops")) == 8
+    assert series(samples, "giops_by_threads", threads="2")[0] == (13.004, 385.959523)
+
+
+def test_ten_minutes_of_samples_are_all_read() -> None:
+    parser = SUITE.parser(DEFAULTS)
+    parser.feed(b"# benchwright-compute 1\n")
+    for second in range(1, 601):
+        parser.feed(f"live time {second}.000 kind float threads 4 rate 100.5\n".encode())
+    parser.feed(b"result kind float threads 4 rate 100.5 best 100.5 worst 100.5 variance 0.0 samples 600\ndone\n")
+    found = parser.finish(0)
+    assert found.complete
+    assert series(found.samples, "gflops")[-1] == (600.0, 100.5)
+    assert len(series(found.samples, "gflops")) == 600
+
+
+def test_the_peak_is_told_with_its_formula_and_doubted_where_it_was_passed() -> None:
+    notes = parsed("both").notes
+    assert notes[0] == (
+        "Theoretical peak of 2 cores: 2 x 2.6 GHz x 32 a cycle (avx512f: two FMA units of 8 doubles assumed) "
+        "= 166.4 GFLOPS; 2 threads reached 66% of it."
+    )
+    assert notes[1].startswith("That is more than can be")
+
+
+def test_a_missing_peak_is_said_and_has_no_share() -> None:
+    found = parsed("float_no_peak")
+    assert found.notes == (
+        "There is no theoretical peak to compare with: the host does not tell the processor's frequency.",
+    )
+    assert not any(name.startswith("peak_share") for name in figures(found))
+    assert "giops" not in figures(found)
+
+
+def test_integers_have_no_peak_to_miss() -> None:
+    found = parsed("four_threads")
+    assert found.complete
+    assert set(figures(found)) == {"giops", "giops_by_threads 1", "giops_by_threads 2", "giops_by_threads 4"}
+    assert all("peak" not in note for note in found.notes)
+    assert "knee" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("bad_time", "compute failed: --time takes seconds from 0.01 to 1000000."), ("sigterm", "ended by SIGTERM")],
+)
+def test_a_failure_is_named_and_gives_no_figure(name: str, words: str) -> None:
+    found = parsed(name)
+    assert not found.complete
+    assert found.figures == ()
+    assert words in " ".join(found.notes)
+
+
+def test_a_run_that_was_stopped_keeps_its_samples() -> None:
+    assert len(series(parsed("sigterm").samples, "gflops")) == 2
+
+
+def test_figures_are_labelled_by_threads() -> None:
+    best = next(figure for figure in parsed("both").figures if figure.metric.name == "gflops_by_threads")
+    assert best.labels == labels(threads="1")
