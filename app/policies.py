@@ -8,10 +8,12 @@ from app.pairing import paired
 from app.plan import Plan, PlanError, Policy, Step
 from app.records import RunRecord
 from app.repetition import Rule, UntilVerdict
-from app.schedule import Judged, MakeRule, PlaceKey
+from app.schedule import Judged, MakeRule, PlaceKey, Turn, deciding
 from app.sides import Key, Side
+from app.steady import start_findings
 from app.summary import MetricSummary
 from app.wording import metric_text
+from suites.base import Parsed
 from suites.errors import UnitError
 from suites.facts import Facts, known
 from suites.units import convert
@@ -87,6 +89,14 @@ def decided(judged: Judged | None) -> Iterator[Event]:
     yield PolicyDecided(host, step, judged.metric, judged.labels, judged.decision)
     if judged.decision.stop and not judged.decision.settled:
         yield FindingRaised(_unsettled(judged))
+
+
+def unsteady_starts(turn: Turn, parsed: Parsed) -> Iterator[Finding]:
+    """Yield a finding for each leading figure of a trial whose start differs from its rest."""
+    if not turn.warm_up:
+        names = {figure.metric.name for figure in deciding(turn.step, parsed.figures)}
+        for name in names:
+            yield from start_findings(parsed.figures, parsed.samples, name, turn.step.name, turn.host)
 
 
 def _unsettled(judged: Judged) -> Finding:

@@ -26,7 +26,7 @@ from app.left import LeftRun, seconds_since
 from app.mailbox import Mailbox
 from app.place import Place
 from app.plan import LOCAL, Plan
-from app.policies import decided, verdict_rules
+from app.policies import decided, unsteady_starts, verdict_rules
 from app.records import RunRecord
 from app.resume import end_orphans, feed, find_trial, restored_places, turn_of
 from app.run_hosts import HostInUseError, RunHosts
@@ -260,6 +260,8 @@ class Engine:
         if trial.ended is None or trial.ended.state is not State.DONE:
             schedule.give_up(trial.turn)
         else:
+            for finding in unsteady_starts(trial.turn, trial.ended.parsed):
+                yield FindingRaised(finding, trial.id)
             yield from decided(schedule.took(trial.turn, trial.ended.parsed.figures, trial.seconds, spent))
         if not schedule.open(trial.turn.place) and not self.control.left:
             yield from self._close_place(trial.turn.place)

@@ -133,7 +133,7 @@ class Schedule:
             self._judge(turn.place)
             return None
         standing.trials += 1
-        for figure in _deciding(turn.step, figures):
+        for figure in deciding(turn.step, figures):
             standing.values.setdefault((figure.metric, figure.labels), []).append(figure.value)
         self._judge(turn.place)
         return standing.judged
@@ -230,7 +230,7 @@ def _leading(step: Step) -> Metric | None:
         return None
 
 
-def _deciding(step: Step, figures: Sequence[Figure]) -> list[Figure]:
+def deciding(step: Step, figures: Sequence[Figure]) -> list[Figure]:
     """Return the figures that decide: those of the suite's first metric, or of the first there is."""
     leading = _leading(step)
     name = leading.name if leading is not None else ""
