@@ -14,8 +14,9 @@ from app.cli.common import (
     print_table,
     speaks_to_people,
 )
+from app.cli.repeating import Repeating, repeats
 from app.formats import SIZE_LIMIT, FormatError, facts_from_json, finding_to_json, plan_to_json, read_json
-from app.plan import LOCAL, Plan, PlanError, Repetition, make_step, validate
+from app.plan import LOCAL, Plan, PlanError, make_step, validate
 from app.plan_file import format_plan
 from app.services import Workstation
 from app.wording import bytes_text, duration_text
@@ -48,7 +49,7 @@ def plan() -> None:
     help="A parameter's value, as in fio.block_size=16k.",
 )
 @click.option("--peer", help="The host that runs the server end of network tests.")
-@click.option("--trials", type=click.IntRange(1, 1000), default=3, show_default=True)
+@repeats
 @click.option("--name", default="plan", show_default=True)
 @click.option("--question", default="", help="What you want to know.")
 @click.option(
@@ -66,7 +67,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     suites: tuple[str, ...],
     settings: tuple[str, ...],
     peer: str | None,
-    trials: int,
+    repeating: Repeating,
     name: str,
     question: str,
     facts_files: tuple[Path, ...],
@@ -81,7 +82,8 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     else:
         wanted = [*hosts, peer] if peer else list(hosts)
         made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
-    made = replace(made, question=question, repetition=Repetition(trials=trials))
+    repetition, order, seed = repeating.repetition, repeating.order, repeating.seed
+    made = replace(made, question=question, repetition=repetition, order=order, seed=seed)
     made = validate(_with_settings(_with_peer(made, peer), settings))
     if output is not None:
         workstation.save_plan(made, output)

@@ -19,9 +19,21 @@ from app.cli.common import (
 )
 from app.cli.library import print_run
 from app.control import Control
-from app.events import Activity, Event, Progress, RunEnded, RunStarted, SampleRead, State, TrialEnded, TrialStarted
+from app.decision_words import decision_text, forecast_text
+from app.events import (
+    Activity,
+    Event,
+    PolicyDecided,
+    Progress,
+    RunEnded,
+    RunStarted,
+    SampleRead,
+    State,
+    TrialEnded,
+    TrialStarted,
+)
 from app.paths import reports_path
-from app.plan import LOCAL, Plan
+from app.plan import LOCAL, Plan, Policy
 from app.run_json import run_to_json
 from app.services import Workstation
 from app.wording import duration_text, figure_text
@@ -111,6 +123,13 @@ def measure(workstation: Workstation, plan: Plan, asker: TerminalAsker, *, quiet
     return run_id, state
 
 
+def _decided(event: PolicyDecided) -> str:
+    """Return what the trials of a step on a host say so far, and what is still to come."""
+    said = decision_text(event.metric, event.labels, event.decision)
+    ahead = forecast_text(event.decision)
+    return f"{event.step} on {event.host}: {said}{f'; {ahead}' if ahead else ''}"
+
+
 @contextmanager
 def _ctrl_c_stops(control: Control) -> Iterator[None]:
     """Let Ctrl+C or a TERM stop the run in order; a second Ctrl+C interrupts as usual."""
@@ -135,6 +154,7 @@ class _Teller:
         self._live, self._quiet = live, quiet
         self._moving = False
         self._remaining: float | None = None
+        self._plan: Plan | None = None
 
     def tell(self, event: Event) -> None:
         """Say what `event` means, if anything."""
@@ -143,10 +163,15 @@ class _Teller:
         match event:
             case Activity(text=text):
                 self._line(text)
-            case Progress(done=done, total=total, remaining=remaining):
+            case RunStarted(plan=plan):
+                self._plan = plan
+            case PolicyDecided() if self._plan is not None and self._plan.repetition.policy is not Policy.FIXED:
+                self._line(_decided(event))
+            case Progress(done=done, total=total, remaining=remaining, exact=exact):
                 self._remaining = remaining
                 left = "remaining time not known" if remaining is None else f"about {duration_text(remaining)} left"
-                self._line(f"{done} of {total} trials done, {left}")
+                of_all = "" if total is None else f" of {total}" if exact else f" of about {total}"
+                self._line(f"{done}{of_all} trials done, {left}")
             case TrialStarted(trial=trial):
                 kind = "warm-up" if trial.warm_up else "trial"
                 self._line(f"{trial.step} on {trial.host}: {kind} {trial.number}")
