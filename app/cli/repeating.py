@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from app.cli.common import speaks_to_people
 from app.plan import Order, Policy, Repetition
 from app.repetition_file import read_repetition
 
@@ -33,7 +34,9 @@ _OPTIONS = (
     click.option("--cap", type=int, help="With --precision or --baseline: trials at most."),
     click.option("--warm-ups", type=int, help="Trials before the first that counts."),
     click.option("--pause", type=float, metavar="SECONDS", help="Seconds between trials."),
-    click.option("--order", type=click.Choice([*Order]), default=Order.BLOCK, show_default=True),
+    click.option(
+        "--order", type=click.Choice([order.value for order in Order]), default=Order.BLOCK.value, show_default=True
+    ),
     click.option("--seed", type=click.IntRange(0), help="Of the lots that the order draws; else one is drawn."),
 )
 
@@ -45,13 +48,15 @@ def repeats(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of repetition and order, and a `repeating` made of them."""
 
     @wraps(command)
+    @speaks_to_people
     def repeating(*arguments: Any, order: str, seed: int | None, **named: Any) -> None:
         given = {name: named.pop(name) for name in _NAMES}
         command(*arguments, repeating=Repeating(_repetition(given), Order(order), seed), **named)
 
+    made: Callable[..., None] = repeating
     for option in reversed(_OPTIONS):
-        repeating = option(repeating)
-    return repeating
+        made = option(made)
+    return made
 
 
 _NAMES = (

@@ -21,7 +21,10 @@ def test_a_decision_names_the_figure_its_interval_and_what_is_wanted() -> None:
     ("decision", "text"),
     [
         (Decision(stop=True, settled=True, trials=7, reason="", more=0), ""),
-        (Decision(stop=False, settled=False, trials=7, reason="", more=1, seconds=90.0), "about 1 more trial, 1 min 30 s"),
+        (
+            Decision(stop=False, settled=False, trials=7, reason="", more=1, seconds=90.0),
+            "about 1 more trial, 1 min 30 s",
+        ),
         (Decision(stop=False, settled=False, trials=7, reason="", more=2), "about 2 more trials"),
         (Decision(stop=False, settled=False, trials=1, reason=""), "how many more trials it takes is not known"),
     ],
