@@ -11,9 +11,10 @@ def _all() -> tuple[Suite, ...]:
     from suites.iperf3 import Iperf3
     from suites.stream import Stream
     from suites.sysbench_cpu import SysbenchCpu
+    from suites.sysbench_fileio import SysbenchFileio
     from suites.sysbench_memory import SysbenchMemory
 
-    return (SysbenchCpu(), Compute(), SysbenchMemory(), Stream(), Fio(), Dd(), Iperf3())
+    return (SysbenchCpu(), Compute(), SysbenchMemory(), Stream(), Fio(), SysbenchFileio(), Dd(), Iperf3())
 
 
 SUITES: tuple[Suite, ...] = _all()

@@ -49,6 +49,7 @@ _OPERATION = re.compile(r"\s*(?:operation|Memory operations type): (read|write|n
 _TESTS = (
     ("cpu", re.compile(r"Prime[r]? numbers limit: \d+|Doing CPU performance benchmark")),
     ("memory", re.compile(r"Running memory speed test.*|Doing memory operations speed test")),
+    ("fileio", re.compile(r"Extra file open flags: .*")),
 )
 _FAILURE = re.compile(r"(?:FATAL|PANIC|ALERT): .+|[Ii]nvalid (?:option|value).+|.*: (?:command )?not found|Killed")
 

@@ -16,6 +16,7 @@ WHOLE = {
     "compute": "compute/1/both.stdout",
     "stream": "stream/1/sweep.stdout",
     "fio": "fio/3.33/randrw_libaio_ramp.stdout",
+    "sysbench-fileio": "sysbench/1.0.20/fileio_rndrw.stdout",
     "dd": "dd/9.1/zero_dsync_progress.stderr",
     "iperf3": "iperf3/3.12/tcp_json.stdout",
 }
