@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterator
 
 import pytest
+
+from tests.host_shells import behind, shell_session
 from tests.lab_sshd import lab_host, lab_keys, start_lab_host
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-__all__ = ["lab_host", "lab_keys", "start_lab_host"]  # fixtures for every test; see lab_sshd.py
+__all__ = ["behind", "lab_host", "lab_keys", "shell_session", "start_lab_host"]  # fixtures for every test
 
 GRACE = 3.0
 """Seconds a thread that was told to end may take to do so."""

@@ -1,5 +1,4 @@
-"""Hosts that differ in their shell and tools, for tests that name this module in `pytest_plugins`: the same session,
-with another PATH before every command."""
+"""Hosts that differ in their shell and tools: the same session, with another PATH before every command."""
 
 import shutil
 import subprocess

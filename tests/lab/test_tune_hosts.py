@@ -10,10 +10,10 @@ import pytest
 
 from remote.session import Session
 from remote.tuning import Applied, Setting, SettingKind, apply, drop_caches, notes, put_back
-from tests.host_shells import Prefixed, behind, shell_path
+from tests.host_shells import Prefixed, shell_path
 from tests.loop_devices import MIB, MakeLoop, make_loop, partition_of
 
-__all__ = ["behind", "make_loop"]
+__all__ = ["make_loop"]
 
 RUN, OTHER = "20261120-141530-aaaa", "20261120-151530-bbbb"
 GOVERNOR = Setting(SettingKind.GOVERNOR, "performance")

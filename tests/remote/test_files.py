@@ -12,8 +12,6 @@ from remote.files import put_file
 from remote.job import Workspace, make_workspace, remove_workspace
 from remote.session import Session
 
-pytest_plugins = ("tests.host_shells",)
-
 EVERY_BYTE = bytes(range(256)) * 1000
 
 

@@ -14,8 +14,6 @@ from remote.local import LocalSession
 from remote.session import Channel, Chunk, Session
 from tests.processes import ends, processes_with
 
-pytest_plugins = ("tests.host_shells",)
-
 
 @pytest.fixture
 def session(shell_session: Session) -> Session:

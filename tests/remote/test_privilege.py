@@ -8,10 +8,8 @@ import pytest
 from remote import privilege
 from remote.privilege import PrivilegeError, as_root
 from remote.session import Session
-from tests.host_shells import Prefixed, behind
+from tests.host_shells import Prefixed
 from tests.lab_sshd import AnsweringAsker
-
-__all__ = ["behind"]
 
 SECRET = "planted-canary-93b1"
 

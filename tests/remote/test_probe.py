@@ -19,8 +19,6 @@ from remote.probe import ProbeError, read_facts
 from remote.session import Session
 from suites.facts import Absent, Facts
 
-pytest_plugins = ("tests.host_shells",)
-
 
 @pytest.fixture
 def session() -> Iterator[LocalSession]:

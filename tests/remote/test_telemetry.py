@@ -13,8 +13,6 @@ from remote.session import Session
 from remote.telemetry import TELEMETRY_METRICS, Telemetry, TelemetryError
 from suites.vocab import Sample
 
-pytest_plugins = ("tests.host_shells",)
-
 
 @pytest.fixture
 def telemetry(shell_session: Session) -> Iterator[Telemetry]:
