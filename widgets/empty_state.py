@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
@@ -54,6 +54,11 @@ class EmptyState(QWidget):
         button.clicked.connect(lambda _checked: callback())
         self._rows.insertWidget(self._rows.count() - 1, button, 0, Qt.AlignmentFlag.AlignHCenter)
         return button
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the room the words need: the margins beside them give way when the place gets narrower."""
+        least, margins = super().minimumSizeHint(), self._rows.contentsMargins()
+        return QSize(least.width() - margins.left() - margins.right() + 2 * SPACE[3], least.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the lines short however wide the place is."""

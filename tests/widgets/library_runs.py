@@ -1,10 +1,15 @@
 """Runs for the library and the comparison: made-up events written down by the real recorder."""
 
+import atexit
 import math
 import random
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
 from unittest.mock import patch
 
 from app.events import (
@@ -157,7 +162,7 @@ def figures(made: Made, value: float) -> tuple[Figure, ...]:
 
 def samples(made: Made, number: int, value: float) -> Iterable[Sample]:
     """Yield the samples of a trial: a ramp of two seconds, then what swings around `value`."""
-    chance = random.Random(f"{made.run_id} {number}")  # noqa: S311 (no secret: the same figures in every test)
+    chance = random.Random(f"{made.run_id} {number}")  # the same figures in every test
     for second in range(made.samples):
         ramp = second < 2
         swing = value * (0.6 if ramp else 1 + chance.uniform(-0.03, 0.03))
@@ -192,3 +197,18 @@ def library(workstation: Workstation) -> list[str]:
     found = record(workstation, *runs)
     workstation.pin(first.run_id, "before the update")
     return found
+
+
+def copied_library(workstation: Workstation) -> None:
+    """Give `workstation`, which has not looked at its store yet, the library above; it is written down only once."""
+    shutil.copy(_written_library(), workstation._store_path)
+
+
+@cache
+def _written_library() -> Path:
+    folder = Path(mkdtemp(prefix="benchwright-library-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    writing = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
+    library(writing)
+    writing.close()
+    return folder / "runs.sqlite3"

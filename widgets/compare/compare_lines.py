@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from app.compare import Against, Row
+from app.compare import Against, Row, verdict_text
 from app.summary import MetricSummary
 from app.wording import metric_text, run_letter
 from widgets.compare.compared import Compared
-from widgets.compare.verdict_words import verdict_line
 from widgets.leading import leading
 from widgets.names import place_words
 
@@ -75,7 +74,7 @@ def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
             own = (side.median, side.minimum, side.maximum, side.n) if side is not None else (None, None, None, 0)
             judged: tuple[str | float | None, ...] = ("", "", "", "", "baseline", "")
             if against is not None:
-                words = verdict_line(against, comparison.margin).partition(":")[0]
+                words = verdict_text(against.verdict, comparison.margin)
                 judged = (against.ratio, against.low, against.high, comparison.margin, words, against.reason)
             metric = (metric_text(row.metric, row.labels), row.metric.unit.value, row.metric.better.value)
             yield (row.step, host, *metric, run_letter(number), comparison.runs[number].id, *own, *judged)

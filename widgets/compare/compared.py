@@ -7,6 +7,7 @@ from app.compare import Comparison
 from app.plan import Step
 from app.records import RunRecord
 from app.services import Workstation
+from widgets.collecting import collection_paused
 from widgets.live.model import RunModel
 from widgets.live.replay import stored
 
@@ -28,5 +29,6 @@ def read_runs(workstation: Workstation, run_ids: Sequence[str], margin: float) -
     """Read and compare runs; this takes a while where they have many samples."""
     comparison = workstation.compare(run_ids, margin)
     records = tuple(workstation.load(run_id) for run_id in run_ids)
-    models = tuple(stored(record, workstation.samples(record.summary.id), {}) for record in records)
+    with collection_paused():
+        models = tuple(stored(record, workstation.samples(record.summary.id), {}) for record in records)
     return Compared(comparison, records, models)

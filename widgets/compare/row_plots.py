@@ -1,5 +1,6 @@
 """Below the comparison: the trials of the chosen metric, and its samples over time."""
 
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QTabBar, QVBoxLayout, QWidget
 
@@ -10,6 +11,7 @@ from widgets.compare.trial_dots import TrialDots
 from widgets.compare.trial_lanes import lanes_of
 from widgets.theme import SPACE
 
+NARROWEST = 240
 BESIDE_FROM = 600
 """Pixels from which both plots stand beside each other."""
 
@@ -44,6 +46,10 @@ class RowPlots(QWidget):
         if row is not None:
             self.dots.show_lanes(row.metric, row.labels, lanes_of(compared, row), compared.comparison.margin)
             self.overlay.show_row(compared, row)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the width of one plot: side by side they would keep the place from getting narrow."""
+        return QSize(NARROWEST, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the plots beside each other, or one behind the other."""

@@ -121,10 +121,16 @@ def _change(row: Row, number: int) -> str:
         return _more(row, number) or "Trials that differ: a spread of zero says nothing about the next trial."
     near, far = sorted(abs(math.log(edge)) for edge in (against.low, against.high))
     if against.verdict is Verdict.SAME:
-        return f"A margin below {share_text(math.expm1(far))} would leave it undecided."
+        return f"A margin below {_edge(far)} would leave it undecided."
     if against.verdict is Verdict.UNDECIDED:
-        return _more(row, number) or f"A margin above {share_text(math.expm1(far))} would call them alike."
-    return f"A margin above {share_text(math.expm1(near))} would leave it undecided."
+        return _more(row, number) or f"A margin above {_edge(far)} would call them alike."
+    return f"A margin above {_edge(near)} would leave it undecided."
+
+
+def _edge(logarithm: float) -> str:
+    """Return the margin at which an end of the interval lies, fine enough to be typed in."""
+    share = math.expm1(logarithm)
+    return f"{100 * share:.1f} %" if share >= 0.01 else share_text(share)
 
 
 def _more(row: Row, number: int) -> str:

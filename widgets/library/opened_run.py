@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from app.records import Band, RunRecord
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from widgets.collecting import collection_paused
 from widgets.live.model import Place, RunModel
 from widgets.live.replay import stored
 
@@ -25,8 +26,13 @@ class OpenedRun:
 
 def open_run(workstation: Workstation, run_id: str) -> OpenedRun:
     """Read a run; this takes a while where it has many samples."""
-    record = workstation.load(run_id)
-    model = stored(record, workstation.samples(run_id), workstation.telemetry(run_id))
+    with collection_paused():
+        record = workstation.load(run_id)
+        model = stored(record, workstation.samples(run_id), workstation.telemetry(run_id))
+        return _with_bands(workstation, record, model)
+
+
+def _with_bands(workstation: Workstation, record: RunRecord, model: RunModel) -> OpenedRun:
     places = [(step, host) for step in record.plan.steps for host in record.plan.hosts]
     try:
         bands = {(step.name, host): workstation.bands(step, host) for step, host in places}

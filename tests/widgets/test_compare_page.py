@@ -1,0 +1,296 @@
+"""The comparison on a real store: two runs and five, another baseline, another margin, what cannot be compared."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QHelpEvent
+from PySide6.QtWidgets import QToolTip, QWidget
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from app.compare import Verdict
+from app.questions import Refuse
+from app.services import Workstation
+from tests.widgets.library_runs import STEADY, Made, copied_library, record
+from widgets import jobs
+from widgets.compare.compare_lines import CompareLine, Part
+from widgets.compare.compare_model import Column, CompareModel
+from widgets.compare.compare_page import ComparePage
+from widgets.compare.run_picker import RunPicker
+from widgets.grouped_table import HEADING
+
+pytestmark = pytest.mark.usefixtures("idle")
+
+Keep = Callable[[QWidget], QWidget]
+
+BEFORE, AGAIN, AFTER, OTHER, BLOCKS = (
+    "20260112-081502-a1b2", "20260112-093010-c3d4", "20260113-141230-e5f6", "20260113-160544-g7h8",
+    "20260114-090120-i9j0",
+)  # fmt: skip
+
+
+def _settle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+
+
+@pytest.fixture
+def page(qtbot: QtBot, keep: Keep, workstation: Workstation) -> Iterator[ComparePage]:
+    """Return the page over a library of every kind of run, comparing nothing yet."""
+    copied_library(workstation)
+    made = ComparePage(workstation, Refuse())
+    keep(made)
+    keep(made.explanation)
+    made.resize(1000, 700)
+    made.show()
+    made.explanation.show()
+    made.activateWindow()
+    yield made
+    _settle(qtbot)
+
+
+def _compare(qtbot: QtBot, page: ComparePage, *runs: str) -> None:
+    page.compare(runs)
+    _settle(qtbot)
+
+
+def _texts(page: ComparePage, column: Column) -> list[str]:
+    model = page.table.compared
+    return [model.index(row, column).data() for row in range(model.rowCount())]
+
+
+def _lines(page: ComparePage) -> Sequence[CompareLine]:
+    return page.table.compared.lines
+
+
+def _verdicts(page: ComparePage, title: str) -> list[Verdict]:
+    return [
+        line.against.verdict
+        for line in _lines(page)
+        if line.against is not None and line.row is not None and line.row.metric.title == title
+    ]
+
+
+def _choose(page: ComparePage, title: str, number: int = 1) -> None:
+    for row, line in enumerate(_lines(page)):
+        if line.row is not None and line.row.metric.title == title and line.number == number:
+            page.table.selectRow(row)
+            return
+    raise AssertionError(title)
+
+
+def test_without_runs_it_says_what_it_is_for_and_leads_to_the_library(qtbot: QtBot, page: ComparePage) -> None:
+    assert page.empty.isVisible()
+    assert page.empty.button is not None
+    with qtbot.waitSignal(page.library_requested):
+        qtbot.mouseClick(page.empty.button, Qt.MouseButton.LeftButton)
+    assert page.export() is False
+
+
+def test_two_runs_stand_under_their_metric_with_the_verdict_in_words(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    titles = ["disk random read · web-1", "I/Os per second, read", "", "Completion latency, p99, read"]
+    assert _texts(page, Column.METRIC)[:4] == titles
+    row = [page.table.compared.index(2, column).data() for column in Column]
+    assert row[1:] == ["B", "374.9k IOPS", "± 2.7k", "8", "0.91x", "0.905 to 0.915", "worse ↓ 9 %"]
+    assert _texts(page, Column.VERDICT)[1] == "↑ higher is better"
+    assert _texts(page, Column.VERDICT)[3] == "↓ lower is better"
+    assert _verdicts(page, "Events per second") == [Verdict.SAME]
+
+
+def test_the_table_is_a_sound_model_whose_metrics_reach_over_their_runs(
+    qtbot: QtBot, qtmodeltester: ModelTester, page: ComparePage
+) -> None:
+    _compare(qtbot, page, BEFORE, AFTER, AGAIN)
+    qtmodeltester.check(page.table.compared)
+    assert page.table.rowSpan(1, Column.METRIC) == 3
+    assert page.table.columnSpan(0, Column.METRIC) == Column.INTERVAL
+    assert page.table.compared.index(0, 0).data(HEADING) == Column.INTERVAL
+    assert not page.table.compared.flags(page.table.compared.index(0, 0)) & Qt.ItemFlag.ItemIsSelectable
+
+
+def test_only_what_leads_is_shown_until_everything_is_wanted(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    assert page.everything.text() == "Show all metrics (3 more)"
+    few = len(_lines(page))
+    qtbot.mouseClick(page.everything, Qt.MouseButton.LeftButton, pos=QPoint(8, page.everything.height() // 2))
+    assert len(_lines(page)) == few + 3 * 2
+    assert "Bandwidth, read" in _texts(page, Column.METRIC)
+
+
+def test_the_chosen_line_is_explained_with_both_commands(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    _choose(page, "Completion latency, p99")
+    side = page.explanation
+    assert "worse" in side.verdict.text()
+    assert "A, baseline: 218.2 µs" in side.compared.text.text()
+    assert "B: 239.7 µs" in side.compared.text.text()
+    assert "beyond the margin" in side.why.text.text()
+    assert "A margin above" in side.change.text.text()
+    assert "kernel" in side.notes.text.text()
+    assert [view.text().split()[0] for view in side.commands] == ["fio", "fio"]
+
+
+def test_a_wider_margin_changes_the_verdict(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    page.margin.setValue(20)
+    qtbot.waitUntil(lambda: _verdicts(page, "I/Os per second") == [Verdict.SAME], timeout=20_000)
+    assert _texts(page, Column.VERDICT)[2] == "no difference larger than 20 %"
+    with qtbot.waitSignal(page.export_requested) as asked:
+        page.export()
+    assert asked.args == [[BEFORE, AFTER], f"comparison-{BEFORE}", 0.2]
+
+
+def test_another_run_can_be_the_baseline(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    page.chips.chips[1].baseline_action.trigger()
+    _settle(qtbot)
+    assert page.compared is not None
+    assert [run.id for run in page.compared.comparison.runs] == [AFTER, BEFORE]
+    assert _verdicts(page, "I/Os per second") == [Verdict.BETTER]
+
+
+def test_runs_are_added_from_the_library_and_taken_out(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    assert not page.chips.chips[1].remove_button.isEnabled()
+    qtbot.mouseClick(page.add_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    picker = next(found for found in page.findChildren(RunPicker) if found.isVisible())
+    offered = {line.id for line in picker.table.runs.shown}
+    assert not {BEFORE, AFTER} & offered
+    qtbot.keyClicks(picker.search, "09:30")
+    qtbot.keyClicks(picker.search, " volume")
+    picker.search.clear()
+    picker.table.select([AGAIN])
+    qtbot.mouseClick(picker.add_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    assert page.compared is not None
+    assert [run.id for run in page.compared.comparison.runs] == [BEFORE, AFTER, AGAIN]
+    page.chips.chips[1].setFocus()
+    qtbot.keyClick(page.chips.chips[1], Qt.Key.Key_Delete)
+    _settle(qtbot)
+    assert [run.id for run in page.compared.comparison.runs] == [BEFORE, AGAIN]
+
+
+def test_what_cannot_be_compared_stays_with_its_reason(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, BLOCKS)
+    found = [line for line in _lines(page) if line.part is Part.RUN]
+    assert {line.against.verdict for line in found if line.against is not None} == {Verdict.NOT_COMPARABLE}
+    row = _lines(page).index(found[0])
+    index = page.table.compared.index(row, Column.VERDICT)
+    assert "block_size 16 KiB against 4 KiB" in index.data()
+    assert index.data(Qt.ItemDataRole.ForegroundRole) is not None
+    assert _texts(page, Column.VALUE)[row] == "412.0k IOPS"
+    assert "block_size" in page.explanation.why.text.text()
+
+
+def test_a_metric_that_only_another_run_has_is_shown_too(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BLOCKS, BEFORE)
+    assert _verdicts(page, "Events per second") == [Verdict.NOT_COMPARABLE]
+
+
+def test_every_trial_is_a_dot_and_every_run_a_curve(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    assert page.plots is not None
+    lanes = page.plots.dots._lanes
+    assert [len(lane.dots) for lane in lanes] == [8, 8]
+    plot = page.plots.overlay.plot
+    assert plot is not None
+    named = [line.title for line in plot.lines.values() if not line.faint]
+    assert named == ["A", "B"]
+    assert len(plot.lines) == 16
+
+
+def test_dots_that_would_lie_on_each_other_stand_apart_and_tell_their_trial(
+    qtbot: QtBot, page: ComparePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    assert page.plots is not None
+    dots = page.plots.dots
+    axis = dots._axis()
+    assert axis is not None
+    lanes = enumerate(dots._lanes)
+    placed = [point for place, lane in lanes for _, point in dots._placed(axis, lane, dots._y(axis, place))]
+    gaps = [(one - two).manhattanLength() for place, one in enumerate(placed) for two in placed[:place]]
+    assert min(gaps) > 5
+    told: list[str] = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: told.append(text))
+    where = placed[0].toPoint()
+    dots.event(QHelpEvent(QEvent.Type.ToolTip, where, dots.mapToGlobal(where)))
+    assert "A, trial " in told[0]
+    assert dots.dot_at(QPointF(0, 0)) is None
+
+
+def test_a_metric_without_samples_shows_those_of_the_metric_that_leads(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    _choose(page, "Completion latency, p99")
+    assert page.plots is not None
+    assert page.plots.dots._metric is not None
+    assert page.plots.dots._metric.title == "Completion latency, p99"
+    assert page.plots.overlay.plot is not None
+    assert page.plots.overlay.plot.title == "I/Os per second, read"
+
+
+def test_the_table_is_copied_whole_as_text(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    page.table.setFocus()
+    qtbot.keyClick(page.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    head, *rows = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
+    found = [dict(zip(head, row, strict=True)) for row in rows]
+    assert len(found) == 12
+    ours = next(row for row in found if row["run"] == "B" and row["metric"].startswith("I/Os"))
+    assert (ours["median"], ours["unit"], ours["n"], ours["run id"]) == ("374920", "1/s", "8", AFTER)
+    assert float(ours["ratio"]) == pytest.approx(0.91, abs=1e-3)
+    assert float(ours["interval low"]) < 0.91 < float(ours["interval high"])
+    assert ours["verdict"] == "worse"
+
+
+def test_the_table_is_copied_as_a_picture(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER, BLOCKS)
+    page.copy_picture()
+    image = QGuiApplication.clipboard().image()
+    assert image.width() == 2400
+    assert image.height() > 600
+
+
+@pytest.mark.parametrize("width", [480, 760, 1400])
+def test_it_fits_every_width(qtbot: QtBot, page: ComparePage, width: int) -> None:
+    page.resize(width, 640)
+    _compare(qtbot, page, BEFORE, AGAIN, AFTER, OTHER, BLOCKS)
+    qtbot.waitUntil(lambda: bool(page.table.viewport().width() > 0))
+    table = page.table
+    shown = [column for column in Column if not table.isColumnHidden(column)]
+    assert {Column.METRIC, Column.RUN, Column.VALUE, Column.N, Column.RATIO, Column.VERDICT} <= set(shown)
+    assert (Column.INTERVAL in shown) is (width > 480)
+    assert sum(table.columnWidth(column) for column in shown) <= table.viewport().width()
+    assert page.width() == width
+
+
+def test_a_run_that_is_gone_is_told(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, "20990101-000000-none")
+    assert "20990101-000000-none" in page.notice.text()
+    assert not page.table.isVisible()
+    assert page.export() is False
+    _compare(qtbot, page, BEFORE, AFTER)
+    assert page.table.isVisible()
+    assert not page.notice.isVisible()
+
+
+def test_names_of_runs_and_hosts_are_shown_literally(qtbot: QtBot, page: ComparePage, workstation: Workstation) -> None:
+    markup = "<img src=file:///etc/passwd>"
+    runs = [Made(f"20260115-0{hour}0000-host", STEADY, name=markup, host=markup) for hour in (1, 2)]
+    record(workstation, *runs)
+    _compare(qtbot, page, *(run.run_id for run in runs))
+    assert markup in _texts(page, Column.METRIC)[0]
+    assert markup in page.chips.chips[0].words.text()
+    assert "<img" not in page.chips.chips[0].toolTip()
+    tips = [page.table.compared.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in Column]
+    assert not any("<img" in tip for tip in tips)
+    assert isinstance(page.table.compared, CompareModel)
+
+
+def test_what_is_compared_can_be_shown_in_the_library(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    with qtbot.waitSignal(page.show_run_requested) as asked:
+        page.chips.chips[1].menu.actions()[1].trigger()
+    assert asked.args == [AFTER]

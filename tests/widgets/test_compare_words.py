@@ -1,0 +1,144 @@
+"""What a comparison says in words, and on which axis it is drawn. No window."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from app.compare import Against, Comparison, Row, Verdict, compare
+from tests.app.recorded import IOPS, P99, READ, run_record
+from tests.widgets.library_runs import STEADY
+from widgets.compare.ratio_scale import RatioScale, scale_for
+from widgets.compare.run_words import telling_words
+from widgets.compare.verdict_words import explain, interval_words, ratio_words, verdict_line
+from widgets.library.run_lines import local_time
+
+SLOWER = [value * 0.9 for value in STEADY]
+
+
+def _compared(ours: Sequence[float], theirs: Sequence[float], margin: float = 0.05) -> tuple[Comparison, Row]:
+    """Compare two runs of one metric in which higher is better."""
+    found = compare([run_record("one", ours), run_record("two", theirs)], margin)
+    return found, found.rows[0]
+
+
+def test_a_change_is_told_with_its_direction_and_size() -> None:
+    found, row = _compared(STEADY, SLOWER)
+    assert verdict_line(row.against[0], found.margin) == "worse ↓ 10 %"
+    assert ratio_words(row, row.against[0]) == "0.90x"
+    found, row = _compared(SLOWER, STEADY)
+    assert verdict_line(row.against[0], found.margin) == "better ↑ 11 %"
+
+
+def test_a_lower_latency_is_better_though_the_arrow_points_down() -> None:
+    runs = [run_record(name, values, metric=P99) for name, values in (("one", STEADY), ("two", SLOWER))]
+    found = compare(runs)
+    assert verdict_line(found.rows[0].against[0], found.margin) == "better ↓ 10 %"
+
+
+def test_the_margin_decides_and_the_explanation_says_where_it_would_tip() -> None:
+    found, row = _compared(STEADY, SLOWER)
+    told = explain(found, row, 1)
+    assert told.verdict is Verdict.WORSE
+    assert "wholly beyond the margin of 5 %" in told.why
+    assert told.change.startswith("A margin above 10.5 %")
+    found, row = _compared(STEADY, SLOWER, 0.2)
+    told = explain(found, row, 1)
+    assert told.verdict is Verdict.SAME
+    assert told.said == "no difference larger than 20 %"
+    assert told.change.startswith("A margin below 11.7 %")
+
+
+@pytest.mark.parametrize("edge", [0.8, 1.2])
+def test_the_margin_that_is_named_really_tips_the_verdict(edge: float) -> None:
+    _, row = _compared(STEADY, SLOWER)
+    near = min(abs(math.log(end)) for end in (row.against[0].low or 1, row.against[0].high or 1))
+    _, row = _compared(STEADY, SLOWER, math.expm1(near) * edge)
+    assert row.against[0].verdict is (Verdict.WORSE if edge < 1 else Verdict.UNDECIDED if edge < 1.1 else Verdict.SAME)
+
+
+def test_too_few_trials_are_counted_for_whoever_wants_a_verdict() -> None:
+    found, row = _compared(STEADY, STEADY[:3])
+    told = explain(found, row, 1)
+    assert told.said == "undecided"
+    assert "3 against 8" in told.why
+    assert told.change == "At least 6 trials on each side: 3 more of B."
+
+
+def test_one_trial_has_no_interval_and_that_is_said() -> None:
+    found, row = _compared(STEADY, STEADY[:1])
+    told = explain(found, row, 1)
+    assert told.compared[1].endswith("one trial")
+    assert told.why.startswith("Nothing can be said: ")
+    assert interval_words(row.against[0]) == "—"
+
+
+def test_what_measured_other_things_says_what_and_how_to_mend_it() -> None:
+    other = run_record("two", SLOWER, version="fio-3.36")
+    found = compare([run_record("one", STEADY), other])
+    told = explain(found, found.rows[0], 1)
+    assert told.verdict is Verdict.NOT_COMPARABLE
+    assert "3.36 against" in told.why
+    assert "same version" in told.change
+
+
+def test_what_weakens_a_verdict_is_told_once_and_on_its_own() -> None:
+    two_levels = [400e3, 401e3, 400e3, 500e3, 501e3, 500e3]
+    found, row = _compared(STEADY[:6], two_levels)
+    told = explain(found, row, 1)
+    assert any("two levels" in words for words in told.weakened)
+    assert not any(words in told.why for words in told.weakened)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(0.95, 1.05, "0.95 to 1.05"), (1.018, 1.024, "1.018 to 1.024"), (None, None, "—")]
+)
+def test_an_interval_has_the_digits_that_tell_its_ends_apart(
+    low: float | None, high: float | None, expected: str
+) -> None:
+    assert interval_words(Against(Verdict.UNDECIDED, "", 1.0, low, high)) == expected
+
+
+def test_runs_are_told_apart_in_as_few_words_as_do() -> None:
+    one, two = (run_record(name, STEADY).summary for name in ("one", "two"))
+    whole = local_time(one.started)
+    assert telling_words([one, two]) == [f"{whole[5:]} · disk"] * 2
+    other = run_record("three", STEADY, host="web-2").summary
+    assert telling_words([one, other])[1] == f"{whole[5:]} · disk · web-2"
+    assert telling_words([one]) == [f"{whole} · disk"]
+
+
+def test_twice_and_half_lie_equally_far_from_one() -> None:
+    axis = RatioScale(math.log(4))
+    assert axis.place(1) == 0.5
+    assert axis.place(2) - 0.5 == pytest.approx(0.5 - axis.place(0.5))
+    assert axis.place(4) == pytest.approx(1)
+
+
+def _against(ratio: float, low: float, high: float) -> Against:
+    return Against(Verdict.UNDECIDED, "", ratio, low, high)
+
+
+def test_the_axis_holds_every_ratio_and_the_margin() -> None:
+    found = [_against(1.5, 1.4, 1.6), _against(0.98, 0.97, 0.99)]
+    axis = scale_for(found, 0.05)
+    assert all(0 < axis.place(edge) < 1 for edge in (0.97, 1.6, 1 / 1.05, 1.05))
+    assert 0 < axis.place(1 / axis.tick()) < axis.place(axis.tick()) < 1
+
+
+def test_an_interval_of_no_use_does_not_squeeze_the_others() -> None:
+    axis = scale_for([_against(1.02, 0.001, 900), _against(1.05, 1.04, 1.06)], 0.05)
+    assert axis.place(1.06) - axis.place(1.04) > 0.04
+    assert axis.place(900) > 1
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.05, 1.0])
+def test_an_axis_without_any_ratio_is_still_one(margin: float) -> None:
+    axis = scale_for([Against(Verdict.NOT_COMPARABLE, "no")], margin)
+    assert 0 < axis.place(1 / (1 + margin)) <= 0.5 <= axis.place(1 + margin) < 1
+    assert axis.tick() > 1
+
+
+def test_labels_are_those_of_the_recorded_runs() -> None:
+    _, row = _compared(STEADY, SLOWER)
+    assert (row.metric, row.labels) == (IOPS, READ)

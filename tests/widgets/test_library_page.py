@@ -1,0 +1,324 @@
+"""The library page on a real store: found, looked at, pinned, compared, repeated, deleted, by mouse and by keys."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.events import RunStarted
+from app.plan import LOCAL
+from app.questions import Refuse
+from app.services import Workstation
+from tests.widgets.library_runs import DISK, Made, copied_library, plan_of, record
+from widgets import jobs
+from widgets.library.delete_question import DeleteQuestion
+from widgets.library.library_page import LibraryPage
+from widgets.library.pin_dialog import PinDialog
+from widgets.library.run_actions import ActionButton
+from widgets.live.log_view import LINE_LIMIT
+
+pytestmark = pytest.mark.usefixtures("idle")
+
+Dialog = TypeVar("Dialog", bound=QDialog)
+Keep = Callable[[QWidget], QWidget]
+
+NEWEST = "20260114-123456-o5p6"
+BEFORE, AFTER, FAILED, STOPPED = (
+    "20260112-081502-a1b2", "20260113-141230-e5f6", "20260114-101500-k1l2", "20260114-112233-m3n4",
+)  # fmt: skip
+
+
+def _settle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+
+
+def _made(qtbot: QtBot, keep: Keep, workstation: Workstation) -> LibraryPage:
+    page = LibraryPage(workstation, Refuse())
+    for widget in (page, page.side):
+        if widget is not None:
+            keep(widget)
+            widget.show()
+    page.resize(760, 700)
+    page.activateWindow()
+    page.activated()
+    _settle(qtbot)
+    return page
+
+
+@pytest.fixture
+def page(qtbot: QtBot, keep: Keep, workstation: Workstation) -> Iterator[LibraryPage]:
+    """Return the page with a library of every kind of run, the newest opened."""
+    copied_library(workstation)
+    made = _made(qtbot, keep, workstation)
+    yield made
+    _settle(qtbot)
+
+
+@pytest.fixture
+def empty(qtbot: QtBot, keep: Keep, workstation: Workstation) -> LibraryPage:
+    """Return the page of an empty library."""
+    return _made(qtbot, keep, workstation)
+
+
+def _open(page: LibraryPage, kind: type[Dialog]) -> Dialog:
+    return next(found for found in page.findChildren(kind) if found.isVisible())
+
+
+def _press(qtbot: QtBot, page: LibraryPage, button: str) -> None:
+    found = next(each for each in page.findChildren(ActionButton) if each.text() == button and each.isVisible())
+    qtbot.mouseClick(found, Qt.MouseButton.LeftButton)
+
+
+def _select(qtbot: QtBot, page: LibraryPage, *run_ids: str) -> None:
+    page.table.select(run_ids)
+    page.table.settle()
+    _settle(qtbot)
+
+
+def _opened(page: LibraryPage) -> str:
+    assert page.panel.opened is not None
+    return page.panel.opened.record.summary.id
+
+
+def test_an_empty_library_says_what_it_is_for_and_offers_the_next_step(qtbot: QtBot, empty: LibraryPage) -> None:
+    assert empty.empty.isVisible()
+    assert empty.empty.button is not None
+    with qtbot.waitSignal(empty.quick_requested) as asked:
+        qtbot.mouseClick(empty.empty.button, Qt.MouseButton.LeftButton)
+    assert asked.args == [LOCAL]
+    other = next(each for each in empty.empty.findChildren(type(empty.empty.button)) if each.text() == "Measure")
+    with qtbot.waitSignal(empty.measure_requested):
+        qtbot.mouseClick(other, Qt.MouseButton.LeftButton)
+
+
+def test_the_newest_run_stands_on_top_and_is_open(page: LibraryPage) -> None:
+    assert page.table.runs.shown[0].id == NEWEST == _opened(page)
+    assert page.panel.head.name.text() == "quick benchmark of local"
+    assert page.panel.figures.isVisible()
+    assert page.run_side.command.toPlainText().startswith("fio")
+
+
+def test_runs_are_found_while_typing(qtbot: QtBot, page: LibraryPage) -> None:
+    page.search.setFocus()
+    qtbot.keyClicks(page.search, "web-2")
+    assert [line.summary.hosts for line in page.table.runs.shown] == [("web-2",)]
+    page.table.settle()
+    _settle(qtbot)
+    assert _opened(page) == page.table.runs.shown[0].id
+    qtbot.keyClick(page.search, Qt.Key.Key_Escape)
+    assert len(page.table.runs.shown) == 8
+
+
+def test_a_search_that_finds_nothing_says_so_and_shows_no_run(qtbot: QtBot, page: LibraryPage) -> None:
+    with qtbot.waitSignal(page.status) as told:
+        page.search.setText("<b>db-7")
+    assert told.args == ["0 of 8 runs"]
+    assert not page.panel.isVisible()
+    assert not page.run_side.isVisible()
+    assert page.export() is False
+
+
+def test_two_selected_runs_are_compared_with_the_pinned_one_as_baseline(qtbot: QtBot, page: LibraryPage) -> None:
+    assert not page.actions_of_runs.compare.isEnabled()
+    _select(qtbot, page, AFTER, BEFORE)
+    assert "2 selected" in page.panel.head.name.text()
+    with qtbot.waitSignal(page.compare_requested) as asked:
+        _press(qtbot, page, "Compare")
+    assert asked.args == [[BEFORE, AFTER]]
+
+
+def test_a_run_is_pinned_under_its_own_name_unless_told_otherwise(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    _select(qtbot, page, AFTER)
+    _press(qtbot, page, "Pin as baseline…")
+    dialog = _open(page, PinDialog)
+    assert dialog.name.text() == "after the kernel update"
+    qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
+    _settle(qtbot)
+    assert workstation.load("after the kernel update").summary.id == AFTER
+    line = page.table.current()
+    assert line is not None
+    assert (line.id, line.summary.baseline) == (AFTER, "after the kernel update")
+
+
+def test_a_name_that_is_taken_or_none_is_told_before_it_is_given(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, AFTER)
+    page.actions_of_runs.pin.trigger()
+    dialog = _open(page, PinDialog)
+    dialog.name.setText("before the update")
+    assert "pinned no more" in dialog.message.label.text()
+    assert dialog.accept_button.isEnabled()
+    for wrong in ("", "   ", "last"):
+        dialog.name.setText(wrong)
+        assert not dialog.accept_button.isEnabled()
+    dialog.reject()
+
+
+def test_a_baseline_is_unpinned_and_its_run_stays(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+    _select(qtbot, page, BEFORE)
+    _press(qtbot, page, "Unpin")
+    _settle(qtbot)
+    assert workstation.load(BEFORE).summary.baseline is None
+    assert not page.actions_of_runs.unpin.isVisible()
+
+
+def test_deleting_asks_and_enter_cancels(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+    _select(qtbot, page, FAILED)
+    page.table.setFocus()
+    qtbot.keyClick(page.table, Qt.Key.Key_Delete)
+    question = _open(page, DeleteQuestion)
+    qtbot.keyClick(question, Qt.Key.Key_Return)
+    _settle(qtbot)
+    assert workstation.load(FAILED).summary.id == FAILED
+    assert len(page.table.runs.lines) == 8
+
+
+def test_what_is_confirmed_is_deleted_and_the_cursor_goes_to_a_neighbour(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    _select(qtbot, page, FAILED, STOPPED)
+    _press(qtbot, page, "Delete…")
+    question = _open(page, DeleteQuestion)
+    assert "2 runs" in question.windowTitle()
+    qtbot.mouseClick(question.accept_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    page.table.settle()
+    _settle(qtbot)
+    assert {FAILED, STOPPED} & {run.id for run in workstation.runs()} == set()
+    assert page.table.current() is not None
+    assert _opened(page) not in {FAILED, STOPPED}
+
+
+def test_the_question_names_the_baseline_that_goes_with_its_run(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, BEFORE)
+    page.actions_of_runs.delete.trigger()
+    question = _open(page, DeleteQuestion)
+    assert any(
+        "before the update" in label.text() for label in question.findChildren(QWidget) if hasattr(label, "text")
+    )
+    question.reject()
+
+
+def test_a_run_under_way_cannot_be_deleted(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+    made = Made("20260115-080000-live")
+    with workstation._store.recorder(made.run_id) as recorder:
+        recorder.record(RunStarted(made.run_id, plan_of(made), made.started.isoformat()))
+        page.show_run(made.run_id)
+        _settle(qtbot)
+        assert page.table.current() is not None
+        assert not page.actions_of_runs.delete.isEnabled()
+
+
+def test_repeating_opens_the_very_plan(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+    _select(qtbot, page, AFTER)
+    with qtbot.waitSignal(page.repeat_requested) as asked:
+        _press(qtbot, page, "Repeat")
+    assert asked.args == [workstation.load(AFTER).plan]
+
+
+def test_exporting_hands_over_the_selected_runs_the_baseline_first(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, AFTER, BEFORE)
+    with qtbot.waitSignal(page.export_requested) as asked:
+        assert page.export() is True
+    assert asked.args == [[BEFORE, AFTER], f"{BEFORE}-and-1-more"]
+
+
+def test_a_failed_run_says_why_and_has_no_figures(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, FAILED)
+    assert "No space left" in page.panel.head.reason.label.text()
+    assert not page.panel.figures.isVisible()
+
+
+def test_what_the_run_changed_on_its_host_is_told(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, BEFORE)
+    page.panel.tabs.setCurrentWidget(page.panel.facts)
+    table = page.panel.facts.table
+    assert table.topLevelItemCount() == 1
+    item = table.topLevelItem(0)
+    assert item is not None
+    assert [item.text(column) for column in range(3)] == ["System · Load, 1 minute", "0.1", "1.9"]
+    assert page.panel.facts.facts.facts is not None
+
+
+def test_plots_follow_the_chosen_figure_and_explain_it_on_the_side(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, BEFORE)
+    assert page.panel.run_view is None
+    page.panel.show_plots()
+    view = page.panel.run_view
+    assert view is not None
+    assert view.view.place == (DISK, "web-1")
+    page.panel.show_place(("cpu", "web-1"))
+    assert view.view.place == ("cpu", "web-1")
+    assert page.run_side.command.toPlainText().startswith("sysbench")
+
+
+def test_raw_output_is_read_on_demand_and_bounded(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    noisy = b"x" * 100_000 + b"\n\x1b[31m<b>red</b>\n"
+    record(workstation, Made("20260112-081502-a1b2", iops=(1000.0,), output=noisy))
+    page = _made(qtbot, keep, workstation)
+    page.panel.show_plots()
+    view = page.panel.run_view
+    assert view is not None
+    assert view.view.log.toPlainText() == ""
+    view.view.tabs.setCurrentWidget(view.view.log)
+    _settle(qtbot)
+    lines = view.view.log.toPlainText().split("\n")
+    assert len(lines[0]) == LINE_LIMIT
+    assert lines[1] == "<b>red</b>"
+
+
+def test_a_run_is_shown_whatever_was_searched_for(qtbot: QtBot, page: LibraryPage) -> None:
+    page.search.setText("web-2")
+    page.show_run(BEFORE)
+    _settle(qtbot)
+    assert page.search.text() == ""
+    assert _opened(page) == BEFORE
+    page.show_run("20990101-000000-none")
+    _settle(qtbot)
+    assert "not in the library" in page.notice.text()
+
+
+def test_a_run_recorded_meanwhile_appears_and_the_cursor_stays(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    _select(qtbot, page, BEFORE)
+    record(workstation, Made("20260116-080000-new1"))
+    page.refresh()
+    _settle(qtbot)
+    assert page.table.runs.shown[0].id == "20260116-080000-new1"
+    assert _opened(page) == BEFORE
+
+
+def test_the_run_can_have_the_whole_page_and_give_it_back(qtbot: QtBot, page: LibraryPage) -> None:
+    page.table.setFocus()
+    qtbot.waitUntil(page.table.hasFocus)
+    qtbot.keyClick(page.table, Qt.Key.Key_Return)
+    assert not page.table.isVisible()
+    assert page.actions_of_runs.open.text() == "Show the list"
+    qtbot.keyClick(page.panel.tabs, Qt.Key.Key_Escape)
+    assert page.table.isVisible()
+
+
+def test_a_damaged_run_is_told_and_hides_no_other(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+    import sqlite3
+
+    with sqlite3.connect(workstation._store_path) as damaging:
+        damaging.execute("UPDATE runs SET plan = '{' WHERE id = ?", (AFTER,))
+    _select(qtbot, page, AFTER)
+    assert "cannot be read" in page.panel.notice.text()
+    assert not page.panel.tabs.isVisible()
+    _select(qtbot, page, BEFORE)
+    assert _opened(page) == BEFORE
+    assert page.panel.tabs.isVisible()
+    assert not page.panel.notice.isVisible()
+
+
+def test_a_library_that_cannot_be_read_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    workstation._store_path.write_bytes(b"this is no database, but long enough to look at" * 50)
+    page = _made(qtbot, keep, workstation)
+    assert page.notice.isVisible()
+    assert page.notice.accessibleName().startswith("Error: ")

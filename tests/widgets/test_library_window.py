@@ -1,0 +1,136 @@
+"""The library and the comparison in the whole window: a run really made, found, exported, repeated, compared."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.plan import LOCAL, Plan, Repetition, make_step
+from app.services import Workstation
+from tests.widgets.library_runs import copied_library
+from widgets import jobs
+from widgets.compare.compare_page import ComparePage
+from widgets.export_dialog import ExportDialog
+from widgets.library.library_page import LibraryPage
+from widgets.main_window import MainWindow
+from widgets.measure.measure_page import MeasurePage
+from widgets.rail import Room
+
+Keep = Callable[[QWidget], QWidget]
+
+BEFORE, AFTER = "20260112-081502-a1b2", "20260113-141230-e5f6"
+
+
+@pytest.fixture
+def window(qtbot: QtBot, keep: Keep, workstation: Workstation) -> Iterator[MainWindow]:
+    """Return the window over a filled library."""
+    copied_library(workstation)
+    made = MainWindow(workstation)
+    keep(made)
+    made.show()
+    made.activateWindow()
+    _settle(qtbot)
+    yield made
+    made.close()
+    _settle(qtbot)
+
+
+def _settle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+
+
+def _library(qtbot: QtBot, window: MainWindow) -> LibraryPage:
+    page = window.show_room(Room.LIBRARY)
+    assert isinstance(page, LibraryPage)
+    _settle(qtbot)
+    return page
+
+
+def _compare(qtbot: QtBot, window: MainWindow) -> ComparePage:
+    page = _library(qtbot, window)
+    page.table.select([AFTER, BEFORE])
+    page.table.settle()
+    page.actions_of_runs.compare.trigger()
+    _settle(qtbot)
+    front = window.middle.front
+    assert isinstance(front, ComparePage)
+    return front
+
+
+def _exported(qtbot: QtBot, window: MainWindow, place: Path) -> list[Path]:
+    dialog = next(found for found in window.findChildren(ExportDialog) if found.isVisible())
+    dialog.place.setText(str(place))
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    dialog.reject()
+    return sorted(place.parent.iterdir())
+
+
+@pytest.mark.lab
+def test_a_run_that_was_just_made_is_in_the_library_with_its_figures(qtbot: QtBot, window: MainWindow) -> None:
+    page = _library(qtbot, window)
+    step = make_step("sysbench-cpu", {"time": 1}, name="one second")
+    window.rooms.run(Plan("really made", (LOCAL,), (step,), repetition=Repetition(trials=1)))
+    live = window.rooms.live
+    assert live is not None
+    qtbot.waitUntil(lambda: not live.running, timeout=30_000)
+    _settle(qtbot)
+    made = page.table.runs.shown[0]
+    assert (made.summary.name, made.summary.trials, made.summary.suites) == ("really made", 1, ("sysbench-cpu",))
+    assert made.summary.headline
+    window.rooms.show_run(made.id)
+    _settle(qtbot)
+    assert page.panel.opened is not None
+    assert page.panel.opened.record.summary.id == made.id
+    assert page.panel.figures.figures.rowCount() > 1
+    assert "sysbench" in page.run_side.command.toPlainText()
+
+
+def test_the_run_in_front_is_exported_from_the_menu(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    page = _library(qtbot, window)
+    page.show_run(AFTER)
+    _settle(qtbot)
+    window.export()
+    written = _exported(qtbot, window, tmp_path / "reports" / "after")
+    assert [path.name for path in written] == ["after-samples.csv", "after.csv", "after.png"]
+    first = written[1].read_text().splitlines()[1]
+    assert first.startswith(f"{AFTER},")
+    assert ",374920.0,1/s," in first
+    assert written[2].read_bytes().startswith(b"\x89PNG")
+
+
+def test_repeating_opens_the_wizard_with_the_runs_own_plan(qtbot: QtBot, window: MainWindow) -> None:
+    page = _library(qtbot, window)
+    page.show_run(BEFORE)
+    _settle(qtbot)
+    page.actions_of_runs.repeat.trigger()
+    qtbot.waitUntil(lambda: isinstance(window.middle.front, MeasurePage), timeout=20_000)
+    _settle(qtbot)
+    measure = window.middle.front
+    assert isinstance(measure, MeasurePage)
+    assert [step.name for step in measure.draft.steps] == ["disk random read", "cpu"]
+
+
+def test_selected_runs_are_compared_and_the_comparison_is_exported(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    page = _compare(qtbot, window)
+    assert page.compared is not None
+    assert [run.id for run in page.compared.comparison.runs] == [BEFORE, AFTER]
+    window.export()
+    written = _exported(qtbot, window, tmp_path / "reports" / "both")
+    assert [path.name for path in written] == ["both-samples.csv", "both.csv", "both.png"]
+    assert {BEFORE, AFTER} <= {line.split(",")[0] for line in written[1].read_text().splitlines()}
+
+
+def test_a_run_of_the_comparison_is_shown_in_the_library(qtbot: QtBot, window: MainWindow) -> None:
+    page = _compare(qtbot, window)
+    page.chips.chips[1].menu.actions()[1].trigger()
+    _settle(qtbot)
+    library = window.middle.front
+    assert isinstance(library, LibraryPage)
+    assert library.panel.opened is not None
+    assert library.panel.opened.record.summary.id == AFTER
