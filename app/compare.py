@@ -8,11 +8,11 @@ from app.assumptions import Caveat, of_order, of_spread
 from app.comparison import METHOD, Against, CompareError, Comparison, Row
 from app.gate import OF_HOST, Difference, Weight, differences, relation, same_machine
 from app.intervals import FEWEST_HOSTS, Ratio, holm, ratio_of
-from app.levels import HOSTS_DOMINATE, Levels, WithinTrials, levels_of
+from app.levels import HOSTS_DOMINATE, WithinTrials
 from app.pairing import left_out, paired, places
 from app.records import RunRecord
-from app.sides import Key, Place, Side
-from app.summary import MetricSummary
+from app.sides import Place, Side
+from app.summary import MetricSummary, levels
 from app.verdicts import Verdict, Weighing, forecast, not_comparable, verdict_text, weighed
 from app.wording import figure_text, metric_text
 from suites.errors import UnitError
@@ -44,8 +44,10 @@ def compare(
     _check(sides, margin)
     table = _Table(sides, margin, overruled.strip(), within or {})
     rows = tuple(table.rows())
-    notes = dict.fromkeys([*table.notes(), *_caveats(rows)])
-    return Comparison(tuple(side.summary for side in sides), margin, rows, tuple(notes), METHOD, overruled.strip())
+    remarks = tuple(dict.fromkeys(table.remarks()))
+    notes = dict.fromkeys([*table.left_out(), *remarks, *_caveats(rows)])
+    summaries = tuple(side.summary for side in sides)
+    return Comparison(summaries, margin, rows, tuple(notes), remarks, METHOD, overruled.strip())
 
 
 def _check(sides: Sequence[Side], margin: float) -> None:
@@ -137,12 +139,14 @@ class _Table:
                     only[number] = place
                     yield only
 
-    def notes(self) -> Iterator[str]:
+    def left_out(self) -> Iterator[str]:
         for side in self._sides:
             for run in side.runs:
                 yield from left_out(run)
         if self._overruled:
             yield f"Overruled: {self._overruled}"
+
+    def remarks(self) -> Iterator[str]:
         for pairs in self._pairs:
             for pair in pairs.values():
                 yield from _remarks(pair)
@@ -154,13 +158,8 @@ class _Table:
             metric = next(side[key].metric for side in figures if key in side)
             sides = tuple(_in_unit(side.get(key), metric) for side in figures)
             against = [self._against(found, sides, number) for number in range(1, len(self._sides))]
-            levels = tuple(self._levels(side[key], key) if key in side else None for side in figures)
-            yield Row(first.step.name, first.host, metric, key[1], sides, (), levels), against
-
-    def _levels(self, side: MetricSummary, key: Key) -> Levels | None:
-        samples = [self._within.get(trial, {}).get(key) for trial in side.trials]
-        hosts = [[side.values[place] for place in found] for found in side.by_host().values()]
-        return levels_of(hosts, [one for one in samples if one is not None])
+            spreads = tuple(levels(side[key], self._within) if key in side else None for side in figures)
+            yield Row(first.step.name, first.host, metric, key[1], sides, (), spreads), against
 
     def _against(
         self, found: list[Place | None], sides: Sequence[MetricSummary | None], number: int
@@ -244,9 +243,9 @@ def _of_trials(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat
 
 def _of_hosts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     for side, whose in ((other, "this run"), (baseline, "the baseline")):
-        levels = levels_of([[side.values[place] for place in found] for found in side.by_host().values()])
-        if levels is not None and levels.icc is not None and levels.icc > HOSTS_DOMINATE:
-            text = f"hosts, not trials, decide what {whose} shows: {levels.icc:.0%} of its spread is theirs"
+        found = levels(side, {})
+        if found is not None and found.icc is not None and found.icc > HOSTS_DOMINATE:
+            text = f"hosts, not trials, decide what {whose} shows: {found.icc:.0%} of its spread is theirs"
             yield Caveat("hosts-dominate", text)
 
 

@@ -66,5 +66,6 @@ class Comparison:
     margin: float
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # those of the notes that the gate's differences say as well
     method: str = METHOD
     overruled: str = ""

@@ -182,7 +182,7 @@ class UntilVerdict:
         if self._hopeless() or verdict:
             return lacking
         if isinstance(ratio, str) or ratio.low is None:
-            return None
+            return lacking if count < self.minimum else None
         more = more_trials(ratio, self.margin, (count, len(self.baseline)), self.confidence, fixed_baseline=True)
         return self.cap - count if more is None else max(lacking, min(more, self.cap - count))
 

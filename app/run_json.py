@@ -4,8 +4,10 @@ from dataclasses import asdict
 from typing import Any
 
 from app.formats import command_to_json, facts_to_json, figure_to_json, finding_to_json, plan_to_json
+from app.comparison_json import levels_to_json
+from app.levels import WithinTrials
 from app.records import ChangeRecord, RunRecord, RunSummary, TrialRecord
-from app.summary import MetricSummary, summaries
+from app.summary import MetricSummary, levels, summaries
 
 FORMAT = "benchwright-run/1"
 
@@ -17,8 +19,11 @@ def summary_to_json(summary: RunSummary) -> Json:
     return {**asdict(summary), "hosts": list(summary.hosts), "steps": list(summary.steps), "state": str(summary.state)}
 
 
-def run_to_json(record: RunRecord) -> Json:
-    """Return the whole run but its samples and raw output, which “export --csv” gives."""
+def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
+    """Return the whole run but its samples and raw output, which “export --csv” gives.
+
+    `within` are the samples of its trials, as far as the levels of a spread go.
+    """
     return {
         "format": FORMAT,
         **summary_to_json(record.summary),
@@ -28,7 +33,7 @@ def run_to_json(record: RunRecord) -> Json:
         "plan": plan_to_json(record.plan),
         "facts_before": {host: facts_to_json(facts) for host, facts in record.facts_before.items()},
         "facts_after": {host: facts_to_json(facts) for host, facts in record.facts_after.items()},
-        "metrics": [_metric(summary) for summary in summaries(record)],
+        "metrics": [_metric(summary, within or {}) for summary in summaries(record)],
         "trials": [_trial(trial) for trial in record.trials],
         "findings": [finding_to_json(finding) for finding in record.findings],
         "telemetry_cost": dict(record.telemetry_cost),
@@ -46,7 +51,7 @@ def _change(record: ChangeRecord) -> Json:
     }
 
 
-def _metric(summary: MetricSummary) -> Json:
+def _metric(summary: MetricSummary, within: WithinTrials) -> Json:
     """Return a metric over its trials: `value` is their median."""
     return {
         "name": summary.metric.name,
@@ -60,6 +65,7 @@ def _metric(summary: MetricSummary) -> Json:
         "minimum": summary.minimum,
         "maximum": summary.maximum,
         "cov": summary.cov,
+        "levels": levels_to_json(levels(summary, within)),
     }
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from app.hosts import HostEntry
     from app.left import LeftRun
     from app.leftovers import Leftover
+    from app.levels import WithinTrials
     from app.plan import Step
     from app.records import Band, HostAction, RunRecord, RunSummary, SampleSeries
     from app.run import Engine
@@ -333,6 +334,12 @@ class Workstation:
             groups = [choose(load, run) for run in runs]
         within = self._store.within([record.summary.id for group in groups for record in group])
         return compare(groups, margin, overruled=overruled, within=within)
+
+    def within(self, runs: Sequence[str]) -> WithinTrials:
+        """Return how the samples within each trial of some runs spread."""
+        with self._store.loading() as load:
+            ids = [load(run).summary.id for run in runs]
+        return self._store.within(ids)
 
     def export_csv(self, runs: Sequence[str], path: Path) -> list[Path]:
         """Write the summary to `path` and the tidy samples beside it; return both."""

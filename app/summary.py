@@ -3,6 +3,7 @@
 import statistics
 from dataclasses import dataclass
 
+from app.levels import Levels, WithinTrials, levels_of
 from app.records import RunRecord
 from suites.vocab import Labels, Metric
 
@@ -60,6 +61,14 @@ class MetricSummary:
     def uncertainty(self) -> float | None:
         """Half the distance between the lowest and highest trial; it decides how many digits the median shows."""
         return (self.maximum - self.minimum) / 2 if self.n > 1 else None
+
+
+def levels(summary: MetricSummary, within: WithinTrials) -> Levels | None:
+    """Return where the spread of a metric comes from; `within` are the samples of its trials."""
+    key = (summary.metric.name, summary.labels)
+    samples = [within.get(trial, {}).get(key) for trial in summary.trials]
+    hosts = [[summary.values[place] for place in found] for found in summary.by_host().values()]
+    return levels_of(hosts, [one for one in samples if one is not None])
 
 
 def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:

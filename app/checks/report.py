@@ -45,9 +45,9 @@ def evidence_of(
                 values=step.values,
                 context=step_context(step, host, facts, addresses),
                 host=host,
-                trials=plan.repetition.trials,
+                trials=plan.repetition.most or plan.repetition.fewest,
                 earlier=tuple(found),
-                earlier_files_stay=plan.order is Order.INTERLEAVED,
+                earlier_files_stay=plan.order is not Order.BLOCK,
             )
         )
     return tuple(found)

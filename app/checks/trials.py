@@ -12,7 +12,7 @@ FOR_AN_INTERVAL = 6
 
 def few_trials(plan: Plan) -> Finding | None:
     """Return the finding that a plan makes few trials, or None."""
-    trials = plan.repetition.trials
+    trials = plan.repetition.fewest
     if trials >= FOR_AN_INTERVAL:
         return None
     what = "no spread can be told" if trials < FOR_A_SPREAD else "a spread can be told, but no interval at 95 %"

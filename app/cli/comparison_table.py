@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from string import ascii_uppercase
 
 from app.compare import Against, Comparison, Row
+from app.gate import Weight
 from app.levels import HOST, SAMPLE, TRIAL, Level, Levels
 from app.summary import MetricSummary
 from app.wording import direction_text, figure_text, metric_text, ratio_text, share_text, spread_text
@@ -31,7 +32,7 @@ def comparison_rows(comparison: Comparison) -> list[list[str]]:
 def closing_lines(comparison: Comparison) -> list[str]:
     """Return what has to be known to read the table."""
     directions = ", ".join(map(direction_text, Better))
-    notes = [f"Note: {note}" for note in comparison.notes]
+    notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
     return [*notes, f"Median ± half the range of its trials; {directions}; {comparison.method}."]
 
 
@@ -58,11 +59,27 @@ def _value(side: MetricSummary | None) -> tuple[str, str]:
 
 
 def _against(row: Row, against: Against) -> tuple[str, str]:
-    ratio = "" if against.ratio is None else ratio_text(against.ratio, row.metric.better)
+    # The verdict says what it means; beside “undecided” a “worse” would contradict it.
+    ratio = "" if against.ratio is None else ratio_text(against.ratio, row.metric.better).partition(",")[0]
     return ratio, against.text
 
 
-LEVELS_HEAD = ("Step", "Host", "Metric", "Run", "Within a trial", "Between trials", "Between hosts", "ICC")
+GATE_HEAD = ("Differs", "Step", "Host", "What", "Run", "Baseline", "What it means")
+
+
+def gate_rows(comparison: Comparison) -> list[list[str]]:
+    """Return a line for everything that differs between the places of two sides, the gravest first."""
+    rows: dict[tuple[str, ...], None] = {}
+    for row in comparison.rows:
+        for number, against in enumerate(row.against, 1):
+            for each in against.differences:
+                run = f"{_letter(number)}: {each.ours}" if each.ours else _letter(number)
+                rows[each.weight.value, row.step, row.host, each.what, run, each.baseline, each.why] = None
+    order = [weight.value for weight in Weight]
+    return sorted(map(list, rows), key=lambda row: order.index(row[0]))
+
+
+LEVELS_HEAD = ("Within a trial", "Between trials", "Between hosts", "ICC")
 
 
 def levels_rows(comparison: Comparison) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""benchwright list, show, compare, export, baseline, delete, parse: what was measured."""
+"""benchwright list, show, export, baseline, delete, parse: what was measured."""
 
 import sys
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 import click
 
 from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
-from app.cli.comparison_table import HEAD, RIGHT_ALIGNED, closing_lines, comparison_rows, run_lines
+from app.cli.comparing import margin_option, overrule_option
+from app.cli.comparison_table import LEVELS_HEAD, level_cells
 from app.cli.plans import print_findings
-from app.compare import Comparison
-from app.comparison_json import comparison_to_json
 from app.formats import figure_to_json, sample_to_json
+from app.levels import WithinTrials
 from app.parse import parse_output
 from app.records import RunRecord
 from app.run_json import run_to_json, summary_to_json
 from app.services import Workstation
-from app.summary import summaries
+from app.summary import levels, summaries
 from app.wording import direction_text, figure_text, metric_text
 from suites.errors import BenchwrightError
 
@@ -50,14 +50,15 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
 def show(workstation: Workstation, run: str, *, trials: bool, as_json: bool) -> None:
     """Show RUN: an id, its beginning, the name it is pinned under, or “last”."""
     record = workstation.load(run)
+    within = workstation.within([run])
     if as_json:
-        print_json(run_to_json(record))
+        print_json(run_to_json(record, within))
         return
-    print_run(record, trials=trials)
+    print_run(record, within, trials=trials)
 
 
-def print_run(record: RunRecord, *, trials: bool = False) -> None:
-    """Print a stored run for people: what ran, the figures, the findings."""
+def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) -> None:
+    """Print a stored run for people: what ran, the figures, where their spread comes from, the findings."""
     summary = record.summary
     click.echo(plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.state})"))
     for host, facts in record.facts_before.items():
@@ -77,6 +78,7 @@ def print_run(record: RunRecord, *, trials: bool = False) -> None:
         print_table(["Step", "Host", "Metric", "Median", "Lowest to highest", "n", "Better"], rows, right=[3, 4, 5])
     else:
         click.echo("No trial counts: there is no figure.")
+    _print_levels(record, within)
     if trials:
         _print_trials(record)
     if record.facts_before:  # without facts nothing could be checked, and nothing is said of findings
@@ -86,6 +88,18 @@ def print_run(record: RunRecord, *, trials: bool = False) -> None:
         ran = next((trial for trial in record.trials if trial.trial.step == step.name), None)
         for command in () if ran is None else ran.trial.commands:
             click.echo(plain(f"$ {command.line}"))
+
+
+def _print_levels(record: RunRecord, within: WithinTrials) -> None:
+    found = [(figure, levels(figure, within)) for figure in summaries(record)]
+    rows = [
+        [figure.step, figure.host, metric_text(figure.metric, figure.labels), *level_cells(spread)[:2]]
+        for figure, spread in found
+        if spread is not None and figure.n > 1
+    ]
+    if rows:
+        click.echo("")
+        print_table(["Step", "Host", "Metric", *LEVELS_HEAD[:2]], rows, right=[3, 4])
 
 
 def _print_trials(record: RunRecord) -> None:
@@ -101,46 +115,22 @@ def _print_trials(record: RunRecord) -> None:
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
 @click.option(
-    "--margin", type=click.FloatRange(0, 100), default=5.0, show_default=True, help="Percent that do not matter to you."
-)
-@json_option
-@pass_workstation
-@speaks_to_people
-def compare(workstation: Workstation, runs: tuple[str, ...], margin: float, *, as_json: bool) -> None:
-    """Compare RUNS with the first of them."""
-    if len(runs) < 2:
-        raise BenchwrightError(
-            "One run alone has nothing to be compared with.", "Name two or more; the first is the baseline."
-        )
-    comparison = workstation.compare(runs, margin / 100)
-    if as_json:
-        print_json(comparison_to_json(comparison))
-        return
-    print_comparison(comparison)
-
-
-def print_comparison(comparison: Comparison) -> None:
-    """Print a comparison for people: each figure with its spread, the ratio with its interval, what may be said."""
-    for line in run_lines(comparison):
-        click.echo(plain(line))
-    click.echo("")
-    print_table(HEAD, comparison_rows(comparison), right=RIGHT_ALIGNED)
-    click.echo("")
-    for line in closing_lines(comparison):
-        click.echo(plain(line))
-
-
-@click.command()
-@click.argument("runs", nargs=-1, required=True)
-@click.option(
     "--csv", "csv_path", type=click.Path(path_type=Path), help="Write the summary here and the samples beside it."
 )
 @click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report picture here.")
+@margin_option
+@overrule_option
 @json_option
 @pass_workstation
 @speaks_to_people
-def export(
-    workstation: Workstation, runs: tuple[str, ...], csv_path: Path | None, png_path: Path | None, *, as_json: bool
+def export(  # noqa: PLR0917 (click hands every option over by name)
+    workstation: Workstation,
+    runs: tuple[str, ...],
+    csv_path: Path | None,
+    png_path: Path | None,
+    margin: float,
+    overrule: str,
+    as_json: bool,  # noqa: FBT001
 ) -> None:
     """Export RUNS as CSV, PNG or both."""
     if csv_path is None and png_path is None:
@@ -149,7 +139,7 @@ def export(
     if csv_path is not None:
         written.extend(workstation.export_csv(runs, csv_path))
     if png_path is not None:
-        written.append(workstation.export_png(runs, png_path))
+        written.append(workstation.export_png(runs, png_path, margin / 100, overrule))
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return

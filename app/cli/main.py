@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from app.cli import host_work, hosts, library, plans, runs
+from app.cli import comparing, host_work, hosts, library, plans, runs
 from app.cli.common import speaks_to_people, start_log
 from app.services import Workstation
 from app.version import VERSION
@@ -34,6 +34,6 @@ for command in (host_work.install_tools, host_work.show_log):
     hosts.hosts.add_command(command)
 for command in (
     hosts.hosts, hosts.facts, plans.plan, plans.check, runs.run, runs.quick, library.list_runs, library.show,
-    library.compare, library.export, library.baseline, library.delete, library.parse,
+    comparing.compare, library.export, library.baseline, library.delete, library.parse,
 ):  # fmt: skip
     benchwright.add_command(command)

@@ -99,11 +99,11 @@ def _reports(workstation: Workstation, run_id: str, folder: Path) -> list[Path]:
 
 
 def _say(workstation: Workstation, run_id: str, *, as_json: bool, files: list[Path] | None = None) -> None:
-    record = workstation.load(run_id)
+    record, within = workstation.load(run_id), workstation.within([run_id])
     if as_json:
-        print_json({**run_to_json(record), **({"files": [str(path) for path in files]} if files else {})})
+        print_json({**run_to_json(record, within), **({"files": [str(path) for path in files]} if files else {})})
         return
-    print_run(record)
+    print_run(record, within)
     for path in files or []:
         click.echo(f"Wrote {path}")
 
@@ -171,7 +171,8 @@ class _Teller:
                 self._remaining = remaining
                 left = "remaining time not known" if remaining is None else f"about {duration_text(remaining)} left"
                 of_all = "" if total is None else f" of {total}" if exact else f" of about {total}"
-                self._line(f"{done}{of_all} trials done, {left}")
+                plural = "" if done == 1 and total in {None, 1} else "s"
+                self._line(f"{done}{of_all} trial{plural} done, {left}")
             case TrialStarted(trial=trial):
                 kind = "warm-up" if trial.warm_up else "trial"
                 self._line(f"{trial.step} on {trial.host}: {kind} {trial.number}")
