@@ -9,12 +9,23 @@ def _all() -> tuple[Suite, ...]:
     from suites.dd import Dd
     from suites.fio import Fio
     from suites.iperf3 import Iperf3
+    from suites.memory_blocks import MemoryBlocks
     from suites.stream import Stream
     from suites.sysbench_cpu import SysbenchCpu
     from suites.sysbench_fileio import SysbenchFileio
     from suites.sysbench_memory import SysbenchMemory
 
-    return (SysbenchCpu(), Compute(), SysbenchMemory(), Stream(), Fio(), SysbenchFileio(), Dd(), Iperf3())
+    return (
+        SysbenchCpu(),
+        Compute(),
+        SysbenchMemory(),
+        Stream(),
+        MemoryBlocks(),
+        Fio(),
+        SysbenchFileio(),
+        Dd(),
+        Iperf3(),
+    )
 
 
 SUITES: tuple[Suite, ...] = _all()

@@ -14,6 +14,7 @@ WHOLE = {
     "sysbench-cpu": "sysbench/1.0.20/cpu_report_interval.stdout",
     "sysbench-memory": "sysbench/1.0.20/memory_report_interval.stdout",
     "compute": "compute/1/both.stdout",
+    "memory-blocks": "memory-blocks/1/all.stdout",
     "stream": "stream/1/sweep.stdout",
     "fio": "fio/3.33/randrw_libaio_ramp.stdout",
     "sysbench-fileio": "sysbench/1.0.20/fileio_rndrw.stdout",

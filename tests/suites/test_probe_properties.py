@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from suites.base import Suite, complete_values
 from suites.compute import Compute
+from suites.memory_blocks import MemoryBlocks
 from suites.stream import Stream
 from tests.suites.captured_outputs import capture, captures
 
-SUITES: dict[str, Suite] = {"stream": Stream(), "compute": Compute()}
+SUITES: dict[str, Suite] = {"stream": Stream(), "compute": Compute(), "memory-blocks": MemoryBlocks()}
 CASES = [(tool, case) for tool in SUITES for case in captures(tool)]
 PIECES = [
     b"# benchwright-stream 1\n",
@@ -28,6 +29,11 @@ PIECES = [
     b"live time 2.0 kind float threads 2 rate 99.5\n",
     b"result kind float threads 2 rate 99.5 best 99.5 worst 1.0 variance 2.0 samples 3\n",
     b"result kind integer threads 0 rate 0.0 best 0.0 worst 0.0 variance 0.0 samples 1\n",
+    b"result threads 1 operation copy pattern random block 0 rate 1.0 each 1.0\n",
+    b"result threads 1 operation copy pattern random block 4096 rate 1.0 each 1.0\n",
+    b"live time 3.0 threads 1 operation copy pattern random block 4096 rate 1.0 each 1.0\n",
+    b"chase time 4.0 set 0 steps 1 ns 1.0\n",
+    b"chase time 4.0 set 4096 steps 1 ns 1.0\n",
     b"STREAM version $Revision: 5.10 $\n",
     b"Triad:  1.0 0.000000 0.000000 0.000000\n",
     b"Solution Validates: \n",

@@ -14,6 +14,7 @@ SOURCES = sorted(path.stem for path in PROBES.glob("*.c"))
 STRICT = ("-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion")
 
 SHORT = {
+    "blocks": ("--time", "0.02", "--threads", "2", "--memory", "300000", "--blocks", "1,7,65536", "--chase", "100000"),
     "compute": ("--time", "0.2", "--interval", "0.1", "--threads", "2"),
     "stream": ("--elements", "20000", "--times", "3", "--threads", "2"),
 }
