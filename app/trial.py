@@ -153,6 +153,7 @@ class TrialRun:
         while time.monotonic() < deadline and not self.control.over:
             for letter in self.mailbox.take(TICK):
                 if isinstance(letter, JobEnded) and letter.job is server:
+                    self._ended_jobs.add(id(server))
                     said = b"".join(printed).decode("utf-8", "replace").strip()[:500]
                     raise ServerError(
                         f"The server end of {self.turn.step.name} did not start: {said or command.argv[0] + ' ended'}.",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
+from app.control import Busy, Control
 from app.events import (
     Event,
     FactsRead,
@@ -25,6 +25,7 @@ from app.events import (
 from app.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import Refuse
 from app.services import Workstation
+from remote.link import Patience
 from tests.lab_sshd import LabHost
 
 CPU = {"time": 2, "threads": 1}
@@ -52,8 +53,13 @@ def plan_of(*steps: object, host: str = "lab", trials: int = 1) -> Plan:
     return Plan("test", (host,), tuple(steps), repetition=Repetition(trials=trials))  # type: ignore[arg-type]  # steps, as made
 
 
-def run(workstation: Workstation, plan: Plan, on_event: Callable[[Event, Control], None] | None = None) -> list[Event]:
-    control = Control()
+def run(
+    workstation: Workstation,
+    plan: Plan,
+    on_event: Callable[[Event, Control], None] | None = None,
+    busy: Busy = Busy.REFUSE,
+) -> list[Event]:
+    control = Control(busy)
     seen: list[Event] = []
     for event in workstation.run(plan, Refuse(), control):
         seen.append(event)
@@ -219,7 +225,11 @@ def test_a_host_that_is_down_fails_the_run_by_name(workstation: Workstation, lab
     assert workstation.load("last").summary.state is State.FAILED
 
 
-def test_a_lost_connection_keeps_what_was_measured(workstation: Workstation, lab: LabHost) -> None:
+def test_a_host_that_never_comes_back_keeps_what_was_measured(lab: LabHost, tmp_path: Path) -> None:
+    workstation = Workstation(
+        tmp_path / "runs.sqlite3", tmp_path / "hosts.toml", patience=Patience(first=0.1, longest=0.2, total=1.0)
+    )
+
     def cut(event: Event, _control: Control) -> None:
         if isinstance(event, SampleRead):
             lab.stop()
@@ -232,6 +242,7 @@ def test_a_lost_connection_keeps_what_was_measured(workstation: Workstation, lab
         record = workstation.load("last")
         assert workstation.samples(record.summary.id)[1]
     finally:
+        workstation.close()
         kill_tools()
 
 
@@ -259,9 +270,10 @@ def test_a_port_in_use_is_named(workstation: Workstation, lab: LabHost) -> None:
 
 def test_two_workstations_run_at_once_on_one_store(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
     second = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    thread = threading.Thread(target=run, args=(second, plan_of(make_step("sysbench-cpu", CPU), host=LOCAL)))
+    step = make_step("sysbench-cpu", CPU)
+    thread = threading.Thread(target=run, args=(second, plan_of(step, host=LOCAL), None, Busy.ANYWAY))
     thread.start()
-    run(workstation, plan_of(make_step("sysbench-cpu", CPU)))
+    run(workstation, plan_of(step), busy=Busy.ANYWAY)
     thread.join()
     assert [summary.state for summary in workstation.runs()] == [State.DONE, State.DONE]
     second.close()
