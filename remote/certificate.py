@@ -12,8 +12,6 @@ from pathlib import Path
 
 import paramiko
 
-from remote.patterns import matches
-
 SUFFIX = "-cert-v01@openssh.com"
 LARGEST_FILE = 256 * 1024
 MOST_PRINCIPALS = 256  # sshkey.c, SSHKEY_CERT_MAX_PRINCIPALS
@@ -71,7 +69,7 @@ class Certificate:
             return "it is no certificate of a host"
         if self.critical:
             return "it makes conditions that are not understood here"
-        if self.principals and not any(matches(principal, name.lower()) for principal in self.principals):
+        if self.principals and name.lower() not in self.principals:  # names, no patterns
             return f"it is for {', '.join(self.principals[:3])}"
         return self.time_problem(now) or ("" if self._is_signed() else "its signature is wrong")
 

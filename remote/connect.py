@@ -161,8 +161,9 @@ def _no_agreement(transport: BoundedTransport, target: Target, error: Exception)
     greeting = transport.bounded_packetizer.greeting
     is_ssh = any(line.startswith(b"SSH-") for line in greeting.split(b"\n"))
     cause = error.__context__ or error
+    timed_out = isinstance(cause, TimeoutError) or transport.packetizer.handshake_timed_out()
     if isinstance(transport.sock, ProxySocket) and not greeting:
-        return _no_proxy(target, transport.sock)
+        return _no_proxy(target, transport.sock, timed_out=timed_out)
     said = plain(greeting.partition(b"\n")[0], 80)
     if said in _NOT_NOW:
         return ConnectError(
@@ -178,7 +179,7 @@ def _no_agreement(transport: BoundedTransport, target: Target, error: Exception)
             "Check the port.",
             host=target.name,
         )
-    if isinstance(cause, TimeoutError) or transport.packetizer.handshake_timed_out():
+    if timed_out:
         return ConnectError(
             Outcome.TIMED_OUT,
             f"{place} took the connection but did not answer in time.",
@@ -219,13 +220,14 @@ def _nothing_in_common(transport: BoundedTransport, target: Target, place: str, 
     )
 
 
-def _no_proxy(target: Target, sock: ProxySocket) -> ConnectError:
+def _no_proxy(target: Target, sock: ProxySocket, *, timed_out: bool) -> ConnectError:
     program = target.proxy
     where = "" if program is None else f" ({program.path}, line {program.line}: {plain(program.command, 120)})"
     ending = sock.ending()
+    how = "passed nothing on in time" if timed_out else "passed nothing on"
     return ConnectError(
-        Outcome.UNREACHABLE if ending else Outcome.TIMED_OUT,
-        f"{target.name} is not reached: its ProxyCommand{where} passed nothing on; {ending or 'it says nothing'}.",
+        Outcome.TIMED_OUT if timed_out else Outcome.UNREACHABLE,
+        f"{target.name} is not reached: its ProxyCommand{where} {how}{f'; {ending}' if ending else ''}.",
         "Run the command by hand: the host's greeting, SSH-2.0, must appear.",
         host=target.name,
     )

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -16,8 +17,11 @@ from remote.ssh_lookup import Consult
 LONGEST_DECISION = 30.0
 """Seconds the command of a Match exec may take."""
 
-GRACE = 1.0
-"""Seconds a ProxyCommand is given to end by itself once its connection is closed."""
+GRACE = 0.5
+"""Seconds a ProxyCommand is given to end once its connection is closed, and again after each signal."""
+
+LAST_WORDS_TIME = 0.1
+"""Seconds its standard error is read on once it has ended: somebody else may hold it open."""
 
 LAST_WORDS = 2048
 """Bytes of a ProxyCommand's standard error that are kept for the message: the last ones."""
@@ -57,7 +61,9 @@ class ProxySocket(socket.socket):
 
     def __init__(self, question: LocalProgramQuestion) -> None:
         """Start the program; raise ConnectError where its shell cannot be."""
-        self._closing = threading.Lock()  # taken once, for good, by whoever closes first
+        self._closing = threading.Lock()
+        self._closed_for_good = False
+        self._status: int | None = None
         self._said = b""
         near, far = socket.socketpair()
         self._errors, errors = socket.socketpair()
@@ -86,35 +92,48 @@ class ProxySocket(socket.socket):
                 self._said = (self._said + said)[-LAST_WORDS:]
 
     def ending(self) -> str:
-        """Return in words how the program ended and what it said last; empty where it runs and said nothing."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(GRACE)
-            self._listener.join(GRACE)
-        status = self._process.poll()
-        how = "" if status is None else f"it ended with exit status {status}" if status >= 0 else "it was killed"
+        """Return in words how the program ended, if by itself, and what it said last; empty where there is neither."""
+        self.close()
+        status = self._status
+        how = "" if status is None else f"signal {-status} ended it" if status < 0 else f"its exit status is {status}"
         said = plain(self._said)
         return " and ".join(part for part in (how, f"it said “{said}”" if said else "") if part)
 
     def close(self) -> None:
         """Close, and end the program with every process it started in its group."""
-        if not self._closing.acquire(blocking=False):
-            return
-        with contextlib.suppress(OSError):
-            self.shutdown(socket.SHUT_RDWR)
-        super().close()
-        self._end()
-        with contextlib.suppress(OSError):
-            self._errors.shutdown(socket.SHUT_RDWR)
-        self._listener.join(GRACE)
-        self._errors.close()
+        with self._closing:
+            if self._closed_for_good:
+                return
+            self._closed_for_good = True
+            with contextlib.suppress(OSError):
+                self.shutdown(socket.SHUT_RDWR)
+            super().close()
+            self._end()
+            with contextlib.suppress(OSError):
+                self._errors.shutdown(socket.SHUT_RDWR)
+            self._listener.join(GRACE)
+            self._errors.close()
 
     def _end(self) -> None:
+        """Wait for the program, which has read the end of its input; then end whoever is left of its group."""
+        ended = self._has_ended()
+        self._listener.join(LAST_WORDS_TIME)
         for number in (signal.SIGTERM, signal.SIGKILL):
+            # Its own process is not reaped before: until then the group's number is nobody else's.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE)
-                return
+            if ended or self._has_ended():
+                break
+        status = self._process.wait()
+        self._status = status if ended else None
+
+    def _has_ended(self) -> bool:
+        """Return whether the program ends within the grace."""
+        process = os.pidfd_open(self._process.pid)
+        try:
+            return bool(select.select([process], [], [], GRACE)[0])
+        finally:
+            os.close(process)
 
 
 def proxy_socket(asker: Asker, question: LocalProgramQuestion) -> ProxySocket:

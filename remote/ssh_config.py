@@ -91,13 +91,13 @@ def _entry(path: Path, number: int, line: str, folder: Path, depth: int) -> Entr
     if match is None:
         raise bad_line(path, number, f"“{line[:60]}” is no setting.")
     keyword = match[1].lower()
-    if keyword in _WHOLE_LINES:
-        return Entry(keyword, (match[2],), path, number)
-    if keyword not in _BLOCKS | _SETTINGS:
+    if keyword not in _BLOCKS | _SETTINGS | _WHOLE_LINES:
         return None
     arguments = _words(match[2], path, number)
     if not arguments:
         raise bad_line(path, number, f"{match[1]} has no value.")
+    if keyword in _WHOLE_LINES:
+        return Entry(keyword, (match[2],), path, number)
     entry = Entry(keyword, arguments, path, number)
     return _include(entry, folder, depth) if keyword == "include" else entry
 

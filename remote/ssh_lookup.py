@@ -14,8 +14,7 @@ MATCH_EXEC = ("d", "h", "i", "k", "L", "l", "n", "p", "r", "u", "C")
 _SEVERAL = frozenset({"identityfile", "certificatefile"})
 """Settings of which every line counts, not only the first."""
 
-_ONE_WAY = {"proxycommand": "proxyjump"}
-"""Of ProxyCommand and ProxyJump, the one that comes first holds. Source: ssh_config(5), ProxyJump."""
+_WAYS = frozenset({"proxyjump", "proxycommand"})
 
 Consult = Callable[[Entry, str], bool | None]
 """Asked of a Match exec: whether its command, given with its tokens filled in, succeeds; None where it may not run."""
@@ -52,7 +51,8 @@ class Lookup:
         applies = active
         for entry in entries:
             if entry.keyword == "host":
-                applies = active and matches_list(entry.arguments, self.name)
+                # In its final pass OpenSSH compares with the name it will connect to. Source: ssh.c, main.
+                applies = active and matches_list(entry.arguments, self._settled if self._final else self.name)
             elif entry.keyword == "match":
                 applies = active and self._matches(entry)
             elif entry.keyword == "include":
@@ -67,7 +67,15 @@ class Lookup:
             if entry.arguments[0] not in [earlier.arguments[0] for earlier in known]:
                 known.append(entry)
             return
-        self.found.setdefault(_ONE_WAY.get(entry.keyword, entry.keyword), entry)
+        if entry.keyword not in _WAYS or not self._blocked(entry):
+            self.found.setdefault(entry.keyword, entry)
+
+    def _blocked(self, entry: Entry) -> bool:
+        """Return whether an earlier line says how the host is reached. Source: ssh_config(5), ProxyJump; readconf.c."""
+        jump, command = self.found.get("proxyjump"), self.found.get("proxycommand")
+        if entry.keyword == "proxyjump":
+            return command is not None
+        return jump is not None and jump.arguments[0].lower() != "none"  # which blocks only other jumps
 
     def first(self, keyword: str) -> str | None:
         """Return the first argument of the setting, or None where no line sets it."""

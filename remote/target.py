@@ -214,8 +214,8 @@ def _port(lookup: Lookup, address: _Address) -> int:
 
 def _proxy(lookup: Lookup, name: str) -> LocalProgramQuestion | None:
     """Return the ProxyCommand, where it and no ProxyJump is the way to the host."""
-    entry = lookup.found.get("proxyjump")
-    if entry is None or entry.keyword != "proxycommand" or entry.arguments[0].strip().lower() == "none":
+    entry = lookup.found.get("proxycommand")
+    if entry is None or entry.arguments[0].strip().lower() == "none":
         return None
     descriptors = lookup.found.get("proxyusefdpass")
     if descriptors is not None and flag(descriptors):
@@ -225,6 +225,4 @@ def _proxy(lookup: Lookup, name: str) -> LocalProgramQuestion | None:
 
 def _jump_text(lookup: Lookup) -> str | None:
     entry = lookup.found.get("proxyjump")
-    if entry is None or entry.keyword == "proxycommand":
-        return None
-    return jump_text(entry, lookup.tokens())
+    return None if entry is None else jump_text(entry, lookup.tokens())

@@ -103,13 +103,68 @@ def test_too_many_keys_are_named_as_the_reason(start_lab_host: Start, tmp_path: 
     assert "IdentitiesOnly" in error.remedy
 
 
-def test_a_certificate_lets_the_user_in(start_lab_host: Start, tmp_path: Path) -> None:
-    authority = make_key(tmp_path / "authority")
-    key = make_key(tmp_path / "key")
-    host = start_lab_host(TrustedUserCAKeys=str(authority.with_suffix(".pub")))
-    words = ["ssh-keygen", "-q", "-s", str(authority), "-I", "test", "-n", host.user, str(key.with_suffix(".pub"))]
-    subprocess.run(words, check=True)
-    let_in(host.target(key=key), host.known_hosts)
+# Certificates
+@dataclass
+class Signed:
+    """A host that lets nobody in but by a certificate, the key it is about, and where the certificate lies."""
+
+    host: LabHost
+    key: Path
+    certificate: Path
+
+
+@pytest.fixture
+def sign(start_lab_host: Start, tmp_path: Path) -> Callable[..., Signed]:
+    def make(*options: str, kind: str = "ed25519", passphrase: str = "", beside: bool = True) -> Signed:
+        authority = make_key(tmp_path / "authority")
+        key = make_key(tmp_path / "key", kind=kind, passphrase=passphrase)
+        host = start_lab_host(TrustedUserCAKeys=str(authority.with_suffix(".pub")))
+        words = ["ssh-keygen", "-q", "-s", str(authority), "-I", "test", "-n", host.user, *options]
+        subprocess.run([*words, str(key.with_suffix(".pub"))], check=True)
+        certificate = tmp_path / "key-cert.pub"
+        return Signed(host, key, certificate if beside else certificate.rename(tmp_path / "elsewhere"))
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+def test_a_certificate_beside_its_key_lets_the_user_in(sign: Callable[..., Signed], kind: str) -> None:
+    signed = sign(kind=kind)
+    let_in(signed.host.target(key=signed.key), signed.host.known_hosts)
+
+
+def test_a_certificate_that_is_named_lets_the_user_in(sign: Callable[..., Signed]) -> None:
+    signed = sign(beside=False)
+    target = signed.host.target(key=signed.key)
+    assert refused(target, signed.host.known_hosts).outcome is Outcome.AUTH_REFUSED
+    let_in(replace(target, certificate_files=(signed.certificate,)), signed.host.known_hosts)
+
+
+def test_a_key_is_unlocked_for_its_certificate_alone(sign: Callable[..., Signed]) -> None:
+    signed = sign(passphrase=PASSPHRASE)
+    asker = AnsweringAsker(secrets=[PASSPHRASE])
+    let_in(signed.host.target(key=signed.key), signed.host.known_hosts, asker)
+    assert len(asker.secret_questions) == 1
+
+
+def test_a_certificate_serves_a_key_that_only_the_agent_holds(
+    sign: Callable[..., Signed], agent: "RunningAgent"
+) -> None:
+    signed = sign()
+    agent.add(str(signed.key))
+    signed.key.unlink()
+    target = signed.host.target(key=signed.key.with_suffix(".pub"))
+    let_in(replace(target, certificate_files=(signed.certificate,), identities_only=True), signed.host.known_hosts)
+
+
+def test_a_certificate_that_is_of_no_use_is_said(sign: Callable[..., Signed], tmp_path: Path) -> None:
+    signed = sign("-V", "20200101:20200102")
+    (tmp_path / "broken").write_text("nothing")
+    target = replace(signed.host.target(key=signed.key), certificate_files=(tmp_path / "broken", tmp_path / "missing"))
+    said = refused(target, signed.host.known_hosts).message
+    assert "key-cert.pub (not used: it expired on 2020" in said
+    assert "broken (not used: it holds no certificate)" in said
+    assert "missing (not used: it cannot be read: No such file or directory)" in said
 
 
 # The agent
@@ -180,6 +235,18 @@ def test_an_agent_that_does_not_sign_costs_only_its_key(lab_host: LabHost, agent
     )
 
 
+def test_the_agent_that_is_named_is_asked_and_none_is_none(
+    lab_host: LabHost, agent: RunningAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.add(str(lab_host.keys.client))
+    monkeypatch.delenv("SSH_AUTH_SOCK")
+    target = replace(lab_host.target(), identity_files=(NO_IDENTITY,), identities_only=False)
+    let_in(replace(target, agent=agent.environment["SSH_AUTH_SOCK"]), lab_host.known_hosts)
+    monkeypatch.setenv("SSH_AUTH_SOCK", agent.environment["SSH_AUTH_SOCK"])
+    let_in(target, lab_host.known_hosts)
+    assert refused(replace(target, agent=""), lab_host.known_hosts).outcome is Outcome.AUTH_REFUSED
+
+
 def test_an_agent_that_is_gone_does_no_harm(lab_host: LabHost, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", "/nowhere/at/all")
     let_in(lab_host.target(), lab_host.known_hosts)
@@ -221,6 +288,7 @@ def test_keyboard_interactive_shows_the_server_s_own_prompts(serve: Serve, tmp_p
         "Welcome to the lab Pass [1mword:",
         "Welcome to the lab Token:",
     ]
+    assert not any(question.lasting for question in asker.secret_questions)  # a token is another the next time
 
 
 def test_wrong_answers_are_not_tried_again_as_a_password(serve: Serve, tmp_path: Path) -> None:

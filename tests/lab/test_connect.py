@@ -129,6 +129,12 @@ def test_an_address_that_cannot_be_reached(lab_host: LabHost) -> None:
     assert error.outcome is Outcome.UNREACHABLE
 
 
+def test_only_addresses_of_the_family_that_is_wanted_are_tried(lab_host: LabHost) -> None:
+    connect(replace(lab_host.target(), family=socket.AF_INET), Refuse(), known_hosts=lab_host.known_hosts).close()
+    error = refusal(replace(lab_host.target(), family=socket.AF_INET6), lab_host.known_hosts)
+    assert error.outcome is Outcome.NAME_NOT_FOUND
+
+
 def test_a_name_server_that_does_not_answer(lab_host: LabHost, monkeypatch: pytest.MonkeyPatch) -> None:
     answered = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait() and [])

@@ -50,11 +50,11 @@ def test_a_certificate_of_a_user_vouches_for_no_host(keys: Path) -> None:
     assert "no certificate of a host" in certificate.problem_as_host("ada", NOW)
 
 
-def test_names_may_be_patterns_and_none_means_any(keys: Path) -> None:
-    certificate = read(signed(keys, "-n", "*.example.org,10.0.0.1"))
+def test_names_are_no_patterns_and_none_means_any(keys: Path) -> None:
+    certificate = read(signed(keys, "-n", "web.example.org,10.0.0.1,*"))
     assert certificate.problem_as_host("Web.example.org", NOW) == ""
     assert certificate.problem_as_host("10.0.0.1", NOW) == ""
-    assert certificate.problem_as_host("elsewhere", NOW) == "it is for *.example.org, 10.0.0.1"
+    assert certificate.problem_as_host("elsewhere", NOW) == "it is for web.example.org, 10.0.0.1, *"
     assert read(signed(keys)).problem_as_host("elsewhere", NOW) == ""
 
 
