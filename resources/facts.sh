@@ -214,7 +214,7 @@ tool() { # name
 }
 
 tools() { # at once; each item is short enough for the pipe to keep it in one piece (PIPE_BUF)
-    for tool in fio sysbench iperf3 dd stress-ng ioping hpcc mpirun cc gcc python3; do
+    for tool in fio sysbench iperf3 dd cp stress-ng ioping hpcc mpirun cc gcc python3; do
         tool "$tool" &
     done
     wait

@@ -6,6 +6,7 @@ from suites.errors import UnknownSuiteError
 
 def _all() -> tuple[Suite, ...]:
     from suites.compute import Compute
+    from suites.cp import Cp
     from suites.dd import Dd
     from suites.fio import Fio
     from suites.iperf3 import Iperf3
@@ -24,6 +25,7 @@ def _all() -> tuple[Suite, ...]:
         Fio(),
         SysbenchFileio(),
         Dd(),
+        Cp(),
         Iperf3(),
     )
 

@@ -26,6 +26,7 @@ TOPICS = {
     "words": "Words",
     "rules": "Rules of measurement",
     "keyboard": "Keyboard",
+    "suites": "What was tried",
     "formats": "Formats for machines",
 }
 """The pages in resources/help, by the name of the file."""
