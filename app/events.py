@@ -153,12 +153,17 @@ class HostChanged:
 
 @dataclass(frozen=True, slots=True)
 class HostPutBack:
-    """The setting at `path` was put back; where it was not, `problem` says why."""
+    """The setting at `path`, which `run` had changed (empty: this run), was put back.
+
+    Where it was not, `problem` says why, and `pending` whether that is still to be done.
+    """
 
     host: str
     path: str
     at: str
     problem: str = ""
+    pending: bool = False
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)

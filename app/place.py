@@ -75,8 +75,9 @@ class Place:
         self, command: Command, trial: int, number: int, before: Mapping[str, int]
     ) -> Generator[Event, None, Job]:
         """Start `command` of a trial as a job on the side it belongs to; `number` and `before` are JobPlanned's."""
-        session, workspace = self._side(on_peer=command.on_peer)
         where = self._where(on_peer=command.on_peer)
+        workspace = self._side(on_peer=command.on_peer)[1]
+        session = self.hosts.session(where, root=command.root)
         directory = job_directory(f"{command.purpose}{trial}")
         yield JobPlanned(trial, command.purpose, number, where, workspace, directory, dict(before))
         lease = self.hosts.lease(where)

@@ -43,7 +43,10 @@ class TrialRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """A setting of a host that a run changed. `put_back` is when it was, None where it is not; `problem` says why."""
+    """A setting of a host that a run changed. `put_back` is when that was over, None where it is not.
+
+    `problem` says why it is not as it was: the host is not reached, or somebody else has changed it since.
+    """
 
     run_id: str
     change: HostChange

@@ -25,17 +25,20 @@ from app.findings import CLOCK_STEPPED, clocks_apart
 from app.left import LeftRun, seconds_since
 from app.mailbox import Mailbox
 from app.place import Place
-from app.plan import LOCAL, Plan
+from app.plan import LOCAL, Plan, Step
 from app.policies import decided, unsteady_starts, verdict_rules
 from app.records import RunRecord
 from app.resume import end_orphans, feed, find_trial, restored_places, turn_of
+from app.root_work import RootWork
 from app.run_hosts import HostInUseError, RunHosts
 from app.schedule import PlaceKey, Schedule, Turn
 from app.trial import TrialRun, now
 from remote.errors import RemoteError
 from remote.link import PATIENCE, Patience
 from remote.probe import read_facts
+from remote.questions import Asker, Refuse
 from remote.session import Session
+from suites.base import Command
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
@@ -68,7 +71,9 @@ class Engine:
     stored_output: Callable[[int], Output] = lambda _trial: ()
     patience: Patience = PATIENCE
     refused: bool = False  # whether it raised before anything was done
+    asker: Asker = field(default_factory=Refuse)  # asked for what root needs
     _hosts: RunHosts = field(init=False)
+    _root: RootWork = field(init=False)
     _facts: dict[str, Facts] = field(default_factory=dict)
     _places: dict[PlaceKey, Place] = field(default_factory=dict)
     _findings: list[Finding] = field(default_factory=list)
@@ -81,6 +86,7 @@ class Engine:
         self._hosts = RunHosts(
             self.run_id, self.connect, Mailbox(), self.control, interval=self.interval, patience=self.patience
         )
+        self._root = RootWork(self.run_id, self.plan, self.asker, self._hosts)
         if self.left is not None:
             self._facts.update(self.left.record.facts_before)
             self._findings.extend(self.left.record.findings)
@@ -114,13 +120,19 @@ class Engine:
                 left_alone = True
             self._hosts.give_up()
             yield from self._close_places(only_unprepared=left_alone)
+            if not left_alone:
+                self._problems += yield from self._root.put_back()
         except BaseException:
             # Refused, a defect of ours, or nobody listens any more: whatever it is, nothing stays behind.
             self._hosts.give_up()
-            for _ in self._close_places(only_unprepared=self.left is not None and not self._opened):
+            refused = self.left is not None and not self._opened
+            for _ in self._close_places(only_unprepared=refused):
+                continue
+            for _ in self._root.put_back() if not refused else ():
                 continue
             raise
         finally:
+            self._root.close()
             cost = self._hosts.close(keep=left_alone)
         yield RunLeft(self.run_id) if left_alone else RunEnded(self.run_id, self._state(), self._reason(), cost)
 
@@ -158,11 +170,25 @@ class Engine:
                 read = partial(read_facts, self._hosts.sessions[host], self._directories(host))
                 self._facts[host] = yield from self._mailbox.during(read)
                 yield FactsRead(host, Moment.BEFORE, self._facts[host])
+            yield from self._root.open(host, self._purposes(host))
+            if self.left is None:
+                yield from self._root.find_leftovers(host)
             if self.control.left:
                 raise LeftError
         if self.left is None or not (self.left.record.trials or self._findings):
             yield from self._check()
+            yield from self._root.apply()
         self._opened = True
+
+    def _purposes(self, host: str) -> list[str]:
+        """Return in words what has to be done as root on `host`."""
+        if host not in self.plan.hosts:
+            return []
+        steps = [step for step in self.plan.steps if any(command.root for command in self._commands(step, host))]
+        return [*self.plan.tuning.purposes(), *(f"run {step.name}" for step in steps)]
+
+    def _commands(self, step: Step, host: str) -> tuple[Command, ...]:
+        return step.suite.commands(step.values, step_context(step, host, self._facts, self.addresses))
 
     def _directories(self, host: str) -> tuple[str, ...]:
         names = {
@@ -216,12 +242,13 @@ class Engine:
         for place in restored_places(left, self._place):
             self._places[place.step.name, place.host] = place
         yield from self._close_places(only_unprepared=True)
-        yield from self._mailbox.during(partial(end_orphans, left, self._hosts.sessions))
+        yield from self._mailbox.during(partial(end_orphans, left, self._hosts.sessions | self._hosts.roots))
         record = left.under_way
         if record is not None:
             began = time.monotonic()
             turn = turn_of(left.record.plan, record.trial)
-            find = partial(find_trial, left, record.trial, self._hosts.sessions, self.stored_output(record.trial.id))
+            sessions = self._hosts.sessions | self._hosts.roots
+            find = partial(find_trial, left, record.trial, sessions, self.stored_output(record.trial.id))
             found = yield from self._mailbox.during(find)
             expected = schedule.expected(turn.place)
             trial = TrialRun(record.trial.id, turn, self._place(turn), self.control, expected, found)
@@ -240,6 +267,8 @@ class Engine:
             if blocked is not None:
                 raise RunFailedError(f"{blocked.title} on {trial.turn.host}: {blocked.measured}", blocked.remedy)
             yield from trial.place.prepare(self.control, trial.id)
+            if not self.control.over:
+                yield from self._root.before_trial(trial.turn.host, trial.id)
         except BenchwrightError as error:
             yield from trial.refused(str(error))
         else:

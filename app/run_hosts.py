@@ -12,6 +12,7 @@ from app.findings import connection_lost, holder_text, host_in_use, no_lease
 from app.mailbox import Mailbox
 from remote.lease import Holder, claim, release
 from remote.link import PATIENCE, Link, LinkState, Patience
+from remote.privilege import PrivilegeError
 from remote.script import new_mark
 from remote.session import Session
 from remote.steady import SteadySession
@@ -50,6 +51,7 @@ class RunHosts:
     interval: float = 1.0
     patience: Patience = PATIENCE
     sessions: dict[str, SteadySession] = field(default_factory=dict)
+    roots: dict[str, Session] = field(default_factory=dict)  # sessions of root, where the plan needs them
     _leases: dict[str, _Lease] = field(default_factory=dict)
     _telemetry: dict[str, Telemetry] = field(default_factory=dict)
     _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
@@ -74,6 +76,18 @@ class RunHosts:
         elif link.state is LinkState.BACK and host in self._lost:
             since, detail = self._lost.pop(host)
             self.mailbox.put(FindingRaised(connection_lost(host, time.monotonic() - since, detail)))
+
+    def session(self, host: str, *, root: bool) -> Session:
+        """Return the session on `host`, or that of `root`; raise PrivilegeError where there is none."""
+        if not root:
+            return self.sessions[host]
+        if host not in self.roots:
+            raise PrivilegeError(
+                f"This has to run as root on {host}, and nobody became root there.",
+                "Sign in as root, or let the account use sudo.",
+                host=host,
+            )
+        return self.roots[host]
 
     def lease(self, host: str) -> str:
         """Return the path of the lease on `host`, empty where there is none."""

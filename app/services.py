@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from app.leftovers import Leftover
     from app.levels import WithinTrials
     from app.plan import Step
-    from app.records import Band, HostAction, RunRecord, RunSummary, SampleSeries
+    from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
     from app.run import Engine
     from app.store import Store
     from remote.questions import Asker
@@ -133,6 +133,10 @@ class Workstation:
     def host_log(self, name: str) -> list[HostAction]:
         """Return what was run on a host because the user agreed to it, the newest first."""
         return self._store.actions(name)
+
+    def pending_changes(self, name: str | None = None) -> list[ChangeRecord]:
+        """Return the settings that runs changed, on one host or anywhere, and that were not put back."""
+        return self._store.pending_changes(name)
 
     # Plans
 
@@ -233,6 +237,7 @@ class Workstation:
             left=left,
             stored_output=lambda trial: self._store.output_in_order(run_id, trial),
             patience=self._patience,
+            asker=asker,
         )
 
     # Runs that were left to themselves

@@ -163,6 +163,8 @@ launch() { # command
     complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || fail "$complaint"
     { printf '%-60s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
     mkfifo -- "$job/life" 2>/dev/null # without it the end is noticed by asking
+    # Run by sudo, the command is root's; its output belongs to whose account it is, who will read and remove it.
+    [ -z "${SUDO_UID:-}" ] || chown -R -- "$SUDO_UID:${SUDO_GID:-0}" "$job"
     cd -- "$workspace" || fail foreign
     BENCHWRIGHT_JOB=$nonce/${job##*/}
     export BENCHWRIGHT_JOB

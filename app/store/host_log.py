@@ -30,8 +30,9 @@ def write_change(connection: Connection, run_id: str, event: HostChanged | HostP
         }
         connection.execute(insert(table).values(storable(row)))
         return
-    same = (table.c.run_id == run_id) & (table.c.host == event.host) & (table.c.path == event.path)
-    outcome = {"problem": event.problem, "put_back": None if event.problem else event.at}
+    whose = event.run or run_id
+    same = (table.c.run_id == whose) & (table.c.host == event.host) & (table.c.path == event.path)
+    outcome = {"problem": event.problem, "put_back": None if event.pending else event.at}
     connection.execute(update(table).where(same & table.c.before.is_not(None)).values(storable(outcome)))
 
 

@@ -38,11 +38,23 @@ def test_a_change_is_pending_until_it_is_put_back(store: Store) -> None:
     (pending,) = store.pending_changes("web-1")
     assert (pending.run_id, pending.change, pending.changed, pending.put_back) == (RUN, SCHEDULER, AT, None)
     assert store.pending_changes("web-2") == []
-    store.put_back(RUN, HostPutBack("web-1", SCHEDULER.path, LATER, "the host is gone"))
+    store.put_back(RUN, HostPutBack("web-1", SCHEDULER.path, LATER, "the host is gone", pending=True))
     assert store.pending_changes()[0].problem == "the host is gone"
     store.put_back(RUN, HostPutBack("web-1", SCHEDULER.path, LATER))
     assert store.pending_changes() == []
     assert [change.put_back for change in store.load(RUN).changes] == [LATER, None]
+
+
+def test_a_later_run_may_put_back_what_an_earlier_one_left(store: Store) -> None:
+    record(store, HostChanged(SCHEDULER, AT))
+    later = "20261120-141530-zzzz"
+    with store.recorder(later) as recorder:
+        for event in recorded.run_events(later):
+            recorder.record(event)
+        recorder.record(HostPutBack("web-1", SCHEDULER.path, LATER, "somebody has changed it since", run=RUN))
+    assert store.pending_changes() == []
+    (change,) = store.load(RUN).changes
+    assert (change.put_back, change.problem) == (LATER, "somebody has changed it since")
 
 
 def test_what_a_run_under_way_has_changed_is_its_own(store: Store) -> None:
