@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from app.run import Engine
     from app.store import Store
     from remote.questions import Asker
+    from remote.tuning import Note, PutBack
     from suites.base import Command, Estimate
     from suites.facts import Facts
     from suites.vocab import Finding, Sample
@@ -137,6 +138,20 @@ class Workstation:
     def pending_changes(self, name: str | None = None) -> list[ChangeRecord]:
         """Return the settings that runs changed, on one host or anywhere, and that were not put back."""
         return self._store.pending_changes(name)
+
+    def host_notes(self, name: str, asker: Asker) -> tuple[Note, ...]:
+        """Return what is noted down on a host about settings that runs changed there. Changes nothing, needs no root."""
+        from remote.tuning import notes
+
+        with closing(self._hosts.connect(name, asker)) as session:
+            return notes(session)
+
+    def restore(self, name: str, asker: Asker) -> tuple[PutBack, ...]:
+        """Put back every setting that runs left changed on a host, as root; return what became of each."""
+        from app.restoring import restore
+
+        with closing(self._hosts.connect(name, asker)) as session:
+            return restore(session, asker, self._store)
 
     # Plans
 

@@ -1,9 +1,10 @@
-"""benchwright hosts install, log: what is done to a host because the user says so, and what became of it."""
+"""benchwright hosts install, restore, log: what is done to a host because the user says so, and what became of it."""
 
 from collections.abc import Sequence
 
 import click
 
+from app.ages import age_text
 from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     FAILED,
@@ -16,7 +17,9 @@ from app.cli.common import (
 )
 from app.packages import has_tool, installation, works_without
 from app.records import HostAction
+from app.restoring import note_text
 from app.services import Workstation
+from app.tuning import path_title
 from suites.base import Suite
 from suites.errors import BenchwrightError
 from suites.facts import Facts, known
@@ -80,6 +83,32 @@ def _say_versions(suites: Sequence[Suite], facts: Facts) -> None:
         found = facts.tool(tool)
         version = known(found.version) or known(found.path)
         click.echo(plain(f"{tool}: {version}" if version else f"{tool} is still not found."))
+
+
+@click.command("restore")
+@click.argument("host")
+@click.option("--yes", is_flag=True, help="Do not ask before the settings are put back.")
+@asks
+@json_option
+@pass_workstation
+@speaks_to_people
+def restore(workstation: Workstation, host: str, asker: TerminalAsker, *, yes: bool, as_json: bool) -> None:
+    """Put back the settings that a run changed on HOST and left behind, as after a crash."""
+    found = workstation.host_notes(host, asker)
+    for note in found:
+        age = "" if note.age is None else f", {age_text(note.age)} ago"
+        click.echo(plain(f"{note_text(note)} (run {note.run} of {note.workstation}{age})"), err=True)
+    if found and not yes:
+        click.confirm("Put this back", abort=True, err=True)
+    done = workstation.restore(host, asker)
+    if as_json:
+        print_json([{"path": each.path, "run": each.run, "problem": each.problem} for each in done])
+    elif not done:
+        click.echo(f"Nothing on {host} is noted down as changed.")
+    for each in () if as_json else done:
+        click.echo(plain(f"{path_title(each.path)}: {each.problem or 'put back'}"))
+    if any(each.kept for each in done):
+        raise SystemExit(FAILED)
 
 
 @click.command("log")

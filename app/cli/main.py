@@ -30,7 +30,7 @@ def benchwright(context: click.Context, store: Path | None) -> None:
         open_or_measure(workstation)
 
 
-for command in (host_work.install_tools, host_work.show_log):
+for command in (host_work.install_tools, host_work.restore, host_work.show_log):
     hosts.hosts.add_command(command)
 for command in (
     hosts.hosts, hosts.facts, plans.plan, plans.check, runs.run, runs.quick, library.list_runs, library.show,

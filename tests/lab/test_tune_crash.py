@@ -1,0 +1,171 @@
+"""A Benchwright that is killed in the middle of a run leaves a host that can be put back, by anybody who may."""
+
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.control import Busy, Control
+from app.events import FindingRaised, RunEnded, State
+from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plan_file import write_plan
+from app.restoring import NO_NOTE
+from app.services import Workstation
+from app.tuning import Tuning
+from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.program import BENCHWRIGHT, DONE, benchwright, environment
+from tests.sudo_host import NOBODY, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host
+
+__all__ = ["start_sudo_host"]
+
+PLAN = Plan(
+    "tuned",
+    ("web-1",),
+    (make_step("sysbench-cpu", {"time": 20}),),
+    repetition=Repetition(trials=1),
+    tuning=Tuning(governor="performance"),
+)
+QUIET = replace(PLAN, tuning=Tuning(), steps=(make_step("sysbench-cpu", {"time": 1}),))
+
+
+@pytest.fixture
+def governor(tmp_path: Path) -> Path:
+    """Return the file of the one CPU policy that the host has."""
+    made = tmp_path / "cpu" / "cpufreq" / "policy0" / "scaling_governor"
+    made.parent.mkdir(parents=True)
+    made.write_text("powersave\n")
+    return made
+
+
+@pytest.fixture
+def start_host(start_sudo_host: StartSudoHost, governor: Path) -> Callable[[str], LabHost]:
+    def start(sudoers: str = WITHOUT_PASSWORD) -> LabHost:
+        host = start_sudo_host(sudoers, {governor.parents[2]: "/sys/devices/system/cpu"})
+        host.add_to_home("web-1")
+        return host
+
+    return start
+
+
+@pytest.fixture
+def workstation() -> Iterator[Workstation]:
+    """The user's own: the one that the program uses, too."""
+    made = Workstation()
+    yield made
+    made.close()
+
+
+def crash_while_tuned(tmp_path: Path, governor: Path) -> None:
+    """Run the plan with the real program, and kill it once it measures."""
+    write_plan(PLAN, tmp_path / "plan.toml")
+    words = [str(BENCHWRIGHT), "run", str(tmp_path / "plan.toml")]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith(b"measuring"):
+                break
+        process.send_signal(signal.SIGKILL)
+    assert governor.read_text() == "performance\n"
+
+
+def found_by(workstation: Workstation, plan: Plan, run: Control | None = None) -> tuple[set[str], RunEnded]:
+    control = run or Control()
+    events = list(workstation.run(plan, AnsweringAsker(), control))
+    assert isinstance(events[-1], RunEnded)
+    return {event.finding.id for event in events if isinstance(event, FindingRaised)}, events[-1]
+
+
+def give_up(workstation: Workstation) -> None:
+    """Give up what was left to itself, and end what still runs of it: the host is free, and still changed."""
+    for left in workstation.left_runs():
+        workstation.forget(left.id)
+    found = workstation.leftovers("web-1", AnsweringAsker())
+    workstation.remove_leftovers("web-1", AnsweringAsker(), [each.nonce for each in found])
+
+
+def test_a_crash_is_put_back_by_the_command_line(
+    start_host: Callable[[str], LabHost], tmp_path: Path, governor: Path
+) -> None:
+    start_host(WITHOUT_PASSWORD)
+    crash_while_tuned(tmp_path, governor)
+    declined = benchwright("hosts", "restore", "web-1", stdin=b"n\n")
+    assert "CPU governor of CPU 0: performance, before powersave (run 2" in declined.err
+    assert governor.read_text() == "performance\n"
+    ran = benchwright("hosts", "restore", "web-1", "--yes")
+    assert (ran.status, ran.out) == (DONE, "CPU governor of CPU 0: put back\n")
+    assert governor.read_text() == "powersave\n"
+    assert benchwright("hosts", "restore", "web-1").out == "Nothing on web-1 is noted down as changed.\n"
+    (action,) = benchwright("hosts", "log", "web-1", "--json").json
+    assert (action["what"], action["exit_status"]) == ("put back settings", 0)
+    (change,) = benchwright("show", "last", "--json").json["changes"]
+    assert change["put_back"]
+    assert change["problem"] == ""
+
+
+def test_whoever_goes_on_with_the_run_puts_back_in_the_end(
+    start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
+) -> None:
+    start_host(WITHOUT_PASSWORD)
+    crash_while_tuned(tmp_path, governor)
+    assert [change.change.during for change in workstation.pending_changes("web-1")] == ["performance"]
+    control = Control()
+    control.stop()
+    (left,) = workstation.left_runs()
+    list(workstation.attach(left.id, AnsweringAsker(), control))
+    assert governor.read_text() == "powersave\n"
+    assert workstation.pending_changes() == []
+
+
+def test_the_next_run_says_that_the_host_is_changed_or_puts_it_back_where_it_is_root(
+    start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
+) -> None:
+    start_host(WITHOUT_PASSWORD)
+    crash_while_tuned(tmp_path, governor)
+    ids, ended = found_by(workstation, QUIET, Control(busy=Busy.ANYWAY))
+    assert (ended.state, "host-changed" in ids) == (State.DONE, True)
+    assert governor.read_text() == "performance\n"
+    give_up(workstation)
+    ids, ended = found_by(workstation, replace(QUIET, tuning=Tuning(drop_caches=True)))
+    assert (ended.state, "host-changed" in ids) == (State.DONE, False)
+    assert governor.read_text() == "powersave\n"
+    assert workstation.pending_changes() == []
+
+
+def test_a_host_that_restarted_has_nothing_to_put_back(
+    start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
+) -> None:
+    host = start_host(WITHOUT_PASSWORD)
+    crash_while_tuned(tmp_path, governor)
+    run = workstation.pending_changes("web-1")[0].run_id
+    # Its /run is emptied, and its settings are the kernel's own again.
+    host.stop()
+    governor.write_text("powersave\n")
+    fresh = start_host(WITHOUT_PASSWORD)
+    (Path.home() / ".ssh" / "config").write_text(fresh.config("web-1"))
+    (Path.home() / ".ssh" / "known_hosts").write_text(fresh.known_hosts_line)
+    assert workstation.restore("web-1", AnsweringAsker()) == ()
+    (change,) = workstation.load(run).changes
+    assert change.problem == NO_NOTE
+    assert not change.pending
+
+
+def test_without_root_nothing_is_put_back_and_it_stays_pending(
+    start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
+) -> None:
+    host = start_host(WITHOUT_PASSWORD)
+    crash_while_tuned(tmp_path, governor)
+    (host.directory.parent / "sudoers").write_text(NOBODY)
+    ran = benchwright("hosts", "restore", "web-1", "--yes")
+    assert ran.status != DONE
+    assert "No password for sudo was given" in ran.err
+    assert governor.read_text() == "performance\n"
+    assert len(workstation.pending_changes("web-1")) == 1
+
+
+def test_nothing_to_put_back_on_this_computer() -> None:
+    if Path("/run/benchwright-changes").exists():
+        pytest.skip("something is noted down on this computer")
+    assert benchwright("hosts", "restore", LOCAL).out == "Nothing on local is noted down as changed.\n"
