@@ -9,15 +9,20 @@ def _all() -> tuple[Suite, ...]:
     from suites.cp import Cp
     from suites.dd import Dd
     from suites.fio import Fio
+    from suites.ioping import Ioping
     from suites.iperf3 import Iperf3
     from suites.memory_blocks import MemoryBlocks
     from suites.stream import Stream
     from suites.sysbench_cpu import SysbenchCpu
     from suites.sysbench_fileio import SysbenchFileio
     from suites.sysbench_memory import SysbenchMemory
+    from suites.sysbench_mutex import SysbenchMutex
+    from suites.sysbench_threads import SysbenchThreads
 
     return (
         SysbenchCpu(),
+        SysbenchThreads(),
+        SysbenchMutex(),
         Compute(),
         SysbenchMemory(),
         Stream(),
@@ -26,6 +31,7 @@ def _all() -> tuple[Suite, ...]:
         SysbenchFileio(),
         Dd(),
         Cp(),
+        Ioping(),
         Iperf3(),
     )
 

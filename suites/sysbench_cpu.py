@@ -50,7 +50,8 @@ _LIVE = re.compile(
 )
 
 
-def _read_live(line: str, _output: SysbenchOutput) -> list[Sample]:
+def read_rate(line: str, _output: SysbenchOutput) -> list[Sample]:
+    """Return the rate and latency in a line of ``--report-interval``, as the tests that count events print it."""
     match = _LIVE.fullmatch(line.strip())
     if match is None:
         return []
@@ -120,4 +121,4 @@ class SysbenchCpu:
     def parser(self, values: Values) -> TrialParser:
         """Return a fresh parser; the output says all it needs to know."""
         del values
-        return SysbenchParser("cpu", _read_live, _conclude)
+        return SysbenchParser("cpu", read_rate, _conclude)

@@ -31,6 +31,7 @@ _NUMBERS = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
         ("events_per_second", rf"\s*(?:events per second|events/s \(eps\)):\s*{_N}"),
+        ("threads", rf"Number of threads: {_N}"),
         ("total_time", rf"\s*(?:total time|time elapsed):\s*{_N}s"),
         ("total_events", rf"\s*total number of events:\s*{_N}"),
         ("latency_mean", rf"\s*avg:\s*{_N}(?:ms)?"),
@@ -50,7 +51,13 @@ _TESTS = (
     ("cpu", re.compile(r"Prime[r]? numbers limit: \d+|Doing CPU performance benchmark")),
     ("memory", re.compile(r"Running memory speed test.*|Doing memory operations speed test")),
     ("fileio", re.compile(r"Extra file open flags: .*")),
+    ("threads", re.compile(r"Doing thread subsystem performance test")),
+    ("mutex", re.compile(r"Doing mutex performance test")),
 )
+
+_UNNAMED = frozenset({"threads", "mutex"})
+"""Tests that sysbench 1.0 does not name in what it prints."""
+
 _FAILURE = re.compile(r"(?:FATAL|PANIC|ALERT): .+|[Ii]nvalid (?:option|value).+|.*: (?:command )?not found|Killed")
 
 
@@ -148,16 +155,28 @@ class SysbenchParser:
         """Say what the whole output means."""
         for line in self._lines.rest():
             self._output.read_unfinished(line)
-        output = self._output
-        if output.test != self._test and (output.test or "finished" in output.numbers):
-            found = (
-                f"of sysbench's {output.test} test" if output.test else "of another test, or its beginning is missing"
-            )
-            note = f"This is not the output of sysbench's {self._test} test: it is {found}."
+        foreign = self._foreign()
+        if foreign is not None:
+            note = f"This is not the output of sysbench's {self._test} test: it is {foreign}."
             return Parsed(samples=tuple(self._samples), notes=(note,), complete=False)
-        figures, notes = ([], []) if output.idle else self._conclude(output)
+        figures, notes = ([], []) if self._output.idle else self._conclude(self._output)
         troubles = self._troubles(exit_status)
         return Parsed(tuple(figures), tuple(self._samples), (*troubles, *notes), complete=not troubles)
+
+    def _foreign(self) -> str | None:
+        """Return in words whose output this is, or None where it is this test's as far as can be told."""
+        output = self._output
+        if output.test == self._test:
+            return None
+        if output.test:
+            return f"of sysbench's {output.test} test"
+        if "finished" not in output.numbers:
+            return None
+        if self._test not in _UNNAMED or output.version is None:
+            return "of another test, or its beginning is missing"
+        # One event for each thread is what the mutex test makes, and no other.
+        found = "mutex" if output.numbers.get("total_events") == output.numbers.get("threads") else "threads"
+        return None if found == self._test else f"of sysbench's {found} test"
 
     def _read(self, line: str) -> None:
         samples = self._read_live(line, self._output)

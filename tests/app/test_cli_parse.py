@@ -13,6 +13,8 @@ DATA = Path(__file__).parent.parent / "data"
 WHOLE = {
     "sysbench-cpu": "sysbench/1.0.20/cpu_report_interval.stdout",
     "sysbench-memory": "sysbench/1.0.20/memory_report_interval.stdout",
+    "sysbench-threads": "sysbench/1.0.20/threads_report_interval.stdout",
+    "sysbench-mutex": "sysbench/1.0.20/mutex_default.stdout",
     "compute": "compute/1/both.stdout",
     "memory-blocks": "memory-blocks/1/all.stdout",
     "stream": "stream/1/sweep.stdout",
@@ -20,10 +22,11 @@ WHOLE = {
     "sysbench-fileio": "sysbench/1.0.20/fileio_rndrw.stdout",
     "dd": "dd/9.1/zero_dsync_progress.stderr",
     "cp": "cp/9.1/cold_sync.screen",
+    "ioping": "ioping/1.3/direct.stdout",
     "iperf3": "iperf3/3.12/tcp_json.stdout",
 }
 
-SILENT = {"cp"}
+SILENT = {"cp", "sysbench-mutex"}
 """Suites whose tool says nothing before it ends."""
 
 

@@ -9,6 +9,8 @@ import pytest
 from suites.base import Context, Suite, complete_values
 from suites.sysbench_cpu import SysbenchCpu
 from suites.sysbench_memory import SysbenchMemory
+from suites.sysbench_mutex import SysbenchMutex
+from suites.sysbench_threads import SysbenchThreads
 
 pytestmark = pytest.mark.skipif(
     subprocess.run(["sh", "-c", "command -v sysbench"], capture_output=True, check=False).returncode != 0,
@@ -72,3 +74,23 @@ def test_what_the_checks_call_refused_is_refused() -> None:
     parser.feed(done.stdout)
     parser.feed(done.stderr, "stderr")
     assert "Invalid value for memory-block-size" in parser.finish(done.returncode).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("suite", "given"),
+    [(SysbenchThreads(), {"time": 1, "threads": 2}), (SysbenchMutex(), {"mutex_locks": 20000, "threads": 2})],
+    ids=["threads", "mutex"],
+)
+def test_threads_and_mutexes_are_counted_and_timed(suite: Suite, given: dict[str, object]) -> None:
+    done = subprocess.run(argv(suite, **given), capture_output=True, check=False)
+    parser = suite.parser(complete_values(suite, given))
+    parser.feed(done.stdout)
+    parser.feed(done.stderr, "stderr")
+    found = parser.finish(done.returncode)
+    seconds, events = (
+        float(*re.findall(line, done.stdout.decode()))
+        for line in (r"total time: +([\d.]+)s", r"total number of events: +(\d+)")
+    )
+    assert found.complete
+    assert found.figures[0].metric == suite.metrics[0]
+    assert found.figures[0].value == pytest.approx(seconds if suite.id == "sysbench-mutex" else events / seconds)

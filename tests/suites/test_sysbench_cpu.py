@@ -1,12 +1,12 @@
 """sysbench cpu: its commands, and what is read from the real tool's output."""
 
 import pytest
-from tests.suites.captured_outputs import capture, figures, series
-from tests.suites.host_facts import host
 
 from suites.base import Context, Parsed, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.sysbench_cpu import SysbenchCpu
+from tests.suites.captured_outputs import capture, figures, series
+from tests.suites.host_facts import host
 
 SUITE = SysbenchCpu()
 DEFAULTS = complete_values(SUITE, {})
@@ -146,7 +146,8 @@ def test_a_run_that_was_stopped_keeps_its_samples_and_says_so() -> None:
         ("1.0.20/cpu_init_rng", "invalid option: --init-rng=on"),
         ("1.0.20/cpu_forced_shutdown", "forcing shutdown"),
         ("1.0.20/memory_default", "it is of sysbench's memory test"),
-        ("0.4.12/threads_default", "of another test"),
+        ("0.4.12/threads_default", "it is of sysbench's threads test"),
+        ("1.0.20/threads_default", "of another test, or its beginning is missing"),
     ],
 )
 def test_a_failure_is_named_and_gives_no_figure(case: str, words: str) -> None:

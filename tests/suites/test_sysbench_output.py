@@ -3,15 +3,17 @@
 from itertools import pairwise
 
 import pytest
-from tests.suites.captured_outputs import capture, captures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Suite, complete_values
 from suites.sysbench_cpu import SysbenchCpu
 from suites.sysbench_memory import SysbenchMemory
+from suites.sysbench_mutex import SysbenchMutex
+from suites.sysbench_threads import SysbenchThreads
+from tests.suites.captured_outputs import capture, captures
 
-SUITES: tuple[Suite, ...] = (SysbenchCpu(), SysbenchMemory())
+SUITES: tuple[Suite, ...] = (SysbenchCpu(), SysbenchMemory(), SysbenchThreads(), SysbenchMutex())
 PIECES = [
     b"[ 1s ] thds: 2 eps: 1.00 lat (ms,95%): 0.56\n",
     b"[ 2s ] 7623.69 MiB/sec\n",
