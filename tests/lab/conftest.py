@@ -1,4 +1,4 @@
-"""Servers that only the tests of the connection itself need."""
+"""Servers that only the tests of the connection itself need, and a workstation for those of what a run survives."""
 
 import contextlib
 import socket
@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.lab.pam_host import start_pam_host
 from tests.lab.scripted_server import Script, ScriptedServer
+from tests.lab.survival import lab, workstation
 from tests.lab_sshd import LabKeys
+
+__all__ = ["lab", "start_pam_host", "workstation"]  # fixtures; see survival.py and pam_host.py
 
 
 @pytest.fixture
