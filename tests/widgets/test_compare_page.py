@@ -247,7 +247,9 @@ def test_the_table_is_copied_whole_as_text(qtbot: QtBot, page: ComparePage) -> N
 
 def test_the_table_is_copied_as_a_picture(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER, BLOCKS)
-    page.copy_picture()
+    page.table.setFocus()
+    keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(page.table, Qt.Key.Key_C, keys)
     image = QGuiApplication.clipboard().image()
     assert image.width() == 2400
     assert image.height() > 600

@@ -1,5 +1,6 @@
 """The page that puts runs side by side and says whether they differ."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -149,6 +150,8 @@ class ComparePage(Page):
         self.notice.hide()
         self._compared = compared
         self.chips.show_runs(compared.comparison.runs)
+        for before, after in itertools.pairwise([self.export_button, *self.chips.chips, self.margin]):
+            QWidget.setTabOrder(before, after)  # the eye meets the chips before the margin
         left = folded(compared)
         self.everything.setText(f"Show all metrics ({left} more)" if left else "Show all metrics")
         self.everything.setEnabled(left > 0)
@@ -269,7 +272,8 @@ class ComparePage(Page):
         menu.addAction("Copy as text", QKeySequence(QKeySequence.StandardKey.Copy), self.copy_text)
         menu.addAction("Copy as picture", QKeySequence("Ctrl+Shift+C"), self.copy_picture)
         for action in menu.actions():
-            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # plots have the same keys for themselves
+            self.table.addAction(action)
         button.setMenu(menu)
         self.copy_menu = menu
         return button

@@ -85,7 +85,7 @@ class ExplanationSide(QWidget):
         self.why.show_paragraphs([told.why])
         self.weakened.show_paragraphs([f"· {caveat}" for caveat in told.weakened])
         self.change.show_paragraphs([told.change])
-        self.notes.show_paragraphs([f"· {note}" for note in compared.comparison.notes])
+        self.notes.show_paragraphs([f"· {note}" for note in _notes(compared)])
         self.method.show_paragraphs([compared.comparison.method[:1].upper() + compared.comparison.method[1:] + "."])
         for view, place in zip(self.commands, (0, number), strict=True):
             view.caption.setText(f"Exact command of {run_name(place)}")
@@ -125,6 +125,12 @@ class ExplanationSide(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(area)
+
+
+def _notes(compared: Compared) -> list[str]:
+    """Return what else differs, without what is told of each verdict that it weakens."""
+    told = {caveat.text for row in compared.comparison.rows for each in row.against for caveat in each.caveats}
+    return [note for note in compared.comparison.notes if not any(text in note for text in told)]
 
 
 def _command(compared: Compared, row: Row, number: int) -> str:
