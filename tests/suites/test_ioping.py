@@ -1,0 +1,189 @@
+"""ioping as a suite: its command, tuning, estimate, its own checks, and what is read of its output."""
+
+import shlex
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suites.base import Context, Parsed, complete_values, tuned_values
+from suites.checks import Outcome
+from suites.errors import ParameterError
+from suites.ioping import Ioping
+from suites.ioping_output import IopingParser
+from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
+from tests.suites.captured_outputs import capture, captures, figures, series
+
+IOPING = Ioping()
+REFUSING = replace(DATA, direct=False)
+
+
+def line(**values: object) -> str:
+    (command,) = IOPING.commands(complete_values(IOPING, values), Context())
+    return shlex.join(command.argv)
+
+
+def parse(data: bytes, exit_status: int | None = 0) -> Parsed:
+    parser = IopingParser(0.1)
+    parser.feed(data)
+    return parser.finish(exit_status)
+
+
+def parsed(name: str) -> Parsed:
+    return capture(f"ioping/1.3/{name}").parse(IopingParser(0.1))
+
+
+def test_the_command_is_what_an_expert_types() -> None:
+    assert line() == "ioping -c 10 -i 1s -s 4k -S 1m ."
+    given = {"operation": "write", "cache": "direct", "linear": True, "interval": 0.05, "block_size": 1536}
+    assert line(**given, working_set=3 * GIB, count=50) == "ioping -D -W -L -c 50 -i 0.05s -s 1536 -S 3g ."
+    assert line(cache="cached").startswith("ioping -C -c ")
+
+
+@pytest.mark.parametrize(("name", "value"), [("count", 1), ("interval", 0), ("cache", "-D"), ("rate", 1)])
+def test_values_out_of_bounds_are_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=name):
+        complete_values(IOPING, {name: value})
+
+
+def test_the_estimate_counts_the_pauses_and_the_working_set() -> None:
+    read = IOPING.estimate(complete_values(IOPING, {"count": 20, "interval": 0.5}), Context())
+    assert (read.duration, read.written, read.space) == (10.0, MIB, MIB)
+    write = IOPING.estimate(complete_values(IOPING, {"count": 20, "operation": "write"}), Context())
+    assert write.written == MIB + 20 * 4096
+
+
+def test_tuning_follows_the_facts() -> None:
+    values = tuned_values(IOPING, Context(disk_host()))
+    assert (values["directory"], values["cache"], values["working_set"]) == ("/srv", "direct", 256 * MIB)
+    assert (values["count"], values["interval"]) == (300, 0.1)
+    assert tuned_values(IOPING, Context(disk_host(REFUSING)))["cache"] == "default"
+    assert tuned_values(IOPING, Context(disk_host(replace(DATA, free=GIB))))["working_set"] == 102 * MIB
+    assert set(IOPING.tune(Context())) == {"count", "interval", "working_set"}
+
+
+def test_the_tuned_step_raises_nothing() -> None:
+    assert outcomes(tuned_step(IOPING)) == {}
+    assert outcomes(tuned_step(IOPING, disk_host(REFUSING))) == {}
+
+
+def test_the_default_step_is_warned_of_and_the_changes_mend_it() -> None:
+    step = tuned_step(IOPING, count=10, working_set=MIB, cache="cached")
+    assert set(outcomes(step)) == {"few-requests", "small-working-set", "cached-requests"}
+    mended = dict(step.values)
+    for check in outcomes(step):
+        mended |= changes(step, check)  # type: ignore[arg-type]  # changes are values
+    assert mended["cache"] == "direct"
+    assert outcomes(replace(step, values=mended)) == {}
+
+
+def test_cached_writes_are_named_as_such() -> None:
+    step = tuned_step(IOPING, disk_host(REFUSING), operation="write", cache="cached")
+    assert "written to memory and not flushed" in measured(step, "cached-requests")
+    assert changes(step, "cached-requests") == {"cache": "default"}
+
+
+def test_what_ioping_would_refuse_is_an_error_before() -> None:
+    assert changes(tuned_step(IOPING, block_size=1000), "unaligned-direct") == {"block_size": 4096}
+    assert changes(tuned_step(IOPING, block_size=GIB), "block-beyond-set") == {"working_set": GIB}
+    refused = outcomes(tuned_step(IOPING, disk_host(REFUSING), cache="direct"))["direct-refused"]
+    assert isinstance(refused, Outcome)
+    assert dict(refused.changes) == {"cache": "default"}
+
+
+def test_the_figures_are_those_of_the_statistics() -> None:
+    found = parsed("direct")
+    assert found.complete
+    assert found.notes == ()
+    assert figures(found) == {
+        "latency_mean": 372.9,
+        "latency_min": 64.0,
+        "latency_max": 715.9,
+        "latency_deviation": 183.7,
+    }
+    assert found.figures[0].metric == IOPING.metrics[0]
+
+
+def test_every_request_is_a_sample_and_the_first_a_warm_up() -> None:
+    found = parsed("direct")
+    assert len(found.samples) == 21
+    assert [sample.warm_up for sample in found.samples] == [True, *[False] * 20]
+    time, latency = series(found.samples, "latency")[-1]
+    assert (time, latency) == (2.0, 96.8)
+    counted = [sample.value for sample in found.samples if not sample.warm_up]
+    assert sum(counted) / len(counted) == pytest.approx(figures(found)["latency_mean"], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "mean"), [("cached", "ns in the deviation", 7.0), ("default", "ms", 1210), ("write", "ms", 2940)]
+)
+def test_units_are_told_apart(name: str, unit: str, mean: float) -> None:
+    assert figures(parsed(name))["latency_mean"] == mean, unit
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("missing", 'stat "nowhere.dat" failed'), ("bad_size", "request failed: Invalid argument")]
+)
+def test_failures_are_named(name: str, words: str) -> None:
+    found = parsed(name)
+    assert not found.complete
+    assert found.figures == ()
+    assert words in found.notes[0]
+
+
+def test_a_stopped_run_keeps_its_requests() -> None:
+    found = parsed("sigterm")
+    assert not found.complete
+    assert found.figures == ()
+    assert len(found.samples) == 6
+    assert found.notes == (
+        "ioping was cut off: it printed no statistics. The times of 6 requests are kept.",
+        "ioping was ended by SIGTERM.",
+    )
+    assert parsed("sigint").complete
+
+
+def test_an_output_cut_anywhere_is_never_complete_nor_wrong() -> None:
+    data = capture("ioping/1.3/direct").stdout.rstrip()
+    truth = parsed("direct")
+    for length in range(0, len(data), 3):
+        found = parse(data[:length])
+        assert not found.complete
+        assert found.figures == ()
+        assert set(found.samples) <= set(truth.samples)
+
+
+def lives(chunks: list[bytes]) -> Parsed:
+    parser = IopingParser(0.1)
+    live = [sample for chunk in chunks for sample in parser.feed(chunk)]
+    found = parser.finish(0)
+    assert list(found.samples) == live
+    return found
+
+
+@pytest.mark.parametrize("path", captures("ioping"))
+def test_how_the_bytes_arrive_makes_no_difference(path: str) -> None:
+    data = capture(path).stderr + capture(path).stdout
+    assert lives([data[place : place + 1] for place in range(len(data))]) == parse(data)
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        b"4 KiB <<< . (ext4): request=1 time=1.5 ms (warmup)\n",
+        b"4 KiB <<< . (ext4): request=1 time=1.5 ms\n",
+        b"4 KiB <<< . (ext4): request=999999999 time=999999999 min\n",
+        b"min/avg/max/mdev = 1 us / 2 ms / 3 s / 4 ns\n",
+        b"min/avg/max/mdev = 1 us / nan ms / 3 s / 4 ns\n",
+        b"ioping: \x1b[2J\n",
+    ]
+)
+
+
+@settings(deadline=None)  # a busy machine is slow, not wrong
+@given(st.lists(FRAGMENTS | st.binary(max_size=60), max_size=12), st.lists(st.integers(0, 400), max_size=12))
+def test_any_bytes_are_read_however_they_arrive(parts: list[bytes], cuts: list[int]) -> None:
+    whole = b"".join(parts)
+    edges = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
+    assert lives([whole[start:stop] for start, stop in pairwise(edges)]) == parse(whole)
