@@ -19,7 +19,7 @@ BEFORE, AGAIN, AFTER, OTHER, BLOCKS = (
 
 
 def _opened(stage: Stage, *runs: str) -> tuple[MainWindow, ComparePage]:
-    if not stage.workstation.runs():
+    if BEFORE not in {run.id for run in stage.workstation.runs()}:
         library(stage.workstation)
     window = stage.window()
     page = window.show_room(Room.COMPARE)

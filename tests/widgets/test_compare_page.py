@@ -273,8 +273,11 @@ def test_a_run_that_is_gone_is_told(qtbot: QtBot, page: ComparePage) -> None:
     assert "20990101-000000-none" in page.notice.text()
     assert not page.table.isVisible()
     assert page.export() is False
+    with qtbot.waitSignal(page.library_requested):
+        qtbot.mouseClick(page.back_button, Qt.MouseButton.LeftButton)
     _compare(qtbot, page, BEFORE, AFTER)
     assert page.table.isVisible()
+    assert not page.back_button.isVisible()
     assert not page.notice.isVisible()
 
 

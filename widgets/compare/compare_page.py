@@ -48,6 +48,8 @@ MARGIN = 5.0
 _MEANING_FROM = 600
 """Pixels of width from which it is said what the margin means."""
 
+_CHOOSE = "Choose runs in the library"
+
 _TYPED = 400
 """Milliseconds after the last key in the margin until it counts."""
 
@@ -148,6 +150,7 @@ class ComparePage(Page):
             return
         self._waiting.stop()
         self.notice.hide()
+        self.back_button.hide()
         self._compared = compared
         self.chips.show_runs(compared.comparison.runs)
         for before, after in itertools.pairwise([self.export_button, *self.chips.chips, self.margin]):
@@ -202,6 +205,7 @@ class ComparePage(Page):
         self._content.hide()
         self.explanation.show_nothing()
         self.notice.say_error(error)
+        self.back_button.show()
 
     # Changing what is compared
 
@@ -241,6 +245,7 @@ class ComparePage(Page):
         self.chips.baseline_requested.connect(self._use_as_baseline)
         self.chips.remove_requested.connect(self._take_out)
         self.chips.show_requested.connect(lambda number: self.show_run_requested.emit(self._ids[number]))
+        self.back_button.clicked.connect(lambda _checked: self.library_requested.emit())
         self.table.chosen.connect(self._explain)
         self.table.copy_requested.connect(self.copy_text)
         self.everything.toggled.connect(self._show_lines)
@@ -324,14 +329,17 @@ class ComparePage(Page):
         rows = QVBoxLayout(self._body)
         rows.setContentsMargins(SPACE[3], SPACE[2], SPACE[3], SPACE[2])
         rows.setSpacing(SPACE[1])
+        self.back_button = QPushButton(_CHOOSE)
+        self.back_button.hide()
         rows.addWidget(self.notice)
+        rows.addWidget(self.back_button, 0, Qt.AlignmentFlag.AlignLeft)
         rows.addWidget(self._content, 1)
         rows.addStretch(0)
         self.empty = EmptyState(
             "Nothing to compare yet",
             "Here runs stand side by side: the first is the baseline, and of every other you read how much faster or "
             "slower it is, how sure that is, or why the two cannot be compared. The library has the runs.",
-            "Choose runs in the library",
+            _CHOOSE,
             self.library_requested.emit,
             icon="compare",
         )
