@@ -13,7 +13,7 @@ from app.mailbox import Mailbox
 from app.plan import Step
 from app.run_hosts import RunHosts
 from remote.files import put_file
-from remote.job import Job, Workspace, job_directory, make_workspace, remove_workspace
+from remote.job import OUTPUT_LIMIT, Job, Workspace, job_directory, make_workspace, remove_workspace
 from remote.script import new_mark
 from remote.session import Chunk, Session
 from suites.base import Command, Context, Purpose
@@ -21,6 +21,10 @@ from suites.errors import BenchwrightError
 
 REPORTED = 2000
 """Characters of a failed command's output that its error message shows."""
+
+OUTPUT_AT_ONCE = 4 * 2**20
+OUTPUT_A_SECOND = 256 * 2**10
+"""Bytes that a tool may print: eight times what the most talkative, fio with json+ every second, was seen to."""
 
 
 class PrepareError(BenchwrightError):
@@ -80,13 +84,18 @@ class Place:
         session = self.hosts.session(where, root=command.root)
         directory = job_directory(f"{command.purpose}{trial}")
         yield JobPlanned(trial, command.purpose, number, where, workspace, directory, dict(before))
-        lease = self.hosts.lease(where)
+        lease, limit = self.hosts.lease(where), self._output_limit()
         job = yield from self.mailbox.during(
-            lambda: Job.start(session, workspace, command.argv, directory=directory, lease=lease)
+            lambda: Job.start(session, workspace, command.argv, directory=directory, lease=lease, limit=limit)
         )
         self.jobs.append(job)
         yield JobBegan(directory, job.began)
         return job
+
+    def _output_limit(self) -> int:
+        """Return the bytes a command may print before it is broken, not talkative: then it is ended."""
+        seconds = self.step.suite.estimate(self.step.values, self.context).duration
+        return OUTPUT_LIMIT if seconds is None else OUTPUT_AT_ONCE + round(OUTPUT_A_SECOND * seconds)
 
     def _where(self, *, on_peer: bool) -> str:
         return self.step.peer or self.host if on_peer else self.host

@@ -32,7 +32,7 @@ from app.resume import end_orphans, feed, find_trial, restored_places, turn_of
 from app.root_work import RootWork
 from app.run_hosts import HostInUseError, RunHosts
 from app.schedule import PlaceKey, Schedule, Turn
-from app.trial import TrialRun, now
+from app.trial import STOPPED, TrialRun, now
 from remote.errors import RemoteError
 from remote.link import PATIENCE, Patience
 from remote.probe import read_facts
@@ -215,7 +215,8 @@ class Engine:
                 raise LeftError
             if self.control.stopped:
                 self._states.append(State.PARTIAL)
-                self._problems.append("Stopped by you; what was measured is kept.")
+                if not any(STOPPED in problem for problem in self._problems):
+                    self._problems.append(STOPPED)
                 return
             unfit = yield from self._unfit(turn)
             if unfit:

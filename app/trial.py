@@ -39,6 +39,9 @@ SERVER_START = 5.0
 """Seconds a server end may take to say that it listens."""
 
 
+STOPPED = "Stopped by you; what was measured is kept."
+
+
 class ServerError(BenchwrightError):
     """The server end did not start."""
 
@@ -242,7 +245,7 @@ class TrialRun:
 
     def _outcome(self, parsed: Parsed, exit_status: int | None) -> TrialEnded:
         if self.control.stopped:
-            return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, "Stopped by you; what was measured is kept.")
+            return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED)
         if exit_status == 0 and parsed.complete and parsed.figures:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)
         said = "; ".join(parsed.notes) or "the output holds no figure"

@@ -288,3 +288,23 @@ def test_warm_ups_are_kept_apart(workstation: Workstation) -> None:
     record = workstation.load("last")
     assert len(record.trials) == 2
     assert len(record.trials_of("sysbench-cpu")) == 1
+
+
+def test_endless_output_ends_its_trial_and_no_other(
+    workstation: Workstation, lab: LabHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "sysbench").write_text(
+        "#!/bin/sh\ncase $* in *version*) echo sysbench 1.0.20 ;; *) exec yes endless ;; esac\n"
+    )
+    (folder / "sysbench").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    steps = (make_step("sysbench-cpu", CPU), make_step("fio", disk_values(disk)))
+    events = run(workstation, plan_of(*steps, host=LOCAL))
+    endless, measured = ends(events)
+    assert "more than" in endless.reason
+    assert endless.state is not State.DONE
+    assert measured.state is State.DONE
