@@ -1,11 +1,12 @@
 """Pictures of the window itself: hosts, help, questions, faults."""
 
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
 from app.hosts import HostEntry
-from app.questions import HostKeyQuestion, SecretQuestion
+from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
 from tests.shot_stage import Shot, Stage
 from widgets.add_host_dialog import AddHostDialog
 from widgets.empty_state import EmptyState
@@ -15,7 +16,7 @@ from widgets.hosts_page import HostsPage
 from widgets.leaving import Leaving
 from widgets.main_window import MainWindow
 from widgets.question import Question
-from widgets.question_dialogs import HostKeyDialog, SecretDialog
+from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
 from widgets.rail import Room
 
 FINGERPRINT = "SHA256:kXQ1zj4Y0m3Q9wZ0Zr3p1mZq7c2dJvJ3lE0Jt8x0q1A"
@@ -105,6 +106,39 @@ def _host_key(expected: str, stage: Stage) -> QWidget:
     return dialog
 
 
+def _host_key_with_note(stage: Stage) -> QWidget:
+    note = (
+        "StrictHostKeyChecking accept-new (/home/ann/.ssh/config, line 3) is not followed: an unknown key is always "
+        "asked about, a changed one always refused."
+    )
+    dialog = stage.keep(HostKeyDialog(replace(KEY_QUESTION, note=note)))
+    dialog.show()
+    return dialog
+
+
+def _program(stage: Stage) -> QWidget:
+    command = "ssh -q -W 192.0.2.14:2222 -o ControlMaster=auto -o ControlPath=/run/user/1000/gate.sock gate.example.org"
+    question = LocalProgramQuestion("web-1", "ProxyCommand", command, "/home/ann/.ssh/config", 12)
+    dialog = stage.keep(LocalProgramDialog(question))
+    dialog.show()
+    return dialog
+
+
+def _key_changed(stage: Stage) -> QWidget:
+    dialog = _add_host(stage)
+    dialog.fields["name"].edit.setText("web-1")
+    dialog.outcome.say(
+        "error",
+        f"The key of web-1 has changed: it shows {FINGERPRINT} (ssh-ed25519), but /home/ann/.ssh/known_hosts, line 7 "
+        f"has {FINGERPRINT.replace('kXQ', 'lXQ')} (ssh-ed25519). Either somebody is listening in, or the host was "
+        "reinstalled, or its cloud address now belongs to another instance: figures from before would then be another "
+        "machine's.",
+        "If you know why it changed, remove the old key with: ssh-keygen -R '[192.0.2.14]:2222' -f "
+        "/home/ann/.ssh/known_hosts",
+    )
+    return dialog
+
+
 def _secret(question: SecretQuestion, stage: Stage) -> QWidget:
     dialog = stage.keep(SecretDialog(question))
     dialog.show()
@@ -146,6 +180,13 @@ SHOTS: list[Shot] = [
     ("host-key", partial(_host_key, "")),
     ("host-key-match", partial(_host_key, f"256 {FINGERPRINT} root@web-1 (ED25519)")),
     ("host-key-mismatch", partial(_host_key, FINGERPRINT.replace("kXQ", "lXQ"))),
+    ("host-key-note", _host_key_with_note),
+    ("host-key-changed", _key_changed),
+    ("local-program", _program),
+    (
+        "password-keyring",
+        partial(_secret, SecretQuestion("web-1", "ann", "Password of ann on web-1", lasting=True, may_keep=True)),
+    ),
     ("password", partial(_secret, SecretQuestion("web-1", "ann", "Password:", None, 2))),
     ("passphrase", partial(_secret, SecretQuestion("web-1", "ann", "Passphrase", "/home/ann/.ssh/id_ed25519"))),
     ("export", _export),

@@ -50,6 +50,7 @@ class HostsPage(Page):
         self._listed = False
         for asking in (self.card, self.table):
             self._connect(asking)
+        self.table.forget_requested.connect(self._forget_secrets)
         self._arrange()
         self.setFocusProxy(self.table)
         self._show_entries([THIS_COMPUTER])
@@ -142,6 +143,18 @@ class HostsPage(Page):
         self.connections.forget(name)
         job = Job(remove, self)
         job.returned.connect(self._show_entries)
+        job.failed.connect(self.notice.say_error)
+        job.start()
+
+    def _forget_secrets(self) -> None:
+        name = self.table.current().name
+
+        def say(count: int) -> None:
+            kept = f"Forgot {count} of {name}." if count else f"Nothing was kept for {name}."
+            self.notice.say("good" if count else "info", f"{kept} Passwords and passphrases are asked for again.")
+
+        job = Job(lambda: self.workstation.forget_secrets(name), self)
+        job.returned.connect(say)
         job.failed.connect(self.notice.say_error)
         job.start()
 

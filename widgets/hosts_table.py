@@ -22,6 +22,7 @@ class HostsTable(QTableView):
     test_requested = Signal()
     edit_requested = Signal()
     remove_requested = Signal()
+    forget_requested = Signal()  # the secrets that are kept for it
 
     def __init__(self, connections: HostConnections) -> None:
         super().__init__()
@@ -73,6 +74,7 @@ class HostsTable(QTableView):
     def _move(self) -> None:
         entry = self.current()
         self._edit_action.setEnabled(entry.origin is not Origin.THIS_COMPUTER)
+        self._forget_action.setEnabled(entry.origin is not Origin.THIS_COMPUTER)
         self._remove_action.setEnabled(entry.origin is Origin.SAVED)
         self.moved.emit()
 
@@ -101,6 +103,7 @@ class HostsTable(QTableView):
         self._action("Quick benchmark", self.quick_requested)
         self._action("Test connection", self.test_requested)
         self._edit_action = self._action("Change…", self.edit_requested, "F2")
+        self._forget_action = self._action("Forget password and passphrases", self.forget_requested)
         self._remove_action = self._action("Remove…", self.remove_requested, "Del")
 
     def _action(self, text: str, request: SignalInstance, keys: str = "") -> QAction:

@@ -4,6 +4,7 @@ import time
 from typing import ClassVar
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from suites.errors import BenchwrightError
@@ -36,7 +37,7 @@ class Picture(QLabel):
 
 
 class Notice(QFrame):
-    """What happened and what to do, as plain text that can be selected. Hidden until something is said."""
+    """What happened and what to do, as plain text that can be copied. Hidden until something is said."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,6 +58,11 @@ class Notice(QFrame):
         picture.addStretch(1)
         row.addLayout(picture)
         row.addLayout(words, 1)
+        copying = QAction("Copy message", self)
+        copying.triggered.connect(self.copy)
+        self.addAction(copying)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # a remedy is often a command to paste elsewhere
         self.hide()
 
     def say(self, level: str, message: str, remedy: str = "") -> None:
@@ -77,6 +83,17 @@ class Notice(QFrame):
     def text(self) -> str:
         """Return what is shown, for copying."""
         return f"{self._message.text()} {self._remedy.text()}".strip()
+
+    def copy(self) -> None:
+        """Copy what is shown."""
+        QGuiApplication.clipboard().setText(self.text())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy on the platform's copy shortcut."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        else:
+            super().keyPressEvent(event)
 
 
 class FieldMessage(QWidget):

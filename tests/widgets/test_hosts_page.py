@@ -323,3 +323,31 @@ def test_facts_are_read_right_after_a_connection_that_went_well(qtbot: QtBot, tm
     assert workstation.asked == ["test web-1 as Refuse", "facts web-1 as Refuse"]
     assert page.connections.of("web-1").words == "connected"
     assert page.connections.of("web-1").facts is not None
+
+
+class _Keeping(Workstation):
+    """A workstation that keeps two secrets of a host."""
+
+    kept = 2
+
+    def forget_secrets(self, name: str) -> int:
+        assert name == "bastion"
+        forgotten, self.kept = self.kept, 0
+        return forgotten
+
+
+@pytest.mark.usefixtures("config")
+def test_what_is_kept_for_a_host_can_be_forgotten(qtbot: QtBot, tmp_path: Path) -> None:
+    page = HostsPage(_Keeping(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml"), Refuse())
+    qtbot.addWidget(page)
+    qtbot.addWidget(page.facts_view)
+    page.activated()
+    _settle(qtbot)
+    page.table.select("bastion")
+    forget = next(action for action in page.table.actions() if action.text().startswith("Forget"))
+    for said in ("Forgot 2 of bastion.", "Nothing was kept for bastion."):
+        forget.trigger()
+        _settle(qtbot)
+        assert said in page.notice.text()
+    page.table.select(LOCAL)
+    assert not forget.isEnabled()

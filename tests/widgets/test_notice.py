@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
@@ -22,6 +23,15 @@ def test_a_notice_is_hidden_until_something_is_said(qtbot: QtBot) -> None:
     assert notice.text() == "The host is down. Start it."
     assert notice.accessibleName() == "Error: The host is down. Start it."
     assert notice.property("level") == "error"
+
+
+def test_what_is_said_can_be_copied_by_key(qtbot: QtBot) -> None:
+    notice = Notice()
+    qtbot.addWidget(notice)
+    notice.say("error", "The key has changed.", "ssh-keygen -R '[192.0.2.14]:2222' -f ~/.ssh/known_hosts")
+    notice.setFocus()
+    qtbot.keyClick(notice, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == notice.text()
 
 
 def test_remote_words_are_shown_literally(qtbot: QtBot) -> None:

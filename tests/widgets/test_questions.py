@@ -1,15 +1,16 @@
 """Questions reach the user from worker threads, one at a time, and never leave a thread waiting for ever."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.questions import HostKeyQuestion, SecretQuestion
+from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
 from widgets.jobs import Job
-from widgets.question_dialogs import HostKeyDialog, SecretDialog, pasted_fingerprint
+from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog, pasted_fingerprint
 from widgets.questions import WindowAsker
 
 DIGEST = "kXQ1zj4Y0m3Q9wZ0Zr3p1mZq7c2dJvJ3lE0Jt8x0q1A"
@@ -187,3 +188,76 @@ def test_the_dialog_tells_everything_that_decides(qtbot: QtBot) -> None:
         f"Fingerprint: {FINGERPRINT}",
         "Stored in: /home/ann/.ssh/known_hosts",
     } <= told
+
+
+PROGRAM = LocalProgramQuestion(
+    "web-1", "ProxyCommand", "ssh -W %h:%p <b>gate</b> | tee /tmp/x", "/home/ann/.ssh/config", 12
+)
+
+
+def test_a_program_runs_only_after_its_own_button(qtbot: QtBot, asker: WindowAsker) -> None:
+    answers = _Answers(qtbot, lambda: asker.local_program(PROGRAM))
+    dialog = answers.dialog(asker)
+    assert isinstance(dialog, LocalProgramDialog)
+    told = {label.accessibleName() for label in dialog.findChildren(QWidget)}
+    assert {
+        "Host: web-1",
+        "Asked by: ProxyCommand in /home/ann/.ssh/config, line 12",
+        f"Command: {PROGRAM.command}",  # to the letter, markup included
+    } <= told
+    qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
+    assert answers.wait() is True
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Escape])
+def test_enter_and_escape_run_no_program(qtbot: QtBot, asker: WindowAsker, key: Qt.Key) -> None:
+    answers = _Answers(qtbot, lambda: asker.local_program(PROGRAM))
+    qtbot.keyClick(answers.dialog(asker), key)
+    assert answers.wait() is False
+
+
+def test_the_keyring_is_offered_only_where_there_is_one(qtbot: QtBot, asker: WindowAsker) -> None:
+    dialog = SecretDialog(PASSWORD)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert not dialog.keep.isVisible()
+    question = replace(PASSWORD, may_keep=True, lasting=True)
+    answers = _Answers(qtbot, lambda: asker.secret(question))
+    offered = answers.dialog(asker)
+    assert isinstance(offered, SecretDialog)
+    assert offered.keep.isVisible()
+    assert not offered.keep.isChecked()
+    qtbot.keyClicks(offered.field, "secret")
+    offered.keep.setChecked(True)
+    offered.accept()
+    assert answers.wait() == "secret"
+    assert asker.remember(question)
+    assert not asker.remember(PASSWORD)
+
+
+def test_what_was_ticked_at_an_earlier_attempt_no_longer_counts(qtbot: QtBot, asker: WindowAsker) -> None:
+    question = replace(PASSWORD, may_keep=True, lasting=True)
+    for attempt, ticked in ((1, True), (2, False)):
+        answers = _Answers(qtbot, lambda attempt=attempt: asker.secret(replace(question, attempt=attempt)))
+        dialog = answers.dialog(asker)
+        assert isinstance(dialog, SecretDialog)
+        dialog.keep.setChecked(ticked)
+        dialog.accept()
+        answers.wait()
+    assert not asker.remember(question)
+
+
+def test_a_question_that_may_be_answered_openly_is(qtbot: QtBot) -> None:
+    dialog = SecretDialog(replace(PASSWORD, prompt="Account:", echo=True))
+    qtbot.addWidget(dialog)
+    dialog.field.setText("ann")
+    assert dialog.field.displayText() == "ann"
+
+
+def test_what_of_the_configuration_is_not_followed_is_said_beside_the_key(qtbot: QtBot) -> None:
+    note = "StrictHostKeyChecking no (/home/ann/.ssh/config, line 3) is not followed."
+    dialog = HostKeyDialog(replace(KEY, note=note, known_hosts=""))
+    qtbot.addWidget(dialog)
+    assert note in {label.text() for label in dialog.findChildren(QLabel)}
+    told = {label.accessibleName() for label in dialog.findChildren(QWidget)}
+    assert "Stored in: nowhere: UserKnownHostsFile is none" in told
