@@ -13,6 +13,7 @@ def _all() -> tuple[Suite, ...]:
     from suites.iperf3 import Iperf3
     from suites.memory_blocks import MemoryBlocks
     from suites.stream import Stream
+    from suites.stress_ng import StressNg
     from suites.sysbench_cpu import SysbenchCpu
     from suites.sysbench_fileio import SysbenchFileio
     from suites.sysbench_memory import SysbenchMemory
@@ -27,6 +28,7 @@ def _all() -> tuple[Suite, ...]:
         SysbenchMemory(),
         Stream(),
         MemoryBlocks(),
+        StressNg(),
         Fio(),
         SysbenchFileio(),
         Dd(),

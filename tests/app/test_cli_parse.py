@@ -17,6 +17,7 @@ WHOLE = {
     "sysbench-mutex": "sysbench/1.0.20/mutex_default.stdout",
     "compute": "compute/1/both.stdout",
     "memory-blocks": "memory-blocks/1/all.stdout",
+    "stress-ng": "stress-ng/0.15.06/stream_two.stderr",
     "stream": "stream/1/sweep.stdout",
     "fio": "fio/3.33/randrw_libaio_ramp.stdout",
     "sysbench-fileio": "sysbench/1.0.20/fileio_rndrw.stdout",
@@ -26,7 +27,7 @@ WHOLE = {
     "iperf3": "iperf3/3.12/tcp_json.stdout",
 }
 
-SILENT = {"cp", "sysbench-mutex"}
+SILENT = {"cp", "sysbench-mutex", "stress-ng"}
 """Suites whose tool says nothing before it ends."""
 
 

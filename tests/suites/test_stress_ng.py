@@ -1,0 +1,180 @@
+"""stress-ng: its commands, what it warns of, and what is read from the real tool's output of several versions."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suites.base import Context, Parsed, complete_values, tuned_values
+from suites.facts import Facts
+from suites.stress_ng import StressNg
+from suites.stress_ng_output import StressNgParser
+from suites.units import Unit
+from suites.vocab import Level
+from tests.suites.captured_outputs import capture, captures, figures
+from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken
+
+SUITE = StressNg()
+CASES = captures("stress-ng")
+PIECES = [
+    b"stress-ng: info:  [1] stream: memory rate: 1.00 MB read/sec, 2.00 MB write/sec, 3.00 Mflop/sec (instance 0)\n",
+    b"stress-ng: metrc: [1] memrate 5.00 read64 MB per sec (harmonic mean of 0 instances)\n",
+    b"stress-ng: metrc: [1] memrate " + b"9" * 400 + b" read64 MB per sec\n",
+    b"stress-ng: fail:  [1] \x1b[2J\n",
+    b"stress-ng: info:  [1] successful run completed in 3.00s\n",
+    b"\xff\xfe",
+]
+
+
+def parsed(name: str, *, mixed: bool = False) -> Parsed:
+    return capture(f"stress-ng/{name}").parse(StressNgParser(), mixed=mixed)
+
+
+def line(**given: object) -> str:
+    (command,) = SUITE.commands(complete_values(SUITE, given), Context())
+    return " ".join(command.argv)
+
+
+def test_the_commands_are_what_an_expert_types() -> None:
+    assert line(threads=2, time=30) == "stress-ng --stream 2 --timeout 30s --metrics"
+    assert line(method="memrate", threads=4, time=30, memrate_bytes="128 MiB") == (
+        "stress-ng --memrate 4 --memrate-bytes 134217728 --timeout 30s --metrics"
+    )
+
+
+@pytest.mark.parametrize("facts", [host(), host(cpus=1), host(cpus=192, cache=768 * MIB, available=700 * GIB)])
+@pytest.mark.parametrize("method", ["stream", "memrate"])
+def test_tuned_values_on_a_quiet_host_raise_nothing(facts: Facts, method: str) -> None:
+    context = Context(facts)
+    step = evidence(SUITE, context, **{**tuned_values(SUITE, context), "method": method})
+    assert spoken(step) == {}
+    assert silent(step) == set()
+
+
+def test_the_tools_own_day_is_warned_about() -> None:
+    step = evidence(SUITE, Context(host()))
+    assert spoken(step)["stress-ng-endless"].measured == "time is 24 h."
+    assert spoken(applied(step, "stress-ng-endless")) == {}
+
+
+def test_a_run_too_short_for_a_rate_is_warned_about() -> None:
+    step = evidence(SUITE, Context(host()), time=9)
+    assert spoken(step)["stress-ng-short"].level is Level.WARNING
+    assert spoken(applied(step, "stress-ng-short")) == {}
+
+
+def test_memory_within_the_cache_is_warned_about() -> None:
+    step = evidence(SUITE, Context(host(cache=32 * MIB)), method="memrate", memrate_bytes="1 MiB", threads=2, time=30)
+    assert spoken(step)["stress-ng-in-cache"].measured == "2 x 1 MiB for 32 MiB of last-level cache."
+    assert spoken(applied(step, "stress-ng-in-cache")) == {}
+
+
+def test_memory_that_does_not_fit_is_an_error() -> None:
+    given_values = {"method": "memrate", "memrate_bytes": "1 GiB", "threads": 4, "time": 30}
+    step = evidence(SUITE, Context(host(available=GIB)), **given_values)
+    assert spoken(step)["memory-too-small"].measured == "All instances take 4 GiB; 1 GiB are available."
+    assert "memory-too-small" not in spoken(applied(step, "memory-too-small"))
+
+
+def test_what_is_not_known_is_not_judged() -> None:
+    step = evidence(SUITE, Context(host(cache=None, available=None)), method="memrate", time=30)
+    assert silent(step) == {"stress-ng-in-cache", "memory-too-small"}
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["apart", "mixed"])
+def test_the_instances_of_stream_are_added(mixed: bool) -> None:  # noqa: FBT001 (pytest hands it over)
+    found = parsed("0.15.06/stream_two", mixed=mixed)
+    assert (found.complete, found.notes) == (True, ())
+    assert figures(found) == {
+        "read_bandwidth": pytest.approx(7709.07 + 8162.94),
+        "write_bandwidth": pytest.approx(5139.38 + 5441.96),
+    }
+    assert found.figures[0].metric.unit is Unit.MIB_PER_SECOND
+
+
+def test_every_method_of_memrate_is_a_figure() -> None:
+    found = parsed("0.19.02/memrate_one")
+    assert found.complete
+    by_name = figures(found)
+    assert by_name["method_bandwidth write64stoq"] == 34512.76
+    assert by_name["write_bandwidth"] == 39439.64
+    assert by_name["read_bandwidth"] == max(rate for name, rate in by_name.items() if " read" in name)
+    assert sum(name.startswith("method_bandwidth") for name in by_name) >= 23
+
+
+def test_a_mean_of_instances_is_multiplied_and_said() -> None:
+    found = parsed("0.15.06/memrate_two")
+    told = capture("stress-ng/0.15.06/memrate_two").stderr.decode()
+    (mean,) = (float(each.split()[4]) for each in told.splitlines() if " memset MB per sec" in each)
+    assert figures(found)["method_bandwidth memset"] == pytest.approx(2 * mean)
+    assert found.notes == ("stress-ng prints the mean of 2 instances: shown 2 times that.",)
+
+
+def test_the_lines_of_early_versions_are_read() -> None:
+    """After stress-memrate.c of 0.12 and 0.13, which print a line for each instance."""
+    parser = StressNgParser()
+    for pid in (7, 8):
+        parser.feed(b"stress-ng: info:  [%d] stress-ng-memrate:    write64:     11000.50 MB/sec\n" % pid, "stderr")
+    parser.feed(b"stress-ng: info:  [7] stress-ng-memrate:     read64:     12000.00 MB/sec\n", "stderr")
+    parser.feed(b"stress-ng: info:  [6] successful run completed in 12.00s\n", "stderr")
+    assert figures(parser.finish(0)) == {
+        "read_bandwidth": 12000.0,
+        "write_bandwidth": 22001.0,
+        "method_bandwidth write64": 22001.0,
+        "method_bandwidth read64": 12000.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("0.12.06/stream_short", "worked for too short"),
+        ("0.15.06/stream_short", "worked for too short"),
+        ("0.15.06/sigterm", "worked for too short"),
+        ("0.15.06/bad_option", "unrecognized option '--bogus'"),
+        ("0.15.06/bad_size", "is out of range for memrate-bytes"),
+    ],
+)
+def test_a_failure_is_named_and_gives_no_figure(name: str, words: str) -> None:
+    found = parsed(name)
+    assert not found.complete
+    assert found.figures == ()
+    assert words in " ".join(found.notes)
+
+
+def test_another_stressor_is_no_memory_test() -> None:
+    parser = StressNgParser()
+    parser.feed(b"stress-ng: info:  [6] successful run completed in 12.00s\n")
+    assert "another stressor" in parser.finish(0).notes[0]
+
+
+@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
+@given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
+def test_any_bytes_are_accepted(data: bytes) -> None:
+    parser = StressNgParser()
+    assert list(parser.feed(data)) == []
+    assert all(figure.value >= 0 for figure in parser.finish().figures)
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=40, deadline=None)  # a busy machine is slow, not wrong
+@given(cuts=st.lists(st.integers(min_value=0, max_value=4000), max_size=8))
+def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
+    data = capture(case).stdout + capture(case).stderr
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    whole, pieces = StressNgParser(), StressNgParser()
+    whole.feed(data)
+    for start, stop in pairwise(places):
+        pieces.feed(data[start:stop])
+    assert pieces.finish(0) == whole.finish(0)
+
+
+def test_an_output_cut_anywhere_is_never_complete() -> None:
+    data = capture("stress-ng/0.15.06/stream_two").stderr
+    whole = parsed("0.15.06/stream_two")
+    for length in range(len(data) - 10):
+        parser = StressNgParser()
+        parser.feed(data[:length], "stderr")
+        found = parser.finish()
+        assert not found.complete or found.figures == whole.figures
