@@ -9,7 +9,7 @@ from suites.disk import GIB, KIB, MIB
 from suites.fio_checks import FIO_CHECKS
 from suites.fio_metrics import METRICS
 from suites.fio_output import FioParser
-from suites.fio_parameters import FIO_PARAMETERS, mixes, total_size, writes
+from suites.fio_parameters import FIO_PARAMETERS, block_options, mixes, total_size, writes
 from suites.fio_tuning import tune_fio
 from suites.parameters import Parameter, Tuned, Values
 from suites.vocab import Metric, Resource
@@ -73,7 +73,9 @@ def _written(values: Values, space: int) -> int | None:
         return 0
     if not values["runtime"]:
         share = 1 - int(values["rwmixread"]) / 100 if mixes(values) else 1.0
-        return round(space * share)
+        return round(space * share * int(values["loops"]))
+    if values["block_sizes"]:
+        return None
     rate = int(values["rate_iops"]) * int(values["numjobs"]) * int(values["block_size"])
     return round(rate * (float(values["runtime"]) + float(values["ramp_time"]))) if rate else None
 
@@ -100,7 +102,7 @@ def _measure_options(values: Values) -> list[str]:
     if mixes(values):
         options.append(f"--rwmixread={values['rwmixread']}")
     options += [
-        f"--bs={_size(int(values['block_size']))}",
+        *block_options(values, _size(int(values["block_size"]))),
         f"--iodepth={values['iodepth']}",
         f"--numjobs={values['numjobs']}",
         f"--direct={int(values['direct'])}",
@@ -109,6 +111,8 @@ def _measure_options(values: Values) -> list[str]:
     ]
     if values["runtime"]:
         options += [f"--runtime={_time(float(values['runtime']))}", "--time_based"]
+    elif int(values["loops"]) > 1:
+        options.append(f"--loops={values['loops']}")
     if values["ramp_time"]:
         options.append(f"--ramp_time={_time(float(values['ramp_time']))}")
     if values["rate_iops"]:
@@ -117,6 +121,10 @@ def _measure_options(values: Values) -> list[str]:
         options.append(f"--fsync={values['fsync']}")
     if writes(values) and values["end_fsync"]:
         options.append("--end_fsync=1")
+    if writes(values) and values["buffer_compress_percentage"]:
+        options.append(f"--buffer_compress_percentage={values['buffer_compress_percentage']}")
+    if writes(values) and values["refill_buffers"]:
+        options.append("--refill_buffers")
     # Threads die with fio; processes of its own would go on when the connection breaks.
     return [*options, "--thread=1", "--group_reporting", "--output-format=json+", "--status-interval=1"]
 

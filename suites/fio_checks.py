@@ -10,7 +10,7 @@ from suites.disk_checks import (
     short_runtime,
     unflushed_write,
 )
-from suites.fio_parameters import mixes, total_size, writes
+from suites.fio_parameters import ONE_AT_A_TIME, largest_block, mixes, past_memory, total_size, writes
 from suites.parameters import Value, Values
 from suites.vocab import Level
 
@@ -22,7 +22,7 @@ TRUSTED = 30.0
 
 def _page_cache(evidence: StepEvidence) -> Outcome | CannotTell | None:
     values = evidence.values
-    if values["direct"] or (writes(values) and not mixes(values) and _flushes(values)):
+    if past_memory(values) or (writes(values) and not mixes(values) and _flushes(values)):
         return None
     cache = cache_of(evidence)
     if isinstance(cache, CannotTell):
@@ -31,7 +31,7 @@ def _page_cache(evidence: StepEvidence) -> Outcome | CannotTell | None:
     if total >= CACHE_FACTOR * cache:
         return None
     return Outcome(
-        measured=f"{amount(total)} of files without direct I/O; {amount(cache)} of memory can hold them"
+        measured=f"{amount(total)} of files {_through(values)}; {amount(cache)} of memory can hold them"
         + (" in part." if total > cache else "."),
         changes=_past_the_cache(evidence, cache),
     )
@@ -39,11 +39,15 @@ def _page_cache(evidence: StepEvidence) -> Outcome | CannotTell | None:
 
 def _past_the_cache(evidence: StepEvidence, cache: int) -> dict[str, Value]:
     if accepts_direct(evidence):
-        return {"direct": True}
+        return {"direct": True} if evidence.values["ioengine"] != "mmap" else {"direct": True, "ioengine": "libaio"}
     jobs = int(evidence.values["numjobs"])
     size = -(-CACHE_FACTOR * cache // jobs // MIB) * MIB
     room = room_in(evidence)
     return {"size": size} if room is not None and size * jobs < room else {}
+
+
+def _through(values: Values) -> str:
+    return "through mmap" if values["ioengine"] == "mmap" else "without direct I/O"
 
 
 def _flushes(values: Values) -> bool:
@@ -57,13 +61,15 @@ def _flushes(values: Values) -> bool:
 
 def _unflushed_write(evidence: StepEvidence) -> Outcome | None:
     values = evidence.values
-    if not writes(values) or values["direct"] or _flushes(values):
+    if not writes(values) or past_memory(values) or _flushes(values):
         return None
     late = "; end_fsync comes only after the runtime" if values["end_fsync"] else ""
     changes: dict[str, Value] = {"direct": True}
+    if values["ioengine"] == "mmap":
+        changes["ioengine"] = "libaio"
     if not accepts_direct(evidence):
         changes = {"end_fsync": True, "runtime": 0.0, "ramp_time": 0.0}
-    return Outcome(measured=f"{values['rw']} without direct I/O and without fsync{late}.", changes=changes)
+    return Outcome(measured=f"{values['rw']} {_through(values)} and without fsync{late}.", changes=changes)
 
 
 def _short_runtime(evidence: StepEvidence) -> Outcome | None:
@@ -74,7 +80,7 @@ def _short_runtime(evidence: StepEvidence) -> Outcome | None:
         return Outcome(
             f"The runtime is {seconds:g} s: {int(seconds)} samples of one second.", changes=_longer(evidence)
         )
-    total = total_size(evidence.values)
+    total = total_size(evidence.values) * int(evidence.values["loops"])
     rate, words = plausible_rate(evidence)
     if total / rate >= SHORTEST:
         return None
@@ -100,7 +106,7 @@ def _depth_without_engine(evidence: StepEvidence) -> Outcome | None:
     values = evidence.values
     depth, engine = int(values["iodepth"]), values["ioengine"]
     buffered_aio = engine == "libaio" and not values["direct"]
-    if depth == 1 or not (engine == "psync" or buffered_aio):
+    if depth == 1 or not (engine in ONE_AT_A_TIME or buffered_aio):
         return None
     if not accepts_direct(evidence):
         return Outcome(f"iodepth {depth} with {engine}, and no direct I/O here.", changes={"iodepth": 1})
@@ -112,12 +118,19 @@ def _depth_without_engine(evidence: StepEvidence) -> Outcome | None:
 
 
 def _block_over_file(evidence: StepEvidence) -> Outcome | None:
-    block, size = int(evidence.values["block_size"]), int(evidence.values["size"])
+    block, size = largest_block(evidence.values), int(evidence.values["size"])
     if block <= size:
         return None
     return Outcome(
         f"Blocks of {amount(block)}, files of {amount(size)}.", changes={"size": -(-64 * block // MIB) * MIB}
     )
+
+
+def _compressible(evidence: StepEvidence) -> Outcome | None:
+    share = int(evidence.values["buffer_compress_percentage"])
+    if not writes(evidence.values) or not share:
+        return None
+    return Outcome(f"buffer_compress_percentage is {share} %.", changes={"buffer_compress_percentage": 0})
 
 
 FIO_CHECKS = (
@@ -147,10 +160,20 @@ FIO_CHECKS = (
         id="depth-without-async-engine",
         level=Level.WARNING,
         title="The queue depth has no effect",
-        why="psync does one I/O at a time, and libaio without direct I/O waits for each: the depth stays at 1, and "
-        "the figure is that of depth 1.",
+        why="psync and its kin do one I/O at a time, and libaio without direct I/O waits for each: the depth stays "
+        "at 1, and the figure is that of depth 1.",
         remedy="Use libaio with direct I/O; or more jobs, each of depth 1.",
         source="fio manual, iodepth; fio's own note “queue depth will be capped at 1”.",
         evaluate=_depth_without_engine,
+    ),
+    Check(
+        id="compressible-data",
+        level=Level.INFO,
+        title="What is written can be compressed",
+        why="A device or file system that compresses stores less than is written, and looks faster by as much; on "
+        "others it makes no difference. It is the right choice where the application's data compress alike.",
+        remedy="Write random data, fio's own choice, to measure what any data would get.",
+        source="fio manual, buffer_compress_percentage; zfs and btrfs manuals, compression.",
+        evaluate=_compressible,
     ),
 )

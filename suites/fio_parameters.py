@@ -1,7 +1,9 @@
 """fio's parameters: what Benchwright sets of its many options, in fio's own terms."""
 
+import re
+
 from suites.disk import DIRECTORY, GIB, KIB, MIB
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.parameters import Choice, Parameter, Type, Values, parse_size
 
 
 def writes(values: Values) -> bool:
@@ -12,6 +14,34 @@ def writes(values: Values) -> bool:
 def mixes(values: Values) -> bool:
     """Whether the pattern both reads and writes."""
     return values["rw"] in {"rw", "randrw"}
+
+
+def past_memory(values: Values) -> bool:
+    """Whether every I/O goes past the page cache; mmap works in it, whatever flags its files are opened with."""
+    return bool(values["direct"]) and values["ioengine"] != "mmap"
+
+
+def _one_block_size(values: Values) -> bool:
+    return not values["block_sizes"]
+
+
+def _ends_by_size(values: Values) -> bool:
+    return not values["runtime"]
+
+
+def block_options(values: Values, single: str) -> list[str]:
+    """Return fio's option for the block sizes; `single` is the one block size as fio writes it."""
+    several = str(values["block_sizes"])
+    if not several:
+        return [f"--bs={single}"]
+    option = "bssplit" if "/" in several or ":" in several else "bsrange" if "-" in several else "bs"
+    return [f"--{option}={several}"]
+
+
+def largest_block(values: Values) -> int:
+    """Return the bytes of the largest block that an I/O may have."""
+    several = re.sub(r"/\d+", "", str(values["block_sizes"]))
+    return max((parse_size(size) for size in re.findall(r"\d+[kKmM]?", several)), default=int(values["block_size"]))
 
 
 def total_size(values: Values) -> int:
@@ -58,6 +88,20 @@ BLOCK_SIZE = Parameter(
     option="--bs",
     minimum=512,
     maximum=256 * MIB,
+    applies=_one_block_size,
+)
+
+_SOME = r"[1-9]\d{0,8}[kKmM]?"
+_SPLIT = rf"{_SOME}(?:/(?:100|\d{{1,2}}))?(?::{_SOME}(?:/(?:100|\d{{1,2}}))?){{0,63}}"
+
+BLOCK_SIZES = Parameter(
+    name="block_sizes",
+    title="Several block sizes",
+    type=Type.TEXT,
+    default="",
+    help="In place of one block size: a range “4k-64k”; reads and writes apart “4k,64k”; shares “4k/60:64k/40”.",
+    option="--bsrange, --bs, --bssplit",
+    pattern=rf"{_SOME}-{_SOME}(?:,{_SOME}-{_SOME})?|{_SPLIT}(?:,{_SPLIT})?",
 )
 
 IODEPTH = Parameter(
@@ -65,7 +109,7 @@ IODEPTH = Parameter(
     title="Queue depth",
     type=Type.INTEGER,
     default=1,
-    help="I/Os each job keeps in flight. Only libaio (with direct I/O) and io_uring can have more than one.",
+    help="I/Os each job keeps in flight. Only libaio (with direct I/O), io_uring and posixaio can have more than one.",
     option="--iodepth",
     minimum=1,
     maximum=4096,
@@ -133,10 +177,17 @@ IOENGINE = Parameter(
     option="--ioengine",
     choices=(
         Choice("psync", "pread and pwrite: one I/O at a time"),
+        Choice("sync", "lseek, then read or write: one I/O at a time"),
+        Choice("pvsync2", "preadv2 and pwritev2: one I/O at a time"),
         Choice("libaio", "Linux native asynchronous I/O"),
         Choice("io_uring", "io_uring: the fastest, where the kernel permits it"),
+        Choice("posixaio", "POSIX asynchronous I/O, by threads of the C library"),
+        Choice("mmap", "Memory mapped: always through the page cache"),
     ),
 )
+
+ONE_AT_A_TIME = frozenset({"psync", "sync", "pvsync2", "mmap"})
+"""Engines that wait for each I/O before the next."""
 
 RATE_IOPS = Parameter(
     name="rate_iops",
@@ -172,7 +223,42 @@ END_FSYNC = Parameter(
     applies=writes,
 )
 
+LOOPS = Parameter(
+    name="loops",
+    title="Passes",
+    type=Type.INTEGER,
+    default=1,
+    help="How often each job goes through its file, where no runtime ends it.",
+    option="--loops",
+    minimum=1,
+    maximum=10_000,
+    applies=_ends_by_size,
+)
+
+COMPRESSIBLE = Parameter(
+    name="buffer_compress_percentage",
+    title="Compressible share",
+    type=Type.INTEGER,
+    default=0,
+    help="How far the written data can be compressed: 0 is random data, 100 is zeros.",
+    unit="%",
+    option="--buffer_compress_percentage",
+    minimum=0,
+    maximum=100,
+    applies=writes,
+)
+
+REFILL_BUFFERS = Parameter(
+    name="refill_buffers",
+    title="New data for each write",
+    type=Type.FLAG,
+    default=False,
+    help="Fill each block anew, so that a device cannot find duplicates; it takes CPU time.",
+    option="--refill_buffers",
+    applies=writes,
+)
+
 FIO_PARAMETERS = (
-    DIRECTORY, RW, RWMIXREAD, BLOCK_SIZE, IODEPTH, NUMJOBS, DIRECT, SIZE, RUNTIME, RAMP_TIME, IOENGINE,
-    RATE_IOPS, FSYNC, END_FSYNC,
+    DIRECTORY, RW, RWMIXREAD, BLOCK_SIZE, BLOCK_SIZES, IODEPTH, NUMJOBS, DIRECT, SIZE, RUNTIME, RAMP_TIME, IOENGINE,
+    RATE_IOPS, FSYNC, END_FSYNC, LOOPS, COMPRESSIBLE, REFILL_BUFFERS,
 )  # fmt: skip

@@ -73,7 +73,7 @@ def of_operation(parsed: Parsed, metric: str, operation: str) -> float:
 
 
 def last_document(output: bytes) -> dict[str, object]:
-    document = json.loads(output[output.rindex(b"\n{\n") :])
+    document = json.loads(output[(b"\n" + output).rindex(b"\n{\n") :])
     (job,) = document["jobs"]
     assert isinstance(job, dict)
     return job
@@ -99,6 +99,32 @@ def test_the_figures_are_fios_own_and_arrive_while_it_runs(tmp_path: Path) -> No
         assert of_operation(parsed, "latency_p99", operation) == own["clat_ns"]["percentile"]["99.000000"]
         assert of_operation(parsed, "latency_max", operation) == own["clat_ns"]["max"]
     assert {sample.warm_up for sample in parsed.samples} == {True, False}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ioengine": "posixaio", "block_sizes": "4k-64k", "iodepth": 4},
+        {"ioengine": "pvsync2", "block_sizes": "4k,64k"},
+        {"ioengine": "sync", "block_sizes": "4k/60:64k/40,16k/100", "buffer_compress_percentage": 50},
+        {"ioengine": "mmap", "refill_buffers": True},
+    ],
+    ids=lambda given: given["ioengine"],
+)
+def test_every_engine_and_every_sort_of_block_size_is_accepted(given: dict[str, object], tmp_path: Path) -> None:
+    values = complete_values(Fio(), {"rw": "randrw", "size": "4 MiB", "loops": 2, **given})
+    prepare(Fio(), values, tmp_path)
+    run = Run(Fio(), values, tmp_path)
+    parsed = run.end()
+    assert parsed.complete, run.output
+    told, issued = last_document(run.output), 0
+    for operation in ("read", "write"):
+        own = told[operation]
+        assert isinstance(own, dict)
+        assert of_operation(parsed, "iops", operation) == own["iops"]
+        issued += own["io_bytes"]
+    if "block_sizes" not in given:  # of several sizes at random, fio stops where none fits what is left of its map
+        assert issued == 2 * values["size"]
 
 
 def test_the_layout_writes_every_block(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from tests.disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import CannotTell, StepEvidence
@@ -12,6 +11,7 @@ from suites.errors import ParameterError
 from suites.facts import Absent
 from suites.fio import Fio
 from suites.vocab import Level
+from tests.disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 
 FIO = Fio()
 REFUSING = replace(DATA, direct=False)
@@ -39,6 +39,74 @@ def test_every_parameter_reaches_the_command() -> None:
         "--ioengine=libaio --runtime=30 --time_based --ramp_time=500ms --rate_iops=4000 --fsync=16 --end_fsync=1 "
         "--thread=1 --group_reporting --output-format=json+ --status-interval=1"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        ("4k-64k", "--bsrange=4k-64k"),
+        ("4k-8k,16k-1m", "--bsrange=4k-8k,16k-1m"),
+        ("4k,64k", "--bs=4k,64k"),
+        ("4k/60:64k/40", "--bssplit=4k/60:64k/40"),
+        ("4k/60:64k/40,1m/100", "--bssplit=4k/60:64k/40,1m/100"),
+    ],
+)
+def test_several_block_sizes_stand_in_for_one(given: str, option: str) -> None:
+    command = words(rw="randrw", block_sizes=given, block_size="2k").split()
+    assert option in command
+    assert "--bs=2k" not in command
+    assert FIO.parameters[4].applies(complete_values(FIO, {"block_sizes": given}))
+    assert not FIO.parameters[3].applies(complete_values(FIO, {"block_sizes": given}))
+
+
+@pytest.mark.parametrize("given", ["4k 64k", "4k-", "0k", "4k/101", "4k/60 --exec=x", "4g", "4k;8k", "-4k"])
+def test_what_is_no_block_size_is_refused(given: str) -> None:
+    with pytest.raises(ParameterError, match="block_sizes"):
+        complete_values(FIO, {"block_sizes": given})
+
+
+def test_passes_and_what_is_written_reach_the_command() -> None:
+    given: dict[str, object] = {"loops": 3, "buffer_compress_percentage": 50, "refill_buffers": True}
+    command = words(Purpose.MEASURE, rw="write", **given)
+    assert "--loops=3 --buffer_compress_percentage=50 --refill_buffers --thread=1" in command
+    assert "loops" not in words(Purpose.MEASURE, rw="write", runtime=10, **given)
+    for option in ("compress", "refill"):
+        assert option not in words(Purpose.MEASURE, rw="read", **given)
+    assert FIO.estimate(complete_values(FIO, {"rw": "write", **given}), Context()).written == 3 * GIB
+    limited = {"rw": "write", "runtime": 10, "rate_iops": 100, "block_sizes": "4k-64k"}
+    assert FIO.estimate(complete_values(FIO, limited), Context()).written is None
+
+
+def test_the_largest_of_several_blocks_has_to_fit_the_file() -> None:
+    assert "Blocks of 16 MiB" in measured(tuned_step(FIO, size=MIB, block_sizes="4k/60:16m/40"), "block-over-file")
+    assert "block-over-file" not in outcomes(tuned_step(FIO, block_sizes="4k,64k"))
+
+
+@pytest.mark.parametrize("engine", ["sync", "pvsync2", "mmap"])
+def test_engines_that_wait_have_no_depth(engine: str) -> None:
+    step = tuned_step(FIO, ioengine=engine, iodepth=8, direct=False)
+    assert changes(step, "depth-without-async-engine") == {"ioengine": "libaio", "direct": True}
+    assert "depth-without-async-engine" not in outcomes(tuned_step(FIO, ioengine="posixaio", iodepth=8))
+
+
+def test_mapped_files_are_cached_whatever_their_flags() -> None:
+    step = tuned_step(FIO, ioengine="mmap", iodepth=1, rw="randwrite")
+    assert "of files through mmap" in measured(step, "page-cache")
+    assert "randwrite through mmap" in measured(step, "unflushed-write")
+    for check in ("page-cache", "unflushed-write"):
+        assert changes(step, check) == {"direct": True, "ioengine": "libaio"}
+
+
+def test_compressible_data_are_remarked_upon() -> None:
+    step = tuned_step(FIO, rw="write", buffer_compress_percentage=60)
+    assert measured(step, "compressible-data") == "buffer_compress_percentage is 60 %."
+    assert "compressible-data" not in outcomes(tuned_step(FIO, rw="read", buffer_compress_percentage=60))
+
+
+def test_more_passes_are_a_longer_run() -> None:
+    once = tuned_step(FIO, rw="read", runtime=0, ramp_time=0, size=GIB, numjobs=1)
+    assert "short-runtime" in outcomes(once)
+    assert "short-runtime" not in outcomes(replace(once, values={**once.values, "loops": 20}))
 
 
 def test_what_has_no_effect_is_left_out() -> None:
