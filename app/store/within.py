@@ -1,8 +1,6 @@
 """How the samples within each trial spread, read as numbers alone: a comparison may hold a million of them."""
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
@@ -10,9 +8,6 @@ from app.levels import Within, WithinTrials, within_of
 from app.store import schema
 from app.store.reading import read_labels
 from suites.vocab import Labels
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def within(connection: Connection, run_ids: Sequence[str]) -> WithinTrials:
@@ -27,31 +22,21 @@ def within(connection: Connection, run_ids: Sequence[str]) -> WithinTrials:
             select(*columns).join(schema.metrics, metrics.id == series.metric).where(chosen)
         )
     }
-    for number, values in _by_series(connection, run_ids):
-        one = within_of(values)
-        if one is not None and number in described:
-            trial, key = described[number]
+    for number, (trial, key) in described.items():
+        one = within_of(_values(connection, number))
+        if one is not None:
             found.setdefault(trial, {})[key] = one
     return found
 
 
-def _by_series(connection: Connection, run_ids: Sequence[str]) -> "Iterator[tuple[int, np.ndarray[Any, Any]]]":
-    """Yield the values of each series in the order in which they came."""
-    import numpy as np
+def _values(connection: Connection, series: int) -> list[float]:
+    """Return the values of a series in the order in which they came.
 
-    marks = ", ".join("?" * len(run_ids))
-    # The driver's own cursor: a row object for each of a million samples would take longer than all the rest.
+    One after the other, so that the index gives them in order; by the driver's own cursor, since a row object for
+    each of a million samples would take longer than all the rest.
+    """
     rows = connection.connection.cursor()
-    rows.execute(
-        "SELECT samples.series, samples.value FROM series JOIN samples ON samples.series = series.id"  # noqa: S608 (marks)
-        f" WHERE series.run_id IN ({marks}) AND series.trial IS NOT NULL AND NOT samples.warm_up"
-        " ORDER BY samples.series, samples.id",
-        tuple(run_ids),
-    )
-    table = np.array(rows.fetchall(), dtype=float).reshape(-1, 2)
+    rows.execute("SELECT value FROM samples WHERE series = ? AND NOT warm_up ORDER BY id", (series,))
+    values = [value for (value,) in rows.fetchall()]
     rows.close()
-    numbers, values = table[:, 0].astype(np.int64), table[:, 1]
-    edges = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
-    for start, end in pairwise(edges):
-        if end > start:
-            yield int(numbers[start]), values[start:end]
+    return values

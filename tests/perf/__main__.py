@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from app.cli.common import print_table
-from tests.perf import first_window, line_to_point, live_plot, observer, same_figure
+from tests.perf import compared, first_window, line_to_point, live_plot, observer, same_figure, simulated
 from tests.perf.outcome import Outcome
 
 BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
@@ -16,6 +16,8 @@ BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
     "first-window": first_window.run,
     "line-to-point": line_to_point.run,
     "live-plot": live_plot.run,
+    "statistics": simulated.run,
+    "comparison": compared.run,
 }
 
 
