@@ -126,6 +126,13 @@ def _block_over_file(evidence: StepEvidence) -> Outcome | None:
     )
 
 
+def _ends_early(evidence: StepEvidence) -> Outcome | None:
+    values = evidence.values
+    if not values["block_sizes"] or values["runtime"] or not str(values["rw"]).startswith("rand"):
+        return None
+    return Outcome(f"{values['rw']} in blocks of {values['block_sizes']} and no runtime.", changes=_longer(evidence))
+
+
 def _compressible(evidence: StepEvidence) -> Outcome | None:
     share = int(evidence.values["buffer_compress_percentage"])
     if not writes(evidence.values) or not share:
@@ -165,6 +172,16 @@ FIO_CHECKS = (
         remedy="Use libaio with direct I/O; or more jobs, each of depth 1.",
         source="fio manual, iodepth; fio's own note “queue depth will be capped at 1”.",
         evaluate=_depth_without_engine,
+    ),
+    Check(
+        id="ends-before-its-size",
+        level=Level.WARNING,
+        title="It may end long before its files are done",
+        why="fio touches no block twice on a random pass. With blocks of several sizes it soon finds no place where "
+        "the next one fits, and ends: with 4 KiB reads and 64 KiB writes after 1.5 MiB of 8.",
+        remedy="Give a runtime.",
+        source="fio manual, norandommap; counted with fio 3.33.",
+        evaluate=_ends_early,
     ),
     Check(
         id="compressible-data",

@@ -103,6 +103,14 @@ def test_compressible_data_are_remarked_upon() -> None:
     assert "compressible-data" not in outcomes(tuned_step(FIO, rw="read", buffer_compress_percentage=60))
 
 
+def test_random_blocks_of_several_sizes_need_a_runtime() -> None:
+    step = tuned_step(FIO, rw="randrw", block_sizes="4k,64k", runtime=0, ramp_time=0)
+    assert measured(step, "ends-before-its-size") == "randrw in blocks of 4k,64k and no runtime."
+    assert changes(step, "ends-before-its-size") == {"runtime": 30.0}
+    for fine in ({"runtime": 30.0}, {"rw": "rw"}, {"block_sizes": ""}):
+        assert "ends-before-its-size" not in outcomes(replace(step, values={**step.values, **fine}))
+
+
 def test_more_passes_are_a_longer_run() -> None:
     once = tuned_step(FIO, rw="read", runtime=0, ramp_time=0, size=GIB, numjobs=1)
     assert "short-runtime" in outcomes(once)
