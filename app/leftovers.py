@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.store import Store
-from remote.lease import sweep
+from remote.lease import release, sweep
 from remote.leftovers import find_workspaces
 from remote.session import Session
 from remote.workspace import Workspace, remove_workspace
@@ -76,5 +76,6 @@ def remove(session: Session, store: Store, nonces: Sequence[str]) -> list[Leftov
         if leftover.nonce in nonces and leftover.whose is Whose.OURS:
             remove_workspace(session, Workspace(leftover.path, leftover.nonce))
             store.forget_workspace(leftover.nonce)
+            release(session, leftover.run_id or "")
     sweep(session)
     return find(session, store)

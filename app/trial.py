@@ -68,6 +68,7 @@ class TrialRun:
     _ended_jobs: set[int] = field(default_factory=set)  # their ids in this process
     _read: Counter[str] = field(default_factory=Counter)  # bytes by stream
     _began: bool = False
+    _why: str = ""  # the last command ended as it did
     _deadline: float | None = None
 
     def __post_init__(self) -> None:
@@ -185,7 +186,7 @@ class TrialRun:
                 yield TrialStarted(self._trial(job.clock), self.expected)
                 self._began = True
             yield from self._measure(job)
-            exit_status = job.exit_status
+            exit_status, self._why = job.exit_status, job.reason
             self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
             if exit_status != 0:
                 break
@@ -248,6 +249,9 @@ class TrialRun:
             return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED)
         if exit_status == 0 and parsed.complete and parsed.figures:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)
+        if exit_status is None and self.left is not None:
+            gone = f"The command on {self.turn.host} was gone when it was looked for: {self._why}."
+            return TrialEnded(self.id, State.PARTIAL, None, parsed, f"{gone} What was stored is kept.")
         said = "; ".join(parsed.notes) or "the output holds no figure"
         tool = self.place.step.suite.tool
         status = "was killed" if exit_status is None else f"exit status {exit_status}"

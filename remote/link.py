@@ -58,6 +58,11 @@ class Wire(Protocol):
         ...
 
     @property
+    def stalls_after(self) -> float:
+        """Seconds of silence after which something is wrong: the host was asked for a sign of life, and gave none."""
+        ...
+
+    @property
     def broken(self) -> bool:
         """Whether the connection is known to be gone."""
         ...

@@ -53,6 +53,11 @@ class SshSession:
         return time.monotonic() - self._transport.bounded_packetizer.heard
 
     @property
+    def stalls_after(self) -> float:
+        """Seconds of silence after which something is wrong: 8, where a host is asked after 5 and has 3 to answer."""
+        return 1.6 * self._transport.bounded_packetizer.probe_after
+
+    @property
     def broken(self) -> bool:
         """Whether the connection is known to be gone."""
         return not self._transport.is_active()

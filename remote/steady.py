@@ -15,9 +15,6 @@ from suites.errors import BenchwrightError
 
 T = TypeVar("T")
 
-STALLED_AFTER = 8.0
-"""Seconds of silence that are told: the host was asked for a sign of life, and had three seconds to give it."""
-
 LOOK = 0.5
 """Seconds between two looks at the connection."""
 
@@ -95,9 +92,10 @@ class SteadySession:
         """End the session. Jobs on the host are not stopped. Safe to call twice."""
         with self._changed:
             self._closed = True
-            session, self._session = self._session, None
+            sessions = [session for session in (self._session, self._lost) if session is not None]
+            self._session = None
             self._changed.notify_all()
-        if session is not None:
+        for session in sessions:
             session.close()
         self._keeper.join(1.0)
 
@@ -109,7 +107,7 @@ class SteadySession:
             except ConnectionLostError as error:
                 self._lose(session, error.message)
             except RemoteTimeoutError as error:
-                if not isinstance(session, Wire) or session.silence < STALLED_AFTER:
+                if not isinstance(session, Wire) or session.silence < session.stalls_after:
                     raise
                 self._lose(session, error.message)
 
@@ -183,7 +181,7 @@ class SteadySession:
             return
         silence = session.silence
         with self._changed:
-            if session is self._session and (silence > STALLED_AFTER) is not self._stalled:
+            if session is self._session and (silence > session.stalls_after) is not self._stalled:
                 self._stalled = not self._stalled
                 self._heard, self._attempt, self._why = time.monotonic() - silence, 0, ""
                 self._tell(LinkState.STALLED if self._stalled else LinkState.BACK)
@@ -233,7 +231,10 @@ class SteadySession:
             self._changed.notify_all()
 
     def _given_up(self, error: BenchwrightError) -> ConnectionLostError:
-        message = f"The connection to {self._host} was lost, and no other could be made: {error.message}"
+        message = (
+            f"The connection to {self._host} was lost, and no other could be made: {error.message} "
+            "What runs there goes on until it ends by itself."
+        )
         return ConnectionLostError(message, error.remedy, host=self._host)
 
     def _take_up(self, session: Session) -> None:

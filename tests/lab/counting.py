@@ -1,0 +1,110 @@
+"""A suite that counts, so that a sample that is missing or doubled is seen; and a process that runs it, to be killed.
+
+As a program: counting.py STORE HOST COUNT TRIALS. It says every sample's value as it arrives.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from app.control import Control
+from app.events import SampleRead
+from app.plan import Plan, Repetition, make_step
+from app.questions import Refuse
+from app.services import Workstation
+from suites import registry
+from suites.base import Command, Context, Estimate, LineSplitter, Parsed
+from suites.checks import Check
+from suites.parameters import Parameter, Tuned, Type, Values
+from suites.units import Unit
+from suites.vocab import Better, Figure, Kind, Metric, Resource, Sample
+
+COUNT = Metric("count", "Count", Unit.ONE, Better.HIGHER, Kind.COUNT)
+EVERY = 0.05
+
+SCRIPT = """
+[ "$2" = no ] || trap '' TERM
+i=0
+while [ $i -lt "$1" ]; do i=$((i + 1)); echo "n $i"; echo "e $i" >&2; sleep 0.05; done
+echo done
+"""
+
+
+class CountingParser:
+    """Makes a sample of every line."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+        self._samples: list[Sample] = []
+        self._done = False
+
+    def feed(self, data: bytes, stream: str = "stdout") -> Iterator[Sample]:
+        for line in self._lines.feed(data, stream):
+            self._done = self._done or line == "done"
+            if line.startswith("n "):
+                self._samples.append(Sample(int(line[2:]) * EVERY, COUNT, float(line[2:])))
+                yield self._samples[-1]
+
+    def finish(self, exit_status: int | None = None) -> Parsed:
+        del exit_status
+        figures = (Figure(COUNT, self._samples[-1].value),) if self._samples else ()
+        return Parsed(figures, tuple(self._samples), () if self._done else ("cut off",), self._done)
+
+
+class Counting:
+    """Counts to `count`, twenty a second; with `deaf` it ignores TERM."""
+
+    id = "counting"
+    title = "Counting"
+    summary = "Counts."
+    resource = Resource.CPU
+    tool = "sh"
+    packages: Mapping[str, str] = {}
+    parameters: tuple[Parameter, ...] = (
+        Parameter(name="count", title="Count", type=Type.INTEGER, default=60, help="How far.", minimum=1),
+        Parameter(name="deaf", title="Deaf", type=Type.FLAG, default=False, help="Whether it ignores TERM."),
+    )
+    metrics: tuple[Metric, ...] = (COUNT,)
+    needs_peer = False
+    directory_parameter: str | None = None
+    checks: tuple[Check, ...] = ()
+
+    def tune(self, context: Context) -> Mapping[str, Tuned]:  # noqa: ARG002 (the protocol's)
+        return {}
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:  # noqa: ARG002 (the protocol's)
+        return (Command(("sh", "-c", SCRIPT, "counting", str(values["count"]), "yes" if values["deaf"] else "no")),)
+
+    def estimate(self, values: Values, context: Context) -> Estimate:  # noqa: ARG002 (the protocol's)
+        return Estimate(int(values["count"]) * EVERY)
+
+    def parser(self, values: Values) -> CountingParser:  # noqa: ARG002 (the protocol's)
+        return CountingParser()
+
+
+def output(count: int) -> dict[str, bytes]:
+    """Return all that a trial prints."""
+    numbers = range(1, count + 1)
+    return {
+        "stdout": b"".join(b"n %d\n" % number for number in numbers) + b"done\n",
+        "stderr": b"".join(b"e %d\n" % number for number in numbers),
+    }
+
+
+def counting_plan(count: int, *, host: str = "lab", trials: int = 1, deaf: bool = False) -> Plan:
+    """Return a plan that counts on `host`."""
+    step = make_step("counting", {"count": count, "deaf": deaf})
+    return Plan("counting", (host,), (step,), repetition=Repetition(trials=trials))
+
+
+def main(store: str, host: str, count: int, trials: int) -> None:
+    registry.SUITES = (*registry.SUITES, Counting())
+    workstation = Workstation(Path(store), Path(store).with_name("hosts.toml"))
+    for event in workstation.run(counting_plan(count, host=host, trials=trials), Refuse(), Control()):
+        if isinstance(event, SampleRead):
+            sys.stdout.write(f"{event.sample.value:g}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

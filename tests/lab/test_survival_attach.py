@@ -1,0 +1,355 @@
+"""A run survives its Benchwright: killed or closed while a command measures, it is found and followed by another."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.control import Control
+from app.events import (
+    Event,
+    JobBegan,
+    OutputRead,
+    RunAttached,
+    RunEnded,
+    RunLeft,
+    SampleRead,
+    State,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+)
+from app.left import LeftRun
+from app.leftovers import Whose
+from app.plan import LOCAL, Plan, Repetition, make_step
+from app.questions import Refuse
+from app.services import Workstation
+from app.store import Store, StoreError
+from remote.errors import ConnectError
+from tests.lab.counting import counting_plan
+from tests.lab.survival import (
+    assert_nothing_left,
+    assert_whole,
+    at_count,
+    attach,
+    end,
+    jobs_on,
+    kill_jobs,
+    run,
+    trial_ends,
+    workspaces_on,
+)
+from tests.lab_sshd import LabHost
+from tests.processes import ends
+
+Measuring = Callable[..., "Killable"]
+
+
+class Killable:
+    """Another Benchwright, which counts on a host and says how far it is."""
+
+    def __init__(self, store: Path, host: str, count: int, trials: int) -> None:
+        words = [sys.executable, "-m", "tests.lab.counting", str(store), host, str(count), str(trials)]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+    def kill_at(self, number: int) -> None:
+        """Wait until it has counted to `number`, and kill it."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if float(line) >= number:
+                break
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def measuring(tmp_path: Path) -> Iterator[Measuring]:
+    """Return a function that starts another Benchwright on the same library."""
+    started: list[Killable] = []
+
+    def start(host: str = "lab", *, count: int = 60, trials: int = 1) -> Killable:
+        started.append(Killable(tmp_path / "runs.sqlite3", host, count, trials))
+        return started[-1]
+
+    yield start
+    for killable in started:
+        killable.process.kill()
+        killable.process.wait()
+
+
+def the_left(workstation: Workstation) -> LeftRun:
+    (left,) = workstation.left_runs()
+    return left
+
+
+def out_of(left: LeftRun) -> dict[str, Path]:
+    """Return the files that the command under way prints to, on the host."""
+    (job,) = [job for job in left.jobs if left.under_way is not None and job.trial == left.under_way.trial.id]
+    directory = Path(job.workspace.path, f".job-{job.directory}")
+    return {"stdout": directory / "out", "stderr": directory / "err"}
+
+
+# Killed
+
+
+@pytest.mark.parametrize("host", ["lab", LOCAL])
+def test_a_killed_benchwright_costs_no_byte(
+    workstation: Workstation, lab: LabHost, measuring: Measuring, host: str
+) -> None:
+    measuring(host).kill_at(35)
+    left = the_left(workstation)
+    assert workstation.runs()[0].left
+    assert workstation.runs()[0].state is State.RUNNING
+    assert (left.by_choice, left.hosts, left.age < 60) == (False, (host,), True)
+    assert left.under_way is not None
+    files, written = out_of(left), {}
+
+    def keep_files(event: Event, _control: Control) -> None:
+        if isinstance(event, TrialEnded):
+            written.update({stream: path.read_bytes() for stream, path in files.items()})
+
+    events = attach(workstation, keep_files)
+    assert any(isinstance(event, RunAttached) for event in events)
+    (taken_up,) = [event for event in events if isinstance(event, TrialAttached)]
+    assert len(taken_up.samples) >= 15
+    assert (end(events).state, end(events).reason) == (State.DONE, "")
+    record = assert_whole(workstation, 1, 60)
+    assert workstation.output(record.summary.id, 1) == written
+    assert workstation.left_runs() == []
+    assert_nothing_left(lab.home if host == "lab" else Path.home())
+
+
+def test_the_trials_that_are_left_are_run(workstation: Workstation, lab: LabHost, measuring: Measuring) -> None:
+    measuring(count=30, trials=3).kill_at(10)
+    events = attach(workstation)
+    assert [event.state for event in trial_ends(events)] == [State.DONE] * 3
+    for number in (1, 2, 3):
+        assert_whole(workstation, number, 30)
+    record = workstation.load("last")
+    assert [trial.trial.number for trial in record.trials] == [1, 2, 3]
+    assert record.facts_after.keys() == {"lab"}
+    assert record.summary.headline
+
+
+def test_trials_that_had_ended_are_not_run_again(
+    workstation: Workstation, lab: LabHost, measuring: Measuring, tmp_path: Path
+) -> None:
+    killable = measuring(count=20, trials=2)
+    killable.kill_at(20)  # the end of the first, or the second: either way the first is told only once
+    events = attach(workstation)
+    assert [event.trial for event in trial_ends(events)] == [1, 2]
+    started = [event.trial.id for event in events if isinstance(event, TrialStarted | TrialAttached)]
+    assert sorted(started) == [1, 2]
+    assert_whole(workstation, 1, 20)
+    assert_whole(workstation, 2, 20)
+    with closing(Store(tmp_path / "runs.sqlite3")) as store:
+        assert store.left_runs() == []
+
+
+def test_what_ended_while_nobody_looked_is_read_whole(
+    workstation: Workstation, lab: LabHost, measuring: Measuring
+) -> None:
+    measuring(count=30).kill_at(10)
+    assert all(map(ends, jobs_on(lab.home)))
+    assert end(attach(workstation)).state is State.DONE
+    assert_whole(workstation, 1, 30)
+    assert_nothing_left(lab.home)
+
+
+def test_the_server_end_of_a_network_test_is_found_again(workstation: Workstation, lab: LabHost) -> None:
+    step = make_step("iperf3", {"time": 4, "port": 5397}, peer=LOCAL)
+    plan = Plan("network", ("lab",), (step,), repetition=Repetition(trials=1))
+
+    def leave(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead):
+            control.leave()
+
+    assert isinstance(run(workstation, plan, leave)[-1], RunLeft)
+    assert set(the_left(workstation).hosts) == {"lab", LOCAL}
+    events = attach(workstation)
+    assert [event.state for event in trial_ends(events)] == [State.DONE]
+    printed = workstation.output("last", 1)
+    assert {"stdout", "peer stdout"} <= printed.keys()
+    times = [sample.time for sample in workstation.samples("last")[1]]
+    assert times == sorted(times)
+    assert_nothing_left(lab.home)
+    assert_nothing_left(Path.home())
+
+
+# Left by choice
+
+
+def leave_at(number: int) -> Callable[[Event, Control], None]:
+    def hand(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead) and event.sample.value == number:
+            control.leave()
+
+    return hand
+
+
+def test_a_run_that_is_let_go_of_goes_on(workstation: Workstation, lab: LabHost) -> None:
+    events = run(workstation, counting_plan(50, trials=2), leave_at(10))
+    assert isinstance(events[-1], RunLeft)
+    assert jobs_on(lab.home)
+    left = the_left(workstation)
+    assert left.by_choice
+    with pytest.raises(StoreError, match="was left to itself"):
+        workstation.delete(left.id)
+    assert end(attach(workstation)).state is State.DONE
+    assert_whole(workstation, 1, 50)
+    assert_whole(workstation, 2, 50)
+    assert_nothing_left(lab.home)
+
+
+def test_it_can_be_let_go_of_again_and_again(workstation: Workstation, lab: LabHost) -> None:
+    run(workstation, counting_plan(80), leave_at(10))
+    for number in (20, 40):
+        assert isinstance(attach(workstation, leave_at(number))[-1], RunLeft)
+    assert end(attach(workstation)).state is State.DONE
+    assert_whole(workstation, 1, 80)
+
+
+def test_a_left_run_can_be_stopped_in_order(workstation: Workstation, lab: LabHost) -> None:
+    run(workstation, counting_plan(1200, trials=3), leave_at(10))
+    control = Control()
+    control.stop()
+    events = attach(workstation, control=control)
+    assert end(events).state is State.PARTIAL
+    assert "Stopped by you" in end(events).reason
+    assert workstation.samples("last")[1][-1].value >= 10
+    assert_nothing_left(lab.home)
+
+
+def test_a_run_is_attached_by_one_alone(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
+    run(workstation, counting_plan(40), leave_at(10))
+    with closing(Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")) as second:
+        refused: list[str] = []
+
+        def try_too(event: Event, _control: Control) -> None:
+            if isinstance(event, TrialAttached):
+                with pytest.raises(StoreError, match="is under way") as caught:
+                    attach(second)
+                refused.append(str(caught.value))
+
+        assert end(attach(workstation, try_too)).state is State.DONE
+        assert refused
+        with pytest.raises(StoreError, match="has ended"):
+            attach(second)
+
+
+def test_a_host_that_is_not_reached_leaves_the_run_as_it_is(workstation: Workstation, lab: LabHost) -> None:
+    run(workstation, counting_plan(60), leave_at(10))
+    lab.stop()
+    with pytest.raises(ConnectError, match="refused the connection"):
+        attach(workstation)
+    assert the_left(workstation).under_way is not None
+    lab.start()
+    assert end(attach(workstation)).state is State.DONE
+    assert_whole(workstation, 1, 60)
+
+
+def test_a_job_that_is_gone_makes_the_run_partial(workstation: Workstation, lab: LabHost) -> None:
+    run(workstation, counting_plan(1200), leave_at(10))
+    kill_jobs(lab.home)
+    for path in workspaces_on(lab.home):
+        subprocess.run(["rm", "-r", path], check=True)
+    events = attach(workstation)
+    assert end(events).state is State.PARTIAL
+    assert "The command on lab was gone when it was looked for: its directory" in end(events).reason
+    assert workstation.samples("last")[1][-1].value >= 10
+    assert workstation.left_runs() == []
+
+
+# Given up
+
+
+def test_a_run_that_is_forgotten_leaves_what_can_be_removed(
+    workstation: Workstation, lab: LabHost, measuring: Measuring
+) -> None:
+    measuring(count=1200).kill_at(10)
+    others = lab.home / "benchwright-0123456789abcdef"
+    others.mkdir()
+    (others / ".benchwright").write_text("0123456789abcdef\n")
+    forged = lab.home / "benchwright-fedcba9876543210"
+    forged.symlink_to(lab.home)
+
+    (under_way, other) = sorted(workstation.leftovers("lab", Refuse()), key=lambda left: left.whose, reverse=True)
+    assert (under_way.whose, other.whose) == (Whose.UNDER_WAY, Whose.OTHERS)
+    nonces = [under_way.nonce, other.nonce, "fedcba9876543210"]
+    assert len(workstation.remove_leftovers("lab", Refuse(), nonces)) == 2
+
+    run_id = workstation.forget("last")
+    assert workstation.load(run_id).summary.state is State.PARTIAL
+    assert workstation.load(run_id).trials[0].state is State.PARTIAL
+    assert [left.whose for left in workstation.remove_leftovers("lab", Refuse(), nonces)] == [Whose.OTHERS]
+    assert others.exists()
+    assert forged.is_symlink()
+    assert jobs_on(lab.home) == []
+
+
+def test_a_run_of_which_nothing_is_on_a_host_is_partial_at_once(tmp_path: Path, lab: LabHost) -> None:
+    path = tmp_path / "runs.sqlite3"
+    words = [sys.executable, "-m", "tests.app.recording_process", str(path), "20261120-141530-k3f9", "0"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    with closing(Workstation(path, tmp_path / "hosts.toml")) as workstation:
+        assert workstation.left_runs() == []
+        assert workstation.load("last").summary.state is State.PARTIAL
+
+
+def test_a_command_that_nobody_was_told_of_is_found_by_what_was_planned(
+    workstation: Workstation, lab: LabHost, tmp_path: Path
+) -> None:
+    """Benchwright may die between the start of a command and its note in the library."""
+    began: list[JobBegan] = []
+
+    def hand(event: Event, control: Control) -> None:
+        if isinstance(event, JobBegan):
+            began.append(event)
+        if isinstance(event, SampleRead) and event.sample.value == 5:
+            control.leave()
+
+    run(workstation, counting_plan(40), hand)
+    with closing(Store(tmp_path / "runs.sqlite3")) as store, store._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE jobs SET pid = NULL")
+    assert end(attach(workstation)).state is State.DONE
+    assert_whole(workstation, 1, 40)
+    assert ends(began[0].began.pid)
+
+
+def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
+    workstation: Workstation, lab: LabHost, tmp_path: Path
+) -> None:
+    began: list[JobBegan] = []
+
+    def hand(event: Event, control: Control) -> None:
+        if isinstance(event, JobBegan):
+            began.append(event)
+        if isinstance(event, OutputRead):
+            control.leave()
+
+    run(workstation, counting_plan(30), hand)
+    with closing(Store(tmp_path / "runs.sqlite3")) as store, store._database.writing() as connection:
+        for table in ("trials", "output"):
+            connection.exec_driver_sql(f"DELETE FROM {table}")
+    assert end(attach(workstation)).state is State.DONE
+    assert ends(began[0].began.pid)
+    assert_whole(workstation, 1, 30)
+    assert_nothing_left(lab.home)
+
+
+def test_a_lost_connection_and_a_death_are_both_survived(
+    workstation: Workstation, lab: LabHost, measuring: Measuring
+) -> None:
+    measuring(count=80).kill_at(10)
+    events = attach(workstation, at_count(30, lab.cut))
+    assert isinstance(events[-1], RunEnded)
+    assert_whole(workstation, 1, 80)

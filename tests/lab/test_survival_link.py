@@ -1,0 +1,286 @@
+"""A run survives its connection: cut, silent, unplugged, the server gone and back; and tells what it cannot survive."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.control import Control
+from app.events import Event, FindingRaised, LinkChanged, SampleRead, State, TelemetryRead, TrialStarted
+from app.findings import CONNECTION_LOST
+from app.leftovers import Whose
+from app.questions import Refuse
+from app.services import Workstation
+from remote.link import LinkState, Patience
+from tests.lab.counting import EVERY, counting_plan
+from tests.lab.survival import (
+    ALIVE,
+    assert_nothing_left,
+    assert_whole,
+    at_count,
+    end,
+    jobs_on,
+    kill_jobs,
+    run,
+    states,
+    trial_ends,
+)
+from tests.lab_sshd import LabHost
+from tests.processes import ends
+
+
+def told(events: list[Event]) -> list[str]:
+    return [event.finding.id for event in events if isinstance(event, FindingRaised)]
+
+
+def test_a_killed_connection_costs_nothing(workstation: Workstation, lab: LabHost) -> None:
+    events = run(workstation, counting_plan(60), at_count(10, lab.cut))
+    assert (end(events).state, end(events).reason) == (State.DONE, "")
+    assert states(events) == [LinkState.LOST, LinkState.RECONNECTING, LinkState.BACK]
+    record = assert_whole(workstation, 1, 60)
+    assert CONNECTION_LOST in [finding.id for finding in record.findings]
+    assert_nothing_left(lab.home)
+
+
+def test_the_gap_in_telemetry_is_a_gap(workstation: Workstation, lab: LabHost) -> None:
+    events = run(workstation, counting_plan(60), at_count(30, lab.cut))
+    (watched,) = {event.host for event in events if isinstance(event, TelemetryRead)}
+    samples = workstation.telemetry("last")[watched]
+    times = [sample.time for sample in samples if sample.metric.name == "cpu_idle"]
+    assert times == sorted(set(times))
+    # Rates are between two ticks of one connection: the first tick of the next has levels alone.
+    levels = {sample.time for sample in samples if sample.metric.name == "load_1_minute"}
+    assert len(levels - set(times)) >= 2
+
+
+def test_a_server_that_is_gone_for_a_while_is_found_again(workstation: Workstation, lab: LabHost) -> None:
+    cut = at_count(10, lab.stop)
+
+    def hand(event: Event, control: Control) -> None:
+        cut(event, control)
+        if isinstance(event, LinkChanged) and event.state is LinkState.RECONNECTING and event.attempt == 3:
+            lab.start()
+
+    events = run(workstation, counting_plan(60), hand)
+    assert end(events).state is State.DONE
+    attempts = [event.attempt for event in events if isinstance(event, LinkChanged) and event.attempt]
+    assert attempts[:3] == [1, 2, 3]
+    assert_whole(workstation, 1, 60)
+    assert_nothing_left(lab.home)
+
+
+def test_a_trial_that_ended_meanwhile_is_read_to_its_end(workstation: Workstation, lab: LabHost) -> None:
+    cut = at_count(10, lab.stop)
+
+    def hand(event: Event, control: Control) -> None:
+        cut(event, control)
+        if isinstance(event, LinkChanged) and event.state is LinkState.LOST:
+            assert all(map(ends, jobs_on(lab.home)))
+            lab.start()
+
+    events = run(workstation, counting_plan(30), hand)
+    assert end(events).state is State.DONE
+    assert_whole(workstation, 1, 30)
+
+
+def test_a_silent_link_is_told_and_replaced(workstation: Workstation, lab: LabHost) -> None:
+    cut_at: list[float] = []
+
+    def fall_silent() -> None:
+        lab.cut(signal.SIGSTOP)
+        cut_at.append(time.monotonic())
+
+    events = run(workstation, counting_plan(120), at_count(10, fall_silent))
+    assert states(events) == [LinkState.STALLED, LinkState.LOST, LinkState.RECONNECTING, LinkState.BACK]
+    stalled = next(event for event in events if isinstance(event, LinkChanged))
+    assert abs(stalled.since - cut_at[0]) < 1.5
+    assert end(events).state is State.DONE
+    assert_whole(workstation, 1, 120)
+
+
+def test_a_link_that_only_pauses_is_kept(workstation: Workstation, lab: LabHost) -> None:
+    silent = at_count(10, lambda: lab.cut(signal.SIGSTOP))
+
+    def hand(event: Event, control: Control) -> None:
+        silent(event, control)
+        if isinstance(event, LinkChanged) and event.state is LinkState.STALLED:
+            lab.cut(signal.SIGCONT)
+
+    events = run(workstation, counting_plan(80), hand)
+    assert states(events) == [LinkState.STALLED, LinkState.BACK]
+    assert CONNECTION_LOST not in told(events)
+    assert_whole(workstation, 1, 80)
+
+
+def test_a_changed_host_key_blocks_and_the_job_is_known(workstation: Workstation, lab: LabHost) -> None:
+    events = run(workstation, counting_plan(1200), at_count(10, lambda: lab.restart(host_key=lab.keys.other_host)))
+    assert states(events)[-1] is LinkState.GIVEN_UP
+    assert end(events).state is State.PARTIAL
+    assert "The key of lab has changed" in end(events).reason
+    assert workstation.samples("last")[1][-1].value >= 10
+    assert jobs_on(lab.home)
+    lab.restart(host_key=lab.keys.host)
+    (left,) = workstation.leftovers("lab", Refuse())
+    assert (left.whose, left.processes > 0) == (Whose.OURS, True)
+    assert workstation.remove_leftovers("lab", Refuse(), [left.nonce]) == []
+    assert_nothing_left(lab.home)
+
+
+def test_stopping_a_run_whose_host_is_away_does_not_wait_for_it(workstation: Workstation, lab: LabHost) -> None:
+    lose = at_count(10, lab.stop)
+
+    def hand(event: Event, control: Control) -> None:
+        lose(event, control)
+        if isinstance(event, LinkChanged) and event.state is LinkState.RECONNECTING:
+            control.stop()
+
+    began = time.monotonic()
+    events = run(workstation, counting_plan(1200), hand)
+    assert time.monotonic() - began < 20.0
+    assert end(events).state is State.PARTIAL
+    assert "The connection to lab was lost" in end(events).reason
+    assert workstation.samples("last")[1][-1].value >= 10
+    lab.start()
+    nonces = [left.nonce for left in workstation.leftovers("lab", Refuse())]
+    assert workstation.remove_leftovers("lab", Refuse(), nonces) == []
+    assert_nothing_left(lab.home)
+
+
+def test_patience_ends(workstation: Workstation, lab: LabHost) -> None:
+    workstation._patience = Patience(first=0.1, longest=0.2, total=0.5)
+    events = run(workstation, counting_plan(1200), at_count(10, lab.stop))
+    assert end(events).state is State.PARTIAL
+    assert "no other could be made" in end(events).reason
+    assert states(events)[-1] is LinkState.GIVEN_UP
+    kill_jobs(lab.home)
+
+
+# A restart of the host
+
+
+@pytest.fixture
+def other_boot(tmp_path: Path) -> list[str]:
+    """Words behind which a process sees another boot id; skip where that is not possible."""
+    boot = tmp_path / "boot_id"
+    boot.write_text("11111111-2222-3333-4444-555555555555\n")
+    path = "/proc/sys/kernel/random/boot_id"
+    words = ["unshare", "-m", "sh", "-c", f'mount --bind "$0" {path} && exec "$@"', str(boot)]
+    if subprocess.run([*words, "grep", "-q", "11111111", path], capture_output=True, check=False).returncode:
+        pytest.skip("another boot id needs root and mount namespaces")
+    return words
+
+
+def restart_host(lab: LabHost, other_boot: list[str]) -> None:
+    """Let the host restart: everything on it ends at once, and it comes back with another boot id."""
+    lab.stop()
+    kill_jobs(lab.home)
+    lab.prefix = other_boot
+    lab.start()
+
+
+def test_a_restart_of_the_host_is_recognised(workstation: Workstation, lab: LabHost, other_boot: list[str]) -> None:
+    plan = counting_plan(1200, trials=3)
+    events = run(workstation, plan, at_count(10, lambda: restart_host(lab, other_boot)))
+    assert end(events).state is State.PARTIAL
+    assert "lab restarted at" in end(events).reason
+    assert [event.state for event in trial_ends(events)] == [State.PARTIAL]
+    back = next(event for event in events if isinstance(event, LinkChanged) and event.state is LinkState.BACK)
+    assert back.restarted
+    values = [sample.value for sample in workstation.samples("last")[1]]
+    assert values == [float(number) for number in range(1, len(values) + 1)]
+    assert len(values) >= 10
+    assert workstation.output("last", 1)["stdout"].startswith(b"n 1\nn 2\n")
+    assert_nothing_left(lab.home)
+
+
+# A network of its own
+
+
+@pytest.fixture
+def unplugged(start_lab_host: Callable[..., LabHost]) -> Iterator[tuple[LabHost, Callable[[str], None]]]:
+    """A host in a network namespace, and a function that sets its link up or down."""
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    name = f"bw{os.getpid() % 10000}"
+    subnet = f"10.213.{os.getpid() % 250}"
+
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    try:
+        ip("netns", "add", name)
+        ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
+        ip("addr", "add", f"{subnet}.1/24", "dev", name)
+        ip("link", "set", name, "up")
+        for words in (("addr", "add", f"{subnet}.2/24", "dev", "eth0"), ("link", "set", "eth0", "up")):
+            ip("-n", name, *words)
+    except (OSError, subprocess.CalledProcessError) as error:
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+        pytest.skip(f"network namespaces cannot be made here: {error}")
+    host = start_lab_host()
+    host.stop()
+    host.prefix, host.address = ["ip", "netns", "exec", name], f"{subnet}.2"
+    host.start(ListenAddress=host.address)
+    host.add_to_home(more=ALIVE + "  ConnectTimeout 2\n")
+    yield host, lambda state: ip("link", "set", name, state)
+    host.stop()
+    subprocess.run(["ip", "netns", "del", name], check=True, capture_output=True)
+
+
+def test_an_unplugged_host_goes_on_and_is_found_again(
+    workstation: Workstation, unplugged: tuple[LabHost, Callable[[str], None]]
+) -> None:
+    host, link = unplugged
+    cut = at_count(10, lambda: link("down"))
+
+    def hand(event: Event, control: Control) -> None:
+        cut(event, control)
+        if isinstance(event, LinkChanged) and event.state is LinkState.RECONNECTING:
+            link("up")
+
+    events = run(workstation, counting_plan(140), hand)
+    assert [state for state in states(events) if state is not LinkState.STALLED][:2] == [
+        LinkState.LOST,
+        LinkState.RECONNECTING,
+    ]
+    assert end(events).state is State.DONE
+    assert_whole(workstation, 1, 140)
+    assert_nothing_left(host.home)
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_stop_ends_everything_within_five_seconds(workstation: Workstation, lab: LabHost, *, deaf: bool) -> None:
+    stopped: list[float] = []
+
+    def hand(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead) and event.sample.value == 10:
+            stopped.append(time.monotonic())
+            control.stop()
+
+    events: list[Event] = []
+
+    def dead(event: Event, control: Control) -> None:
+        hand(event, control)
+        events.append(event)
+        if len(stopped) == 1 and not jobs_on(lab.home):
+            stopped.append(time.monotonic())
+
+    run(workstation, counting_plan(1200, deaf=deaf), dead)
+    assert end(events).state is State.PARTIAL
+    assert stopped[1] - stopped[0] < 5.0
+    assert_nothing_left(lab.home)
+
+
+def test_time_of_a_lost_link_does_not_make_a_trial_late(workstation: Workstation, lab: LabHost) -> None:
+    """The clock of a trial that is still measuring does not run out while nobody sees it."""
+    events = run(workstation, counting_plan(40), at_count(5, lab.cut))
+    (started,) = [event for event in events if isinstance(event, TrialStarted)]
+    assert started.expected == 40 * EVERY
+    assert end(events).state is State.DONE
