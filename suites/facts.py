@@ -140,6 +140,33 @@ class Directory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RawDevice:
+    """One block device that a test is to use as a whole: which one it is, and who uses it. More is seen as root.
+
+    `path` is as it was asked for, `node` the kernel's own. `uses` are lines of device.sh, such as ``mount sdb1 /data``;
+    `signatures` the file systems and tables found on it and its partitions, such as ``sdb1 ext4``. `state` is the whole
+    answer, by which the host tells right before a test whether anything has changed.
+    """
+
+    path: str
+    node: str | Absent = fact()
+    kind: str | Absent = fact()
+    size: int | Absent = fact("B")
+    model: str | Absent = fact()
+    serial: str | Absent = fact()
+    by_id: tuple[str, ...] | Absent = fact()
+    backing_file: str | Absent = fact()
+    read_only: bool | Absent = fact()
+    readable: bool | Absent = fact()  # for this user
+    writable: bool | Absent = fact()
+    uses: tuple[str, ...] | Absent = fact()
+    signatures: tuple[str, ...] | Absent = fact()
+    free: bool | Absent = fact()  # the kernel grants it to somebody alone (O_EXCL)
+    written: bool | Absent = fact()  # its first and last MiB hold something other than zeros
+    state: str | Absent = fact()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
     """One network interface."""
 
@@ -181,6 +208,7 @@ class Facts:
     block_devices: tuple[BlockDevice, ...] = ()
     file_systems: tuple[FileSystem, ...] = ()
     directories: tuple[Directory, ...] = ()
+    devices: tuple[RawDevice, ...] = ()
     interfaces: tuple[Interface, ...] = ()
     tools: tuple[Tool, ...] = ()
 
@@ -195,6 +223,10 @@ class Facts:
         """Return what was found about the directory `path`, or None where the probe did not look."""
         wanted = path.rstrip("/") or "/"
         return next((found for found in self.directories if found.path == wanted), None)
+
+    def device(self, path: str) -> RawDevice | None:
+        """Return what was found about the device at `path`, or None where the probe did not look."""
+        return next((found for found in self.devices if found.path == path), None)
 
     def block_device(self, name: str) -> BlockDevice | None:
         """Return the block device `name`, or None."""

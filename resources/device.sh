@@ -1,0 +1,265 @@
+# What a block device is, and who uses it: POSIX sh with coreutils or busybox; more is seen as root. Changes nothing.
+#   sh -s look MARK PATH...             prints items as facts.sh does: device.N.path, .state, .access, .blank
+#   sh -c SCRIPT sh guard STATE PATH COMMAND...   becomes COMMAND if PATH is still, and used by nobody, as STATE says
+# STATE are lines "word value" that stay the same as long as nothing changes. The guard claims the device for itself
+# alone (O_EXCL) and keeps the claim for as long as the command runs, where python3 is there to do it.
+set -u
+LC_ALL=C
+export LC_ALL
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+plain() { # a value as one line of characters that stand for nothing
+    printf %s "$1" | head -c 512 | tr -c ' -~' '?'
+}
+
+tell() { # word value: a line of the state, where there is a value
+    value=$(plain "$2")
+    [ -z "$value" ] || printf '%s %s\n' "$1" "$value"
+}
+
+line() { # path -> $found
+    found=
+    { [ -r "$1" ] && read -r found <"$1"; } 2>/dev/null
+    [ -n "$found" ]
+}
+
+udev() { # name property -> $found, from what udev noted down
+    found=
+    line "/sys/class/block/$1/dev" || return
+    found=$(sed -n "s/^E:$2=//p" "/run/udev/data/b$found" 2>/dev/null | head -n 1)
+}
+
+identity() { # name
+    tell node "/dev/$1"
+    line "/sys/class/block/$1/dev" && tell number "$found"
+    # The kernel gives every disk that appears a number of its own: another disk under the same name has another.
+    line "/sys/class/block/$1/diskseq" && tell diskseq "$found"
+    line "/sys/class/block/$1/size" && tell size "$((found * 512))"
+    line "/sys/class/block/$1/ro" && tell read-only "$found"
+    tell kind "$(kind "$1")"
+    udev "$1" ID_MODEL
+    [ -n "$found" ] || line "/sys/class/block/$1/device/model"
+    tell model "$found"
+    tell serial "$(serial "$1")"
+    for link in /dev/disk/by-id/*; do
+        [ "$(readlink -f -- "$link" 2>/dev/null)" != "/dev/$1" ] || tell by-id "${link##*/}"
+    done
+    if line "/sys/class/block/$1/loop/backing_file"; then
+        file=$found
+        tell backing "$file"
+        tell inode "$(stat -L -c %d:%i -- "$file" 2>/dev/null)"
+    fi
+}
+
+kind() {
+    [ -e "/sys/class/block/$1/partition" ] && echo part && return
+    [ -d "/sys/class/block/$1/dm" ] && echo dm && return
+    [ -d "/sys/class/block/$1/md" ] && echo md && return
+    case $1 in
+    loop[0-9]*) echo loop ;;
+    zram[0-9]* | ram[0-9]*) echo memory ;;
+    nbd[0-9]* | rbd[0-9]* | drbd[0-9]*) echo network ;;
+    sr[0-9]* | fd[0-9]*) echo removable ;;
+    *) echo disk ;;
+    esac
+}
+
+serial() {
+    udev "$1" ID_SERIAL_SHORT
+    [ -n "$found" ] || udev "$1" ID_SCSI_SERIAL
+    [ -n "$found" ] || line "/sys/class/block/$1/serial"
+    [ -n "$found" ] || line "/sys/class/block/$1/device/serial"
+    # SCSI's page 0x80: four bytes before the number itself
+    [ -n "$found" ] || found=$(tail -c +5 "/sys/class/block/$1/device/vpd_pg80" 2>/dev/null | tr -cd ' -~')
+    printf %s "$found" | sed 's/^ *//; s/ *$//'
+}
+
+parts() { # name: itself and its partitions
+    echo "$1"
+    for part in "/sys/class/block/$1"/*/partition; do
+        [ -e "$part" ] || continue
+        part=${part%/partition}
+        echo "${part##*/}"
+    done
+}
+
+uses() { # name of the device or of a partition
+    for holder in "/sys/class/block/$1"/holders/*; do
+        [ -e "$holder" ] || continue
+        line "$holder/dm/uuid" || found=
+        tell holder "$1 ${holder##*/} $found"
+    done
+    line "/sys/class/block/$1/dev" && number=$found || number=none
+    # Of every mount namespace that can be seen. btrfs hides the number, and names its device instead.
+    cat /proc/[0-9]*/mountinfo 2>/dev/null | sort -u | while IFS=' ' read -r _ _ mounted _ point rest; do
+        case "$mounted ${rest#* - }" in
+        "$number "* | *" /dev/$1 "*) tell mount "$1 $point" ;;
+        esac
+    done | sort -u
+    while read -r swap _; do
+        [ "$(readlink -f -- "$swap" 2>/dev/null)" != "/dev/$1" ] || tell swap "$1"
+    done </proc/swaps 2>/dev/null
+    for loop in /sys/block/loop*/loop/backing_file; do
+        line "$loop" || continue
+        loop=${loop%/loop/backing_file}
+        [ "$(readlink -f -- "$found" 2>/dev/null)" != "/dev/$1" ] || tell loop "$1 ${loop##*/}"
+    done
+    for open in $(opened_by "$1"); do
+        line "/proc/$open/comm" || continue
+        # udev looks at every device when it is closed; that is no use of it.
+        case $found in *udev*) ;; *) tell open "$1 $open $found" ;; esac
+    done
+    signatures "$1"
+}
+
+opened_by() { # name: pids; `ls` names the directory of a process first, then its files
+    ls -l /proc/[0-9]*/fd 2>/dev/null | sed -n "/^\\/proc\\//h; / -> \\/dev\\/$1\$/{x;p;x;}" | cut -d/ -f3 | sort -un
+}
+
+signatures() { # names of file systems, partition tables, and members of LVM, RAID, swap and the like
+    if [ ! -r "/dev/$1" ]; then
+        for property in ID_FS_TYPE ID_PART_TABLE_TYPE; do
+            udev "$1" $property
+            [ -z "$found" ] || tell signature "$1 $found"
+        done
+        tell unread "$1"
+    elif have wipefs; then
+        wipefs -n -p "/dev/$1" 2>/dev/null | sed -n 's/^0x[0-9a-f]*,[^,]*,[^,]*,//p' | sort -u | while read -r mark; do
+            tell signature "$1 $mark"
+        done
+    elif blkid -p -o value -s TYPE -s PTTYPE "/dev/$1" >/dev/null 2>&1 || [ $? -eq 2 ]; then # 2: it found nothing
+        blkid -p -o value -s TYPE -s PTTYPE "/dev/$1" 2>/dev/null | sort -u | while read -r mark; do
+            tell signature "$1 $mark"
+        done
+    else
+        tell unread "$1"
+    fi
+}
+
+OPEN='import os, sys
+try:
+    os.close(os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL))
+except OSError as error:
+    print("busy" if error.errno == 16 else "unknown " + error.strerror)
+else:
+    print("free")'
+
+exclusive() { # name: whether the kernel lets somebody have the device alone; it knows of every use that matters to it
+    if [ ! -r "/dev/$1" ]; then
+        echo "unknown permission denied"
+    elif have python3; then
+        python3 -c "$OPEN" "/dev/$1" 2>/dev/null
+    elif have wipefs; then
+        # It opens the device alone before it would write, and with -n it does not write.
+        if complaint=$(wipefs -n -a "/dev/$1" 2>&1 >/dev/null); then echo free; else
+            case $complaint in *busy*) echo busy ;; *) echo "unknown $complaint" ;; esac
+        fi
+    else
+        echo "unknown neither python3 nor wipefs is installed"
+    fi
+}
+
+state() { # path
+    real=$(readlink -f -- "$1" 2>/dev/null) && [ -n "$real" ] || real=$1
+    if [ ! -b "$real" ]; then
+        if [ -e "$real" ]; then tell missing "it is no block device"; else tell missing "there is no such device"; fi
+        return
+    fi
+    name=${real##*/}
+    # Names below /dev may be anything; the kernel's own name is where its number leads.
+    numbers=$(stat -c '%t %T' -- "$real" 2>/dev/null)
+    sys=$(readlink -f -- "/sys/dev/block/$((0x${numbers% *})):$((0x${numbers#* }))" 2>/dev/null) && name=${sys##*/}
+    if [ ! -b "/dev/$name" ] || [ ! -d "/sys/class/block/$name" ]; then
+        tell missing "the kernel knows no such device"
+        return
+    fi
+    identity "$name"
+    for part in $(parts "$name"); do
+        [ "$part" = "$name" ] || tell part "$part"
+        uses "$part"
+    done
+    tell exclusive "$(exclusive "$name")"
+}
+
+item() { # name value
+    printf '@@%s %s %d\n%s\n' "$mark" "$1" "${#2}" "$2"
+}
+
+blank() { # node bytes: whether the first and last MiB hold nothing but zeros
+    for skip in 0 $((($2 - 1048576) / 512)); do
+        [ "$skip" -ge 0 ] || continue
+        dd "if=$1" bs=512 count=2048 "skip=$skip" 2>/dev/null | tr -d '\000' | head -c 1
+    done | head -c 1 | wc -c
+}
+
+look() { # mark path...
+    mark=$1
+    shift
+    number=0
+    for path in "$@"; do
+        said=$(state "$path" | head -c 32768)
+        item "device.$number.path" "$path"
+        item "device.$number.state" "$said"
+        node=$(printf '%s\n' "$said" | sed -n 's/^node //p')
+        size=$(printf '%s\n' "$said" | sed -n 's/^size //p')
+        if [ -n "$node" ]; then
+            access=
+            [ ! -r "$node" ] || access=r
+            [ ! -w "$node" ] || access=${access}w
+            item "device.$number.access" "$access."
+            [ ! -r "$node" ] || [ -z "$size" ] || item "device.$number.written" "$(blank "$node" "$size")"
+        fi
+        number=$((number + 1))
+    done
+    item end .
+}
+
+HOLD='import os, sys
+try:
+    claim = os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)
+except OSError as error:
+    sys.exit("benchwright: " + sys.argv[1] + " was not written to: it cannot be claimed: " + error.strerror)
+os.set_inheritable(claim, True)
+try:
+    os.execvp(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    print(sys.argv[2] + ": " + error.strerror, file=sys.stderr)
+    sys.exit(127)'
+
+guard() { # state path command...
+    expected=$1 path=$2
+    shift 2
+    now=$(state "$path")
+    if [ "$now" != "$expected" ]; then
+        echo "benchwright: $path was not written to: it is not as it was when its loss was confirmed." >&2
+        printf '%s\n' "$expected" | while IFS= read -r was; do
+            case "
+$now
+" in *"
+$was
+"*) ;; *) echo "benchwright: before: $was" >&2 ;; esac
+        done
+        printf '%s\n' "$now" | while IFS= read -r is; do
+            case "
+$expected
+" in *"
+$is
+"*) ;; *) echo "benchwright: now: $is" >&2 ;; esac
+        done
+        exit 77
+    fi
+    if have python3; then exec python3 -c "$HOLD" "$path" "$@"; fi
+    exec "$@"
+}
+
+case $1 in
+look)
+    shift
+    look "$@" </dev/null
+    ;;
+guard)
+    shift
+    guard "$@" </dev/null
+    ;;
+esac

@@ -1,0 +1,117 @@
+"""May a raw device be written to? Which one it is, what its loss is confirmed by, and all that speaks against it.
+
+What other tools check is not enough: fio compares mount points to the letter and passes a disk whose partition is
+mounted, links to it, swap, and members of LVM and RAID (fio, lib/mountcheck.c).
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from suites.disk import amount
+from suites.facts import Absent, RawDevice, known
+
+_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "part": "It is a partition; only whole disks can be given up.",
+        "dm": "It is made of other devices by the device mapper (LVM, encryption); only whole disks can be given up.",
+        "md": "It is made of other devices by RAID; only whole disks can be given up.",
+        "memory": "It lies in memory: there is no disk below it.",
+        "network": "It lies on another machine, where nobody can tell who else uses it.",
+        "removable": "It is removable; only disks can be given up.",
+    }
+)
+
+_NO_NAME = re.compile(r"(wwn-|nvme-eui\.|nvme-nvme\.|dm-|lvm-|md-)")
+"""Names of /dev/disk/by-id that nobody can tell from another at a glance."""
+
+
+def confirmation(device: RawDevice) -> str | Absent:
+    """Return what the user types to confirm that everything on `device` is lost: what no other device has.
+
+    It is the serial number; the name in /dev/disk/by-id of a virtual disk that has none; the file of a loop device.
+    """
+    if isinstance(device.node, Absent):
+        return device.node
+    backing = known(device.backing_file)
+    if backing is not None:
+        return backing.rpartition("/")[2]
+    serial = known(device.serial)
+    if serial:
+        return serial
+    names = [name for name in known(device.by_id) or () if not _NO_NAME.match(name)]
+    if names:
+        return names[0]
+    return Absent("it has neither a serial number nor a name in /dev/disk/by-id: nothing tells it from another")
+
+
+def described(device: RawDevice) -> str:
+    """Return in words which device it is: ``/dev/sdb: Samsung SSD 870, serial S6P1, ata-Samsung_SSD_870_S6P1, …``."""
+    if isinstance(device.node, Absent):
+        return f"{device.path}: {device.node.reason}"
+    names = known(device.by_id) or ()
+    parts = (
+        known(device.model),
+        f"serial {device.serial}" if known(device.serial) else None,
+        names[0] if names else None,
+        f"made of {device.backing_file}" if known(device.backing_file) else None,
+        None if isinstance(device.size, Absent) else amount(device.size),
+    )
+    name = device.path if device.path == device.node else f"{device.path} ({device.node})"
+    return f"{name}: {', '.join(part for part in parts if part)}"
+
+
+def objections(device: RawDevice) -> tuple[str, ...]:
+    """Return everything that speaks against writing to `device`, as sentences; () where it is free to be given up.
+
+    What could not be looked at is an objection, too.
+    """
+    if isinstance(device.node, Absent):
+        return (f"{device.node.reason[:1].upper()}{device.node.reason[1:]}.",)
+    kind = known(device.kind) or ""
+    found = [_KINDS[kind]] if kind in _KINDS else []
+    if device.read_only is True:
+        found.append("It is read-only.")
+    found += [_use_text(use) for use in known(device.uses) or ()]
+    found += [_signature_text(signature) for signature in known(device.signatures) or ()]
+    if device.free is False:
+        found.append("The kernel says that it is in use (O_EXCL).")
+    token = confirmation(device)
+    if isinstance(token, Absent):
+        found.append(f"{token.reason[:1].upper()}{token.reason[1:]}.")
+    return (*found, *_unseen(device))
+
+
+def _unseen(device: RawDevice) -> tuple[str, ...]:
+    """Return what could not be looked at."""
+    if isinstance(device.signatures, Absent):
+        return (f"What is on it could not be looked at: {device.signatures.reason}.",)
+    if isinstance(device.free, Absent):
+        return (f"Whether somebody has claimed it could not be looked at: {device.free.reason}.",)
+    return ()
+
+
+def needs_root_to_judge(device: RawDevice) -> bool:
+    """Whether nothing speaks against `device` but that only root could look at it."""
+    return bool(_unseen(device)) and objections(device) == _unseen(device)
+
+
+def _use_text(use: str) -> str:
+    """Return a line of device.sh as a sentence."""
+    word, _, rest = use.partition(" ")
+    name, _, more = rest.partition(" ")
+    texts = {
+        "part": f"It has the partition {name}.",
+        "holder": f"{name} is part of {more.replace(' ', ' (', 1) + ')' if ' ' in more else more}.",
+        "mount": f"{name} is mounted on {more}.",
+        "swap": f"{name} is used as swap.",
+        "loop": f"{name} is behind {more}.",
+        "open": f"A process has {name} open: {more.replace(' ', ' (', 1) + ')' if ' ' in more else more}.",
+    }
+    return texts.get(word, f"It is in use: {use}.")
+
+
+def _signature_text(signature: str) -> str:
+    name, _, kind = signature.partition(" ")
+    what = "a partition table" if kind in {"gpt", "dos", "PMBR"} else "data or a member of something"
+    return f"{name} holds {kind or 'something'}: {what}."
