@@ -1,0 +1,116 @@
+"""A host has one measuring run at a time: the second is told, waits, or goes on and says so."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import app.run_hosts
+from app.control import Busy, Control
+from app.events import Activity, Event, FindingRaised, RunLeft, SampleRead, State
+from app.findings import HOST_IN_USE
+from app.plan import LOCAL
+from app.run_hosts import HostInUseError
+from app.services import Workstation
+from tests.lab.counting import counting_plan
+from tests.lab.survival import (
+    assert_nothing_left,
+    assert_whole,
+    attach,
+    end,
+    run,
+    trial_ends,
+)
+from tests.lab_sshd import LabHost
+
+
+class Other:
+    """Somebody else's Benchwright, with a library of its own, that measures until told to stop."""
+
+    def __init__(self, path: Path, host: str) -> None:
+        self.workstation = Workstation(path / "other.sqlite3", path / "other-hosts.toml")
+        self.control = Control()
+        self.measuring = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(host,))
+        self._thread.start()
+        assert self.measuring.wait(20.0)
+
+    def _run(self, host: str) -> None:
+        run(self.workstation, counting_plan(1200, host=host), self._look, self.control)
+
+    def _look(self, event: Event, _control: Control) -> None:
+        if isinstance(event, SampleRead):
+            self.measuring.set()
+
+    def stop(self) -> None:
+        self.control.stop()
+        self._thread.join()
+
+    def close(self) -> None:
+        self.stop()
+        self.workstation.close()
+
+
+@pytest.fixture
+def other(workstation: Workstation, lab: LabHost, tmp_path: Path) -> Iterator[Other]:
+    """Somebody who measures on the same machine, which they know by another name."""
+    with closing(Other(tmp_path, LOCAL)) as measuring:
+        yield measuring
+
+
+def test_a_second_run_is_refused_and_nothing_of_it_is_kept(workstation: Workstation, other: Other) -> None:
+    with pytest.raises(HostInUseError, match=r"measures on lab \(account .*, run .*, its test runs now\)") as caught:
+        run(workstation, counting_plan(10))
+    assert "Wait until it is free" in caught.value.remedy
+    assert workstation.runs() == []
+
+
+def test_a_second_run_can_wait(workstation: Workstation, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app.run_hosts, "ASK_AGAIN", 0.1)
+    said: list[str] = []
+
+    def hand(event: Event, _control: Control) -> None:
+        if isinstance(event, Activity) and event.text.startswith("waiting: ") and not said:
+            said.append(event.text)
+            threading.Thread(target=other.stop, name="stopper").start()
+
+    events = run(workstation, counting_plan(10), hand, Control(Busy.WAIT))
+    assert "measures on lab" in said[0]
+    assert end(events).state is State.DONE
+    assert HOST_IN_USE not in [event.finding.id for event in events if isinstance(event, FindingRaised)]
+
+
+def test_a_run_that_waits_can_be_stopped(workstation: Workstation, other: Other) -> None:
+    def hand(event: Event, control: Control) -> None:
+        if isinstance(event, Activity) and event.text.startswith("waiting: "):
+            control.stop()
+
+    events = run(workstation, counting_plan(10), hand, Control(Busy.WAIT))
+    assert end(events).state is State.PARTIAL
+    assert trial_ends(events) == []
+
+
+def test_a_second_run_may_go_on_and_says_so(workstation: Workstation, other: Other) -> None:
+    events = run(workstation, counting_plan(10), control=Control(Busy.ANYWAY))
+    assert end(events).state is State.DONE
+    (finding,) = [found for found in workstation.load("last").findings if found.id == HOST_IN_USE]
+    assert (finding.host, "measures on lab" in finding.measured) == ("lab", True)
+
+
+def test_a_run_that_was_let_go_of_keeps_its_host_while_it_measures(
+    workstation: Workstation, lab: LabHost, tmp_path: Path
+) -> None:
+    def leave(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead) and event.sample.value == 5:
+            control.leave()
+
+    assert isinstance(run(workstation, counting_plan(60), leave)[-1], RunLeft)
+    with closing(Workstation(tmp_path / "second.sqlite3", tmp_path / "hosts.toml")) as second:
+        with pytest.raises(HostInUseError, match="its test runs now"):
+            run(second, counting_plan(10, host=LOCAL))
+        assert end(attach(workstation)).state is State.DONE  # its own lease is not in its way
+        assert end(run(second, counting_plan(10, host=LOCAL))).state is State.DONE
+    assert_whole(workstation, 1, 60)
+    assert_nothing_left(lab.home)
