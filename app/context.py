@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from app.plan import LOCAL, Step
-from suites.base import Context
+from suites.base import Context, device_of
 from suites.facts import Facts, known
 
 LOOPBACK = "127.0.0.1"
@@ -30,7 +30,7 @@ def _peer_address(peer: str, host: str, own: Facts | None, addresses: Mapping[st
 
 def work_directory(step: Step, facts: Facts | None) -> str:
     """Return the directory in which the step's private directory is made on a host with these facts."""
-    parameter = step.suite.directory_parameter
+    parameter = None if device_of(step.suite, step.values) else step.suite.directory_parameter
     chosen = "" if parameter is None else str(step.values[parameter])
     if chosen:
         return chosen

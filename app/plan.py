@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from app.tuning import Tuning, check_tuning, tuning_values
-from suites.base import Suite, complete_values
+from suites.base import Suite, complete_values, device_of
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Value
 from suites.registry import suite as find_suite
@@ -78,6 +78,8 @@ class Step:
     def identity(self) -> dict[str, Value]:
         """Return the values that decide what is measured: not where files lie, and nothing without effect.
 
+        A raw device is something else than a file system on it, whichever device it is.
+
         A parameter that an older plan does not have yet stands at the tool's own default.
         """
         try:
@@ -86,7 +88,8 @@ class Step:
             return dict(self.values)
         values = {parameter.name: parameter.default for parameter in parameters} | dict(self.values)
         silent = {known.name for known in parameters if not (known.identity and known.applies(values))}
-        return {name: value for name, value in values.items() if name not in silent}
+        raw = {"device": True} if device_of(self.suite, values) else {}
+        return {name: value for name, value in values.items() if name not in silent} | raw
 
     def fingerprint(self) -> str:
         """Return a hash of what is measured: steps that agree in it measure the same thing."""

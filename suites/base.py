@@ -144,6 +144,29 @@ class BringsTool(Protocol):
         ...
 
 
+@runtime_checkable
+class UsesDevice(Protocol):
+    """A suite whose steps may work on a raw block device instead of in a directory."""
+
+    def device(self, values: Values) -> str:
+        """Return the path of the device that a step with these values works on; empty where it works on files."""
+        ...
+
+    def destroys(self, values: Values) -> bool:
+        """Return whether a step with these values overwrites what is on the device."""
+        ...
+
+
+def device_of(suite: Suite, values: Values) -> str:
+    """Return the path of the raw device that a step works on; empty where it works on none."""
+    return suite.device(values) if isinstance(suite, UsesDevice) else ""
+
+
+def destroys(suite: Suite, values: Values) -> bool:
+    """Return whether a step overwrites what is on a raw device."""
+    return isinstance(suite, UsesDevice) and bool(suite.device(values)) and suite.destroys(values)
+
+
 def complete_values(suite: Suite, given: Mapping[str, object]) -> dict[str, Value]:
     """Return a value for every parameter of `suite`: `given` checked, the tool's default elsewhere.
 

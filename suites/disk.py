@@ -1,6 +1,6 @@
 """What the disk suites share: where files go, what lies under them, and how fast such things can be."""
 
-from suites.base import Context
+from suites.base import Context, device_of
 from suites.checks import CannotTell, StepEvidence
 from suites.facts import Directory, Facts, known
 from suites.parameters import Parameter, Type
@@ -60,7 +60,7 @@ def directory_of(evidence: StepEvidence) -> Directory | CannotTell:
     Of one that was not tried, what the file systems tell: the one with the longest mount path above it.
     """
     parameter, facts = evidence.suite.directory_parameter, evidence.context.facts
-    if parameter is None:
+    if parameter is None or device_of(evidence.suite, evidence.values):
         return CannotTell("The test writes no files.")
     if facts is None:
         return CannotTell("The host's facts have not been read.")
@@ -82,6 +82,11 @@ def cache_of(evidence: StepEvidence) -> int | CannotTell:
     facts = evidence.context.facts
     memory = None if facts is None else facts.memory_for_cache()
     return CannotTell("The host's memory is not known.") if memory is None else memory
+
+
+def works_in_directory(evidence: StepEvidence) -> bool:
+    """Whether the step makes files in a directory; not where it works on a raw device."""
+    return evidence.suite.directory_parameter is not None and not device_of(evidence.suite, evidence.values)
 
 
 def is_rotating(context: Context, path: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
-from suites.disk import ROTATING_RATE, SOLID_STATE_RATE, amount, directory_of, is_rotating
+from suites.disk import ROTATING_RATE, SOLID_STATE_RATE, amount, directory_of, is_rotating, works_in_directory
 from suites.facts import known
 from suites.parameters import Value, Values
 from suites.units import Unit
@@ -85,7 +85,7 @@ def short_runtime(evaluate: Evaluate, remedy: str) -> Check:
 
 def plausible_rate(evidence: StepEvidence) -> tuple[float, str]:
     """Return the B/s that the disk below the step's directory may well reach, and in words why."""
-    parameter = evidence.suite.directory_parameter
+    parameter = evidence.suite.directory_parameter if works_in_directory(evidence) else None
     rotating = parameter is not None and is_rotating(evidence.context, str(evidence.values[parameter]))
     if rotating:
         return ROTATING_RATE, f"at the {amount(ROTATING_RATE, Unit.BYTES_PER_SECOND)} of a rotating disk"

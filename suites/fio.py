@@ -7,6 +7,8 @@ from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import Check
 from suites.disk import GIB, KIB, MIB
 from suites.fio_checks import FIO_CHECKS
+from suites.fio_device import DEVICE, FIO_DIRECTORY, device_options, needs_root, on_device
+from suites.fio_device_checks import DEVICE_CHECKS
 from suites.fio_metrics import METRICS
 from suites.fio_output import FioParser
 from suites.fio_parameters import FIO_PARAMETERS, block_options, mixes, total_size, writes
@@ -27,11 +29,19 @@ class Fio:
     resource = Resource.DISK
     tool = "fio"
     packages: Mapping[str, str] = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
-    parameters: tuple[Parameter, ...] = FIO_PARAMETERS
+    parameters: tuple[Parameter, ...] = (FIO_DIRECTORY, DEVICE, *FIO_PARAMETERS[1:])
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = "directory"
-    checks: tuple[Check, ...] = FIO_CHECKS
+    checks: tuple[Check, ...] = (*FIO_CHECKS, *DEVICE_CHECKS)
+
+    def device(self, values: Values) -> str:
+        """Return the raw device that a step works on; empty where it works on files."""
+        return on_device(values)
+
+    def destroys(self, values: Values) -> bool:
+        """Return whether a step writes, in whatever pattern."""
+        return writes(values)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return random reads past the page cache, deep enough to keep the device busy, for half a minute."""
@@ -41,13 +51,13 @@ class Fio:
         """Return the command that lays out the files, and the one that measures.
 
         The layout writes every block. Files that fio only allocates are unwritten extents: reading them never
-        reaches the device, and the first write to each block also writes the file system's own records.
+        reaches the device, and the first write to each block also writes the file system's own records. On a raw
+        device there is nothing to lay out.
         """
-        del context  # the commands are the same on every host
-        return (
-            Command(("fio", *_layout_options(values)), Purpose.PREPARE),
-            Command(("fio", *_measure_options(values))),
-        )
+        measure = Command(("fio", *_measure_options(values)), root=needs_root(values, context))
+        if on_device(values):
+            return (measure,)
+        return (Command(("fio", *_layout_options(values)), Purpose.PREPARE), measure)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial takes; the time of the layout before the first cannot be known."""
@@ -57,8 +67,8 @@ class Fio:
         return Estimate(
             duration=seconds + float(values["ramp_time"]) if seconds else None,
             written=_written(values, space),
-            prepared=space,
-            space=space,
+            prepared=0 if on_device(values) else space,
+            space=0 if on_device(values) else space,
         )
 
     def parser(self, values: Values) -> TrialParser:
@@ -108,6 +118,7 @@ def _measure_options(values: Values) -> list[str]:
         f"--direct={int(values['direct'])}",
         f"--size={_size(int(values['size']))}",
         f"--ioengine={values['ioengine']}",
+        *device_options(values, _size(int(values["size"]))),
     ]
     if values["runtime"]:
         options += [f"--runtime={_time(float(values['runtime']))}", "--time_based"]

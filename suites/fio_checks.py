@@ -141,7 +141,7 @@ def _compressible(evidence: StepEvidence) -> Outcome | None:
 
 
 FIO_CHECKS = (
-    direct_refused(lambda values: bool(values["direct"]), {"direct": False}),
+    direct_refused(lambda values: bool(values["direct"]) and not values.get("device"), {"direct": False}),
     page_cache(_page_cache),
     unflushed_write(_unflushed_write),
     short_runtime(_short_runtime, f"Run for {TRUSTED:g} s."),

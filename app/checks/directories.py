@@ -1,7 +1,7 @@
 """Checks of the directory that a step writes in."""
 
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
-from suites.disk import MEMORY_KINDS, NETWORK_KINDS, best_directory, directory_of
+from suites.disk import MEMORY_KINDS, NETWORK_KINDS, best_directory, directory_of, works_in_directory
 from suites.facts import Absent, known
 from suites.parameters import Value
 from suites.vocab import Level
@@ -23,7 +23,7 @@ def _elsewhere(evidence: StepEvidence) -> dict[str, Value]:
 
 
 def _not_a_disk(evidence: StepEvidence) -> Outcome | CannotTell | None:
-    if evidence.suite.directory_parameter is None:
+    if not works_in_directory(evidence):
         return None
     directory = directory_of(evidence)
     if isinstance(directory, CannotTell):
@@ -48,7 +48,7 @@ def _what_lies_below(evidence: StepEvidence, path: str, kind: str) -> Outcome | 
 
 
 def _not_writable(evidence: StepEvidence) -> Outcome | CannotTell | None:
-    if evidence.suite.directory_parameter is None:
+    if not works_in_directory(evidence):
         return None
     directory = directory_of(evidence)
     if isinstance(directory, CannotTell):

@@ -38,7 +38,8 @@ def test_a_missing_tool_comes_with_the_command_that_installs_it_and_with_what_wo
     found = finding(TOOL_MISSING, tuned_step(FIO, without_tool(disk_host(distribution="fedora"), "fio")))
     assert found.level is Level.ERROR
     assert found.install == "sudo dnf install -y fio"
-    assert found.remedy == "Install it: sudo dnf install -y fio Without it, these tests work there: dd."
+    assert found.remedy.startswith("Install it: sudo dnf install -y fio Without it, these tests work there: ")
+    assert "dd" in found.remedy
     assert found.measured == "fio was not found on web-1."
 
 

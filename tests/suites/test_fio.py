@@ -55,8 +55,9 @@ def test_several_block_sizes_stand_in_for_one(given: str, option: str) -> None:
     command = words(rw="randrw", block_sizes=given, block_size="2k").split()
     assert option in command
     assert "--bs=2k" not in command
-    assert FIO.parameters[4].applies(complete_values(FIO, {"block_sizes": given}))
-    assert not FIO.parameters[3].applies(complete_values(FIO, {"block_sizes": given}))
+    parameters = {parameter.name: parameter for parameter in FIO.parameters}
+    assert parameters["block_sizes"].applies(complete_values(FIO, {"block_sizes": given}))
+    assert not parameters["block_size"].applies(complete_values(FIO, {"block_sizes": given}))
 
 
 @pytest.mark.parametrize("given", ["4k 64k", "4k-", "0k", "4k/101", "4k/60 --exec=x", "4g", "4k;8k", "-4k"])
@@ -147,7 +148,7 @@ def test_values_out_of_bounds_are_refused(name: str, value: object) -> None:
 
 
 def test_figures_of_another_directory_compare() -> None:
-    assert [parameter.name for parameter in FIO.parameters if not parameter.identity] == ["directory"]
+    assert [parameter.name for parameter in FIO.parameters if not parameter.identity] == ["directory", "device"]
 
 
 def test_estimate_counts_the_layout_and_what_is_known_to_be_written() -> None:
