@@ -1,8 +1,9 @@
 """What is known to fool people about our own probes, whatever they measure."""
 
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.disk import amount
 from suites.facts import known
-from suites.parameters import Value, format_size
+from suites.parameters import Value
 from suites.probe import HERE, ON_HOST, PACKAGES, compiler_of
 from suites.sysbench_memory_size import available_memory
 from suites.thread_checks import FACTS_NOT_READ
@@ -54,7 +55,7 @@ def memory_outcome(
         return CannotTell("The available memory is not known.")
     if needed <= available:
         return None
-    return Outcome(f"{what} {format_size(needed)}; {available / 2**30:.3g} GiB are available.", changes=changes)
+    return Outcome(f"{what} {amount(needed)}; {available / 2**30:.3g} GiB are available.", changes=changes)
 
 
 NO_COMPILER = Check(

@@ -11,6 +11,7 @@ def _all() -> tuple[Suite, ...]:
     from suites.fio import Fio
     from suites.ioping import Ioping
     from suites.iperf3 import Iperf3
+    from suites.linpack import Linpack
     from suites.memory_blocks import MemoryBlocks
     from suites.stream import Stream
     from suites.stress_ng import StressNg
@@ -25,6 +26,7 @@ def _all() -> tuple[Suite, ...]:
         SysbenchThreads(),
         SysbenchMutex(),
         Compute(),
+        Linpack(),
         SysbenchMemory(),
         Stream(),
         MemoryBlocks(),

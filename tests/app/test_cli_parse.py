@@ -16,6 +16,7 @@ WHOLE = {
     "sysbench-threads": "sysbench/1.0.20/threads_report_interval.stdout",
     "sysbench-mutex": "sysbench/1.0.20/mutex_default.stdout",
     "compute": "compute/1/both.stdout",
+    "linpack": "linpack/hpcc-1.5.0/openblas.stdout",
     "memory-blocks": "memory-blocks/1/all.stdout",
     "stress-ng": "stress-ng/0.15.06/stream_two.stderr",
     "stream": "stream/1/sweep.stdout",
@@ -27,7 +28,7 @@ WHOLE = {
     "iperf3": "iperf3/3.12/tcp_json.stdout",
 }
 
-SILENT = {"cp", "sysbench-mutex", "stress-ng"}
+SILENT = {"cp", "sysbench-mutex", "stress-ng", "linpack"}
 """Suites whose tool says nothing before it ends."""
 
 

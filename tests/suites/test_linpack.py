@@ -1,0 +1,285 @@
+"""LINPACK: its commands and input files, what it warns of, and what is read from HPL and from Intel's program."""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
+from suites.errors import ParameterError
+from suites.facts import Facts
+from suites.linpack import Linpack
+from suites.linpack_output import LinpackParser
+from suites.linpack_parameters import grid, matrix_bytes, sizes_of
+from suites.vocab import Level
+from tests.suites.captured_outputs import Capture, capture, captures, figures
+from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken
+
+SUITE = Linpack()
+DEFAULTS = complete_values(SUITE, {})
+OPENBLAS = "linpack/hpcc-1.5.0/openblas"
+PIECES = [
+    b"WR11C2R4         500    80     1     2               0.03              3.149e+00\n",
+    b"WR11C2R4         500    80     1     2               0.03              3.149e+999\n",
+    b"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0064946 ...... PASSED\n",
+    b"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=              nan ...... FAILED\n",
+    b"1000   1000   4      0.031      21.5703  8.724688e-13 2.975343e-02   pass\n",
+    b"500 1000         Ns\n",
+    b"0 Ps\n0 Qs\n",
+    b">>> \x1b[2J <<<\n",
+    b"End of Tests.\n",
+    b"\xff\xfe",
+]
+
+
+def cluster_node(**given: object) -> Facts:
+    facts = host(hpcc="hpcc 1.5.0", mpirun="4.1.4", **given)  # type: ignore[arg-type]  # each has a type of its own
+    return replace(facts, cpu=replace(facts.cpu, cores=4))
+
+
+def parsed(name: str) -> Parsed:
+    return capture(f"linpack/{name}").parse(LinpackParser())
+
+
+def lines(**given: object) -> list[str]:
+    return [" ".join(command.argv) for command in SUITE.commands(complete_values(SUITE, given), Context())]
+
+
+MPI = (
+    "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+    "OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 mpirun -np"
+)
+
+
+def test_hpcc_is_run_beside_its_input_and_without_an_old_report() -> None:
+    assert lines(threads=2) == [
+        "cat hpccinf.txt",
+        'sh -c ldd "$(command -v hpcc)" || :',
+        "rm -f hpccoutf.txt",
+        f"{MPI} 2 hpcc",
+        "cat hpccoutf.txt",
+    ]
+
+
+def test_the_input_file_is_that_of_the_package_with_our_numbers() -> None:
+    values = complete_values(SUITE, {"sizes": "500, 1000", "threads": 6, "block": 192})
+    (file,) = SUITE.commands(values, Context())[0].files
+    assert file.name == "hpccinf.txt"
+    written = file.text.splitlines()
+    assert [line.split("  ")[0].strip() for line in written[4:12]] == ["2", "500 1000", "1", "192", "0", "1", "2", "3"]
+    assert written[31].startswith("##### This line (no. 32) is ignored")
+
+
+def test_an_xhpl_of_the_users_reads_its_own_file() -> None:
+    assert lines(program="xhpl", path="/opt/hpl/xhpl", threads=4) == ["cat HPL.dat", f"{MPI} 4 /opt/hpl/xhpl"]
+    (file,) = SUITE.commands(complete_values(SUITE, {"program": "xhpl", "path": "/x"}), Context())[0].files
+    assert (file.name, len(file.text.splitlines())) == ("HPL.dat", 31)
+
+
+def test_intels_program_gets_its_own_data() -> None:
+    given = {"program": "intel", "path": "/opt/intel/xlinpack_xeon64", "threads": 8, "sizes": "1000,5001"}
+    assert lines(**given) == [
+        "cat lininput",
+        "env OMP_NUM_THREADS=8 MKL_NUM_THREADS=8 /opt/intel/xlinpack_xeon64 lininput",
+    ]
+    (file,) = SUITE.commands(complete_values(SUITE, given), Context())[0].files
+    assert "1000 5001 # problem sizes\n1000 5008 # leading dimensions\n" in file.text
+
+
+@pytest.mark.parametrize(
+    ("processes", "shape"), [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (6, (2, 3)), (7, (1, 7)), (96, (8, 12))]
+)
+def test_the_grid_is_as_square_as_can_be(processes: int, shape: tuple[int, int]) -> None:
+    assert grid(processes) == shape
+
+
+@pytest.mark.parametrize("text", ["0", "5", "1000;x", "12345678", "-1000", "1000 2000", ",".join(["1000"] * 21)])
+def test_sizes_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(ParameterError):
+        complete_values(SUITE, {"sizes": text})
+
+
+def test_sizes_are_sorted_and_each_once() -> None:
+    assert sizes_of({"sizes": "5000, 1000,5000"}) == (1000, 5000)
+
+
+def test_the_tuned_sizes_stay_within_memory() -> None:
+    for available in (GIB, 16 * GIB, 700 * GIB):
+        sizes = sizes_of(tuned_values(SUITE, Context(cluster_node(available=available))))
+        assert matrix_bytes(max(sizes)) <= 0.8 * available
+        assert list(sizes) == sorted(sizes)
+    assert max(sizes) < math.isqrt(700 * GIB // 8) / 2, "patience ends before so much memory"
+
+
+def test_there_is_a_process_for_each_core() -> None:
+    tuned = tuned_values(SUITE, Context(cluster_node(cpus=8)))
+    assert (tuned["threads"], tuned["block"]) == (4, 192)
+    assert tuned_values(SUITE, Context(cluster_node(cpus=2)))["threads"] == 2
+    assert "threads" not in SUITE.tune(Context())
+
+
+def test_the_tool_is_needed_unless_the_user_names_one() -> None:
+    assert isinstance(SUITE, BringsTool)
+    assert SUITE.needs_tool(DEFAULTS)
+    assert not SUITE.needs_tool(complete_values(SUITE, {"program": "xhpl", "path": "/x"}))
+
+
+@pytest.mark.parametrize("facts", [cluster_node(), cluster_node(cpus=1), cluster_node(cpus=192, available=700 * GIB)])
+def test_tuned_values_on_a_quiet_host_raise_no_warning(facts: Facts) -> None:
+    context = Context(facts)
+    step = evidence(SUITE, context, **tuned_values(SUITE, context))
+    assert {name: finding.level for name, finding in spoken(step).items()} == {"linpack-library": Level.INFO}
+    assert silent(step) == set()
+
+
+def test_small_matrices_are_warned_about() -> None:
+    step = evidence(SUITE, Context(cluster_node(cache=32 * MIB)), sizes="1000", threads=4)
+    assert spoken(step)["linpack-small"].measured == (
+        "The largest matrix, of order 1000, takes 7.63 MiB; the last-level cache holds 32 MiB."
+    )
+    assert "linpack-small" not in spoken(applied(step, "linpack-small"))
+
+
+def test_a_matrix_that_does_not_fit_is_an_error() -> None:
+    step = evidence(SUITE, Context(cluster_node(available=GIB)), sizes="20000", threads=4)
+    assert "takes 2.98 GiB; 1 GiB are available" in spoken(step)["memory-too-small"].measured
+    assert "memory-too-small" not in spoken(applied(step, "memory-too-small"))
+
+
+def test_what_the_run_needs_is_looked_for() -> None:
+    assert "linpack-no-mpi" in spoken(evidence(SUITE, Context(host(hpcc="1.5.0"))))
+    assert "linpack-no-mpi" not in spoken(evidence(SUITE, Context(host()), program="intel", path="/x"))
+    assert "linpack-no-path" in spoken(evidence(SUITE, Context(host()), program="intel"))
+    assert "linpack-library" not in spoken(evidence(SUITE, Context(host()), program="xhpl", path="/x"))
+
+
+def test_figures_are_those_of_the_results() -> None:
+    found = parsed("hpcc-1.5.0/openblas")
+    assert (found.complete, found.notes) == (True, ())
+    assert figures(found) == {
+        "linpack": 7.814,
+        "linpack_by_size 500": 3.149,
+        "linpack_by_size 1000": 7.814,
+        "solve_time 500": 0.03,
+        "solve_time 1000": 0.09,
+    }
+    assert found.tool_version == "hpcc 1.5.0, HPLinpack 2.0, OpenBLAS"
+    assert found.figures[0].metric == SUITE.metrics[0]
+
+
+def test_the_reference_library_is_named() -> None:
+    found = parsed("hpcc-1.5.0/reference")
+    assert found.complete
+    assert found.tool_version == "hpcc 1.5.0, HPLinpack 2.0, the reference BLAS"
+    assert "says BLAS, not CPU" in found.notes[0]
+
+
+def test_a_run_of_built_in_defaults_is_not_taken_for_the_one_that_was_asked() -> None:
+    found = parsed("hpcc-1.5.0/too_few")
+    assert found.figures == ()
+    assert found.notes == (
+        "LINPACK failed: Need at least 4 processes for these tests.",
+        "Size 3520 on 1 x 2 processes ran, which nobody asked for: the program did not take its input file.",
+        "Without a result: size 500.",
+    )
+
+
+def test_a_refusal_of_root_is_named() -> None:
+    found = parsed("hpcc-1.5.0/no_root")
+    assert not found.complete
+    assert "mpirun has detected an attempt to run as root." in found.notes[0]
+
+
+def changed(name: str, old: bytes, new: bytes) -> Parsed:
+    case = capture(f"linpack/{name}")
+    return Capture(name, case.stdout.replace(old, new), case.stderr, 0).parse(LinpackParser())
+
+
+def test_a_failed_residual_means_no_figure() -> None:
+    found = changed("hpcc-1.5.0/openblas", b"0.0039687 ...... PASSED", b"4211.1 ...... FAILED")
+    assert not found.complete
+    assert set(figures(found)) == {"linpack", "linpack_by_size 500", "solve_time 500"}
+    assert "The residual check of size 1000 failed: there is no figure of it." in found.notes
+
+
+def test_a_residual_that_was_not_checked_means_no_figure() -> None:
+    found = changed("documented/xhpl_2.3", b"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   3.01", b"x")
+    assert "The residual of size 8000 was not checked: there is no figure of it." in found.notes
+
+
+def test_hpl_by_itself_is_read() -> None:
+    found = parsed("documented/xhpl_2.3")
+    assert (found.complete, found.notes, found.tool_version) == (True, (), "HPLinpack 2.3")
+    assert figures(found)["linpack_by_size 8000"] == 92.041
+    assert figures(found)["linpack"] == 92.041
+
+
+def test_intels_program_is_read_and_the_best_trial_counts() -> None:
+    found = parsed("documented/intel")
+    assert (found.complete, found.notes) == (True, ())
+    assert figures(found) == {
+        "linpack": 36.5075,
+        "linpack_by_size 1000": 25.7189,
+        "linpack_by_size 2000": 33.5964,
+        "linpack_by_size 5000": 36.5075,
+        "solve_time 1000": 0.026,
+        "solve_time 2000": 0.159,
+        "solve_time 5000": 2.284,
+    }
+
+
+def test_a_failed_check_of_intels_program_means_no_figure() -> None:
+    one = changed("documented/intel", b"2.302891e-11 3.211186e-02   pass", b"2.302891e-01 3.2e+08   fail")
+    assert not one.complete
+    assert "linpack_by_size 5000" not in figures(one)
+    assert changed("documented/intel", b"checks PASSED", b"checks FAILED").figures == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "words"),
+    [
+        (b"env: '/opt/xhpl': No such file or directory\n", 127, "No such file or directory"),
+        (b"", 0, "was cut off"),
+        (b"HPLinpack 2.3  --  High\nEnd of Tests.\n", 0, "no result of LINPACK"),
+    ],
+)
+def test_what_gives_no_result_is_explained(said: bytes, status: int, words: str) -> None:
+    parser = LinpackParser()
+    parser.feed(said, "stderr")
+    found = parser.finish(status)
+    assert not found.complete
+    assert found.figures == ()
+    assert words in " ".join(found.notes)
+
+
+@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
+@given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
+def test_any_bytes_are_accepted(data: bytes) -> None:
+    parser = LinpackParser()
+    assert list(parser.feed(data)) == []
+    assert all(math.isfinite(figure.value) for figure in parser.finish().figures)
+
+
+@pytest.mark.parametrize("case", captures("linpack"))
+@settings(max_examples=30, deadline=None)  # a busy machine is slow, not wrong
+@given(cuts=st.lists(st.integers(min_value=0, max_value=24000), max_size=8))
+def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
+    data = capture(case).stdout + capture(case).stderr
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    whole, pieces = LinpackParser(), LinpackParser()
+    whole.feed(data)
+    for start, stop in pairwise(places):
+        pieces.feed(data[start:stop])
+    assert pieces.finish(0) == whole.finish(0)
+
+
+def test_an_output_cut_before_its_end_is_never_complete() -> None:
+    data = capture(OPENBLAS).stdout
+    end = data.index(b"End of Tests.")
+    for length in range(0, end, 97):
+        parser = LinpackParser()
+        parser.feed(data[:length])
+        assert not parser.finish().complete
