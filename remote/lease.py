@@ -67,7 +67,8 @@ class Claim:
 def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) -> Claim:
     """Claim the session's host for `run`. Of two who claim it at once, one gets it.
 
-    `nonce` is that of an earlier claim, to make sure of it again. `anyway` keeps the claim beside those who hold the host. Leases of the same run are not in each other's way.
+    `nonce` is that of an earlier claim, to make sure of it again. `anyway` keeps the claim beside those who hold
+    the host. Leases of the same run are not in each other's way.
     """
     nonce = nonce or new_mark()
     said = ask(session, SCRIPT, "claim", nonce, run, workstation_name())

@@ -21,7 +21,7 @@ def known(fact: "T | Absent") -> "T | None":
 NOT_READ = Absent("not read")
 
 
-def fact(unit: str = "", reason: str = NOT_READ.reason) -> Any:  # noqa: ANN401 (a dataclass field of any fact's type)
+def fact(unit: str = "", reason: str = NOT_READ.reason) -> Any:
     """Declare a fact measured in `unit`; until read it is absent for `reason`."""
     return field(default=Absent(reason), metadata={"unit": unit})
 

@@ -69,7 +69,7 @@ class Stage:
         deadline = time.monotonic() + PATIENCE
         while not until() and time.monotonic() < deadline:
             QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
-        for _ in range(3):
+        for _ in range(20):  # a page may make its plots one after the other
             QApplication.processEvents()
 
     def clear(self) -> None:

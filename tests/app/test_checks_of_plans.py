@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from tests.disk_host import DATA, GIB, disk_host, without_tool
 
 from app.checks import CheckReport, Unsure, all_checks, check_plan
 from app.checks.trials import few_trials
@@ -12,6 +11,7 @@ from app.presets import tuned_plan
 from suites.facts import Facts, Tool
 from suites.registry import SUITES
 from suites.vocab import Level
+from tests.disk_host import DATA, GIB, disk_host, without_tool
 
 
 def host(**changes: object) -> Facts:

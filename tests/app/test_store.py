@@ -158,7 +158,7 @@ def rows(store: Store, table: str) -> int:
     """Count the rows that any other program would see now."""
     connection = sqlite3.connect(store.path)
     try:
-        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608 (a test's own word)
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
     finally:
         connection.close()
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.lab_sshd import free_port
 
 from suites.base import Context, Parsed, complete_values
 from suites.facts import Facts, Tool
 from suites.iperf3 import Iperf3
 from suites.vocab import labels
+from tests.lab_sshd import free_port
 
 VERSION = subprocess.run(
     ["sh", "-c", "iperf3 --version || true"], capture_output=True, check=False, text=True

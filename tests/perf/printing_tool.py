@@ -11,7 +11,7 @@ SHORTEST, LONGEST = 0.1, 0.25
 if "--version" in sys.argv:
     sys.stdout.write("sysbench 1.0.20\n")
     sys.exit()
-generator = random.Random(1)  # noqa: S311 (a rhythm, not a secret)
+generator = random.Random(1)
 for number in range(1, LINES + 1):
     # The distances vary, so that they cannot keep in step with the redraws.
     time.sleep(generator.uniform(SHORTEST, LONGEST))

@@ -4,7 +4,6 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
 
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import CannotTell, Check, Outcome
@@ -13,6 +12,7 @@ from suites.errors import ParameterError
 from suites.facts import Absent
 from suites.fio import Fio
 from suites.vocab import Level
+from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
 
 DD = Dd()
 REFUSING = replace(DATA, direct=False)

@@ -3,13 +3,13 @@
 from itertools import pairwise
 
 import pytest
-from tests.suites.captured_outputs import capture, captures, figures, series
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import Parsed
 from suites.dd_output import DdParser
 from suites.vocab import Sample
+from tests.suites.captured_outputs import capture, captures, figures, series
 
 
 def parse(text: str | bytes, exit_status: int | None = None) -> Parsed:

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from tests.suites.captured_outputs import capture, captures, figures, series
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from suites import fio_output
 from suites.base import Parsed
 from suites.fio_output import FioParser
 from suites.vocab import Sample
+from tests.suites.captured_outputs import capture, captures, figures, series
 
 RANDRW = "fio/3.39/jsonplus_status1_randrw"
 RAMP = "fio/3.33/randrw_libaio_ramp"

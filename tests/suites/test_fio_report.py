@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from tests.suites.captured_outputs import capture
 
 from suites.fio_documents import Document, DocumentReader
 from suites.fio_report import Latency, percentile_of, read_report
+from tests.suites.captured_outputs import capture
 
 WITH_BINS = [
     "fio/2.21/jsonplus_status1",

@@ -3,13 +3,13 @@
 import shlex
 
 import pytest
-from tests.suites.host_facts import host
 
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Interface
 from suites.iperf3 import Iperf3, peer_address
 from suites.iperf3_link import is_loopback, link_speed
+from tests.suites.host_facts import host
 
 SUITE = Iperf3()
 DEFAULTS = complete_values(SUITE, {})

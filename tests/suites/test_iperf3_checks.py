@@ -1,11 +1,11 @@
 """What is known to fool people about iperf3 is said with its evidence, and never where there is nothing to say."""
 
 import pytest
-from tests.suites.host_facts import applied, evidence, host, silent, spoken
 
 from suites.base import Context, tuned_values
 from suites.iperf3 import Iperf3
 from suites.vocab import Level
+from tests.suites.host_facts import applied, evidence, host, silent, spoken
 
 SUITE = Iperf3()
 APART = Context(host(iperf3="iperf 3.18", speed=10**9), host("db-1", iperf3="iperf 3.18", speed=10**9), "10.0.0.2")

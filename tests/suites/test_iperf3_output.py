@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from tests.suites.captured_outputs import DATA, capture, figures, series
 
 from suites.base import Parsed
 from suites.iperf3_output import MAXIMUM_DOCUMENT, Iperf3Parser
+from tests.suites.captured_outputs import DATA, capture, figures, series
 
 RECEIVED, SENT = {"direction": "send", "end": "receiver"}, {"direction": "send", "end": "sender"}
 

@@ -3,12 +3,12 @@
 from itertools import pairwise
 
 import pytest
-from tests.suites.captured_outputs import capture, captures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Parsed
 from suites.iperf3_output import Iperf3Parser
+from tests.suites.captured_outputs import capture, captures
 
 PIECES = [
     b"[  5]   0.00-1.00   sec  1.78 GBytes  15.3 Gbits/sec    0   2.06 MBytes       \n",

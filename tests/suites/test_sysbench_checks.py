@@ -1,13 +1,13 @@
 """What is known to fool people about sysbench is said with its evidence, and never where there is nothing to say."""
 
 import pytest
-from tests.suites.host_facts import GIB, MIB, applied, evidence, host, limited, silent, spoken
 
 from suites.base import Context, Suite, tuned_values
 from suites.facts import Facts
 from suites.sysbench_cpu import SysbenchCpu
 from suites.sysbench_memory import SysbenchMemory
 from suites.vocab import Level
+from tests.suites.host_facts import GIB, MIB, applied, evidence, host, limited, silent, spoken
 
 CPU, MEMORY = SysbenchCpu(), SysbenchMemory()
 

@@ -1,13 +1,13 @@
 """sysbench memory: its commands, its tuning, and what is read from the real tool's output."""
 
 import pytest
-from tests.suites.captured_outputs import capture, figures, series
-from tests.suites.host_facts import GIB, MIB, host, limited
 
 from suites.base import Context, Parsed, complete_values, tuned_values
 from suites.facts import Facts
 from suites.sysbench_memory import SysbenchMemory
 from suites.sysbench_memory_size import footprint, tuned_block
+from tests.suites.captured_outputs import capture, figures, series
+from tests.suites.host_facts import GIB, MIB, host, limited
 
 SUITE = SysbenchMemory()
 DEFAULTS = complete_values(SUITE, {})

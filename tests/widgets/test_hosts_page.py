@@ -40,7 +40,7 @@ def config() -> None:
 
 
 @pytest.fixture
-def page(qtbot: QtBot, workstation: Workstation, config: None) -> Iterator[HostsPage]:  # noqa: ARG001 (a file)
+def page(qtbot: QtBot, workstation: Workstation, config: None) -> Iterator[HostsPage]:
     made = HostsPage(workstation, Refuse())
     qtbot.addWidget(made)
     qtbot.addWidget(made.facts_view)

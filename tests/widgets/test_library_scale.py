@@ -58,7 +58,7 @@ def _multiply(workstation: Workstation) -> None:
         ]
         listed = ", ".join(columns)
         store.executemany(
-            f"INSERT INTO runs (id, name, started, {listed}) SELECT ?, ?, ?, {listed} FROM runs LIMIT 1",  # noqa: S608 (names of our own columns)
+            f"INSERT INTO runs (id, name, started, {listed}) SELECT ?, ?, ?, {listed} FROM runs LIMIT 1",
             [
                 (f"2026-{number:04}", f"run {number:04}", f"2026-01-01T{number // 60:02}:{number % 60:02}:00+00:00")
                 for number in range(1, RUNS)

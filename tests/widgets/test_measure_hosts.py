@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from tests.lab_sshd import LabHost
-from tests.widgets.measure_stage import made_page, settle
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.hosts import HostEntry
 from app.plan import LOCAL
+from tests.lab_sshd import LabHost
+from tests.widgets.measure_stage import made_page, settle
 from widgets.measure.measure_page import HOSTS, REVIEW, TESTS, MeasurePage
 
 

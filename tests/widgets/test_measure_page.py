@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
@@ -12,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.plan import LOCAL, Plan, make_step
 from suites.facts import Facts, Tool
 from suites.vocab import Level
+from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from widgets.measure.measure_page import FINDINGS, HOSTS, PARAMETERS, REVIEW, TESTS, MeasurePage
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox
 from pytestqt.qtbot import QtBot
@@ -15,6 +14,7 @@ from suites.base import Command, Context, Estimate, Parsed
 from suites.checks import Check
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.vocab import Metric, Resource, Sample
+from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from widgets.measure.measure_page import MeasurePage
 
 

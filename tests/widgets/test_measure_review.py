@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from tests.widgets.measure_stage import made_page, settle, with_tests
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app.plan import Order
+from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.measure.editors import Editor
 from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
 
