@@ -8,6 +8,7 @@ from app.formats import command_to_json, facts_to_json, figure_to_json, finding_
 from app.levels import WithinTrials
 from app.records import ChangeRecord, RunRecord, RunSummary, TrialRecord
 from app.summary import MetricSummary, levels, summaries
+from suites.facts import known
 
 FORMAT = "benchwright-run/1"
 
@@ -33,6 +34,7 @@ def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
         "plan": plan_to_json(record.plan),
         "facts_before": {host: facts_to_json(facts) for host, facts in record.facts_before.items()},
         "facts_after": {host: facts_to_json(facts) for host, facts in record.facts_after.items()},
+        "clock_offset": {host: _clock_offset(record, host) for host in record.facts_before},
         "metrics": [_metric(summary, within or {}) for summary in summaries(record)],
         "trials": [_trial(trial) for trial in record.trials],
         "findings": [finding_to_json(finding) for finding in record.findings],
@@ -49,6 +51,12 @@ def _change(record: ChangeRecord) -> Json:
         "put_back": record.put_back,
         "problem": record.problem,
     }
+
+
+def _clock_offset(record: RunRecord, host: str) -> Json:
+    """Return how many seconds the host's clock was ahead of the workstation's; null where it is not known."""
+    moments = {"start": record.facts_before.get(host), "end": record.facts_after.get(host)}
+    return {name: None if facts is None else known(facts.system.clock_offset) for name, facts in moments.items()}
 
 
 def _metric(summary: MetricSummary, within: WithinTrials) -> Json:

@@ -20,7 +20,7 @@ METRIC = {"name", "value", "unit", "better", "labels"}
 RUN = {
     "format", "id", "name", "question", "hosts", "steps", "suites", "state", "started", "ended", "trials", "headline",
     "baseline", "reason", "program_version", "plan_hash", "plan", "facts_before", "facts_after", "metrics", "findings",
-    "telemetry_cost",
+    "telemetry_cost", "clock_offset", "left",
 }  # fmt: skip
 TRIAL = {
     "id", "host", "step", "number", "warm_up", "state", "started", "ended", "exit_status", "tool_version", "commands",
@@ -32,6 +32,7 @@ COMPARED = {
 }  # fmt: skip
 LISTED = {
     "id", "name", "question", "hosts", "steps", "suites", "state", "started", "ended", "trials", "headline", "baseline",
+    "left",
 }  # fmt: skip
 
 

@@ -1,0 +1,169 @@
+"""What is happening during a run, on standard error; and how the terminal ends it."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from functools import wraps
+from typing import Any
+
+import click
+
+from app.cli.common import plain
+from app.control import Busy, Control
+from app.decision_words import decision_text, forecast_text
+from app.events import (
+    Activity,
+    Event,
+    LinkChanged,
+    PolicyDecided,
+    Progress,
+    RunAttached,
+    RunEnded,
+    RunLeft,
+    RunStarted,
+    SampleRead,
+    State,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+)
+from app.link_words import link_text
+from app.plan import Plan, Policy
+from app.wording import duration_text, figure_text
+
+
+def minds_others(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options for a host that somebody else measures, and a `busy` made of them."""
+
+    @click.option("--wait", is_flag=True, help="Where somebody else measures a host, wait until they are done.")
+    @click.option("--anyway", is_flag=True, help="Measure beside somebody else; the run says so.")
+    @wraps(command)
+    def minding(*arguments: Any, wait: bool, anyway: bool, **named: Any) -> None:
+        busy = Busy.ANYWAY if anyway else Busy.WAIT if wait else Busy.REFUSE
+        command(*arguments, busy=busy, **named)
+
+    return minding
+
+
+def follow(events: Generator[Event], control: Control, *, quiet: bool, attached: bool = False) -> tuple[str, State]:
+    """Take `events` to their end, or until Ctrl+C, and tell of them; return the run's id and how it ended.
+
+    Of a run that is `attached`, what was before is not told again. One that is let go of has not ended: its state is
+    RUNNING.
+    """
+    run_id, state = "", State.FAILED
+    teller = _Teller(live=sys.stderr.isatty() and not quiet, quiet=quiet)
+    silent = attached
+    with _signals_heeded(control), closing(events):
+        for event in events:
+            silent = silent and not isinstance(event, RunAttached)
+            if not silent or isinstance(event, RunStarted):
+                teller.tell(event)
+            if isinstance(event, RunStarted):
+                run_id = event.run_id
+            elif isinstance(event, RunEnded):
+                state = event.state
+            elif isinstance(event, RunLeft):
+                state = State.RUNNING
+    return run_id, state
+
+
+def _decided(event: PolicyDecided) -> str:
+    """Return what the trials of a step on a host say so far, and what is still to come."""
+    said = decision_text(event.metric, event.labels, event.decision)
+    ahead = forecast_text(event.decision)
+    return f"{event.step} on {event.host}: {said}{f'; {ahead}' if ahead else ''}"
+
+
+@contextmanager
+def _signals_heeded(control: Control) -> Iterator[None]:
+    """Let Ctrl+C or a TERM stop the run in order, and a terminal that closes let go of it.
+
+    A second Ctrl+C interrupts as usual. A HUP that is ignored, as under nohup, stays so.
+    """
+
+    def stop(_number: int, _frame: object) -> None:
+        click.echo("\nStopping: ending the processes on the host, keeping what was measured.", err=True)
+        control.stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def leave(_number: int, _frame: object) -> None:
+        control.leave()
+
+    handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = leave
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Teller:
+    """Says what is happening; on a terminal the newest sample moves in place."""
+
+    def __init__(self, *, live: bool, quiet: bool) -> None:
+        self._live, self._quiet = live, quiet
+        self._moving = False
+        self._plan: Plan | None = None
+
+    def tell(self, event: Event) -> None:
+        """Say what `event` means, if anything."""
+        if self._quiet:
+            return
+        match event:
+            case Activity(text=text):
+                self._line(text)
+            case RunStarted(plan=plan):
+                self._plan = plan
+            case PolicyDecided() if self._plan is not None and self._plan.repetition.policy is not Policy.FIXED:
+                self._line(_decided(event))
+            case Progress():
+                self._line(_progress(event))
+            case SampleRead(sample=sample) if self._live:
+                said = figure_text(sample.metric, sample.value)
+                click.echo(f"\r\x1b[K  {sample.time:6.1f} s  {sample.metric.title} {said}", nl=False, err=True)
+                self._moving = True
+            case TrialStarted() | TrialAttached() | TrialEnded():
+                self._tell_of_trial(event)
+            case _:
+                self._tell_of_run(event)
+
+    def _tell_of_trial(self, event: TrialStarted | TrialAttached | TrialEnded) -> None:
+        match event:
+            case TrialStarted(trial=trial) | TrialAttached(trial=trial):
+                kind = "warm-up" if trial.warm_up else "trial"
+                again = ", followed again" if isinstance(event, TrialAttached) else ""
+                self._line(f"{trial.step} on {trial.host}: {kind} {trial.number}{again}")
+            case TrialEnded(state=state, reason=reason) if state is not State.DONE:
+                self._line(f"{state}: {reason}")
+
+    def _tell_of_run(self, event: Event) -> None:
+        match event:
+            case LinkChanged(host=host, detail=detail):
+                said = link_text(event, time.monotonic()) or "the connection is back"
+                self._line(f"{host}: {said}{f' ({detail})' if detail else ''}")
+            case RunAttached(age=age):
+                self._line(f"going on with a run that began {duration_text(age)} ago")
+            case RunEnded(state=state, reason=reason):
+                self._line(f"{state}. {reason}".strip())
+            case RunLeft(run_id=run_id):
+                self._line(f"let go of; go on with it with: benchwright attach {run_id}")
+
+    def _line(self, text: str) -> None:
+        if self._moving:
+            click.echo("\r\x1b[K", nl=False, err=True)
+            self._moving = False
+        click.echo(plain(text), err=True)
+
+
+def _progress(event: Progress) -> str:
+    remaining, total = event.remaining, event.total
+    left = "remaining time not known" if remaining is None else f"about {duration_text(remaining)} left"
+    of_all = "" if total is None else f" of {total}" if event.exact else f" of about {total}"
+    plural = "" if event.done == 1 and total in {None, 1} else "s"
+    return f"{event.done}{of_all} trial{plural} done, {left}"

@@ -1,0 +1,22 @@
+"""How the way to a host stands, in the words of the window and the command line."""
+
+from app.ages import age_text
+from app.events import LinkChanged
+from remote.link import LinkState
+
+__all__ = ["LinkState", "link_text"]
+
+
+def link_text(event: LinkChanged, now: float) -> str:
+    """Return how the link stands at `now`, the workstation's monotonic clock; empty where all is well."""
+    heard = f"last data {age_text(now - event.since)} ago"
+    match event.state:
+        case LinkState.STALLED:
+            return f"stalled, {heard}"
+        case LinkState.LOST:
+            return f"connection lost, {heard}; the host keeps measuring"
+        case LinkState.RECONNECTING:
+            return f"connection lost, the host keeps measuring; reconnecting, try {event.attempt}"
+        case LinkState.GIVEN_UP:
+            return "connection lost, and not sought any more"
+    return f"the host restarted {event.restarted}" if event.restarted else ""

@@ -1,0 +1,134 @@
+"""What was left to itself, and who measures a host, from the command line."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.services import Workstation
+from tests.lab.survival import ALIVE, jobs_on, kill_jobs, workspaces_on
+from tests.lab_sshd import LabHost
+from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, FAILED, benchwright, environment
+
+
+@pytest.fixture
+def lab(lab_host: LabHost) -> Iterator[LabHost]:
+    lab_host.add_to_home(more=ALIVE)
+    yield lab_host
+    kill_jobs(lab_host.home)
+
+
+def plan(tmp_path: Path, *, seconds: int = 3, trials: int = 1, host: str = "lab") -> Path:
+    path = tmp_path / f"{host}-{seconds}.toml"
+    words = ("--suite", "sysbench-cpu", "--set", f"time={seconds}", "--trials", str(trials), "--host", host)
+    made = benchwright("plan", "new", "--defaults", "-o", path, *words)
+    assert made.status == DONE, made.err
+    return path
+
+
+@contextmanager
+def measuring(path: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run a plan in another process until it measures; it is killed at the end."""
+    command = [str(BENCHWRIGHT), *words, "run", str(path)]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment()
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("sysbench-cpu on"):
+                break
+        yield process
+        process.kill()
+
+
+def test_a_killed_run_is_listed_attached_and_whole(lab: LabHost, tmp_path: Path) -> None:
+    with measuring(plan(tmp_path, trials=2)) as process:
+        process.kill()
+        process.wait()
+    (listed,) = benchwright("attach", "--list", "--json").json
+    assert (listed["hosts"], listed["by_choice"], listed["trial"]["id"]) == (["lab"], False, 1)
+    assert "left to itself" in benchwright("list").out
+
+    ran = benchwright("attach", "--json")
+    assert ran.status == DONE, ran.err
+    assert ran.json["state"] == "done"
+    assert [trial["state"] for trial in ran.json["trials"]] == ["done", "done"]
+    assert ran.json["clock_offset"].keys() == {"lab"}
+    assert all(abs(offset) < 1.0 for offset in ran.json["clock_offset"]["lab"].values())
+    assert benchwright("attach").out == "No run was left to itself.\n"
+    assert benchwright("attach", "last").status == BAD_INPUT
+
+
+def test_a_terminal_that_closes_lets_go_of_the_run(lab: LabHost, tmp_path: Path) -> None:
+    with measuring(plan(tmp_path, seconds=60)) as process:
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        assert "go on with it with: benchwright attach" in process.stderr.read()
+        process.wait()
+    assert jobs_on(lab.home)
+    ran = benchwright("attach", "--stop")
+    assert ran.status == FAILED
+    assert "Stopped by you" in ran.out
+    assert jobs_on(lab.home) == []
+
+
+def test_leftovers_are_told_and_only_ours_removed(lab: LabHost, tmp_path: Path) -> None:
+    with measuring(plan(tmp_path, seconds=60)) as process:
+        process.kill()
+        process.wait()
+    with closing(Workstation()) as workstation:
+        workstation.forget("last")
+    foreign = lab.home / "benchwright-0123456789abcdef"
+    foreign.mkdir()
+    listed = benchwright("hosts", "leftovers", "lab", "--json").json
+    assert sorted(entry["whose"] for entry in listed if entry["path"].startswith(str(lab.home))) == ["others", "ours"]
+    removed = benchwright("hosts", "leftovers", "lab", "--remove")
+    assert removed.status == DONE
+    assert "Removed 1 from lab." in removed.err
+    assert workspaces_on(lab.home) == [foreign]
+    assert jobs_on(lab.home) == []
+
+
+def test_a_host_in_use_is_refused_waited_for_or_shared(lab: LabHost, tmp_path: Path) -> None:
+    other = ("--store", str(tmp_path / "other.sqlite3"))
+    short = plan(tmp_path, seconds=1)
+    with measuring(plan(tmp_path, seconds=120, host="local"), *other) as process:
+        refused = benchwright("run", short)
+        assert refused.status == BAD_INPUT
+        assert "measures on lab" in refused.err
+        assert refused.out == ""
+        shared = benchwright("run", short, "--anyway", "--json")
+        assert shared.status == DONE
+        assert "host-in-use" in [finding["id"] for finding in shared.json["findings"]]
+        command = [str(BENCHWRIGHT), "run", str(short), "--wait"]
+        with subprocess.Popen(
+            command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment()
+        ) as waiting:
+            assert waiting.stderr is not None
+            for line in waiting.stderr:
+                if line.startswith("waiting: "):
+                    process.send_signal(signal.SIGTERM)
+        assert waiting.returncode == DONE
+    with closing(Workstation()) as workstation:
+        assert len(workstation.runs()) == 2
+
+
+def test_a_lost_connection_is_told(lab: LabHost, tmp_path: Path) -> None:
+    path = plan(tmp_path, seconds=4)
+    command = [str(BENCHWRIGHT), "run", str(path)]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment()
+    ) as process:
+        assert process.stderr is not None
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("sysbench-cpu on"):
+                lab.cut()
+    assert process.returncode == DONE
+    text = "".join(said)
+    assert "the host keeps measuring; reconnecting, try 1" in text
+    assert "lab: the connection is back" in text
