@@ -213,7 +213,25 @@ tool() { # name
     esac
 }
 
+placed() { # name folder/file...: the folder of the first file that is there; these tools lie where their users put them
+    name=$1
+    shift
+    for path in "$@"; do
+        [ ! -f "$path" ] || {
+            item "tool.$name.path" "${path%/*}"
+            return
+        }
+    done
+    no "tool.$name" "not installed"
+}
+
 tools() { # at once; each item is short enough for the pipe to keep it in one piece (PIPE_BUF)
+    home=${HOME:-/root}
+    placed unixbench "$home"/UnixBench/Run "$home"/*/UnixBench/Run /opt/UnixBench/Run /opt/*/UnixBench/Run \
+        /usr/local/*/UnixBench/Run
+    placed geekbench "$home"/[Gg]eekbench*/geekbench[1-9] /opt/[Gg]eekbench*/geekbench[1-9] \
+        /usr/local/[Gg]eekbench*/geekbench[1-9]
+    placed speccpu "$home"/cpu20*/shrc /opt/cpu20*/shrc /usr/cpu20*/shrc /spec/cpu20*/shrc /opt/spec/cpu20*/shrc
     for tool in fio sysbench iperf3 dd cp stress-ng ioping hpcc mpirun cc gcc python3; do
         tool "$tool" &
     done

@@ -20,6 +20,7 @@ def _all() -> tuple[Suite, ...]:
     from suites.sysbench_memory import SysbenchMemory
     from suites.sysbench_mutex import SysbenchMutex
     from suites.sysbench_threads import SysbenchThreads
+    from suites.unixbench import UnixBench
 
     return (
         SysbenchCpu(),
@@ -27,6 +28,7 @@ def _all() -> tuple[Suite, ...]:
         SysbenchMutex(),
         Compute(),
         Linpack(),
+        UnixBench(),
         SysbenchMemory(),
         Stream(),
         MemoryBlocks(),

@@ -6,13 +6,16 @@ from remote.facts.items import Items
 from remote.facts.values import number, word
 from suites.facts import Absent, Measured, Tool
 
+PLACED = ("unixbench", "geekbench", "speccpu")
+"""Tools that no package brings: their path is the folder they were found in."""
+
 TOOLS = ("fio", "sysbench", "iperf3", "dd", "stress-ng", "ioping", "hpcc", "mpirun", "cc", "gcc", "python3")
 """The tools that facts.sh looks for."""
 
 
 def tools(items: Items) -> tuple[Tool, ...]:
     """Return every tool looked for; one that is not installed is absent."""
-    return tuple(_tool(items, name) for name in TOOLS)
+    return tuple(_tool(items, name) for name in (*TOOLS, *PLACED))
 
 
 def _tool(items: Items, name: str) -> Tool:

@@ -17,6 +17,7 @@ WHOLE = {
     "sysbench-mutex": "sysbench/1.0.20/mutex_default.stdout",
     "compute": "compute/1/both.stdout",
     "linpack": "linpack/hpcc-1.5.0/openblas.stdout",
+    "unixbench": "unixbench/6.0.0/index_c1.stdout",
     "memory-blocks": "memory-blocks/1/all.stdout",
     "stress-ng": "stress-ng/0.15.06/stream_two.stderr",
     "stream": "stream/1/sweep.stdout",
@@ -28,7 +29,7 @@ WHOLE = {
     "iperf3": "iperf3/3.12/tcp_json.stdout",
 }
 
-SILENT = {"cp", "sysbench-mutex", "stress-ng", "linpack"}
+SILENT = {"cp", "sysbench-mutex", "stress-ng", "linpack", "unixbench"}
 """Suites whose tool says nothing before it ends."""
 
 
