@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from app.system_keyring import SystemKeyring
-from remote.questions import Asker, HostKeyQuestion, LocalProgramQuestion, SecretQuestion
+from remote.questions import Asker, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 
 
 def account(question: SecretQuestion) -> str | None:
@@ -133,6 +133,10 @@ class RememberingAsker:
             if not self._memory.allowed(question) and self._asker.local_program(question):
                 self._memory.allow(question)
             return self._memory.allowed(question)
+
+    def confirm_loss(self, question: LossQuestion) -> str | None:
+        """Ask, every time."""
+        return self._asker.confirm_loss(question)
 
     def worked(self) -> None:
         """Put into the keyring what the user wants to be there: every secret used has been accepted."""

@@ -12,11 +12,12 @@ from app.events import Activity, Event, JobBegan, JobPlanned, WorkspaceRemoved, 
 from app.mailbox import Mailbox
 from app.plan import Step
 from app.run_hosts import RunHosts
+from remote.devices import guarded
 from remote.files import put_file
 from remote.job import OUTPUT_LIMIT, Job, Workspace, job_directory, make_workspace, remove_workspace
 from remote.script import new_mark
 from remote.session import Chunk, Session
-from suites.base import Command, Context, Purpose
+from suites.base import Command, Context, Purpose, destroys, device_of
 from suites.errors import BenchwrightError
 
 REPORTED = 2000
@@ -86,7 +87,7 @@ class Place:
         yield JobPlanned(trial, command.purpose, number, where, workspace, directory, dict(before))
         lease, limit = self.hosts.lease(where), self._output_limit()
         job = yield from self.mailbox.during(
-            lambda: Job.start(session, workspace, command.argv, directory=directory, lease=lease, limit=limit)
+            lambda: Job.start(session, workspace, self._words(command), directory=directory, lease=lease, limit=limit)
         )
         self.jobs.append(job)
         yield JobBegan(directory, job.began)
@@ -96,6 +97,16 @@ class Place:
         """Return the bytes a command may print before it is broken, not talkative: then it is ended."""
         seconds = self.step.suite.estimate(self.step.values, self.context).duration
         return OUTPUT_LIMIT if seconds is None else OUTPUT_AT_ONCE + round(OUTPUT_A_SECOND * seconds)
+
+    def _words(self, command: Command) -> tuple[str, ...]:
+        """Return the words that start `command`: one that destroys a device looks at that first, in the same moment."""
+        if command.on_peer or not destroys(self.step.suite, self.step.values):
+            return command.argv
+        path, facts = device_of(self.step.suite, self.step.values), self.context.facts
+        device = None if facts is None else facts.device(path)
+        if device is None:
+            raise PrepareError(f"{self.step.name}: nothing was read about {path} on {self.host}.", "Run it again.")
+        return guarded(device, command.argv)
 
     def _where(self, *, on_peer: bool) -> str:
         return self.step.peer or self.host if on_peer else self.host

@@ -1,7 +1,7 @@
 """What a run does as root on its hosts: only what its plan asks for, noted down before, put back after."""
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from app.control import Busy
@@ -11,11 +11,13 @@ from app.root_findings import host_changed, not_tuned
 from app.run_hosts import RunHosts
 from app.trial import now
 from app.tuning import path_title, setting_title
+from remote.devices import read_devices
 from remote.privilege import PrivilegeError, RootSession, as_root
 from remote.questions import Asker
 from remote.session import Session
 from remote.tuning import DROP_PATH, TuningError, apply, drop_caches, notes, put_back
 from suites.errors import BenchwrightError
+from suites.facts import Facts
 
 
 @dataclass(slots=True)
@@ -41,6 +43,17 @@ class RootWork:
             if not self.plan.tuning.optional:
                 raise
             yield FindingRaised(not_tuned(host, error.message))
+
+    def seen(self, facts: Facts) -> Generator[Event, None, Facts]:
+        """Return `facts` with what root sees of the devices that are to be used; what the user may do there stays."""
+        root = self.hosts.roots.get(facts.host)
+        if root is None or not facts.devices:
+            return facts
+        paths = [device.path for device in facts.devices]
+        seen = yield from self.hosts.mailbox.during(partial(read_devices, root, paths))
+        both = zip(seen, facts.devices, strict=True)
+        devices = [replace(all_of_it, readable=own.readable, writable=own.writable) for all_of_it, own in both]
+        return replace(facts, devices=tuple(devices))
 
     def find_leftovers(self, host: str) -> Iterator[Event]:
         """Tell what earlier runs left changed on `host`; with root, put it back, unless somebody measures there."""

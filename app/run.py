@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.checks import check_plan
 from app.context import step_context
 from app.control import Control, LeftError
+from app.destruction import Confirming
 from app.events import (
     Activity,
     Event,
@@ -33,18 +34,19 @@ from app.root_work import RootWork
 from app.run_hosts import HostInUseError, RunHosts
 from app.schedule import PlaceKey, Schedule, Turn
 from app.trial import STOPPED, TrialRun, now
+from remote.devices import read_devices
 from remote.errors import RemoteError
 from remote.link import PATIENCE, Patience
 from remote.probe import read_facts
 from remote.questions import Asker, Refuse
 from remote.session import Session
-from suites.base import Command
+from suites.base import Command, device_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
-from suites.vocab import Finding
+from suites.vocab import Finding, Level
 
-BLOCKING = frozenset({"tool-missing", "no-space", "directory-not-writable"})
-"""Findings that mean a step cannot run at all."""
+BLOCKING = frozenset({"tool-missing", "no-space", "directory-not-writable", "device-unusable", "device-in-use"})
+"""Findings that mean, as errors, that a step cannot run at all."""
 
 Output = tuple[tuple[str, bytes], ...]
 
@@ -167,10 +169,13 @@ class Engine:
             self._hosts.watch(host)
             if host not in self._facts:
                 yield Activity(f"reading the facts of {_named(host)}", host)
-                read = partial(read_facts, self._hosts.sessions[host], self._directories(host))
-                self._facts[host] = yield from self._mailbox.during(read)
+                read = yield from self._mailbox.during(partial(self._read, host))
+                self._facts[host] = read
+                yield from self._root.open(host, self._purposes(host))
+                self._facts[host] = yield from self._root.seen(read)
                 yield FactsRead(host, Moment.BEFORE, self._facts[host])
-            yield from self._root.open(host, self._purposes(host))
+            else:
+                yield from self._root.open(host, self._purposes(host))
             if self.left is None:
                 yield from self._root.find_leftovers(host)
             if self.control.left:
@@ -179,6 +184,12 @@ class Engine:
             yield from self._check()
             yield from self._root.apply()
         self._opened = True
+
+    def _read(self, host: str) -> Facts:
+        session = self._hosts.sessions[host]
+        devices = [device_of(step.suite, step.values) for step in self.plan.steps if host in self.plan.hosts]
+        facts = read_facts(session, self._directories(host))
+        return replace(facts, devices=read_devices(session, sorted({*devices} - {""})))
 
     def _purposes(self, host: str) -> list[str]:
         """Return in words what has to be done as root on `host`."""
@@ -199,8 +210,9 @@ class Engine:
         return tuple(sorted(names - {""}))
 
     def _check(self) -> Iterator[Event]:
-        self._findings = list(check_plan(self.plan, self._facts, self.addresses).findings)
-        for finding in self._findings:
+        findings = check_plan(self.plan, self._facts, self.addresses).findings
+        for finding in Confirming(self.plan, self._facts, self.asker).settled(findings):
+            self._findings.append(finding)
             yield FindingRaised(finding)
 
     def _trials(self) -> Iterator[Event]:
@@ -313,7 +325,8 @@ class Engine:
 
     def _blocked(self, turn: Turn) -> Finding | None:
         for finding in self._findings:
-            if finding.id in BLOCKING and finding.step == turn.step.name and finding.host in {None, turn.host}:
+            blocks = finding.id in BLOCKING and finding.level is Level.ERROR
+            if blocks and finding.step == turn.step.name and finding.host in {None, turn.host}:
                 return finding
         return None
 

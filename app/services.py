@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from app.levels import WithinTrials
     from app.plan import Step
     from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
+    from app.root_commands import RootCommand
     from app.run import Engine
     from app.store import Store
     from remote.questions import Asker
@@ -114,12 +115,14 @@ class Workstation:
         except BenchwrightError as error:
             return ConnectReport(name, Outcome.PROTOCOL, error.message, error.remedy, time.monotonic() - began)
 
-    def facts(self, name: str, asker: Asker, directories: Sequence[str] = ()) -> Facts:
-        """Read the facts of a host, and of the `directories` a disk test is to write in."""
+    def facts(self, name: str, asker: Asker, directories: Sequence[str] = (), devices: Sequence[str] = ()) -> Facts:
+        """Read the facts of a host, of the `directories` a disk test is to write in, and of raw `devices`."""
+        from remote.devices import read_devices
         from remote.probe import read_facts
 
         with closing(self._hosts.connect(name, asker)) as session:
-            return read_facts(session, tuple(directories))
+            facts = read_facts(session, tuple(directories))
+            return replace(facts, devices=read_devices(session, devices))
 
     def install(self, name: str, command: str, asker: Asker, what: str = "install") -> Generator[str]:
         """Run the command that installs a tool, which the user has agreed to; yield its output line by line.
@@ -140,7 +143,7 @@ class Workstation:
         return self._store.pending_changes(name)
 
     def host_notes(self, name: str, asker: Asker) -> tuple[Note, ...]:
-        """Return what is noted down on a host about settings that runs changed there. Changes nothing, needs no root."""
+        """Return what is noted down on a host about settings that runs changed there; it needs no root."""
         from remote.tuning import notes
 
         with closing(self._hosts.connect(name, asker)) as session:
@@ -203,6 +206,12 @@ class Workstation:
                 text = "\n".join([*lines, *(command_text(command) for command in commands)])
                 previews.append(StepPreview(host, step.name, commands, estimate, text))
         return previews
+
+    def root_commands(self, plan: Plan, facts: Mapping[str, Facts]) -> tuple[RootCommand, ...]:
+        """Return every command of `plan` that runs as root, on every host."""
+        from app.root_commands import root_commands
+
+        return root_commands(plan, facts, self._addresses(plan))
 
     def _addresses(self, plan: Plan) -> dict[str, str]:
         """Return the address at which this computer reaches each peer of `plan`, as far as its name tells."""

@@ -61,7 +61,7 @@ def _device(items: Items, name: str, path: str) -> RawDevice:
     if "node" not in one:
         return _unknown(path, missing)
     access = items.text(f"{name}.access")
-    unread = Absent("only root may read it") if "unread" in said else None
+    unread = Absent(said["unread"][0]) if "unread" in said else None
     return RawDevice(
         path=path,
         node=one["node"],

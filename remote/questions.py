@@ -59,6 +59,20 @@ class LocalProgramQuestion:
     line: int
 
 
+@dataclass(frozen=True, slots=True)
+class LossQuestion:
+    """May everything on a device be lost? `facts` are what the host says of it, in words, by name.
+
+    The user types `confirmation`, which no other device has; `confirmed_by` says what it is, such as "serial number".
+    """
+
+    host: str
+    device: str
+    facts: tuple[tuple[str, str], ...]
+    confirmation: str
+    confirmed_by: str
+
+
 class Asker(Protocol):
     """Answers questions; called on a worker thread, and blocks until there is an answer."""
 
@@ -78,9 +92,13 @@ class Asker(Protocol):
         """Return whether the program may run."""
         ...
 
+    def confirm_loss(self, question: LossQuestion) -> str | None:
+        """Return what the user typed to confirm the loss, or None to give up. Only the confirmation itself counts."""
+        ...
+
 
 class Refuse:
-    """An asker for when there is nobody to ask: no key is accepted, no secret is known, no program runs."""
+    """An asker for when there is nobody to ask: no key is accepted, no secret known, no program run, nothing lost."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:  # noqa: ARG002 (the protocol's)
         """Refuse."""
@@ -97,3 +115,7 @@ class Refuse:
     def local_program(self, question: LocalProgramQuestion) -> bool:  # noqa: ARG002 (the protocol's)
         """Refuse."""
         return False
+
+    def confirm_loss(self, question: LossQuestion) -> str | None:  # noqa: ARG002 (the protocol's)
+        """Lose nothing."""
+        return None

@@ -7,6 +7,9 @@ set -u
 LC_ALL=C
 export LC_ALL
 
+own_path=$PATH
+PATH=$PATH:/usr/sbin:/sbin # where wipefs and blkid are, which a user's own path may not name
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 plain() { # a value as one line of characters that stand for nothing
@@ -123,17 +126,18 @@ signatures() { # names of file systems, partition tables, and members of LVM, RA
             udev "$1" $property
             [ -z "$found" ] || tell signature "$1 $found"
         done
-        tell unread "$1"
+        tell unread "only root may read it"
     elif have wipefs; then
-        wipefs -n -p "/dev/$1" 2>/dev/null | sed -n 's/^0x[0-9a-f]*,[^,]*,[^,]*,//p' | sort -u | while read -r mark; do
+        listed=$(wipefs -n -p "/dev/$1" 2>/dev/null) || tell unread "wipefs failed"
+        printf '%s\n' "$listed" | sed -n 's/^0x[0-9a-f]*,[^,]*,[^,]*,//p' | sort -u | while read -r mark; do
             tell signature "$1 $mark"
         done
-    elif blkid -p -o value -s TYPE -s PTTYPE "/dev/$1" >/dev/null 2>&1 || [ $? -eq 2 ]; then # 2: it found nothing
-        blkid -p -o value -s TYPE -s PTTYPE "/dev/$1" 2>/dev/null | sort -u | while read -r mark; do
-            tell signature "$1 $mark"
+    elif listed=$(blkid -p -o value -s TYPE -s PTTYPE "/dev/$1" 2>/dev/null) || [ $? -eq 2 ]; then # 2: nothing found
+        printf '%s\n' "$listed" | sort -u | while read -r mark; do
+            [ -z "$mark" ] || tell signature "$1 $mark"
         done
     else
-        tell unread "$1"
+        tell unread "neither wipefs nor blkid is installed (util-linux)"
     fi
 }
 
@@ -249,6 +253,7 @@ $is
         done
         exit 77
     fi
+    PATH=$own_path
     if have python3; then exec python3 -c "$HOLD" "$path" "$@"; fi
     exec "$@"
 }

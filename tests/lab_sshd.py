@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from remote.questions import Asker, HostKeyQuestion, LocalProgramQuestion, SecretQuestion
+from remote.questions import Asker, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from remote.session import Channel, Session
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class AnsweringAsker:
         secrets: Iterable[str | None] = (),
         keep: bool = False,
         allow_programs: bool = False,
+        losses: Iterable[str | None] = (),
     ) -> None:
         self.accept_host_key = accept_host_key
         self.keep = keep
@@ -69,7 +70,9 @@ class AnsweringAsker:
         self.host_key_questions: list[HostKeyQuestion] = []
         self.secret_questions: list[SecretQuestion] = []
         self.program_questions: list[LocalProgramQuestion] = []
+        self.loss_questions: list[LossQuestion] = []
         self._secrets = iter(secrets)
+        self._losses = iter(losses)
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         self.host_key_questions.append(question)
@@ -81,6 +84,10 @@ class AnsweringAsker:
 
     def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
         return self.keep
+
+    def confirm_loss(self, question: LossQuestion) -> str | None:
+        self.loss_questions.append(question)
+        return next(self._losses, None)
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
         self.program_questions.append(question)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
+from app.questions import HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from widgets import jobs
+from widgets.loss_dialog import LossDialog
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
 
 log = logging.getLogger(__name__)
@@ -18,8 +19,8 @@ LOOK = 0.1
 """Seconds between two looks of a waiting worker thread at whether its job was cancelled."""
 
 
-Asked = HostKeyQuestion | SecretQuestion | LocalProgramQuestion
-Shown = HostKeyDialog | SecretDialog | LocalProgramDialog
+Asked = HostKeyQuestion | SecretQuestion | LocalProgramQuestion | LossQuestion
+Shown = HostKeyDialog | SecretDialog | LocalProgramDialog | LossDialog
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +73,10 @@ class WindowAsker(QObject):
     def local_program(self, question: LocalProgramQuestion) -> bool:
         """Return whether the user lets the program run. Blocks the worker thread."""
         return self._ask(question).accepted
+
+    def confirm_loss(self, question: LossQuestion) -> str | None:
+        """Return what the user typed to confirm the loss, or None where they gave up. Blocks the worker thread."""
+        return self._ask(question).secret
 
     def close(self) -> None:
         """Refuse everything asked so far and from now on: the window closes."""
@@ -128,6 +133,8 @@ class WindowAsker(QObject):
             pending.accepted = True
             if isinstance(dialog, SecretDialog):
                 pending.secret, pending.keep = dialog.secret(), dialog.keep.isChecked()
+            elif isinstance(dialog, LossDialog):
+                pending.secret = dialog.typed()
         pending.answered.set()
         dialog.deleteLater()
         self._show_next()
@@ -138,6 +145,8 @@ def _dialog(question: Asked, parent: QWidget) -> Shown:
         return HostKeyDialog(question, parent)
     if isinstance(question, SecretQuestion):
         return SecretDialog(question, parent)
+    if isinstance(question, LossQuestion):
+        return LossDialog(question, parent)
     return LocalProgramDialog(question, parent)
 
 

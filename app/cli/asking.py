@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from app.cli.common import plain
-from remote.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
+from remote.questions import HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 
 
 def asks(command: Callable[..., None]) -> Callable[..., None]:
@@ -35,6 +35,8 @@ class TerminalAsker:
         self._allow_programs = allow_programs
         self.keep_secrets = False
         """Whether secrets that have worked go to the system's keyring."""
+        self.destroy: tuple[str, ...] = ()
+        """What confirms that the data on a device may be lost: given when the program was started."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the user trusts the key: by typing yes, or the fingerprint itself, as with OpenSSH."""
@@ -70,6 +72,24 @@ class TerminalAsker:
     def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
         """Return whether secrets that have worked are to be kept, as asked for when the program was started."""
         return self.keep_secrets
+
+    def confirm_loss(self, question: LossQuestion) -> str | None:
+        """Return what the user types to confirm a loss, or what confirmed it when Benchwright was started."""
+        if question.confirmation in self.destroy:
+            return question.confirmation
+        lines = [f"Everything on {question.device} of {question.host} will be lost:"]
+        lines += [f"  {name}: {value}" for name, value in question.facts]
+        click.echo(plain("\n".join(lines)), err=True)
+        if not sys.stdin.isatty():
+            click.echo(
+                f"There is no terminal to ask on: pass --destroy with its {question.confirmed_by} to confirm it.",
+                err=True,
+            )
+            return None
+        answer: str = click.prompt(
+            f"Type its {question.confirmed_by} to go on", default="", show_default=False, err=True
+        )
+        return answer.strip() or None
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
         """Return whether the program may run: by typing yes, or as allowed when Benchwright was started."""

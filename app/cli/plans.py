@@ -1,6 +1,6 @@
 """benchwright plan, check: what will run, and what would make it a waste of time."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -15,11 +15,14 @@ from app.cli.common import (
     speaks_to_people,
 )
 from app.cli.repeating import Repeating, repeats
+from app.cli.tuning_option import tunes
 from app.formats import SIZE_LIMIT, FormatError, facts_from_json, finding_to_json, plan_to_json, read_json
 from app.plan import LOCAL, Plan, PlanError, make_step, validate
 from app.plan_file import format_plan
 from app.services import Workstation
+from app.tuning import Tuning
 from app.wording import bytes_text, duration_text
+from suites.base import device_of
 from suites.facts import Facts
 from suites.registry import SUITES
 from suites.vocab import Finding
@@ -50,6 +53,7 @@ def plan() -> None:
 )
 @click.option("--peer", help="The host that runs the server end of network tests.")
 @repeats
+@tunes
 @click.option("--name", default="plan", show_default=True)
 @click.option("--question", default="", help="What you want to know.")
 @click.option(
@@ -68,6 +72,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     settings: tuple[str, ...],
     peer: str | None,
     repeating: Repeating,
+    tuning: Tuning,
     name: str,
     question: str,
     facts_files: tuple[Path, ...],
@@ -83,7 +88,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
         wanted = [*hosts, peer] if peer else list(hosts)
         made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
     repetition, order, seed = repeating.repetition, repeating.order, repeating.seed
-    made = replace(made, question=question, repetition=repetition, order=order, seed=seed)
+    made = replace(made, question=question, repetition=repetition, order=order, seed=seed, tuning=tuning)
     made = validate(_with_settings(_with_peer(made, peer), settings))
     if output is not None:
         workstation.save_plan(made, output)
@@ -125,8 +130,9 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
 def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
     """Print the exact commands of the plan in FILE and what they will take."""
     loaded = workstation.load_plan(file)
+    as_root = workstation.root_commands(loaded, {})
     if as_json:
-        print_json(plan_to_json(loaded))
+        print_json({**plan_to_json(loaded), "as_root": [asdict(command) for command in as_root]})
         return
     for preview in workstation.preview(loaded, {}):
         estimate = preview.estimate
@@ -136,6 +142,10 @@ def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
         volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
         click.echo(f"# {preview.step} on {preview.host}: {took} a trial, {volume}")
         click.echo(plain(preview.text))
+    if as_root:
+        click.echo("# As root:")
+    for command in as_root:
+        click.echo(plain(f"# on {command.host}, {command.when}\n{command.line}"))
 
 
 @click.command()
@@ -163,7 +173,7 @@ def check(  # noqa: PLR0917 (click hands every option over by name)
     peers = [step.peer for step in loaded.steps if step.peer is not None]
     wanted = list(dict.fromkeys([*loaded.hosts, *peers]))
     directories = _directories(loaded)
-    facts = facts_of(workstation, wanted, facts_files, asker, directories)
+    facts = facts_of(workstation, wanted, facts_files, asker, directories, _devices(loaded))
     report = workstation.report(loaded, facts)
     if as_json:
         cannot_tell = [
@@ -191,16 +201,17 @@ def print_findings(findings: list[Finding]) -> None:
     print_table(["Level", "Finding", "Step", "Host", "What, why, and what to do"], rows)
 
 
-def facts_of(
+def facts_of(  # noqa: PLR0917 (what to read, and how to ask for it)
     workstation: Workstation,
     hosts: list[str],
     files: tuple[Path, ...],
     asker: TerminalAsker,
     directories: tuple[str, ...] = (),
+    devices: tuple[str, ...] = (),
 ) -> dict[str, Facts]:
     """Return the facts of every one of `hosts`: read, or from `files` (by host, the first for all others)."""
     if not files:
-        return {host: workstation.facts(host, asker, directories) for host in hosts}
+        return {host: workstation.facts(host, asker, directories, devices) for host in hosts}
     given = [read_facts_file(path) for path in files]
     by_host = {facts.host: facts for facts in given}
     return {host: by_host.get(host, given[0]) for host in hosts}
@@ -224,3 +235,7 @@ def read_facts_file(path: Path) -> Facts:
 def _directories(loaded: Plan) -> tuple[str, ...]:
     chosen = {str(step.values[name]) for step in loaded.steps if (name := step.suite.directory_parameter) is not None}
     return tuple(sorted(chosen - {""}))
+
+
+def _devices(loaded: Plan) -> tuple[str, ...]:
+    return tuple(sorted({device_of(step.suite, step.values) for step in loaded.steps} - {""}))

@@ -28,16 +28,31 @@ from suites.errors import BenchwrightError
 @click.option(
     "--host", "hosts", multiple=True, help="Run on this host instead of those the plan names; may be given again."
 )
+@click.option(
+    "--destroy",
+    multiple=True,
+    metavar="SERIAL",
+    help="Everything on the device with this serial number may be lost; may be given again.",
+)
 @asks
 @minds_others
 @json_option
 @pass_workstation
 @speaks_to_people
-def run(
-    workstation: Workstation, file: Path, hosts: tuple[str, ...], asker: TerminalAsker, busy: Busy, *, as_json: bool
+def run(  # noqa: PLR0917 (click hands every option over by name)
+    workstation: Workstation,
+    file: Path,
+    hosts: tuple[str, ...],
+    destroy: tuple[str, ...],
+    asker: TerminalAsker,
+    busy: Busy,
+    *,
+    as_json: bool,
 ) -> None:
     """Run the plan in the file PLAN. Ctrl+C stops it; what was measured is kept."""
     from dataclasses import replace
+
+    asker.destroy = destroy
 
     plan = workstation.load_plan(file)
     if hosts:

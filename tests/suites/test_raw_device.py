@@ -92,7 +92,7 @@ def test_what_the_kernel_says_counts_alone() -> None:
     [
         (FREE.replace("exclusive free", "exclusive unknown Operation not permitted"), "Operation not permitted"),
         (FREE.replace("exclusive free\n", ""), "it was not tried"),
-        (FREE + "unread sdb\n", "only root may read it"),
+        (FREE + "unread only root may read it\n", "only root may read it"),
     ],
 )
 def test_what_could_not_be_looked_at_speaks_against_it(state: str, said: str) -> None:
@@ -102,7 +102,7 @@ def test_what_could_not_be_looked_at_speaks_against_it(state: str, said: str) ->
 
 
 def test_root_is_not_asked_about_what_is_in_use_anyway() -> None:
-    assert not needs_root_to_judge(device(FREE + "unread sdb\nmount sdb /srv\n"))
+    assert not needs_root_to_judge(device(FREE + "unread only root may read it\nmount sdb /srv\n"))
     assert not needs_root_to_judge(device(FREE))
 
 

@@ -307,8 +307,9 @@ class _Reachable(Workstation):
         self.asked.append(f"test {name} as {type(asker).__name__}")
         return ConnectReport(name, Outcome.CONNECTED, f"Connected to {name}.", "", 0.02)
 
-    def facts(self, name: str, asker: Asker, directories: object = ()) -> Facts:
+    def facts(self, name: str, asker: Asker, directories: object = (), devices: object = ()) -> Facts:
         assert not directories
+        assert not devices
         self.asked.append(f"facts {name} as {type(asker).__name__}")
         return Facts(host=name, read_at="2026-01-14T14:08:31+00:00")
 
