@@ -1,26 +1,20 @@
 """A tool gone wild: whatever it prints, the window answers within a tenth of a second and shows plain words."""
 
-import gc
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import Refuse
 from app.services import Workstation
+from tests.widgets.heartbeat import beating
 from widgets.live.live_page import LivePage
 
 Keep = Callable[[QWidget], QWidget]
-
-LONGEST = 0.1
-"""Seconds of processor time the window's thread may take at a stretch. Time spent waiting for a busy machine is
-not the program's, so the thread's own clock is read."""
 
 SCRIPTS = {
     "a megabyte without a line break": "head -c 1000000 /dev/zero | tr '\\0' x; sleep 1",
@@ -45,17 +39,14 @@ def page(
     qtbot: QtBot,
     keep: Keep,
     workstation: Workstation,
-    idle: None,  # noqa: ARG001 (ends what it began)
-) -> Iterator[LivePage]:
+    idle: None,
+) -> LivePage:
     made = LivePage(workstation, Refuse())
     keep(made)
     made.resize(1000, 700)
     with qtbot.waitExposed(made):
         made.show()
-    gc.collect()
-    gc.freeze()  # what the tests before left for the collector to look through is not the page's cost
-    yield made
-    gc.unfreeze()
+    return made
 
 
 @pytest.fixture
@@ -83,22 +74,8 @@ def test_the_window_stays_quick_and_shows_plain_words(
     assert page.start_run(Plan(name, (LOCAL,), (step,), repetition=Repetition(trials=1)))
     assert page.view is not None
     page.view.tabs.setCurrentIndex(1)
-    stretches: list[float] = []
-    last = time.thread_time()
-
-    def beat() -> None:
-        nonlocal last
-        now = time.thread_time()
-        stretches.append(now - last)
-        last = now
-
-    heart = QTimer(page)
-    heart.timeout.connect(beat)
-    heart.start(5)
-    qtbot.waitSignal(page.run_finished, timeout=30_000).wait()
-    heart.stop()
-    assert len(stretches) > 50
-    assert max(stretches) < LONGEST
+    with beating(page, fewest=50):
+        qtbot.waitSignal(page.run_finished, timeout=30_000).wait()
     assert "<b>wild</b>" in page._where.text()
     assert "\x1b" not in page._where.text() + page.view.log.toPlainText()
     assert page.view.log.blockCount() <= page.view.log.maximumBlockCount()

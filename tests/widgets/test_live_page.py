@@ -34,7 +34,7 @@ def cpu(seconds: int = 2) -> Step:
 
 
 @pytest.fixture
-def page(qtbot: QtBot, keep: Keep, workstation: Workstation, idle: None) -> LivePage:  # noqa: ARG001 (ends what it began)
+def page(qtbot: QtBot, keep: Keep, workstation: Workstation, idle: None) -> LivePage:
     made = LivePage(workstation, Refuse())
     keep(made)
     made.resize(1000, 700)
@@ -232,6 +232,7 @@ def test_a_stored_run_shows_the_same_plots_and_its_raw_output(
     with qtbot.waitExposed(shown):
         shown.show()
     live, stored = view_of(page), shown.view
+    qtbot.waitUntil(lambda: not (live.plots.drawing or stored.plots.drawing))
     assert stored.bar.figure.value.text() == live.bar.figure.value.text()
     assert list(stored.plots.plots) == list(live.plots.plots)
     ours, theirs = (view.plots.plots["leading"].lines for view in (stored, live))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.events import FactsRead, FindingRaised, Moment, TelemetryRead
 from app.records import Band
@@ -39,6 +39,13 @@ def watched(*samples: tuple[Metric, float, str]) -> TelemetryRead:
 
 def show(plots: TrialPlots, model: RunModel, *bands: Band) -> None:
     plots.show_trial(model, PLACE, model.trials_at(PLACE)[-1], bands)
+    finish(plots)
+
+
+def finish(plots: TrialPlots) -> None:
+    """Let the plots be made that are still to come."""
+    while plots.drawing:
+        QApplication.processEvents()
 
 
 def test_the_test_stands_above_the_host_and_what_matters_less_is_one_click_away(plots: TrialPlots) -> None:
@@ -95,6 +102,7 @@ def test_series_that_appear_later_are_added(plots: TrialPlots) -> None:
     model.fold(sample(41_000.0, 1.0), 5.0)
     model.fold(watched((CPU_USER, 10.0, "")), 5.0)
     plots.sync()
+    finish(plots)
     assert list(plots.plots) == ["leading", "host cpu %"]
     assert plots.plots["leading"].lines[("test", ("iops", READ))].buffer is model.trials[1].series["iops", READ].buffer
 
@@ -128,6 +136,7 @@ def test_findings_during_a_trial_are_marks(plots: TrialPlots) -> None:
     model = folded([begin(), sample(1.0, 3.0), FindingRaised(finding, 1)])
     show(plots, model)
     plots.sync()
+    finish(plots)
     plots.plots["leading"].refresh()
     assert [(mark.time, mark.text) for mark in plots.plots["leading"].view.foreground.marks] == [
         (3.0, "CPU stolen: 4 %")
@@ -152,6 +161,7 @@ def test_the_time_axis_follows_a_trial_and_ends_with_it(plots: TrialPlots) -> No
     assert plots.window_of_time.shown == (0.0, 64.0)
     model.fold(end(1.0), 2.0 + 7.5)
     plots.sync()
+    finish(plots)
     assert plots.window_of_time.shown == (0.0, 8.5)
     unknown = folded([begin(expected=None)])
     show(plots, unknown)

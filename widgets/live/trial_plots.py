@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from PySide6.QtCore import QTimer
 
 from app.records import Band
 from suites.errors import UnknownSuiteError
@@ -23,6 +24,9 @@ FEW_ALIKE = 2
 FAINT_LIMIT = 12
 """Other trials drawn behind the one in front; the table lists all of them."""
 
+NEW_AT_ONCE = 1
+"""Plots made before the window looks at its other events: each takes a twentieth of a second."""
+
 
 class TrialPlots(PlotStack):
     """Shows one trial of a run. `sync` adds what has appeared since; buffers are shared, nothing is copied."""
@@ -40,6 +44,9 @@ class TrialPlots(PlotStack):
         self._operations: list[Labels] = []
         self._marks = 0
         self._ended = False
+        self._room = 0
+        self._more = QTimer(self, singleShot=True, interval=0)
+        self._more.timeout.connect(self.sync)
 
     def show_trial(self, model: RunModel, place: Place, view: TrialView | None, bands: Sequence[Band]) -> None:
         """Show `view`, or the empty plots of a place where nothing has run yet."""
@@ -61,11 +68,17 @@ class TrialPlots(PlotStack):
             self._draw_earlier(place, view)
         self.sync()
 
+    @property
+    def drawing(self) -> bool:
+        """Whether plots are still to be made for what has arrived."""
+        return self._more.isActive()
+
     def sync(self) -> None:
-        """Draw what has arrived."""
+        """Draw what has arrived. New plots are made one after the other, so that nobody has to wait for all of them."""
         view = self._view
         if view is None or self._model is None:
             return
+        self._room = NEW_AT_ONCE
         for key, series in view.series.items():
             self._draw(("test", key), series, groups.of_test(series, self._leading), 0.0)
         self._draw_host(view)
@@ -95,6 +108,11 @@ class TrialPlots(PlotStack):
     def _draw(self, key: tuple[str, SeriesKey], series: Series, group: Group | None, offset: float) -> None:
         if key in self._drawn or group is None:
             return
+        if group.name not in self.plots:
+            if not self._room:
+                self._more.start()
+                return
+            self._room -= 1
         self._drawn.add(key)
         plot = self._plot(group)
         if not groups.fits(series, plot.unit):
