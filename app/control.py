@@ -3,6 +3,11 @@
 import threading
 from enum import StrEnum
 
+from suites.errors import BenchwrightError
+
+WAITING = "waiting: "
+"""How an activity begins that says for whom a run waits."""
+
 
 class Busy(StrEnum):
     """What to do where somebody else measures a host."""
@@ -10,6 +15,10 @@ class Busy(StrEnum):
     REFUSE = "refuse"
     WAIT = "wait"
     ANYWAY = "anyway"
+
+
+class HostInUseError(BenchwrightError):
+    """Somebody else measures a host, and the user did not say to mind that no further. Nothing was run."""
 
 
 class Control:

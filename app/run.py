@@ -7,7 +7,7 @@ from functools import partial
 
 from app.checks import check_plan
 from app.context import step_context
-from app.control import Control, LeftError
+from app.control import Control, HostInUseError, LeftError
 from app.destruction import Confirming
 from app.events import (
     Activity,
@@ -31,7 +31,7 @@ from app.policies import decided, unsteady_starts, verdict_rules
 from app.records import RunRecord
 from app.resume import end_orphans, feed, find_trial, restored_places, turn_of
 from app.root_work import RootWork
-from app.run_hosts import HostInUseError, RunHosts
+from app.run_hosts import RunHosts
 from app.schedule import PlaceKey, Schedule, Turn
 from app.trial import STOPPED, TrialRun, now
 from remote.devices import read_devices

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from app.control import Busy, Control
+from app.control import WAITING, Busy, Control
 from app.events import Activity, Event, FindingRaised, LinkChanged
 from app.findings import connection_lost, holder_text, host_in_use, no_lease
 from app.mailbox import Mailbox
@@ -21,10 +21,6 @@ from suites.errors import BenchwrightError
 
 ASK_AGAIN = 5.0
 """Seconds between two looks at whether a host in use is free."""
-
-
-class HostInUseError(BenchwrightError):
-    """Somebody else measures a host, and the user did not say to mind that no further. Nothing was run."""
 
 
 @dataclass(slots=True)
@@ -125,7 +121,7 @@ class RunHosts:
                 return in_use
             if in_use != said:
                 said = in_use
-                yield Activity(f"waiting: {in_use}", host)
+                yield Activity(f"{WAITING}{in_use}", host)
             self.control.wait(ASK_AGAIN)
         return ""
 

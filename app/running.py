@@ -4,7 +4,7 @@ time that somebody goes on with the run."""
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
-from app.control import Control
+from app.control import Control, HostInUseError
 from app.events import (
     Event,
     FactsRead,
@@ -24,7 +24,6 @@ from app.events import (
 from app.left import LeftRun
 from app.records import TrialRecord
 from app.run import Engine
-from app.run_hosts import HostInUseError
 from app.store import Recorder, Store
 from suites.base import Parsed
 from suites.errors import BenchwrightError

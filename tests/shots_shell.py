@@ -153,7 +153,7 @@ def _export(stage: Stage) -> QWidget:
 
 def _leaving(stage: Stage) -> QWidget:
     window = stage.window()
-    leaving = Leaving(window, _Running, lambda: None)
+    leaving = Leaving(window, _Running, lambda _text: None)
     leaving.allowed()
     return window.findChildren(Question)[0]
 
@@ -165,6 +165,9 @@ class _Running:
 
     def stop(self) -> None:
         """Do not end."""
+
+    def leave(self) -> None:
+        """Do not go on alone."""
 
 
 SHOTS: list[Shot] = [

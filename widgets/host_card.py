@@ -23,6 +23,7 @@ class HostCard(QFrame):
     test_requested = Signal()
     edit_requested = Signal()
     remove_requested = Signal()
+    leftovers_requested = Signal()
     cancel_requested = Signal()
 
     def __init__(self) -> None:
@@ -37,6 +38,8 @@ class HostCard(QFrame):
         self.measure_button = self._button("Measure this host", self.measure_requested)
         self.quick_button = self._button("Quick benchmark", self.quick_requested)
         self.test_button = self._button("Test connection", self.test_requested)
+        self.leftovers_button = self._button("Leftovers…", self.leftovers_requested)
+        set_tool_tip(self.leftovers_button, "What runs that were broken off left on the host")
         self.edit_button = self._tool("edit", "Change how the host is reached", "F2", self.edit_requested)
         self.remove_button = self._tool("remove", "Remove the host from the list", "Del", self.remove_requested)
         set_tool_tip(self.quick_button, "CPU, memory and disk in under two minutes")
@@ -52,6 +55,7 @@ class HostCard(QFrame):
         self._summary.setVisible(standing.facts is not None)
         self.measure_button.setText("Measure this host")
         self.quick_button.setVisible(True)
+        self.leftovers_button.setVisible(True)
         self.test_button.setVisible(not local)
         self.edit_button.setVisible(not local)
         self.remove_button.setVisible(entry.origin is Origin.SAVED)
@@ -63,7 +67,14 @@ class HostCard(QFrame):
         self._title.setText(f"{len(entries)} hosts")
         self._way.setText(listed(host_title(entry.name) for entry in entries))
         self.measure_button.setText(f"Measure {len(entries)} hosts")
-        for one_only in (self._summary, self.quick_button, self.test_button, self.edit_button, self.remove_button):
+        for one_only in (
+            self._summary,
+            self.quick_button,
+            self.test_button,
+            self.leftovers_button,
+            self.edit_button,
+            self.remove_button,
+        ):
             one_only.setVisible(False)
         self.notice.hide()
         self.working.end()
@@ -103,7 +114,7 @@ class HostCard(QFrame):
         head.addWidget(self.remove_button)
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE[1])
-        for button in (self.measure_button, self.quick_button, self.test_button):
+        for button in (self.measure_button, self.quick_button, self.test_button, self.leftovers_button):
             buttons.addWidget(button)
         buttons.addStretch(1)
         rows = QVBoxLayout(self)

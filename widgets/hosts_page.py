@@ -44,6 +44,7 @@ class HostsPage(Page):
         self.side = self.facts_view
         self.card = HostCard()
         self.card.cancel_requested.connect(lambda: self.connections.cancel(self.table.current().name))
+        self.card.leftovers_requested.connect(self._show_leftovers)
         self.notice = Notice()
         self.start_card = self._build_start_card()
         self.search = self._build_search()
@@ -125,6 +126,13 @@ class HostsPage(Page):
         listing.failed.connect(self.notice.say_error)
         listing.start()
         self.connections.test(entry.name)
+
+    def _show_leftovers(self) -> None:
+        from widgets.leftovers_dialog import LeftoversDialog
+
+        dialog = LeftoversDialog(self.workstation, self.asker, self.table.current().name, self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     def _ask_to_remove(self) -> None:
         entry = self.table.current()

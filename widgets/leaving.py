@@ -20,16 +20,20 @@ class Measuring(Protocol):
         """End the run in order; what was measured is kept."""
         ...
 
+    def leave(self) -> None:
+        """Let go of the run: what measures on a host goes on there."""
+        ...
+
 
 class Leaving:
-    """Decides whether the window may close. `stopping` is called when the wait for the run's end begins."""
+    """Decides whether the window may close. `waiting` is told, in words, for what the window waits before it does."""
 
     def __init__(
-        self, window: QWidget, measuring: Callable[[], Measuring | None], stopping: Callable[[], None]
+        self, window: QWidget, measuring: Callable[[], Measuring | None], waiting: Callable[[str], None]
     ) -> None:
         self._window = window
         self._measuring = measuring
-        self._stopping = stopping
+        self._waiting = waiting
         self._waits = False
         self._free = False
 
@@ -51,10 +55,18 @@ class Leaving:
         live = self._measuring()
         if live is not None and live.running and not self._waits:
             self._waits = True
-            self._stopping()
+            self._waiting("Stopping… what was measured is kept")
             live.stop()
         elif not self._waits:
             self._window.close()
+
+    def leave_and_close(self) -> None:
+        """Let go of what runs, and close the window once everything that was read is stored."""
+        live = self._measuring()
+        if live is not None and live.running and not self._waits:
+            self._waits = True
+            self._waiting("Letting go… what measures goes on")
+            live.leave()
 
     def run_ended(self) -> None:
         """Close the window if it only waited for this."""
@@ -63,28 +75,32 @@ class Leaving:
             self._window.close()
 
     def _ask_to_stop(self) -> None:
-        self._ask(
+        question = self._question(
             "A measurement is running",
-            "It can be stopped in order: what was measured is kept, and nothing is left behind on the host.",
+            "Kept running, the trial under way goes on on its host by itself; the trials after it wait until you go on "
+            "with the run, in this window or with “benchwright attach”. Stopped, it ends in order: what was measured "
+            "is kept, and nothing is left behind on the host.",
             "Stop it and close",
             self.stop_and_close,
         )
+        question.add_way_out("Keep it running and close", self.leave_and_close)
+        question.open()
 
     def _ask_to_leave_it(self) -> None:
-        self._ask(
+        self._question(
             "The measurement is still being stopped",
-            "What was measured so far is stored. If the window closes now, the host ends what is left by itself "
-            "once it notices that nobody listens.",
+            "What was measured so far is stored. If the window closes now, something may go on on the host; the run is "
+            "then offered here the next time.",
             "Close without waiting",
             self._leave,
-        )
+        ).open()
 
     def _leave(self) -> None:
         self._free = True
         self._window.close()
 
-    def _ask(self, text: str, explanation: str, accept: str, callback: Callable[[], None]) -> None:
+    def _question(self, text: str, explanation: str, accept: str, callback: Callable[[], None]) -> Question:
         question = Question(text, explanation, accept, self._window, decline_text="Keep the window open")
         question.accepted.connect(callback)
         question.finished.connect(question.deleteLater)
-        question.open()
+        return question

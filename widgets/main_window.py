@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
     QMainWindow,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -24,6 +25,7 @@ from widgets.icons import icon
 from widgets.interrupts import heeded
 from widgets.jobs import Job
 from widgets.leaving import Leaving
+from widgets.left_bar import LeftBar
 from widgets.menus import build_menus
 from widgets.middle import Middle
 from widgets.page import Page
@@ -49,10 +51,11 @@ class MainWindow(QMainWindow):
         self.workstation = workstation
         self.asker = WindowAsker(self)
         self.rooms = Rooms(workstation, self.asker, self)
-        self.leaving = Leaving(self, lambda: self.rooms.live, self._show_stopping)
+        self.leaving = Leaving(self, lambda: self.rooms.live, self._show_waiting)
         self.rail = Rail()
         self.middle = Middle()
         self.status_line = StatusLine()
+        self.left_bar = LeftBar(workstation, self)
         self._failed: dict[Room, QWidget] = {}
         self._told: dict[QWidget, str] = {}
         self._painted = False
@@ -84,6 +87,7 @@ class MainWindow(QMainWindow):
     def run_ended(self) -> None:
         """The run under way has ended."""
         self.show_running("")
+        self.left_bar.refresh()
         self.leaving.run_ended()
 
     def show_help(self, topic: str) -> None:
@@ -148,16 +152,21 @@ class MainWindow(QMainWindow):
         page = self.middle.front
         if isinstance(page, Page):
             page.activated()
+        self.left_bar.refresh()
 
     def _arrange(self) -> None:
         self.setWindowTitle("Benchwright")
         self.setMinimumSize(*SMALLEST)
         self._inside = QWidget()
-        row = QHBoxLayout(self._inside)
-        row.setContentsMargins(0, 0, 0, 0)
+        row = QHBoxLayout()
         row.setSpacing(0)
         row.addWidget(self.rail)
         row.addWidget(self.middle, 1)
+        rows = QVBoxLayout(self._inside)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        rows.addWidget(self.left_bar)
+        rows.addLayout(row, 1)
         self.setCentralWidget(self._inside)
         self.setStatusBar(self.status_line)
         self.resize(*SIZE)
@@ -165,6 +174,8 @@ class MainWindow(QMainWindow):
 
     def _connect(self, fold: QAction) -> None:
         self.rail.chosen.connect(self.show_room)
+        self.left_bar.attach_requested.connect(self.rooms.attach)
+        self.left_bar.stop_requested.connect(lambda left: self.rooms.attach(left, stop=True))
         self.status_line.stop_requested.connect(self._stop)
         fold.setChecked(not self.middle.folded)
         fold.toggled.connect(lambda shown: self.middle.set_folded(folded=not shown))
@@ -201,10 +212,10 @@ class MainWindow(QMainWindow):
         if self.rooms.live is not None:
             self.rooms.live.stop()
 
-    def _show_stopping(self) -> None:
+    def _show_waiting(self, text: str) -> None:
         self._inside.setEnabled(False)
         self.menuBar().setEnabled(False)
-        self.status_line.show_stopping()
+        self.status_line.show_waiting(text)
 
 
 def open_window(workstation: Workstation) -> int:

@@ -1,5 +1,7 @@
 """A question in the window's own look: a title, what it means, and two buttons that say what they do."""
 
+from collections.abc import Callable
+
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from widgets.text import Text, Tone
@@ -27,7 +29,7 @@ class Question(QDialog):
         self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
         self.accept_button = QPushButton(accept_text)
         self.decline_button = QPushButton(decline_text)
-        buttons = QDialogButtonBox()
+        self._buttons = buttons = QDialogButtonBox()
         buttons.addButton(self.accept_button, QDialogButtonBox.ButtonRole.AcceptRole)
         if decline_text:
             buttons.addButton(self.decline_button, QDialogButtonBox.ButtonRole.RejectRole)
@@ -43,6 +45,15 @@ class Question(QDialog):
         rows.addSpacing(SPACE[1])
         rows.addWidget(buttons)
         self.make_default(self.decline_button if decline_text else self.accept_button)
+
+    def add_way_out(self, text: str, callback: Callable[[], None]) -> QPushButton:
+        """Add a third answer beside the two: it closes the question and calls `callback`."""
+        button = QPushButton(text)
+        button.setAutoDefault(False)
+        button.clicked.connect(self.reject)
+        button.clicked.connect(lambda: callback())  # noqa: PLW0108 (clicked hands over whether it is checked)
+        self._buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
+        return button
 
     def add_fact(self, name: str, value: str, *, code: bool = False) -> Text:
         """Add a line that tells `name`; return the label of its value."""

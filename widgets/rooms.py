@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
+from app.left import LeftRun
 from app.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
@@ -105,6 +106,14 @@ class Rooms:
             self._door.say(
                 "A measurement is running",
                 "Two at a time would disturb each other. Stop it or wait for its end; the plan stays on Measure.",
+            )
+
+    def attach(self, left: LeftRun, *, stop: bool = False) -> None:
+        """Go on with a run that was left to itself, or end it in order, and show it live."""
+        if (page := self._door.show_room(Room.LIVE)) and not cast("LivePage", page).attach_run(left, stop=stop):
+            self._door.say(
+                "A measurement is running",
+                "Stop it or wait for its end; the run that was left to itself stays as it is.",
             )
 
     def show_run(self, run_id: str) -> None:

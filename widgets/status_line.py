@@ -48,9 +48,9 @@ class StatusLine(QStatusBar):
         self.stop_button.setVisible(bool(summary))
         self.stop_button.setEnabled(bool(summary))
 
-    def show_stopping(self) -> None:
-        """Say that the run is being ended in order."""
-        self.running.setText("Stopping… what was measured is kept")
+    def show_waiting(self, text: str) -> None:
+        """Say for what the window waits before it closes."""
+        self.running.setText(text)
         self.stop_button.setEnabled(False)
 
     def show_told(self, text: str) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 import app.run_hosts
-from app.control import Busy, Control
+from app.control import Busy, Control, HostInUseError
 from app.events import Activity, Event, FindingRaised, RunLeft, SampleRead, State
 from app.findings import HOST_IN_USE
 from app.plan import LOCAL
-from app.run_hosts import HostInUseError
 from app.services import Workstation
 from tests.lab.counting import counting_plan
 from tests.lab.survival import (

@@ -1,15 +1,16 @@
 """The page that runs a plan and shows it as it happens."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
-from app.control import Control
-from app.events import RunEnded, RunStarted, TrialStarted
+from app.control import WAITING, Busy, Control, HostInUseError
+from app.events import Event, RunEnded, RunLeft, RunStarted, TrialAttached, TrialStarted
+from app.left import LeftRun
 from app.plan import Plan
 from app.questions import Asker
 from app.records import Band
@@ -17,6 +18,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.empty_state import EmptyState
 from widgets.jobs import Job
+from widgets.live.busy_bar import BusyBar
 from widgets.live.inbox import PERIOD, Batch, Inbox
 from widgets.live.model import Place, RunModel
 from widgets.live.outcome_bar import OutcomeBar
@@ -76,21 +78,39 @@ class LivePage(Page):
         """The run that is shown, or None."""
         return self._model
 
-    def start_run(self, plan: Plan) -> bool:
-        """Run `plan` and show it; return False, and do nothing, while another run is under way."""
+    def start_run(self, plan: Plan, busy: Busy = Busy.REFUSE) -> bool:
+        """Run `plan` and show it; return False, and do nothing, while another run is under way.
+
+        `busy` says what to do where somebody else measures a host: by default, that is told and the user asked.
+        """
+        control, workstation, asker = Control(busy), self.workstation, self.asker
+        return self._begin(plan, control, lambda: workstation.run(plan, asker, control))
+
+    def attach_run(self, left: LeftRun, *, stop: bool = False) -> bool:
+        """Go on with a run that was left to itself, or end it in order; return False while another is under way."""
+        control, workstation, asker = Control(), self.workstation, self.asker
+        if stop:
+            control.stop()
+        began = self._begin(left.record.plan, control, lambda: workstation.attach(left.id, asker, control))
+        if began and stop and self._model is not None:
+            self._model.stopping()
+        return began
+
+    def _begin(self, plan: Plan, control: Control, events: Callable[[], Generator[Event]]) -> bool:
         if self.running:
             return False
-        self._model, self._control, self._inbox = RunModel(plan), Control(), Inbox()
+        self._model, self._control, self._inbox = RunModel(plan), control, Inbox()
         self._bands, self._follows = {}, True
         self._ready_view().log.restart()
         self._outcome.hide()
-        self._stop_button.setEnabled(True)
+        self._busy.hide()
+        self._stop_button.setEnabled(not control.over)
         self._stop_button.show()
         self._stack.setCurrentIndex(1)
         self._strip.show_places(self._model)
         self._show_place(self._model.places()[0])
-        control, inbox, workstation, asker = self._control, self._inbox, self.workstation, self.asker
-        self._job = Job(lambda: inbox.pump(workstation.run(plan, asker, control)), self)
+        inbox = self._inbox
+        self._job = Job(lambda: inbox.pump(events()), self)
         self._job.yielded.connect(self._announced)
         self._job.failed.connect(self._broke_off)
         self._job.finished.connect(self._finished)
@@ -109,6 +129,12 @@ class LivePage(Page):
         self._model.stopping()
         self._stop_button.setEnabled(False)
         self._show_texts()
+
+    def leave(self) -> None:
+        """Let go of the run: what measures on a host goes on there, and waits to be attached. Returns at once."""
+        if self._control is not None and self.running:
+            self._control.leave()
+            self._stop_button.setEnabled(False)
 
     def export(self) -> bool:
         """Offer to export the run that is shown, once it has ended; return whether there is one."""
@@ -142,13 +168,14 @@ class LivePage(Page):
             self._model.fold(event, now)
             if isinstance(event, RunStarted):
                 self.run_started.emit(event.run_id)
-            elif isinstance(event, TrialStarted):
+            elif isinstance(event, TrialStarted | TrialAttached):
+                self._busy.hide()
                 self._follow()
         if batch.unshown:
             self.view.log.note(f"… {batch.unshown} bytes came too fast to show; the stored output has them …")
         for output in later:
             self.view.log.write(output.data, output.stream)
-        if any(isinstance(event, RunEnded) for event in batch.events):
+        if any(isinstance(event, RunEnded | RunLeft) for event in batch.events):
             self.view.log.flush()
         self.view.sync()
         self._show_texts()
@@ -165,6 +192,9 @@ class LivePage(Page):
         if self._model is not None:
             self._take(self._inbox.take())
             self._model.fail(str(error), time.monotonic())
+        if isinstance(error, HostInUseError) and self._model is not None:
+            self._model.run_id = ""  # nothing of it was kept
+            self._busy.refuse(error.message)
 
     def _finished(self) -> None:
         self._delivery.stop()
@@ -177,8 +207,9 @@ class LivePage(Page):
         if not model.phase.over:
             model.fail("The run ended without saying how.", time.monotonic())
         self._stop_button.hide()
-        self._outcome.say(*outcome(model), kept=bool(model.run_id))
-        self._outcome.propose(model.plan.name)
+        if not self._busy.isVisibleTo(self):
+            self._outcome.say(*outcome(model), kept=bool(model.run_id))
+            self._outcome.propose(model.plan.name)
         self._show_texts()
         self._show_time()
         self.run_finished.emit(model.run_id)
@@ -191,7 +222,7 @@ class LivePage(Page):
             from widgets.live.step_view import StepView
 
             self.view = StepView()
-            self._body.insertWidget(2, self.view, 1)
+            self._body.addWidget(self.view, 1)
         return self.view
 
     def _choose_place(self, place: Place) -> None:
@@ -213,9 +244,16 @@ class LivePage(Page):
         trial = view.front
         parts = [place_text(model, view.place), trial_text(model, trial) if trial is not None else ""]
         self._where.set_text("   ".join(part for part in parts if part))
-        self._state.set_text(state_text(model))
+        self._state.set_text(state_text(model, time.monotonic()))
+        self._show_waiting(model)
         self._strip.show_places(model)
         self.run_side.show_run(model, view.place, trial)
+
+    def _show_waiting(self, model: RunModel) -> None:
+        """Tell for whom the run waits, while it does."""
+        patient = self._control is not None and self._control.busy is Busy.WAIT and self.running
+        if patient and model.current is None and model.activity.startswith(WAITING):
+            self._busy.wait(f"{model.activity.removeprefix(WAITING)}.")
 
     def _show_time(self) -> None:
         model, view = self._model, self.view
@@ -224,6 +262,8 @@ class LivePage(Page):
         now = time.monotonic()
         remaining = "" if model.phase.over else remaining_text(model.remaining(now))
         view.bar.show_time(clock_text(model.elapsed(now)), remaining, over=model.phase.over)
+        if self.running and model.links:
+            self._state.set_text(state_text(model, now))
         summary = summary_text(model, now) if self.running else ""
         if summary != self._summary:
             self._summary = summary
@@ -278,8 +318,12 @@ class LivePage(Page):
         self._outcome.show_requested.connect(lambda: self._request(self.show_run_requested))
         self._outcome.export_requested.connect(lambda: self._request(self.export_requested))
         self._outcome.pin_requested.connect(self._pin)
-        self._outcome.again_requested.connect(self._run_again)
+        self._outcome.again_requested.connect(lambda: self._run_again(Busy.REFUSE))
         self._body.addWidget(self._outcome)
+        self._busy = BusyBar()
+        self._busy.wait_requested.connect(lambda: self._run_again(Busy.WAIT))
+        self._busy.anyway_requested.connect(self._go_on_anyway)
+        self._body.addWidget(self._busy)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(body)
@@ -306,6 +350,14 @@ class LivePage(Page):
         if self._model is not None and self._model.run_id:
             signal.emit(self._model.run_id)
 
-    def _run_again(self) -> None:
+    def _run_again(self, busy: Busy) -> None:
         if self._model is not None:
-            self.start_run(self._model.plan)
+            self.start_run(self._model.plan, busy)
+
+    def _go_on_anyway(self) -> None:
+        """Begin beside somebody else: the run that waits, or the one that was refused."""
+        if self.running and self._control is not None:
+            self._control.busy = Busy.ANYWAY
+            self._busy.hide()
+        else:
+            self._run_again(Busy.ANYWAY)

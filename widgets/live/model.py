@@ -1,5 +1,6 @@
 """A run as the window shows it, folded from its events one by one. No Qt: it is tested without a screen."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,17 +12,22 @@ from app.events import (
     Event,
     FactsRead,
     FindingRaised,
+    LinkChanged,
     Moment,
     Progress,
+    RunAttached,
     RunEnded,
+    RunLeft,
     RunStarted,
     SampleRead,
     State,
     TelemetryRead,
     Trial,
+    TrialAttached,
     TrialEnded,
     TrialStarted,
 )
+from app.link_words import LinkState
 from app.plan import Plan
 from suites.facts import Facts
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
@@ -34,6 +40,10 @@ SeriesKey = tuple[str, Labels]
 """A metric's name and the labels that tell its series apart."""
 
 
+GAP = 5.0
+"""Seconds without a look at the host after which its curves have a gap: nothing is known of that time."""
+
+
 class Phase(StrEnum):
     """How the run stands, as the page shows it."""
 
@@ -43,11 +53,12 @@ class Phase(StrEnum):
     DONE = "done"
     PARTIAL = "stopped"
     FAILED = "failed"
+    LEFT = "left to itself"
 
     @property
     def over(self) -> bool:
         """Whether nothing more will come."""
-        return self in {Phase.DONE, Phase.PARTIAL, Phase.FAILED}
+        return self in {Phase.DONE, Phase.PARTIAL, Phase.FAILED, Phase.LEFT}
 
 
 @dataclass(slots=True)
@@ -64,6 +75,12 @@ class Series:
         self.buffer.append(sample.time, sample.value)
         if sample.warm_up:
             self.warm_up_until = max(sample.time, self.warm_up_until or sample.time)
+
+    def leave_gap(self, time: float) -> None:
+        """Break the curve where nothing was known for a while before `time`."""
+        times = self.buffer.times()
+        if len(times) and time - times[-1] > GAP:
+            self.buffer.append((float(times[-1]) + time) / 2, math.nan)
 
     def counted(self) -> Numbers:
         """Return the values that count, in the order of time."""
@@ -134,6 +151,7 @@ class RunModel:
     facts: dict[str, Facts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     telemetry: dict[str, dict[SeriesKey, Series]] = field(default_factory=dict)
+    links: dict[str, LinkChanged] = field(default_factory=dict)  # hosts whose connection is not as it should be
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     progress: Progress | None = None
     _progress_at: float = 0.0
@@ -148,6 +166,8 @@ class RunModel:
             case TrialStarted():
                 self.current = TrialView(event.trial, event.expected, now)
                 self.trials[event.trial.id] = self.current
+            case TrialAttached():
+                self._take_up(event, now)
             case TrialEnded() if event.trial in self.trials:
                 self._end_trial(event, now)
             case FindingRaised():
@@ -201,6 +221,27 @@ class RunModel:
                 self.progress, self._progress_at = event, now
             case RunEnded():
                 self._end(event, now)
+            case RunAttached() | RunLeft() | LinkChanged():
+                self._fold_survival(event, now)
+
+    def _fold_survival(self, event: RunAttached | RunLeft | LinkChanged, now: float) -> None:
+        match event:
+            case RunAttached():
+                self.began = now - event.age
+            case RunLeft():
+                self.phase, self.over_at, self.activity = Phase.LEFT, now, ""
+                self.links.clear()
+            case LinkChanged(state=LinkState.BACK, restarted=""):
+                self.links.pop(event.host, None)
+            case LinkChanged():
+                self.links[event.host] = event
+
+    def _take_up(self, event: TrialAttached, now: float) -> None:
+        """Go on with a trial that was left to itself."""
+        self.current = self.trials[event.trial.id] = TrialView(event.trial, event.expected)
+        for sample in event.samples:
+            self.current.take(sample)
+        self.current.began = now - self.current.latest()
 
     def _end_trial(self, event: TrialEnded, now: float) -> None:
         view = self.trials[event.trial]
@@ -219,6 +260,7 @@ class RunModel:
             key = (sample.metric.name, sample.labels)
             if key not in watched:
                 watched[key] = Series(sample.metric, sample.labels)
+            watched[key].leave_gap(sample.time)
             watched[key].take(sample)
 
     def _end(self, event: RunEnded, now: float) -> None:

@@ -6,13 +6,16 @@ from widgets.live.words import host_text
 
 
 def outcome(model: RunModel) -> tuple[str, str, str]:
-    """Return the level (good, warning or error), what happened, and what it means."""
+    """Return the level (good, info, warning or error), what happened, and what it means."""
     counted = sum(view.counts for view in model.trials.values())
     wanted = _wanted(model)
     hosts = ", ".join(host_text(host) for host in model.plan.hosts)
     kept = _kept(model, counted, wanted)
     if model.phase is Phase.DONE:
         return "good", f"Finished on {hosts}: {_trials(counted)}.", "Everything is in the library."
+    if model.phase is Phase.LEFT:
+        left = f"Left to itself on {hosts}: {_share(counted, wanted)} done."
+        return "info", left, "What measures there goes on; the trials after it wait until the run is attached."
     if model.phase is Phase.PARTIAL:
         reason = (
             "Stopped by you." if "Stopped by you" in model.reason else model.reason or "It did not come to its end."

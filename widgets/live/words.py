@@ -1,7 +1,7 @@
 """Times, places and facts in the words of the live view. No Qt."""
 
-
 from app.events import State
+from app.link_words import link_text
 from app.plan import Policy
 from app.wording import bytes_text, duration_text, share_text
 from suites.base import Command
@@ -55,16 +55,28 @@ def trial_text(model: RunModel, view: TrialView) -> str:
     return f"trial {view.trial.number}{most}"
 
 
-def state_text(model: RunModel) -> str:
-    """Return how the run stands, in a few words."""
+def trouble_text(model: RunModel, now: float) -> str:
+    """Return how the way to hosts stands that is not as it should be; empty where all is well."""
+    if model.phase.over:
+        return ""
+    return " · ".join(f"{host_text(host)}: {link_text(link, now)}" for host, link in model.links.items())
+
+
+def state_text(model: RunModel, now: float) -> str:
+    """Return how the run stands at `now`, in a few words."""
+    trouble = trouble_text(model, now)
+    if trouble:
+        return f"{trouble} · stopping" if model.phase is Phase.STOPPING else trouble
     if model.phase is Phase.STOPPING:
         host = model.current.trial.host if model.current is not None else model.plan.hosts[0]
         return f"stopping: ending the process group on {host_text(host)}"
     if model.phase in {Phase.STARTING, Phase.RUNNING}:
         return model.activity or "starting"
-    return {Phase.DONE: "finished", Phase.PARTIAL: "stopped; what was measured is kept", Phase.FAILED: "failed"}[
-        model.phase
-    ]
+    return {
+        Phase.DONE: "finished",
+        Phase.PARTIAL: "stopped; what was measured is kept",
+        Phase.LEFT: "left to itself; it waits to be attached",
+    }.get(model.phase, "failed")
 
 
 def summary_text(model: RunModel, now: float) -> str:
@@ -75,7 +87,9 @@ def summary_text(model: RunModel, now: float) -> str:
         time = f"{time} of {clock_text(elapsed + remaining)}"
     elif remaining is None:
         time = f"{time}, remaining time not known"
-    view = model.current
+    view, trouble = model.current, trouble_text(model, now)
+    if trouble:
+        return trouble if view is None else f"{view.trial.step} · {trouble}"
     if view is None:
         return f"{model.activity or 'starting'} · {time}"
     if model.phase is Phase.STOPPING:
@@ -95,9 +109,7 @@ def place_progress(model: RunModel, place: Place) -> str:
 
 def command_text(commands: tuple[Command, ...]) -> str:
     """Return commands as lines for a shell; those of the other end are marked."""
-    return "\n".join(
-        f"{command.line}{'   # on the peer' if command.on_peer else ''}" for command in commands
-    )
+    return "\n".join(f"{command.line}{'   # on the peer' if command.on_peer else ''}" for command in commands)
 
 
 def facts_text(facts: Facts) -> str:

@@ -1,0 +1,97 @@
+"""What the live view knows of lost connections, gaps, and runs that were left to themselves. No Qt."""
+
+import math
+from collections.abc import Iterable
+
+import pytest
+
+from app.events import Activity, Event, LinkChanged, RunAttached, RunLeft, TelemetryRead, TrialAttached
+from app.link_words import LinkState, link_text
+from suites.fio_metrics import IOPS
+from suites.vocab import Sample
+from tests.widgets.live_events import CPU_USER, PLACE, READ, begin, end, folded, plan, trial
+from widgets.live.model import Phase, RunModel
+from widgets.live.outcome_words import outcome
+from widgets.live.words import state_text, summary_text
+
+
+def link(state: LinkState, *, since: float = 10.0, attempt: int = 0, restarted: str = "") -> LinkChanged:
+    return LinkChanged("web-1", state, since, attempt, "", restarted)
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (link(LinkState.STALLED), "stalled, last data 12 s ago"),
+        (link(LinkState.LOST), "connection lost, last data 12 s ago; the host keeps measuring"),
+        (
+            link(LinkState.RECONNECTING, attempt=3),
+            "connection lost, the host keeps measuring; reconnecting, try 3",
+        ),
+        (link(LinkState.GIVEN_UP), "connection lost, and not sought any more"),
+        (link(LinkState.BACK), ""),
+        (link(LinkState.BACK, restarted="at 14:02:11 UTC"), "the host restarted at 14:02:11 UTC"),
+    ],
+)
+def test_every_state_of_a_link_has_its_words(event: LinkChanged, words: str) -> None:
+    assert link_text(event, 22.0) == words
+
+
+def test_a_lost_link_is_said_on_the_page_and_in_the_bar_until_it_is_back() -> None:
+    model = folded([Activity("measuring"), begin(), link(LinkState.LOST)])
+    words = "web-1: connection lost, last data 12 s ago; the host keeps measuring"
+    assert state_text(model, 22.0) == words
+    assert summary_text(model, 22.0) == f"disk · {words}"
+    model.fold(link(LinkState.BACK), 5.0)
+    assert state_text(model, 22.0) == "measuring"
+    assert "trial 1 of 3" in summary_text(model, 22.0)
+
+
+def test_a_run_that_is_stopped_meanwhile_says_both() -> None:
+    model = folded([begin(), link(LinkState.RECONNECTING, attempt=2)])
+    model.stopping()
+    assert "try 2 · stopping" in state_text(model, 22.0)
+
+
+def test_an_end_leaves_no_trouble_behind() -> None:
+    model = folded([begin(), link(LinkState.GIVEN_UP), end(None)])
+    model.fail("gone", 9.0)
+    assert state_text(model, 22.0) == "failed"
+
+
+def watched(times: Iterable[float]) -> list[Event]:
+    return [TelemetryRead("web-1", (Sample(time, CPU_USER, 50.0),)) for time in times]
+
+
+def values(model: RunModel) -> list[float]:
+    (series,) = model.telemetry["web-1"].values()
+    return [float(value) for value in series.buffer.values()]
+
+
+def test_time_without_telemetry_is_a_gap_in_its_curve() -> None:
+    found = values(folded(watched([1.0, 2.0, 3.0, 44.0, 45.0])))
+    assert [math.isnan(value) for value in found] == [False, False, False, True, False, False]
+
+
+def test_a_late_tick_is_no_gap() -> None:
+    assert not any(map(math.isnan, values(folded(watched([1.0, 2.0, 5.5, 6.5])))))
+
+
+def test_an_attached_run_goes_on_where_it_was() -> None:
+    samples = tuple(Sample(float(second), IOPS, 100.0, READ) for second in range(1, 8))
+    model = folded([RunAttached("run-1", plan(), 600.0), TrialAttached(trial(), 10.0, samples)])
+    assert model.elapsed(2.0) == 601.0
+    assert model.current is not None
+    assert model.running_at(PLACE) is model.current
+    assert model.current.latest() == 7.0
+    assert model.current.began == 2.0 - 7.0
+
+
+def test_a_run_that_is_let_go_of_is_over_here_and_says_what_goes_on() -> None:
+    model = folded([begin(), link(LinkState.LOST), RunLeft("run-1")])
+    assert (model.phase, model.phase.over) == (Phase.LEFT, True)
+    level, said, more = outcome(model)
+    assert level == "info"
+    assert said.startswith("Left to itself on web-1")
+    assert "wait until the run is attached" in more
+    assert state_text(model, 22.0) == "left to itself; it waits to be attached"
