@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checks import Unsure
 from app.plan import Plan
+from app.root_commands import RootCommand
 from app.services import StepPreview, Workstation
 from suites.errors import BenchwrightError
 from suites.facts import Facts
@@ -25,6 +26,7 @@ class Assessment:
     findings: tuple[Finding, ...]
     unsure: tuple[Unsure, ...]
     previews: tuple[StepPreview, ...]
+    as_root: tuple[RootCommand, ...] = ()
 
 
 class Assessor(QObject):
@@ -91,4 +93,5 @@ class Assessor(QObject):
 
 def _assess(workstation: Workstation, plan: Plan, facts: Mapping[str, Facts]) -> Assessment:
     report = workstation.report(plan, facts)
-    return Assessment(plan, report.findings, report.cannot_tell, tuple(workstation.preview(plan, facts)))
+    previews = tuple(workstation.preview(plan, facts))
+    return Assessment(plan, report.findings, report.cannot_tell, previews, workstation.root_commands(plan, facts))

@@ -3,7 +3,7 @@
 from suites.vocab import Finding, Level
 from widgets.names import place_words
 
-NO_WAY = frozenset({"tool-missing", "no-space", "directory-not-writable"})
+NO_WAY = frozenset({"tool-missing", "no-space", "directory-not-writable", "device-unusable", "device-in-use"})
 """Findings that tell of a run that would fail before it measures anything."""
 
 

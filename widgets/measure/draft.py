@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from app.context import step_context
 from app.plan import LOCAL, MAXIMUM_TRIALS, Order, Plan, PlanError, Repetition, Step, make_step, validate
+from app.tuning import TUNING, tuning_of, tuning_values
 from suites import registry
-from suites.base import Suite
+from suites.base import Suite, device_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.parameters import Choice, Parameter, Type
@@ -94,6 +95,7 @@ class PlanDraft:
         self.facts: dict[str, Facts] = getattr(self, "facts", {})
         self.steps: list[DraftStep] = []
         self.repetition = Form(REPETITION)
+        self.tuning = Form(TUNING)
 
     def adopt(self, plan: Plan) -> None:
         """Take every value of `plan`, as somebody's choice."""
@@ -101,6 +103,7 @@ class PlanDraft:
         self.steps = [
             DraftStep(step.suite, step.name, Form(step.suite.parameters, step.values), step.peer) for step in plan.steps
         ]
+        self.tuning = Form(TUNING, tuning_values(plan.tuning))
         given = plan.repetition
         self.repetition = Form(
             REPETITION,
@@ -167,10 +170,27 @@ class PlanDraft:
                 found.append(value)
         return tuple(dict.fromkeys(found))
 
+    def devices(self) -> tuple[str, ...]:
+        """Return the raw devices that the steps will use."""
+        found = (device_of(step.suite, step.form.values()) for step in self.steps)
+        return tuple(dict.fromkeys(device for device in found if device))
+
+    def tuning_problem(self) -> str:
+        """Return what is wrong with the changes of the hosts as a whole, or an empty string."""
+        if self.tuning.problems():
+            return ""  # each field says so itself
+        try:
+            tuning_of(self.tuning.values())
+        except BenchwrightError as error:
+            return str(error)
+        return ""
+
     def plan(self) -> Plan:
         """Return the frozen plan; raise BenchwrightError naming what is missing or not accepted."""
         for error in self.repetition.problems().values():
             raise PlanError(f"Repetition: {error.message}", error.remedy)
+        for error in self.tuning.problems().values():
+            raise PlanError(f"Changes of the hosts: {error.message}", error.remedy)
         given = self.repetition.values()
         plan = Plan(
             name=self.name.strip() or self.suggested_name(),
@@ -179,6 +199,7 @@ class PlanDraft:
             question=self.question.strip(),
             repetition=Repetition(int(given["trials"]), int(given["warm_ups"]), float(given["pause"])),
             order=Order(str(given["order"])),
+            tuning=tuning_of(self.tuning.values()),
         )
         return validate(plan)
 

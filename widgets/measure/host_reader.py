@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -13,6 +14,9 @@ from widgets.jobs import Job
 
 DELAY = 600
 """Milliseconds without a key after which a directory's name counts as written."""
+
+
+Paths = tuple[str, ...]
 
 
 class Reading(StrEnum):
@@ -29,31 +33,32 @@ class HostFacts(QObject):
 
     changed = Signal(str)
 
-    def __init__(self, host: str, read: Callable[[tuple[str, ...]], Facts], parent: QObject) -> None:
+    def __init__(self, host: str, read: Callable[[Paths, Paths], Facts], parent: QObject) -> None:
         super().__init__(parent)
         self.host = host
         self.reading = Reading.NOT_READ
         self.facts: Facts | None = None
         self.error: BenchwrightError | None = None
-        self.directories: tuple[str, ...] = ()
+        self.asked: tuple[Paths, Paths] = ((), ())  # which directories and devices were looked at
         self._read = read
 
-    def start(self, directories: tuple[str, ...]) -> None:
-        """Read anew, looking at `directories` too; does nothing while a reading is under way."""
+    def start(self, directories: Paths, devices: Paths) -> None:
+        """Read anew, looking at `directories` and `devices` too; does nothing while a reading is under way."""
         if self.reading is Reading.UNDER_WAY:
             return
-        self.reading, self.directories = Reading.UNDER_WAY, directories
-        job = Job(lambda: self._read(directories))
+        self.reading, self.asked = Reading.UNDER_WAY, (directories, devices)
+        job = Job(lambda: self._read(directories, devices))
         job.returned.connect(self._take)
         job.failed.connect(self._fail)
         job.start()
         self.changed.emit(self.host)
 
-    def lacks(self, directories: tuple[str, ...]) -> bool:
-        """Return whether the facts do not say anything of one of `directories` that was not asked about yet."""
+    def lacks(self, directories: Paths, devices: Paths) -> bool:
+        """Return whether the facts do not say anything of a path that was not asked about yet."""
         facts = self.facts
-        return facts is not None and any(
-            facts.directory(path) is None and path not in self.directories for path in directories
+        return facts is not None and (
+            any(facts.directory(path) is None and path not in self.asked[0] for path in directories)
+            or any(facts.device(path) is None and path not in self.asked[1] for path in devices)
         )
 
     def _take(self, facts: Facts) -> None:
@@ -75,7 +80,7 @@ class HostReader(QObject):
         self._workstation = workstation
         self._asker = asker
         self._hosts: dict[str, HostFacts] = {}
-        self._lacking: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        self._lacking: tuple[Paths, Paths, Paths] = ((), (), ())  # hosts, and what they lack
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(DELAY)
@@ -85,7 +90,7 @@ class HostReader(QObject):
         """Return how `host` stands."""
         if host not in self._hosts:
             workstation, asker = self._workstation, self._asker
-            made = HostFacts(host, lambda directories: workstation.facts(host, asker, directories), self)
+            made = HostFacts(host, partial(workstation.facts, host, asker), self)
             made.changed.connect(self.changed)
             self._hosts[host] = made
         return self._hosts[host]
@@ -96,25 +101,25 @@ class HostReader(QObject):
         under_way = any(known.reading is Reading.UNDER_WAY for known in self._hosts.values())
         return under_way or self._timer.isActive()
 
-    def need(self, hosts: Iterable[str], directories: tuple[str, ...] = ()) -> None:
-        """Read what has not been read: hosts never asked at once, directories as soon as nobody types their name."""
+    def need(self, hosts: Iterable[str], directories: Paths = (), devices: Paths = ()) -> None:
+        """Read what has not been read: hosts never asked at once, paths as soon as nobody types their name."""
         stands = [self.of(host) for host in hosts]
         for known in stands:
             if known.reading is Reading.NOT_READ:
-                known.start(directories)
-        lacking = tuple(known.host for known in stands if known.lacks(directories))
-        if (lacking, directories) != self._lacking:
-            self._lacking = (lacking, directories)
+                known.start(directories, devices)
+        lacking = tuple(known.host for known in stands if known.lacks(directories, devices))
+        if (lacking, directories, devices) != self._lacking:
+            self._lacking = (lacking, directories, devices)
             self._timer.start()
 
     def _look(self) -> None:
-        lacking, directories = self._lacking
+        lacking, directories, devices = self._lacking
         for host in lacking:
-            self.of(host).start(directories)
+            self.of(host).start(directories, devices)
 
-    def again(self, host: str, directories: tuple[str, ...] = ()) -> None:
+    def again(self, host: str, directories: Paths = (), devices: Paths = ()) -> None:
         """Read `host` anew."""
-        self.of(host).start(directories)
+        self.of(host).start(directories, devices)
 
     def problem(self, hosts: Iterable[str]) -> str:
         """Return why the facts of `hosts` are not there yet, or an empty string."""

@@ -260,7 +260,7 @@ class MeasurePage(Page):
 
     def _edited(self) -> None:
         """Take notice of a change: read what is missing, check the plan, show everything anew."""
-        self.reader.need(self.draft.places(), self.draft.directories())
+        self.reader.need(self.draft.places(), self.draft.directories(), self.draft.devices())
         plan = self.draft.sketch()
         if plan is None:
             self.assessor.drop()
@@ -339,7 +339,7 @@ class MeasurePage(Page):
         dialog.open()
 
     def _installed(self, host: str) -> None:
-        self.reader.again(host, self.draft.directories())
+        self.reader.again(host, self.draft.directories(), self.draft.devices())
 
     def _read_again(self) -> None:
         for host in self.draft.places():
@@ -368,7 +368,8 @@ class MeasurePage(Page):
     def _show_assessment(self) -> None:
         if self.assessment is not None:
             self.findings.show_report(merged(self.assessment.findings), self.assessment.unsure)
-            self.review.show_previews(self.assessment.plan, self.assessment.previews)
+            found = self.assessment
+            self.review.show_previews(found.plan, found.previews, found.as_root)
         else:
             self.findings.show_waiting(self._waiting())
             self.review.show_previews(None, ())

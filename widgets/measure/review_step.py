@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.plan import Plan
+from app.root_commands import RootCommand
 from app.services import StepPreview
 from suites.base import Estimate
 from widgets.icons import set_icon
@@ -30,6 +31,7 @@ from widgets.measure.repetition_form import RepetitionForm
 from widgets.measure.shell_lines import shell_script
 from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.totals import totals
+from widgets.measure.tuning_form import TuningForm
 from widgets.measure.words import UNKNOWN, duration, size
 from widgets.names import host_title, host_words
 from widgets.text import Text, Tone, tool_tip, visible
@@ -84,6 +86,9 @@ class ReviewStep(StepView):
         self._list.addWidget(self.totals)
         self.command = CommandView("Exact command", lines=5)
         self._list.addWidget(self.command)
+        self.tuning = TuningForm(draft)
+        self.tuning.changed.connect(self.changed)
+        self._list.addWidget(self.tuning)
         self._list.addLayout(self._build_buttons())
         self._list.addStretch(1)
         self.column.addWidget(scrolled(inner), 1)
@@ -95,12 +100,16 @@ class ReviewStep(StepView):
             if field.text() != text:
                 field.setText(text)
         self.repetition.refresh()
-        wrong = bool(self.draft.repetition.problems())
+        self.tuning.refresh()
+        wrong = bool(self.draft.repetition.problems() or self.draft.tuning.problems() or self.draft.tuning_problem())
         self.save_button.setEnabled(self._plan is not None and not wrong)
 
-    def show_previews(self, plan: Plan | None, previews: Sequence[StepPreview]) -> None:
-        """Show what `plan` would run; without a plan, nothing."""
+    def show_previews(
+        self, plan: Plan | None, previews: Sequence[StepPreview], as_root: Sequence[RootCommand] = ()
+    ) -> None:
+        """Show what `plan` would run, and what of it as root; without a plan, nothing."""
         self._plan, self._previews = plan, tuple(previews)
+        self.tuning.show_commands(as_root)
         self._fill_table()
         self._show_totals()
         self._show_command()
@@ -108,8 +117,11 @@ class ReviewStep(StepView):
         self.refresh()
 
     def problem(self) -> str:
-        """Say which value of the repetition is not accepted."""
-        return "Repetition has a value that is not accepted." if self.draft.repetition.problems() else ""
+        """Say which value of the repetition or of the changes is not accepted."""
+        if self.draft.repetition.problems():
+            return "Repetition has a value that is not accepted."
+        wrong = self.draft.tuning.problems() or self.draft.tuning_problem()
+        return "What is changed on the hosts has a value that is not accepted." if wrong else ""
 
     def focus_first(self) -> None:
         """Put the keyboard on the table."""

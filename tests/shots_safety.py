@@ -1,0 +1,125 @@
+"""Pictures of what asks before a host is changed or a device is lost."""
+
+from PySide6.QtWidgets import QScrollArea, QWidget
+
+from app.plan import LOCAL
+from app.questions import LossQuestion, SecretQuestion
+from tests.shot_stage import Shot, Stage
+from widgets import jobs
+from widgets.loss_dialog import LossDialog
+from widgets.main_window import MainWindow
+from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
+from widgets.question import Question
+from widgets.question_dialogs import SecretDialog
+from widgets.rail import Room
+
+LOSS = LossQuestion(
+    host="web-1",
+    device="/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0f3a91c27be4d5a60",
+    facts=(
+        ("Device", "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0f3a91c27be4d5a60 (/dev/nvme1n1)"),
+        ("Known as", "nvme-Amazon_Elastic_Block_Store_vol0f3a91c27be4d5a60"),
+        ("Model", "Amazon Elastic Block Store"),
+        ("Serial number", "vol0f3a91c27be4d5a60"),
+        ("Size", "100 GiB"),
+        ("On it", "no file system and no table, but something was written there"),
+        ("Written by", "fio (randwrite)"),
+    ),
+    confirmation="vol0f3a91c27be4d5a60",
+    confirmed_by="serial number",
+)
+
+SUDO = SecretQuestion(
+    "web-1",
+    "ann",
+    "Password for sudo",
+    purpose="drop the page cache before each trial, set the CPU governor to performance",
+)
+
+
+def _dialog(stage: Stage, dialog: Question) -> QWidget:
+    stage.window()
+    stage.keep(dialog).show()
+    return dialog
+
+
+def _loss(stage: Stage) -> QWidget:
+    return _dialog(stage, LossDialog(LOSS))
+
+
+def _loss_wrong(stage: Stage) -> QWidget:
+    dialog = LossDialog(LOSS)
+    dialog.field.setText("vol0f3a91c27be4d5a61")
+    return _dialog(stage, dialog)
+
+
+def _loss_confirmed(stage: Stage) -> QWidget:
+    dialog = LossDialog(LOSS)
+    dialog.field.setText(LOSS.confirmation)
+    return _dialog(stage, dialog)
+
+
+def _sudo(stage: Stage) -> QWidget:
+    return _dialog(stage, SecretDialog(SUDO))
+
+
+def _planned(stage: Stage, step: int, **device: str) -> tuple[MainWindow, MeasurePage]:
+    window = stage.window()
+    page = window.show_room(Room.MEASURE)
+    if not isinstance(page, MeasurePage):
+        raise TypeError("the wizard could not be opened")
+    page.begin([LOCAL])
+    _settle(stage, page)
+    form = page.draft.add_step(page.tests.cards["fio"].suite).form
+    for name, text in device.items():
+        form.set_text(name, text)
+    page.tests.changed.emit()
+    _settle(stage, page)
+    page.go(step)
+    return window, page
+
+
+def _settle(stage: Stage, page: MeasurePage) -> None:
+    stage.settle(lambda: not jobs.running() and not page.assessor.busy and not page.reader.waiting)
+
+
+def _scroll_down(page: MeasurePage) -> None:
+    area = page.review.findChild(QScrollArea)
+    if isinstance(area, QScrollArea):
+        area.ensureWidgetVisible(page.review.tuning)
+
+
+def _tuned(stage: Stage) -> QWidget:
+    window, page = _planned(stage, REVIEW)
+    wanted = {"drop_caches": "yes", "governor": "performance", "device": "/dev/vda", "scheduler": "none"}
+    for name, text in wanted.items():
+        page.draft.tuning.set_text(name, text)
+    page.review.tuning.changed.emit()
+    _settle(stage, page)
+    _scroll_down(page)
+    return window
+
+
+def _tuning_refused(stage: Stage) -> QWidget:
+    window, page = _planned(stage, REVIEW)
+    for name, text in (("governor", "as fast as possible"), ("readahead", "130 KiB"), ("device", "/dev/vda")):
+        page.draft.tuning.set_text(name, text)
+    page.review.tuning.changed.emit()
+    _settle(stage, page)
+    _scroll_down(page)
+    return window
+
+
+def _device(stage: Stage) -> QWidget:
+    return _planned(stage, FINDINGS, device="/dev/vda", rw="randwrite")[0]
+
+
+SHOTS: list[Shot] = [
+    ("safety-loss", _loss),
+    ("safety-loss-wrong", _loss_wrong),
+    ("safety-loss-confirmed", _loss_confirmed),
+    ("safety-sudo", _sudo),
+    ("safety-tuned", _tuned),
+    ("safety-tuning-refused", _tuning_refused),
+    ("safety-device-in-use", _device),
+]
