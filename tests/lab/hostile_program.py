@@ -27,7 +27,7 @@ def begin() -> None:
     sys.stderr.flush()
 
 
-def facts(changes: Mapping[str, str], *, last: bool = True) -> None:
+def facts(changes: Mapping[str, str | bytes]) -> None:
     """Answer the facts probe as the captured host did, with some of its items replaced."""
     mark = re.findall(r"sh -s ([0-9a-f]{8,})", COMMAND)
     begin()
@@ -37,9 +37,9 @@ def facts(changes: Mapping[str, str], *, last: bool = True) -> None:
     for found in re.finditer(rb"@@[0-9a-f]+ (-?[a-z0-9_.-]+) (\d+)\n", captured):
         name = found[1].decode()
         value = captured[found.end() : found.end() + int(found[2])]
-        text = changes.get(name, value.decode()).encode()
-        if name != "end" or last:
-            out(f"@@{mark[0]} {name} {len(text)}\n".encode() + text + b"\n")
+        changed = changes.get(name, value)
+        told = changed.encode() if isinstance(changed, str) else changed
+        out(f"@@{mark[0]} {name} {len(told)}\n".encode() + told + b"\n")
 
 
 def flood(stream: int) -> None:
@@ -83,11 +83,10 @@ MODES: Mapping[str, Callable[[], None]] = {
     "endless errors": lambda: flood(2),
     "noisy login shell": noisy,
     "markup": lambda: facts({"cpuinfo": f"processor\t: 0\nmodel name\t: {MARKUP}\n", "uname": "<b>h</b> 6 x86_64"}),
-    "bad UTF-8": lambda: facts(
-        {"os_release": 'PRETTY_NAME="Deb\udcffian \ufffd"\n'.encode("utf-8", "replace").decode()}
-    ),
+    "bad UTF-8": lambda: facts({"os_release": b'PRETTY_NAME="Deb\xff\xc3(ian \xed\xa0\x80"\n'}),
     "no exit status": die,
     "a million disks": many_disks,
+    "a million disks in one answer": lambda: facts({"block": "sda/size:1\n" * 1_000_000}),
     "a million directories": more_disks,
 }
 

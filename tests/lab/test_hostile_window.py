@@ -110,7 +110,9 @@ def test_a_window_that_is_ignored(qtbot: QtBot, page: HostsPage, serve: Serve) -
     assert standing.problem is not None
 
 
-@pytest.mark.parametrize("mode", ["endless output", "endless errors", "a million directories"])
+@pytest.mark.parametrize(
+    "mode", ["endless output", "endless errors", "a million directories", "a million disks in one answer"]
+)
 def test_output_without_end_is_cut(qtbot: QtBot, page: HostsPage, start_lab_host: Start, mode: str) -> None:
     _hostile(start_lab_host, mode)
     standing = _visit(qtbot, page)
@@ -141,12 +143,17 @@ def test_bytes_that_are_no_text(qtbot: QtBot, page: HostsPage, start_lab_host: S
     _hostile(start_lab_host, "bad UTF-8")
     standing = _visit(qtbot, page)
     assert standing.facts is not None
+    assert str(standing.facts.system.distribution).startswith("Deb\ufffd\ufffd(ian")
+    assert "Deb\ufffd" in page.facts_view.as_text()
 
 
-def test_an_answer_without_an_exit_status(qtbot: QtBot, page: HostsPage, start_lab_host: Start) -> None:
+def test_an_answer_is_whole_by_its_end_not_by_an_exit_status(
+    qtbot: QtBot, page: HostsPage, start_lab_host: Start
+) -> None:
     _hostile(start_lab_host, "no exit status")
     standing = _visit(qtbot, page)
-    assert standing.facts is not None or standing.problem is not None
+    assert standing.facts is not None
+    assert standing.facts.system.kernel == "6.18.44"
 
 
 def test_a_million_disks(qtbot: QtBot, page: HostsPage, start_lab_host: Start) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.plan import Plan
 from app.services import Workstation
+from suites.errors import BenchwrightError
 from widgets.jobs import Job
 
 
@@ -41,7 +42,13 @@ class PlanFiles(QObject):
     def open_from(self, path: Path) -> None:
         """Read the plan at `path`."""
         workstation = self._workstation
-        job = Job(lambda: workstation.load_plan(path))
+
+        def load() -> Plan:
+            if path.exists() and not path.is_file():  # a pipe that nobody writes to would never be read to its end
+                raise BenchwrightError(f"{path} is no file.", "Choose the TOML file of a plan.")
+            return workstation.load_plan(path)
+
+        job = Job(load)
         job.returned.connect(self.opened)
         job.failed.connect(self.failed)
         job.start()
