@@ -2,6 +2,7 @@
 
 from app.ages import age_text
 from app.left import seconds_since
+from app.plan import LOCAL
 from remote.clock_watch import SLEWING, STEP, ClockStep
 from remote.lease import Holder
 from suites.facts import Facts, known
@@ -106,4 +107,4 @@ def holder_text(holder: Holder, host: str) -> str:
     if holder.held is not None and holder.held >= 0:
         parts.append(f"for {age_text(holder.held)}")
     parts.append("its test runs now" if holder.working else f"last sign of life {age_text(holder.silent)} ago")
-    return f"{who} measures on {host} ({', '.join(parts)})"
+    return f"{who} measures on {'this computer' if host == LOCAL else host} ({', '.join(parts)})"

@@ -25,6 +25,7 @@ TOPICS = {
     "tour": "Three-minute tour",
     "words": "Words",
     "rules": "Rules of measurement",
+    "survival": "When something breaks",
     "keyboard": "Keyboard",
     "suites": "What was tried",
     "formats": "Formats for machines",

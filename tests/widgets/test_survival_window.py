@@ -200,7 +200,7 @@ def refused(stage: Stage) -> LivePage:
         page.start_run(counting_plan(10, host=LOCAL))
     assert page._busy.isVisible()
     assert not page._outcome.isVisible()
-    assert "measures on local" in page._busy.message.text()
+    assert "measures on this computer" in page._busy.message.text()
     return page
 
 
