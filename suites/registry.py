@@ -9,10 +9,12 @@ def _all() -> tuple[Suite, ...]:
     from suites.cp import Cp
     from suites.dd import Dd
     from suites.fio import Fio
+    from suites.geekbench import Geekbench
     from suites.ioping import Ioping
     from suites.iperf3 import Iperf3
     from suites.linpack import Linpack
     from suites.memory_blocks import MemoryBlocks
+    from suites.speccpu import SpecCpu
     from suites.stream import Stream
     from suites.stress_ng import StressNg
     from suites.sysbench_cpu import SysbenchCpu
@@ -29,6 +31,8 @@ def _all() -> tuple[Suite, ...]:
         Compute(),
         Linpack(),
         UnixBench(),
+        Geekbench(),
+        SpecCpu(),
         SysbenchMemory(),
         Stream(),
         MemoryBlocks(),

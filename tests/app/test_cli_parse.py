@@ -18,6 +18,8 @@ WHOLE = {
     "compute": "compute/1/both.stdout",
     "linpack": "linpack/hpcc-1.5.0/openblas.stdout",
     "unixbench": "unixbench/6.0.0/index_c1.stdout",
+    "geekbench": "geekbench/documented/geekbench6.stdout",
+    "speccpu": "speccpu/documented/intrate2017.stdout",
     "memory-blocks": "memory-blocks/1/all.stdout",
     "stress-ng": "stress-ng/0.15.06/stream_two.stderr",
     "stream": "stream/1/sweep.stdout",
@@ -29,7 +31,7 @@ WHOLE = {
     "iperf3": "iperf3/3.12/tcp_json.stdout",
 }
 
-SILENT = {"cp", "sysbench-mutex", "stress-ng", "linpack", "unixbench"}
+SILENT = {"cp", "sysbench-mutex", "stress-ng", "linpack", "unixbench", "geekbench", "speccpu"}
 """Suites whose tool says nothing before it ends."""
 
 
