@@ -102,6 +102,8 @@ class Telemetry:
                 host=self._session.host,
             )
         self._boot = tick.boot
+        if self._last is not None and tick.uptime < self._last.uptime:
+            return ()  # no host's uptime goes back
         before, self._last = self._last, tick
         if self._first is None:
             self._first = tick

@@ -4,12 +4,14 @@ import os
 import select
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from remote.session import Session
+from remote.local import LocalSession
+from remote.session import Channel, Session
 from remote.telemetry import TELEMETRY_METRICS, Telemetry, TelemetryError
 from suites.vocab import Sample
 
@@ -89,3 +91,26 @@ def test_an_end_that_nobody_asked_for_is_told(behind: Callable[..., Session]) ->
     with pytest.raises(TelemetryError, match=words):
         ticks(telemetry, 2)
     telemetry.stop()
+
+
+class Lying(LocalSession):
+    """A host whose uptime goes back, whatever the script would say."""
+
+    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:  # noqa: ARG002
+        mark = argv[2]
+        said = [f"@@{mark} page KernelPageSize:        4 kB", f"@@{mark} disks sda"]
+        for uptime in (100.0, 101.0, 50.0, 60.0, 102.0):
+            said += [f"@@{mark} tick 0 {uptime} {1e9 + uptime}", "/proc/loadavg:0.5 0.5 0.5 1/100 1", f"@@{mark} end"]
+        return super().open(["printf", "%s\\n", *said])
+
+
+def test_time_that_goes_back_is_no_sample() -> None:
+    session = Lying("testhost")
+    watching = Telemetry.start(session)
+    seen: list[Sample] = []
+    with suppress(TelemetryError):  # the end of what it prints
+        while True:
+            seen += watching.read(1.0)
+    watching.stop()
+    session.close()
+    assert [sample.time for sample in seen if sample.metric.name == "load_1_minute"] == [100.0, 101.0, 102.0]
