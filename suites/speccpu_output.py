@@ -30,8 +30,8 @@ _BENCHMARK = re.compile(r"\d{3}\.[A-Za-z0-9_]{1,30}")
 _COMPOSITE = re.compile(r"(?:Est\. )?(SPEC[A-Za-z0-9_()]{3,40}(?:base|peak)\w{0,6})")
 _VERSION = re.compile(r"SPEC CPU(20\d\d) (?:Integer|Floating Point) .*")
 _FAILURE = re.compile(
-    r".*: (?:(?:command )?not found|Permission denied|No such file or directory)|.*can't cd to .*|.*: cannot open .*|Killed"
-    r"|(?:\*\*\* )?(?:ERROR|Error)\b.{0,300}"
+    r".*: (?:(?:command )?not found|Permission denied|No such file or directory)|Killed"
+    r"|.*can't cd to .*|.*: cannot open .*|(?:\*\*\* )?(?:ERROR|Error)\b.{0,300}"
 )
 _WITHOUT_RESULT = frozenset({"NR", "CE", "RE", "VE"})
 
