@@ -2,16 +2,25 @@
 
 from PySide6.QtWidgets import QScrollArea, QWidget
 
+from app.events import HostChange
 from app.plan import LOCAL
-from app.questions import LossQuestion, SecretQuestion
+from app.questions import Asker, LossQuestion, SecretQuestion
+from app.records import ChangeRecord
+from app.services import Workstation
+from remote.tuning import Note
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
+from widgets.hosts_page import HostsPage
 from widgets.loss_dialog import LossDialog
 from widgets.main_window import MainWindow
 from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
 from widgets.question import Question
 from widgets.question_dialogs import SecretDialog
 from widgets.rail import Room
+from widgets.restore_dialog import RestoreDialog
+
+RUN = "20261119-141530-k3f9"
+GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_governor"
 
 LOSS = LossQuestion(
     host="web-1",
@@ -114,6 +123,40 @@ def _device(stage: Stage) -> QWidget:
     return _planned(stage, FINDINGS, device="/dev/vda", rw="randwrite")[0]
 
 
+CHANGED = tuple(
+    Note(GOVERNOR.format(number), "powersave", "performance", RUN, "ann@desk", 720.0) for number in range(4)
+)
+
+
+def _changed(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = window.rooms.page(Room.HOSTS)
+    if not isinstance(page, HostsPage):
+        raise TypeError("the hosts page could not be opened")
+    page.table.select("web-1")
+    stage.settle()
+    changes = [HostChange("web-1", f"CPU governor of CPU {n}", "", "powersave", "performance") for n in range(4)]
+    page.changed.show_changes([ChangeRecord(RUN, change, "2026-11-19T14:15:31+00:00") for change in changes])
+    return window
+
+
+def _restore(stage: Stage) -> QWidget:
+    window = stage.window()
+    dialog = stage.keep(RestoreDialog(_Noted(), window.asker, "web-1", window))
+    dialog.show()
+    stage.settle()
+    return dialog
+
+
+class _Noted(Workstation):
+    """A workstation whose one host has something noted down."""
+
+    def host_notes(self, name: str, asker: Asker) -> tuple[Note, ...]:
+        """Return what is noted down."""
+        del name, asker
+        return CHANGED
+
+
 SHOTS: list[Shot] = [
     ("safety-loss", _loss),
     ("safety-loss-wrong", _loss_wrong),
@@ -122,4 +165,6 @@ SHOTS: list[Shot] = [
     ("safety-tuned", _tuned),
     ("safety-tuning-refused", _tuning_refused),
     ("safety-device-in-use", _device),
+    ("safety-changed", _changed),
+    ("safety-restore", _restore),
 ]

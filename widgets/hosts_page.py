@@ -10,6 +10,7 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.add_host_dialog import AddHostDialog
+from widgets.changed_bar import ChangedBar
 from widgets.facts_view import FactsView
 from widgets.host_card import HostCard
 from widgets.host_connections import HostConnections
@@ -20,6 +21,7 @@ from widgets.names import host_title
 from widgets.notice import Notice
 from widgets.page import Page
 from widgets.question import Question
+from widgets.restore_dialog import RestoreDialog
 from widgets.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -52,6 +54,9 @@ class HostsPage(Page):
         for asking in (self.card, self.table):
             self._connect(asking)
         self.table.forget_requested.connect(self._forget_secrets)
+        self.changed = ChangedBar(workstation)
+        self.changed.restore_requested.connect(self._restore)
+        self.table.restore_requested.connect(lambda: self._restore(self.table.current().name))
         self._arrange()
         self.setFocusProxy(self.table)
         self._show_entries([THIS_COMPUTER])
@@ -70,6 +75,7 @@ class HostsPage(Page):
         counting.returned.connect(self._offer_start)
         counting.failed.connect(self._say_library_error)
         counting.start()
+        self.changed.refresh()
         if not self._listed:
             self._listed = True
             self.connections.read(LOCAL)
@@ -134,6 +140,11 @@ class HostsPage(Page):
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
+    def _restore(self, name: str) -> None:
+        dialog = RestoreDialog(self.workstation, self.asker, name, self)
+        dialog.restored.connect(self.changed.refresh)
+        dialog.open()
+
     def _ask_to_remove(self) -> None:
         entry = self.table.current()
         if entry.origin is not Origin.SAVED:
@@ -190,7 +201,7 @@ class HostsPage(Page):
         rows.setContentsMargins(SPACE[4], SPACE[3], SPACE[4], SPACE[4])
         rows.setSpacing(SPACE[2])
         rows.addLayout(head)
-        for widget in (self.notice, self.start_card, self.search):
+        for widget in (self.notice, self.changed, self.start_card, self.search):
             rows.addWidget(widget)
         rows.addWidget(self.table, 1)
         rows.addWidget(self.card)

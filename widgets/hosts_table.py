@@ -23,6 +23,7 @@ class HostsTable(QTableView):
     edit_requested = Signal()
     remove_requested = Signal()
     forget_requested = Signal()  # the secrets that are kept for it
+    restore_requested = Signal()  # the settings that a run changed there
 
     def __init__(self, connections: HostConnections) -> None:
         super().__init__()
@@ -103,6 +104,7 @@ class HostsTable(QTableView):
         self._action("Quick benchmark", self.quick_requested)
         self._action("Test connection", self.test_requested)
         self._edit_action = self._action("Change…", self.edit_requested, "F2")
+        self._action("Put settings back…", self.restore_requested)
         self._forget_action = self._action("Forget password and passphrases", self.forget_requested)
         self._remove_action = self._action("Remove…", self.remove_requested, "Del")
 
