@@ -6,11 +6,16 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.host_shells import behind, shell_session
 from tests.lab_sshd import lab_host, lab_keys, start_lab_host
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+# A busy computer is slow, not wrong.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 __all__ = ["behind", "lab_host", "lab_keys", "shell_session", "start_lab_host"]  # fixtures for every test
 
