@@ -1,0 +1,62 @@
+"""The tables of faults and hostile input name tests that exist, and leave nothing out."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import resources
+
+TESTS = Path(__file__).parent
+PROGRAM = ("app", "remote", "suites", "widgets")
+UNPACKERS = frozenset({"zipfile", "tarfile", "gzip", "bz2", "lzma", "zlib"})
+
+
+def rows(section: str) -> list[list[str]]:
+    """Return the rows of the table under a heading of the page."""
+    text = resources.read_text("help/faults.md").partition(f"## {section}\n")[2].partition("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def named(section: str) -> Iterator[tuple[str, str]]:
+    """Yield each test that the table names: its file, and its function as words."""
+    for row in rows(section):
+        for file, words in re.findall(r"`([\w/]+\.py)` ([\w ]+)", row[-1]):
+            yield file, "test_" + words.strip().replace(" ", "_")
+
+
+def functions(file: str) -> set[str]:
+    """Return the functions of a test file."""
+    return {node.name for node in ast.walk(ast.parse((TESTS / file).read_text())) if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_test_that_is_named_exists() -> None:
+    wanted = {*named("Hostile input"), *named("Faults")}
+    assert len(wanted) > 50
+    assert {
+        (file, name) for file, name in wanted if not (TESTS / file).is_file() or name not in functions(file)
+    } == set()
+
+
+def test_each_hostile_input_has_a_promise_and_proof() -> None:
+    found = rows("Hostile input")
+    assert [int(row[0].partition(".")[0]) for row in found] == list(range(1, 27))
+    for row in found:
+        assert len(row) == 3
+        assert row[1]
+        assert ".py` " in row[2]
+
+
+@pytest.mark.parametrize("folder", PROGRAM)
+def test_no_archive_is_ever_unpacked(folder: str) -> None:
+    imported: set[str] = set()
+    for path in (TESTS.parent / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(str(node.module).partition(".")[0])
+    assert imported & UNPACKERS == set()
