@@ -1,0 +1,161 @@
+"""Real trials over sshd: a thing does not differ from itself, and a known change is found where it is."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.comparison import Comparison, Row
+from app.control import Control
+from app.plan import Order, Plan, Repetition, make_step
+from app.questions import Refuse
+from app.services import Workstation
+from app.verdicts import Verdict
+from tests.lab_sshd import LabHost
+
+pytestmark = pytest.mark.slow
+
+CPU = {"time": 1, "threads": 1}
+MEMORY = {"time": 1, "threads": 1, "block_size": "1 MiB", "total_size": "1 TiB"}
+CLAIMS = {Verdict.BETTER, Verdict.WORSE}
+CGROUPS = Path("/sys/fs/cgroup/cpu")
+PERIOD = 1_000_000
+"""Microseconds of which a quota grants a share: as long as can be, for each new grant costs about one millisecond."""
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a quota and a network of its own need root")
+
+
+def measured(workstation: Workstation, plan: Plan) -> str:
+    """Run a plan to its end and return the id of the run."""
+    for _ in workstation.run(plan, Refuse(), Control()):
+        continue
+    return workstation.load("last").summary.id
+
+
+def row_of(comparison: Comparison, metric: str, **labels: str) -> Row:
+    """Return the row of a metric."""
+    wanted = tuple(sorted(labels.items()))
+    return next(row for row in comparison.rows if (row.metric.name, row.labels) == (metric, wanted))
+
+
+@pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
+def test_a_host_does_not_differ_from_itself(workstation: Workstation, lab: LabHost) -> None:
+    """Two suites, each measured twice over in turns drawn by lot, twelve trials each."""
+    del lab
+    steps = tuple(
+        make_step(suite, values, name=f"{suite} {copy}")
+        for suite, values in (("sysbench-cpu", CPU), ("sysbench-memory", MEMORY))
+        for copy in ("one", "two")
+    )
+    run = measured(workstation, Plan("a and a", ("lab",), steps, repetition=Repetition(12), order=Order.ABBA))
+    assert workstation.load(run).plan.seed is not None
+    for suite in ("sysbench-cpu", "sysbench-memory"):
+        comparison = workstation.compare([f"{run}:{suite} one", f"{run}:{suite} two"])
+        found = {row.metric.name: row.against[0] for row in comparison.rows}
+        assert {against.verdict for against in found.values()} & CLAIMS == set(), found
+        assert all(row.sides[1] is not None and row.sides[1].n == 12 for row in comparison.rows)
+
+
+# A known change of the processor
+
+
+@pytest.fixture
+def quota(start_lab_host: Callable[..., LabHost], tmp_path: Path) -> Iterator[Callable[[float], None]]:
+    """A host whose sysbench may use a share of one CPU, and a function that sets the share."""
+    group = CGROUPS / f"benchwright-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "cpu.cfs_period_us").write_text(str(PERIOD))
+        (group / "cpu.shares").write_text("262144")  # it gets what it is granted, whatever else runs
+    except OSError as error:
+        pytest.skip(f"no quota of a control group can be set here: {error}")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    wrapper = tools / "sysbench"
+    wrapper.write_text(f'#!/bin/sh\necho $$ > {group}/cgroup.procs\nexec {shutil.which("sysbench")} "$@"\n')
+    wrapper.chmod(0o755)
+    start_lab_host(SetEnv=f"PATH={tools}:/usr/bin:/bin").add_to_home()
+
+    def grant(share: float) -> None:
+        (group / "cpu.cfs_quota_us").write_text(str(int(share * PERIOD)))
+
+    yield grant
+    group.rmdir()
+
+
+@needs_root
+@pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
+def test_half_the_processor_is_found_as_half_the_speed(
+    workstation: Workstation, quota: Callable[[float], None]
+) -> None:
+    # Five seconds, so that what the tool's start takes of its grant is lost in them.
+    step = make_step("sysbench-cpu", {"time": 5, "threads": 1})
+    plan = Plan("quota", ("lab",), (step,), repetition=Repetition(6))
+    runs = []
+    for share in (0.4, 0.2):
+        quota(share)
+        runs.append(measured(workstation, plan))
+    against = row_of(workstation.compare(runs), "events_per_second").against[0]
+    assert against.verdict is Verdict.WORSE
+    assert against.text.startswith("slower by ")
+    assert against.low is not None
+    assert against.high is not None
+    assert against.low <= 0.5 <= against.high, against.text
+
+
+# A known change of the link
+
+
+@pytest.fixture
+def link(start_lab_host: Callable[..., LabHost]) -> Iterator[Callable[[int], None]]:
+    """A host in a network of its own, and a function that sets the rate of its link in Mbit/s."""
+    name = f"bwr{os.getpid() % 10000}"
+    subnet = f"10.214.{os.getpid() % 250}"
+
+    def run(*words: str) -> None:
+        subprocess.run(words, check=True, capture_output=True)
+
+    try:
+        run("ip", "netns", "add", name)
+        run("ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
+        run("ip", "addr", "add", f"{subnet}.1/24", "dev", name)
+        run("ip", "link", "set", name, "up")
+        run("ip", "-n", name, "addr", "add", f"{subnet}.2/24", "dev", "eth0")
+        run("ip", "-n", name, "link", "set", "eth0", "up")
+        run("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", *_shape(100))
+    except (OSError, subprocess.CalledProcessError) as error:
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+        pytest.skip(f"no link of a given rate can be made here: {error}")
+    host = start_lab_host()
+    host.stop()
+    host.prefix, host.address = ["ip", "netns", "exec", name], f"{subnet}.2"
+    host.start(ListenAddress=host.address)
+    host.add_to_home()
+    words = ("ip", "netns", "exec", name, "tc", "qdisc", "change", "dev", "eth0", "root", "tbf")
+    yield lambda rate: run(*words, *_shape(rate))
+    host.stop()
+    subprocess.run(["ip", "netns", "del", name], check=True, capture_output=True)
+
+
+def _shape(rate: int) -> tuple[str, ...]:
+    """Return the words that shape a link; burst and queue grow with the rate, so that nothing else changes."""
+    return "rate", f"{rate}mbit", "burst", f"{rate * 320}", "latency", "20ms"
+
+
+@needs_root
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+def test_half_the_link_is_found_as_half_the_rate(workstation: Workstation, link: Callable[[int], None]) -> None:
+    step = make_step("iperf3", {"time": 3, "omit": 1}, peer="local")
+    plan = Plan("link", ("lab",), (step,), repetition=Repetition(8))
+    runs = []
+    for rate in (90, 45):  # iperf3 prints three digits; here they are tenths of a Mbit/s
+        link(rate)
+        runs.append(measured(workstation, plan))
+    against = row_of(workstation.compare(runs), "throughput", direction="send", end="receiver").against[0]
+    assert against.verdict is Verdict.WORSE
+    assert against.low is not None
+    assert against.high is not None
+    assert against.low <= 0.5 <= against.high, against.text
