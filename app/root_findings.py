@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 
 from app.ages import age_text
+from app.events import HostChange
 from app.tuning import path_title
 from remote.tuning import Note
 from suites.vocab import Finding, Level
 
 NOT_TUNED = "not-tuned"
 HOST_CHANGED = "host-changed"
+HOST_TUNED = "host-tuned"
+
+MOST = 4
+"""Settings that are named; the others are counted."""
 
 
 def not_tuned(host: str, reason: str) -> Finding:
@@ -26,10 +31,29 @@ def not_tuned(host: str, reason: str) -> Finding:
     )
 
 
+def host_tuned(host: str, changes: Sequence[HostChange], *, drops_caches: bool) -> Finding:
+    """Return the finding that `host` was changed for the run, as its plan asks."""
+    told = [f"{change.what}: {change.during}, before {change.before}" for change in changes[:MOST]]
+    if len(changes) > MOST:
+        told.append(f"{len(changes) - MOST} more")
+    if drops_caches:
+        told.append("the page cache is dropped before each trial")
+    return Finding(
+        id=HOST_TUNED,
+        level=Level.INFO,
+        title="The host was changed for the run",
+        measured=f"{'; '.join(told)}." if told else "Everything was as the plan asks already.",
+        why="The figures are those of the host as it was changed, not as its owner keeps it.",
+        remedy="Compare only with runs for which it was changed alike.",
+        source="The plan; the kernel’s own files, read before and after.",
+        host=host,
+    )
+
+
 def host_changed(host: str, notes: Sequence[Note]) -> Finding:
     """Return the finding that an earlier run left settings of `host` changed."""
-    told = [f"{path_title(note.path)} is {note.during} instead of {note.before}" for note in notes[:4]]
-    more = f", and {len(notes) - 4} more" if len(notes) > 4 else ""
+    told = [f"{path_title(note.path)} is {note.during} instead of {note.before}" for note in notes[:MOST]]
+    more = f", and {len(notes) - MOST} more" if len(notes) > MOST else ""
     first = notes[0]
     age = "" if first.age is None else f", {age_text(first.age)} ago"
     return Finding(

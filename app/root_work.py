@@ -7,7 +7,7 @@ from functools import partial
 from app.control import Busy
 from app.events import Activity, Event, FindingRaised, HostChange, HostChanged, HostPutBack
 from app.plan import LOCAL, Plan
-from app.root_findings import host_changed, not_tuned
+from app.root_findings import host_changed, host_tuned, not_tuned
 from app.run_hosts import RunHosts
 from app.trial import now
 from app.tuning import path_title, setting_title
@@ -76,16 +76,17 @@ class RootWork:
         """
         for host in self.plan.hosts:
             root = self.hosts.roots.get(host)
-            if root is not None and self.plan.tuning.settings:
+            if root is not None and self.plan.tuning.changes_hosts:
                 yield Activity(f"changing settings of {_named(host)}", host)
                 yield from self._apply(host, root)
 
     def _apply(self, host: str, root: Session) -> Iterator[Event]:
-        settings = self.plan.tuning.settings
-        applied, failed = yield from self.hosts.mailbox.during(partial(apply, root, self.run_id, settings))
-        for done in applied:
-            change = HostChange(host, path_title(done.path), done.path, done.before, done.during)
+        tuning = self.plan.tuning
+        applied, failed = yield from self.hosts.mailbox.during(partial(apply, root, self.run_id, tuning.settings))
+        changes = [HostChange(host, path_title(done.path), done.path, done.before, done.during) for done in applied]
+        for change in changes:
             yield HostChanged(change, now())
+        yield FindingRaised(host_tuned(host, changes, drops_caches=tuning.drop_caches))
         for setting, reason in failed.items():
             message = f"The {setting_title(setting)} on {host} could not be set to {setting.value}: {reason}."
             if not self.plan.tuning.optional:

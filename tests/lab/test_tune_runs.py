@@ -120,6 +120,11 @@ def test_what_was_changed_is_recorded_and_put_back(
         ("page cache dropped", None, "3", 2),
     ]
     assert all(change["put_back"] for change in changes[:2])
+    (said,) = [finding.measured for finding in workstation.load("last").findings if finding.id == "host-tuned"]
+    assert said == (
+        "CPU governor of CPU 0: performance, before powersave; CPU governor of CPU 1: performance, before schedutil; "
+        "the page cache is dropped before each trial."
+    )
     assert workstation.pending_changes() == []
 
 
