@@ -16,7 +16,15 @@ NOT_KNOWN = "not known"
 _THOUSANDS_FROM = 10_000.0
 """Rates of events are written out below this, as their tools print them, and with k or M from here on."""
 
-_NAMED_RATES = {"iops": "IOPS"}
+_NAMED_RATES = {
+    "iops": "IOPS",
+    "floating_point_rate": "FLOPS",
+    "floating_point_rate_by_threads": "FLOPS",
+    "integer_rate": "OPS",
+    "integer_rate_by_threads": "OPS",
+    "linpack": "FLOPS",
+    "linpack_by_size": "FLOPS",
+}
 """Metrics in 1/s whose unit has a name of its own."""
 
 
@@ -132,7 +140,7 @@ def _scale(value: float, unit: Unit, name: str) -> tuple[float, str]:
         divisor, suffix = display(value, unit) if math.isfinite(value) else (1.0, unit.value)
         return divisor, f" {suffix}" if suffix else ""
     noun = f" {_NAMED_RATES[name]}" if name in _NAMED_RATES else "/s"
-    for factor, prefix in ((1e6, "M"), (1e3, "k")):
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= max(factor, _THOUSANDS_FROM):
             return factor, prefix + noun
     return 1.0, noun

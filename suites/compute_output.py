@@ -10,22 +10,27 @@ from suites.sweep import knee_note
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, Sample, labels
 
-GFLOPS = Metric("gflops", "Floating point", Unit.GFLOPS, Better.HIGHER, Kind.RATE)
-GIOPS = Metric("giops", "Integer", Unit.GIOPS, Better.HIGHER, Kind.RATE)
-GFLOPS_BY_THREADS = Metric("gflops_by_threads", "Floating point by threads", Unit.GFLOPS, Better.HIGHER, Kind.RATE)
-GIOPS_BY_THREADS = Metric("giops_by_threads", "Integer by threads", Unit.GIOPS, Better.HIGHER, Kind.RATE)
+FLOAT = Metric("floating_point_rate", "Floating point", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+INTEGER = Metric("integer_rate", "Integer", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+FLOAT_BY_THREADS = Metric(
+    "floating_point_rate_by_threads", "Floating point by threads", Unit.PER_SECOND, Better.HIGHER, Kind.RATE
+)
+INTEGER_BY_THREADS = Metric("integer_rate_by_threads", "Integer by threads", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
 PEAK_SHARE = Metric("peak_share", "Share of the theoretical peak", Unit.PERCENT, Better.HIGHER, Kind.SHARE)
 VARIATION = Metric("variation", "Variation of one-second samples (CoV)", Unit.PERCENT, Better.LOWER, Kind.SHARE)
 
-METRICS = (GFLOPS, GIOPS, GFLOPS_BY_THREADS, GIOPS_BY_THREADS, PEAK_SHARE, VARIATION)
+METRICS = (FLOAT, INTEGER, FLOAT_BY_THREADS, INTEGER_BY_THREADS, PEAK_SHARE, VARIATION)
 
 KINDS: Mapping[str, tuple[Metric, Metric]] = {
-    "float": (GFLOPS, GFLOPS_BY_THREADS),
-    "integer": (GIOPS, GIOPS_BY_THREADS),
+    "float": (FLOAT, FLOAT_BY_THREADS),
+    "integer": (INTEGER, INTEGER_BY_THREADS),
 }
 """By the probe's word: the metric of the best thread count, and that of each."""
 
 _PEAK = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) GFLOPS a core, (\d{1,6}) cores: (.+)")
+
+GIGA = 1e9
+"""The probe prints 10^9 operations a second; figures are operations a second."""
 
 IMPOSSIBLE_SHARE = 102.0
 """Percent of the peak beyond which not the measurement but the peak is wrong; clocks are told to a percent or so."""
@@ -50,7 +55,8 @@ class ComputeReader:
             time = record.number("time")
             whole, by_threads = KINDS[kind]
             marks = labels(threads=str(threads))
-            return [] if time is None else [Sample(time, whole, rate), Sample(time, by_threads, rate, marks)]
+            each = GIGA * rate
+            return [] if time is None else [Sample(time, whole, each), Sample(time, by_threads, each, marks)]
         if record.kind == "result" and rate > 0:
             self._rates.setdefault(kind, {})[threads] = rate
             self._take_variation(record, kind, threads, rate)
@@ -65,12 +71,12 @@ class ComputeReader:
 
     def conclude(self, head: Head) -> tuple[list[Figure], list[str]]:
         """Return the best of each kind, then each thread count, then the shares of the peak and the variations."""
-        figures = [Figure(KINDS[kind][0], max(rates.values())) for kind, rates in self._rates.items()]
+        figures = [Figure(KINDS[kind][0], GIGA * max(rates.values())) for kind, rates in self._rates.items()]
         notes: list[str] = []
         for kind, rates in self._rates.items():
             whole, by_threads = KINDS[kind]
             order = sorted(rates.items(), key=lambda found: (-found[1], found[0]))
-            figures += [Figure(by_threads, rate, labels(threads=str(threads))) for threads, rate in order]
+            figures += [Figure(by_threads, GIGA * rate, labels(threads=str(threads))) for threads, rate in order]
             notes += knee_note(rates, whole.title)
         peak = _read_peak(head)
         shares, note = _against_peak(self._rates.get("float", {}), peak)

@@ -9,11 +9,14 @@ from suites.tool_words import how_it_ended, tool_words
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, Sample, labels
 
-GFLOPS = Metric("linpack", "LINPACK, best size", Unit.GFLOPS, Better.HIGHER, Kind.RATE)
-BY_SIZE = Metric("linpack_by_size", "LINPACK by size", Unit.GFLOPS, Better.HIGHER, Kind.RATE)
+BEST = Metric("linpack", "LINPACK, best size", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+BY_SIZE = Metric("linpack_by_size", "LINPACK by size", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
 SECONDS = Metric("solve_time", "Time to solve", Unit.SECOND, Better.LOWER, Kind.TIME)
 
-METRICS = (GFLOPS, BY_SIZE, SECONDS)
+METRICS = (BEST, BY_SIZE, SECONDS)
+
+GIGA = 1e9
+"""The programs print 10^9 floating-point operations a second; figures are operations a second."""
 
 MAXIMUM_RESULTS = 1000
 MAXIMUM_FAILURES = 5
@@ -161,8 +164,8 @@ class LinpackParser:
                 best[result.size] = result
         if not best or self._intel_failed:
             return []
-        figures = [Figure(GFLOPS, max(result.gflops for result in best.values()))]
-        figures += [Figure(BY_SIZE, result.gflops, labels(size=str(size))) for size, result in best.items()]
+        figures = [Figure(BEST, GIGA * max(result.gflops for result in best.values()))]
+        figures += [Figure(BY_SIZE, GIGA * result.gflops, labels(size=str(size))) for size, result in best.items()]
         return figures + [
             Figure(SECONDS, result.seconds, labels(size=str(size))) for size, result in best.items() if result.seconds
         ]

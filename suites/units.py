@@ -7,10 +7,7 @@ from suites.errors import UnitError
 
 
 class Unit(StrEnum):
-    """Every unit a metric may have. MB/s is 10^6 bytes a second, MiB/s is 2^20.
-
-    GFLOPS and GIOPS are 10^9 floating-point and integer operations a second.
-    """
+    """Every unit a metric may have: the list is part of the public formats. MB/s is 10^6 bytes a second, MiB/s 2^20."""
 
     BYTES_PER_SECOND = "B/s"
     KB_PER_SECOND = "kB/s"
@@ -21,8 +18,6 @@ class Unit(StrEnum):
     BITS_PER_SECOND = "bit/s"
     MBIT_PER_SECOND = "Mbit/s"
     PER_SECOND = "1/s"
-    GFLOPS = "GFLOPS"
-    GIOPS = "GIOPS"
     SECOND = "s"
     MILLISECOND = "ms"
     MICROSECOND = "us"
@@ -47,8 +42,6 @@ _SCALES = {
     Unit.BITS_PER_SECOND: _Scale("bytes a second", 1 / 8),
     Unit.MBIT_PER_SECOND: _Scale("bytes a second", 1e6 / 8),
     Unit.PER_SECOND: _Scale("events a second", 1.0),
-    Unit.GFLOPS: _Scale("floating-point operations a second", 1e9),
-    Unit.GIOPS: _Scale("integer operations a second", 1e9),
     Unit.SECOND: _Scale("time", 1.0),
     Unit.MILLISECOND: _Scale("time", 1e-3),
     Unit.MICROSECOND: _Scale("time", 1e-6),
@@ -96,9 +89,7 @@ _DISPLAY_LADDERS: tuple[tuple[frozenset[Unit], tuple[tuple[float, str], ...]], .
         ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
     ),
     (frozenset({Unit.BYTE}), ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))),
-    (frozenset({Unit.GFLOPS}), ((1e12, "TFLOPS"), (1e9, "GFLOPS"), (1e6, "MFLOPS"))),
-    (frozenset({Unit.GIOPS}), ((1e12, "TIOPS"), (1e9, "GIOPS"), (1e6, "MIOPS"))),
-    (frozenset({Unit.PER_SECOND}), ((1e6, "M/s"), (1e3, "k/s"), (1.0, "/s"))),
+    (frozenset({Unit.PER_SECOND}), ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s"))),
 )
 
 

@@ -33,8 +33,13 @@ def test_a_run_over_ssh_gives_a_sample_a_second(lab_host: LabHost, tmp_path: Pat
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "compute", "lab", time=1, threads=2, operation="both", build=build)
     assert (ended.state, ended.reason) == (State.DONE, "")
-    assert {"gflops", "giops", "gflops_by_threads 1", "giops_by_threads 2"} <= set(figures(ended.parsed))
-    assert len(series(ended.parsed.samples, "gflops")) == 2
+    assert {
+        "floating_point_rate",
+        "integer_rate",
+        "floating_point_rate_by_threads 1",
+        "integer_rate_by_threads 2",
+    } <= set(figures(ended.parsed))
+    assert len(series(ended.parsed.samples, "floating_point_rate")) == 2
 
 
 def test_six_hundred_samples_arrive(tmp_path: Path) -> None:
@@ -45,7 +50,7 @@ def test_six_hundred_samples_arrive(tmp_path: Path) -> None:
     parser.feed(done.stdout)
     found = parser.finish(0)
     assert found.complete
-    assert len(series(found.samples, "gflops")) == pytest.approx(600, abs=20)
+    assert len(series(found.samples, "floating_point_rate")) == pytest.approx(600, abs=20)
 
 
 def test_a_matrix_product_reaches_a_good_part_of_it(tmp_path: Path) -> None:
@@ -56,4 +61,4 @@ def test_a_matrix_product_reaches_a_good_part_of_it(tmp_path: Path) -> None:
     product = subprocess.run(
         [sys.executable, "-c", MATRIX_PRODUCT], capture_output=True, text=True, check=True, env=environment
     )
-    assert 0.1 < float(product.stdout) / figures(ended.parsed)["gflops"] < 1.5
+    assert 0.1 < float(product.stdout) / figures(ended.parsed)["floating_point_rate"] < 1.5
