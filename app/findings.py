@@ -47,12 +47,12 @@ def no_lease(host: str) -> Finding:
 
 def clock_stepped(host: str, step: ClockStep) -> Finding:
     """Return the finding that the wall clock of `host` was set."""
-    way = "forward" if step.seconds > 0 else "back"
+    way, size = "forward" if step.seconds > 0 else "back", abs(step.seconds)
     return Finding(
         id=CLOCK_STEPPED,
         level=Level.WARNING,
         title="The host’s clock was set",
-        measured=f"The wall clock of {host} was set {way} by {abs(step.seconds):.2f} s.",
+        measured=f"The wall clock of {host} was set {way} by {size:.{1 if size >= 10 else 2}f} s.",
         why="The samples are in the order of its monotonic clock, which cannot be set. A tool that reads the wall "
         "clock takes the step for time that passed.",
         remedy="Let chrony or systemd-timesyncd settle before measuring, and run it again.",

@@ -27,6 +27,11 @@ class RunSummary:
     suites: tuple[str, ...] = ()  # what the steps run, each once
     left: bool = False  # it has not ended, and nobody records it: it can be attached
 
+    @property
+    def standing(self) -> str:
+        """How it stands, in words."""
+        return "left to itself" if self.left else self.state.value
+
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:

@@ -12,7 +12,7 @@ from app.cli.plans import print_findings
 from app.formats import figure_to_json, sample_to_json
 from app.levels import WithinTrials
 from app.parse import parse_output
-from app.records import RunRecord, RunSummary
+from app.records import RunRecord
 from app.run_json import run_to_json, summary_to_json
 from app.services import Workstation
 from app.summary import levels, summaries
@@ -34,15 +34,11 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
         click.echo("The library is empty. Benchmark this computer with: benchwright quick")
         return
     rows = [
-        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(run.hosts), _state(run), str(run.trials),
+        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(run.hosts), run.standing, str(run.trials),
          run.headline, run.baseline or ""]
         for run in stored
     ]  # fmt: skip
     print_table(["Run", "Started (UTC)", "Plan", "Hosts", "State", "Trials", "Headline", "Baseline"], rows, right=[5])
-
-
-def _state(run: RunSummary) -> str:
-    return "left to itself" if run.left else run.state
 
 
 @click.command()

@@ -9,10 +9,10 @@ import pytest
 
 from tests.lab.pam_host import start_pam_host
 from tests.lab.scripted_server import Script, ScriptedServer
-from tests.lab.survival import lab, workstation
+from tests.lab.survival import lab, other_boot, workstation
 from tests.lab_sshd import LabKeys
 
-__all__ = ["lab", "start_pam_host", "workstation"]  # fixtures; see survival.py and pam_host.py
+__all__ = ["lab", "other_boot", "start_pam_host", "workstation"]  # fixtures; see survival.py and pam_host.py
 
 
 @pytest.fixture

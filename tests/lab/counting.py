@@ -1,6 +1,7 @@
 """A suite that counts, so that a sample that is missing or doubled is seen; and a process that runs it, to be killed.
 
-As a program: counting.py STORE HOST COUNT TRIALS. It says every sample's value as it arrives.
+As a program: counting.py STORE HOST COUNT TRIALS PREPARE. It says 0 whenever a command begins, and every sample's value
+as it arrives.
 """
 
 import sys
@@ -8,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.control import Control
-from app.events import SampleRead
+from app.events import JobBegan, SampleRead
 from app.plan import Plan, Repetition, make_step
 from app.questions import Refuse
 from app.services import Workstation
 from suites import registry
-from suites.base import Command, Context, Estimate, LineSplitter, Parsed
+from suites.base import Command, Context, Estimate, LineSplitter, Parsed, Purpose
 from suites.checks import Check
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.units import Unit
@@ -62,6 +63,7 @@ class Counting:
     packages: Mapping[str, str] = {}
     parameters: tuple[Parameter, ...] = (
         Parameter(name="count", title="Count", type=Type.INTEGER, default=60, help="How far.", minimum=1),
+        Parameter(name="prepare", title="Prepare", type=Type.INTEGER, default=0, help="Seconds before.", minimum=0),
         Parameter(name="deaf", title="Deaf", type=Type.FLAG, default=False, help="Whether it ignores TERM."),
     )
     metrics: tuple[Metric, ...] = (COUNT,)
@@ -73,7 +75,9 @@ class Counting:
         return {}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:  # noqa: ARG002 (the protocol's)
-        return (Command(("sh", "-c", SCRIPT, "counting", str(values["count"]), "yes" if values["deaf"] else "no")),)
+        words = ("sh", "-c", SCRIPT, "counting", str(values["count"]), "yes" if values["deaf"] else "no")
+        prepare = Command(("sleep", str(values["prepare"])), Purpose.PREPARE)
+        return (*((prepare,) if values["prepare"] else ()), Command(words))
 
     def estimate(self, values: Values, context: Context) -> Estimate:  # noqa: ARG002 (the protocol's)
         return Estimate(int(values["count"]) * EVERY)
@@ -91,20 +95,21 @@ def output(count: int) -> dict[str, bytes]:
     }
 
 
-def counting_plan(count: int, *, host: str = "lab", trials: int = 1, deaf: bool = False) -> Plan:
-    """Return a plan that counts on `host`."""
-    step = make_step("counting", {"count": count, "deaf": deaf})
+def counting_plan(count: int, *, host: str = "lab", trials: int = 1, deaf: bool = False, prepare: int = 0) -> Plan:
+    """Return a plan that counts on `host`, after `prepare` seconds of preparation."""
+    step = make_step("counting", {"count": count, "deaf": deaf, "prepare": prepare})
     return Plan("counting", (host,), (step,), repetition=Repetition(trials=trials))
 
 
-def main(store: str, host: str, count: int, trials: int) -> None:
+def main(store: str, host: str, count: int, trials: int, prepare: int) -> None:
     registry.SUITES = (*registry.SUITES, Counting())
     workstation = Workstation(Path(store), Path(store).with_name("hosts.toml"))
-    for event in workstation.run(counting_plan(count, host=host, trials=trials), Refuse(), Control()):
-        if isinstance(event, SampleRead):
-            sys.stdout.write(f"{event.sample.value:g}\n")
+    plan = counting_plan(count, host=host, trials=trials, prepare=prepare)
+    for event in workstation.run(plan, Refuse(), Control()):
+        if isinstance(event, JobBegan | SampleRead):
+            sys.stdout.write(f"{event.sample.value if isinstance(event, SampleRead) else 0:g}\n")
             sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6]))

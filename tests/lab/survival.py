@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,6 +42,26 @@ def lab(lab_host: LabHost) -> LabHost:
     """Return a running host, the alias "lab", whose silence is noticed soon."""
     lab_host.add_to_home(more=ALIVE)
     return lab_host
+
+
+@pytest.fixture
+def other_boot(tmp_path: Path) -> list[str]:
+    """Words behind which a process sees another boot id; skip where that is not possible."""
+    boot = tmp_path / "boot_id"
+    boot.write_text("11111111-2222-3333-4444-555555555555\n")
+    path = "/proc/sys/kernel/random/boot_id"
+    words = ["unshare", "-m", "sh", "-c", f'mount --bind "$0" {path} && exec "$@"', str(boot)]
+    if subprocess.run([*words, "grep", "-q", "11111111", path], capture_output=True, check=False).returncode:
+        pytest.skip("another boot id needs root and mount namespaces")
+    return words
+
+
+def restart_host(lab: LabHost, other_boot: list[str]) -> None:
+    """Let the host restart: everything on it ends at once, and it comes back with another boot id."""
+    lab.stop()
+    kill_jobs(lab.home)
+    lab.prefix = other_boot
+    lab.start()
 
 
 Hand = Callable[[Event, Control], None]

@@ -38,6 +38,7 @@ from tests.lab.survival import (
     end,
     jobs_on,
     kill_jobs,
+    restart_host,
     run,
     trial_ends,
     workspaces_on,
@@ -51,8 +52,8 @@ Measuring = Callable[..., "Killable"]
 class Killable:
     """Another Benchwright, which counts on a host and says how far it is."""
 
-    def __init__(self, store: Path, host: str, count: int, trials: int) -> None:
-        words = [sys.executable, "-m", "tests.lab.counting", str(store), host, str(count), str(trials)]
+    def __init__(self, store: Path, host: str, *numbers: int) -> None:
+        words = [sys.executable, "-m", "tests.lab.counting", str(store), host, *map(str, numbers)]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
     def kill_at(self, number: int) -> None:
@@ -71,8 +72,8 @@ def measuring(tmp_path: Path) -> Iterator[Measuring]:
     """Return a function that starts another Benchwright on the same library."""
     started: list[Killable] = []
 
-    def start(host: str = "lab", *, count: int = 60, trials: int = 1) -> Killable:
-        started.append(Killable(tmp_path / "runs.sqlite3", host, count, trials))
+    def start(host: str = "lab", *, count: int = 60, trials: int = 1, prepare: int = 0) -> Killable:
+        started.append(Killable(tmp_path / "runs.sqlite3", host, count, trials, prepare))
         return started[-1]
 
     yield start
@@ -262,6 +263,43 @@ def test_a_job_that_is_gone_makes_the_run_partial(workstation: Workstation, lab:
     assert "The command on lab was gone when it was looked for: its directory" in end(events).reason
     assert workstation.samples("last")[1][-1].value >= 10
     assert workstation.left_runs() == []
+
+
+def test_a_host_that_restarted_meanwhile_is_recognised(
+    workstation: Workstation, lab: LabHost, other_boot: list[str]
+) -> None:
+    run(workstation, counting_plan(1200, trials=2), leave_at(10))
+    restart_host(lab, other_boot)
+    events = attach(workstation)
+    assert [event.state for event in trial_ends(events)] == [State.PARTIAL]
+    assert "lab restarted at" in end(events).reason
+    values = [sample.value for sample in workstation.samples("last")[1]]
+    assert values == [float(number) for number in range(1, len(values) + 1)]
+    assert_nothing_left(lab.home)
+
+
+def test_a_preparation_that_was_cut_off_is_made_anew(
+    workstation: Workstation, lab: LabHost, measuring: Measuring
+) -> None:
+    measuring(count=20, prepare=2).kill_at(0)
+    left = the_left(workstation)
+    assert (left.under_way, len(left.workspaces)) == (None, 1)
+    events = attach(workstation)
+    assert end(events).state is State.DONE
+    assert_whole(workstation, 1, 20)
+    assert_nothing_left(lab.home)
+
+
+def test_a_run_that_is_let_go_of_while_it_prepares_leaves_nothing(workstation: Workstation, lab: LabHost) -> None:
+    def leave(event: Event, control: Control) -> None:
+        if isinstance(event, JobBegan):
+            control.leave()
+
+    assert isinstance(run(workstation, counting_plan(20, prepare=60), leave)[-1], RunLeft)
+    assert jobs_on(lab.home) == []
+    assert workspaces_on(lab.home) == []
+    assert the_left(workstation).by_choice
+    workstation.forget("last")
 
 
 # Given up

@@ -25,11 +25,13 @@ from tests.lab.survival import (
     end,
     jobs_on,
     kill_jobs,
+    restart_host,
     run,
     states,
     trial_ends,
+    watch,
 )
-from tests.lab_sshd import LabHost
+from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost
 from tests.processes import ends
 
 
@@ -130,6 +132,20 @@ def test_a_changed_host_key_blocks_and_the_job_is_known(workstation: Workstation
     assert_nothing_left(lab.home)
 
 
+def test_a_passphrase_is_asked_for_once(workstation: Workstation, lab_host: LabHost) -> None:
+    folder = Path.home() / ".ssh"
+    folder.mkdir(mode=0o700)
+    (folder / "config").write_text(lab_host.config(key=lab_host.keys.encrypted))
+    (folder / "known_hosts").write_text(lab_host.known_hosts_line)
+    asker = AnsweringAsker(secrets=[PASSPHRASE])
+    cut, control = at_count(10, lab_host.cut), Control()
+    events = watch(workstation.run(counting_plan(30), asker, control), control, cut)
+    assert end(events).state is State.DONE
+    assert LinkState.BACK in states(events)
+    assert len(asker.secret_questions) == 1
+    assert_whole(workstation, 1, 30)
+
+
 def test_stopping_a_run_whose_host_is_away_does_not_wait_for_it(workstation: Workstation, lab: LabHost) -> None:
     lose = at_count(10, lab.stop)
 
@@ -160,26 +176,6 @@ def test_patience_ends(workstation: Workstation, lab: LabHost) -> None:
 
 
 # A restart of the host
-
-
-@pytest.fixture
-def other_boot(tmp_path: Path) -> list[str]:
-    """Words behind which a process sees another boot id; skip where that is not possible."""
-    boot = tmp_path / "boot_id"
-    boot.write_text("11111111-2222-3333-4444-555555555555\n")
-    path = "/proc/sys/kernel/random/boot_id"
-    words = ["unshare", "-m", "sh", "-c", f'mount --bind "$0" {path} && exec "$@"', str(boot)]
-    if subprocess.run([*words, "grep", "-q", "11111111", path], capture_output=True, check=False).returncode:
-        pytest.skip("another boot id needs root and mount namespaces")
-    return words
-
-
-def restart_host(lab: LabHost, other_boot: list[str]) -> None:
-    """Let the host restart: everything on it ends at once, and it comes back with another boot id."""
-    lab.stop()
-    kill_jobs(lab.home)
-    lab.prefix = other_boot
-    lab.start()
 
 
 def test_a_restart_of_the_host_is_recognised(workstation: Workstation, lab: LabHost, other_boot: list[str]) -> None:

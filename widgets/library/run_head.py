@@ -51,7 +51,7 @@ class RunHead(QWidget):
         self.question.set_text(run.question)
         self.question.setVisible(bool(run.question))
         self.mark.show_icon(STATE_ICONS[run.state])
-        self.state.set_text(run.state.value)
+        self.state.set_text(run.standing)
         self._say(run.state, "")
 
     def show_record(self, record: RunRecord) -> None:

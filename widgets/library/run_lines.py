@@ -93,7 +93,7 @@ def took(run: RunSummary) -> str:
 def _line(run: RunSummary) -> RunLine:
     hosts = ", ".join(host_title(host) for host in run.hosts)
     whole = (
-        local_time(run.started), run.name, hosts, run.headline or "—", run.state.value, str(run.trials),
+        local_time(run.started), run.name, hosts, run.headline or "—", run.standing, str(run.trials),
         run.baseline or "", ", ".join(run.steps), run.question,
     )  # fmt: skip
     texts = tuple(_cell(text) for text in whole)

@@ -1,0 +1,69 @@
+"""A wall clock that is set during a run is noticed, said, and changes neither order nor rates."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from app.events import Event, FindingRaised, State
+from app.findings import CLOCK_STEPPED, clocks_apart
+from app.plan import LOCAL
+from app.services import Workstation
+from remote.local import LocalSession
+from remote.probe import read_facts
+from tests.lab.counting import counting_plan
+from tests.lab.survival import at_count, end, run
+
+HOUR = 3600
+
+
+@pytest.fixture
+def ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that says how many seconds the clock of this computer goes ahead, as far as `date` tells."""
+    offset, folder = tmp_path / "ahead", tmp_path / "bin"
+    offset.write_text("0")
+    folder.mkdir()
+    date = folder / "date"
+    date.write_text(f"""#!/bin/sh
+case $* in
+    +%s.%N) /bin/date -d "@$(($(/bin/date +%s) + $(cat {offset})))" "+%s.$(/bin/date +%N)" ;;
+    *) exec /bin/date "$@" ;;
+esac
+""")
+    date.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return offset
+
+
+def test_a_step_is_a_finding_of_its_trial(workstation: Workstation, ahead: Path) -> None:
+    def set_clock() -> None:
+        ahead.write_text(str(HOUR))
+
+    events = run(workstation, counting_plan(90, host=LOCAL), at_count(20, set_clock))
+    assert end(events).state is State.DONE
+    (step,) = [event for event in events if stepped(event)]
+    assert isinstance(step, FindingRaised)
+    assert (step.trial, step.finding.host) == (1, LOCAL)
+    assert re.search(r"set forward by (3599\.9|3600\.[01]) s", step.finding.measured)
+    (stored,) = [found for found in workstation.load("last").findings if found.id == CLOCK_STEPPED]
+    assert stored == step.finding
+    times = [sample.time for sample in workstation.telemetry("last")[LOCAL] if sample.metric.name == "cpu_idle"]
+    assert times == sorted(times)
+    assert times[-1] - times[0] < 60
+    assert all(0 <= sample.value < 1e12 for sample in workstation.telemetry("last")[LOCAL])
+
+
+def stepped(event: Event) -> bool:
+    return isinstance(event, FindingRaised) and event.finding.id == CLOCK_STEPPED
+
+
+def test_clocks_that_moved_apart_unnoticed_are_told_by_their_offsets(ahead: Path) -> None:
+    session = LocalSession()
+    before = read_facts(session)
+    assert clocks_apart(LOCAL, before, read_facts(session)) == []
+    ahead.write_text("-30")
+    (finding,) = clocks_apart(LOCAL, before, read_facts(session))
+    assert finding.id == CLOCK_STEPPED
+    assert "-30.0" in finding.measured
+    session.close()

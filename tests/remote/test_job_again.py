@@ -1,0 +1,77 @@
+"""What was asked of a host and not answered is asked again: nothing is made or started twice."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from remote.errors import RebootedError
+from remote.job import Job, Workspace, job_directory, make_workspace, remove_workspace
+from remote.job_record import Began
+from remote.session import Chunk, Session
+
+
+@pytest.fixture
+def workspace(shell_session: Session, tmp_path: Path) -> Iterator[Workspace]:
+    made = make_workspace(shell_session, str(tmp_path))
+    yield made
+    remove_workspace(shell_session, made)
+
+
+def test_a_workspace_is_made_once(shell_session: Session, workspace: Workspace, tmp_path: Path) -> None:
+    assert make_workspace(shell_session, str(tmp_path), workspace.nonce) == workspace
+    assert len(list(tmp_path.glob("benchwright-*"))) == 1
+
+
+def test_a_job_is_started_once(shell_session: Session, workspace: Workspace) -> None:
+    directory = job_directory("measure")
+    words = ["sh", "-c", "echo once >>../count; exec sleep 60"]
+    first = Job.start(shell_session, workspace, words, directory=directory)
+    again = Job.start(shell_session, workspace, words, directory=directory)
+    assert again.began == first.began
+    found = Job.find(shell_session, workspace, directory)
+    assert found is not None
+    assert found.began == first.began
+    first.stop()
+    Path(workspace.path).with_name("count").unlink()
+
+
+def test_a_job_that_never_began_is_not_found(shell_session: Session, workspace: Workspace) -> None:
+    assert Job.find(shell_session, workspace, job_directory("measure")) is None
+
+
+def test_reading_goes_on_at_the_byte_it_is_told(shell_session: Session, workspace: Workspace) -> None:
+    job = Job.start(shell_session, workspace, ["sh", "-c", "printf 0123456789; printf abcdef >&2"])
+    again = Job(shell_session, workspace, job.directory, job.began, received={"stdout": 4, "stderr": 6})
+    assert b"".join(chunk.data for chunk in again.follow() if chunk is not None) == b"456789"
+    assert again.exit_status == 0
+
+
+def began_before_the_last_boot(job: Job) -> Began:
+    """Return the job's beginning, as if it had been in an earlier boot."""
+    began = job.began
+    return Began(began.pid, began.group, began.leader_started, "another-boot", began.clock, began.epoch)
+
+
+def test_a_restart_is_told_once_everything_was_read(shell_session: Session, workspace: Workspace) -> None:
+    job = Job.start(shell_session, workspace, ["sh", "-c", "echo kept; exec sleep 60"])
+    next(chunk for chunk in job.follow() if chunk is not None)
+    path = Path(workspace.path, f".job-{job.directory}")
+    job.stop()
+    (path / "rc").unlink()
+    begun = (path / "begun").read_text().replace(job.began.boot_id, "another-boot")
+    (path / "begun").write_text(begun)
+    again = Job(shell_session, workspace, job.directory, began_before_the_last_boot(job))
+    read: list[Chunk | None] = []
+    with pytest.raises(RebootedError, match=r"testhost restarted at \d\d:\d\d:\d\d UTC, and the command ended with it"):
+        read.extend(again.follow())
+    assert b"".join(chunk.data for chunk in read if chunk is not None) == b"kept\n"
+    assert (again.exit_status, again.reason) == (None, "the host restarted")
+
+
+def test_a_job_that_had_ended_before_the_restart_is_whole(shell_session: Session, workspace: Workspace) -> None:
+    job = Job.start(shell_session, workspace, ["echo", "kept"])
+    assert b"".join(chunk.data for chunk in job.follow() if chunk is not None) == b"kept\n"
+    again = Job(shell_session, workspace, job.directory, began_before_the_last_boot(job))
+    assert b"".join(chunk.data for chunk in again.follow() if chunk is not None) == b"kept\n"
+    assert again.exit_status == 0
