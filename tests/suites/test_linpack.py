@@ -208,6 +208,13 @@ def test_a_failed_residual_means_no_figure() -> None:
 def test_a_residual_that_was_not_checked_means_no_figure() -> None:
     found = changed("documented/xhpl_2.3", b"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   3.01", b"x")
     assert "The residual of size 8000 was not checked: there is no figure of it." in found.notes
+    assert "linpack_by_size 8000" not in figures(found)
+
+
+def test_a_size_that_nobody_asked_for_has_no_figure() -> None:
+    found = changed("hpcc-1.5.0/openblas", b"500 1000         Ns", b"500 2000         Ns")
+    assert "linpack_by_size 1000" not in figures(found)
+    assert "Without a result: size 2000." in found.notes
 
 
 def test_hpl_by_itself_is_read() -> None:
