@@ -176,8 +176,9 @@ def _read_integer(parameter: Parameter, given: object) -> Value:
 
 
 def _read_number(parameter: Parameter, given: object) -> Value:
-    written = isinstance(given, str) and re.fullmatch(r"\s*-?\d{1,18}(\.\d{1,9})?\s*", given)
-    if isinstance(given, bool) or not (written or isinstance(given, int | float)):
+    if isinstance(given, str) and re.fullmatch(r"\s*-?\d{1,18}(\.\d{1,9})?\s*", given):
+        given = float(given)
+    if isinstance(given, bool) or not isinstance(given, int | float):
         raise parameter.refuse(given, f"Give a number{_of(parameter)}.")
     number = float(given)
     if number - number != 0:  # NaN and the infinities: they would pass any comparison with a bound

@@ -89,10 +89,10 @@ def test_the_variation_is_the_deviation_of_the_samples() -> None:
 def test_every_second_is_a_sample() -> None:
     samples = parsed("both").samples
     first, second = series(samples, "floating_point_rate")[:2]
-    assert first == (1.0, pytest.approx(128.990346e9))
-    assert second == (2.0, pytest.approx(128.474674e9))
+    assert first == pytest.approx((1.0, 128.990346e9))
+    assert second == pytest.approx((2.0, 128.474674e9))
     assert len(series(samples, "floating_point_rate")) == len(series(samples, "integer_rate")) == 8
-    assert series(samples, "integer_rate_by_threads", threads="2")[0] == (13.004, pytest.approx(385.959523e9))
+    assert series(samples, "integer_rate_by_threads", threads="2")[0] == pytest.approx((13.004, 385.959523e9))
 
 
 def test_ten_minutes_of_samples_are_all_read() -> None:
@@ -103,7 +103,7 @@ def test_ten_minutes_of_samples_are_all_read() -> None:
     parser.feed(b"result kind float threads 4 rate 100.5 best 100.5 worst 100.5 variance 0.0 samples 600\ndone\n")
     found = parser.finish(0)
     assert found.complete
-    assert series(found.samples, "floating_point_rate")[-1] == (600.0, pytest.approx(100.5e9))
+    assert series(found.samples, "floating_point_rate")[-1] == pytest.approx((600.0, 100.5e9))
     assert len(series(found.samples, "floating_point_rate")) == 600
 
 

@@ -140,13 +140,13 @@ def test_the_bar_tells_host_step_trial_and_time() -> None:
 
 def test_states_and_places_are_told_in_words() -> None:
     model = folded([Activity("measuring disk on web-1"), begin(1, warm_up=True)])
-    assert state_text(model) == "measuring disk on web-1"
+    assert state_text(model, 1.0) == "measuring disk on web-1"
     assert trial_text(model, model.trials[1]) == "warm-up 1 of 0"
     assert place_text(model, PLACE) == "web-1  ›  disk"
     model.facts["web-1"] = Facts(host="web-1", read_at="", cloud=CloudFacts(instance_type="c7i.2xlarge"))
     assert place_text(model, PLACE) == "web-1 · c7i.2xlarge  ›  disk"
     model.stopping()
-    assert state_text(model) == "stopping: ending the process group on web-1"
+    assert state_text(model, 1.0) == "stopping: ending the process group on web-1"
 
 
 def test_how_far_a_place_is() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
@@ -238,7 +239,7 @@ def test_the_keyring_is_offered_only_where_there_is_one(qtbot: QtBot, asker: Win
 def test_what_was_ticked_at_an_earlier_attempt_no_longer_counts(qtbot: QtBot, asker: WindowAsker) -> None:
     question = replace(PASSWORD, may_keep=True, lasting=True)
     for attempt, ticked in ((1, True), (2, False)):
-        answers = _Answers(qtbot, lambda attempt=attempt: asker.secret(replace(question, attempt=attempt)))
+        answers = _Answers(qtbot, partial(asker.secret, replace(question, attempt=attempt)))
         dialog = answers.dialog(asker)
         assert isinstance(dialog, SecretDialog)
         dialog.keep.setChecked(ticked)

@@ -85,7 +85,7 @@ def stage(qtbot: QtBot, workstation: Workstation) -> Iterator[Stage]:
     yield made
     for window in made.windows:
         window.leaving.stop_and_close()
-        qtbot.waitUntil(lambda window=window: not window.isVisible(), timeout=PATIENCE)
+        qtbot.waitUntil(window.isHidden, timeout=PATIENCE)
     made.settle()
     for window in made.windows:
         window.deleteLater()
