@@ -1,5 +1,6 @@
 """Reads what our block probe prints: rates by operation, order, block size and threads; latencies by working set."""
 
+from suites.disk import amount
 from suites.parameters import format_size
 from suites.probe_output import Head, Record
 from suites.units import Unit
@@ -7,7 +8,7 @@ from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
 
 THROUGHPUT = Metric("throughput", "Throughput", Unit.MB_PER_SECOND, Better.HIGHER, Kind.RATE)
 OPERATION_TIME = Metric("operation_time", "Time of an operation", Unit.NANOSECOND, Better.LOWER, Kind.TIME)
-LATENCY = Metric("memory_latency", "Latency by working set", Unit.NANOSECOND, Better.LOWER, Kind.TIME)
+LATENCY = Metric("memory_latency", "Memory latency", Unit.NANOSECOND, Better.LOWER, Kind.TIME)
 
 METRICS = (THROUGHPUT, OPERATION_TIME, LATENCY)
 
@@ -42,7 +43,7 @@ class BlocksReader:
         if time is None or not size or not latency:
             return []
         self._latencies[size] = latency
-        return [Sample(time, LATENCY, latency, labels(working_set=format_size(size)))]
+        return [Sample(time, LATENCY, latency, labels(working_set=amount(size)))]
 
     def conclude(self, head: Head) -> tuple[list[Figure], list[str]]:
         """Return the rates, the highest first and the others as they were measured, then the latencies."""
@@ -54,7 +55,7 @@ class BlocksReader:
         figures = [Figure(THROUGHPUT, self._rates[marks][0], marks) for marks in order]
         figures += [Figure(OPERATION_TIME, self._rates[marks][1], marks) for marks in order]
         figures += [
-            Figure(LATENCY, latency, labels(working_set=format_size(size)))
+            Figure(LATENCY, latency, labels(working_set=amount(size)))
             for size, latency in sorted(self._latencies.items())
         ]
         return figures, self._notes(head)
@@ -63,9 +64,7 @@ class BlocksReader:
         if not self._latencies:
             return []
         least, most = min(self._latencies), max(self._latencies)
-        near, far = (
-            f"{self._latencies[size]:.3g} ns in a working set of {format_size(size)}" for size in (least, most)
-        )
+        near, far = (f"{self._latencies[size]:.3g} ns in a working set of {amount(size)}" for size in (least, most))
         notes = [f"Latency: {near}, {far}."]
         if "[never]" in head.words.get("huge-pages", ""):
             notes.append("The kernel gives no large pages: latencies of large sets include walks through page tables.")

@@ -14,15 +14,15 @@ def tunes(command: Callable[..., None]) -> Callable[..., None]:
 
     @click.option(
         "--tune",
-        "settings",
+        "changes",  # not “settings”: that is what --set gives
         multiple=True,
         metavar="NAME=VALUE",
         help="What is changed on the hosts while it runs, as root, and put back: "
         f"{', '.join(parameter.name for parameter in TUNING)}; as in governor=performance. May be given again.",
     )
     @wraps(command)
-    def tuning(*arguments: Any, settings: tuple[str, ...], **named: Any) -> None:
-        command(*arguments, tuning=read_tuning(settings), **named)
+    def tuning(*arguments: Any, changes: tuple[str, ...], **named: Any) -> None:
+        command(*arguments, tuning=read_tuning(changes), **named)
 
     return tuning
 
