@@ -129,7 +129,9 @@ class Repetition:
     @property
     def fewest(self) -> int:
         """The trials that will be made at least."""
-        return {Policy.FIXED: self.trials, Policy.BUDGET: 1}.get(self.policy, self.minimum)
+        looks = min(self.minimum + 1, self.cap)  # the interval has to fit twice
+        fewest = {Policy.FIXED: self.trials, Policy.UNTIL_INTERVAL: looks, Policy.BUDGET: 1}
+        return fewest.get(self.policy, self.minimum)
 
     @property
     def most(self) -> int | None:
@@ -214,7 +216,7 @@ def validate(plan: Plan) -> Plan:
     for name in names:
         if names.count(name) > 1:
             raise PlanError(f"Two steps are named “{name}”.", "Give each step a name of its own.")
-    _check_repetition(plan.repetition)
+    check_repetition(plan.repetition)
     check_tuning(plan.tuning)
     return plan
 
@@ -233,8 +235,8 @@ _BOUNDS: dict[str, tuple[float, float]] = {
 CONFIDENCES = (0.95, 0.99)
 
 
-def _check_repetition(given: Repetition) -> None:
-    """Raise PlanError where a field that has an effect is out of bounds."""
+def check_repetition(given: Repetition) -> None:
+    """Raise PlanError where a field that has an effect is out of bounds, or two of them contradict each other."""
     ruling = given.ruling()
     for name, (low, high) in _BOUNDS.items():
         value = ruling.get(name, low)

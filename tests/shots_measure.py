@@ -109,6 +109,29 @@ def _review(stage: Stage) -> QWidget:
     return window
 
 
+def _until(stage: Stage) -> QWidget:
+    window, page = _planned(stage, REVIEW)
+    _repeat(page, policy="until-interval", order="abba")
+    stage.settle()
+    _settle(stage, page)
+    return window
+
+
+def _until_verdict(stage: Stage) -> QWidget:
+    window, page = _planned(stage, REVIEW)
+    _repeat(page, policy="until-verdict", baseline="weekly")
+    stage.settle()
+    _settle(stage, page)
+    return window
+
+
+def _repeat(page: MeasurePage, **texts: str) -> None:
+    for name, text in texts.items():
+        field = page.review.repetition.fields[name]
+        field.editor.set_text(text)
+        field.editor.edited.emit(text)
+
+
 def _quick(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.begin_quick(LOCAL)
@@ -135,6 +158,8 @@ SHOTS: list[Shot] = [
     ("measure-4-findings-applied", _findings_applied),
     ("measure-4-no-findings", _no_findings),
     ("measure-5-review", _review),
+    ("measure-5-until", _until),
+    ("measure-5-until-verdict", _until_verdict),
     ("measure-5-quick", _quick),
     ("measure-install", _install),
 ]

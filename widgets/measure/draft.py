@@ -4,58 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.context import step_context
-from app.plan import LOCAL, MAXIMUM_TRIALS, Order, Plan, PlanError, Repetition, Step, make_step, validate
+from app.plan import LOCAL, Plan, PlanError, Step, make_step, validate
 from app.tuning import TUNING, tuning_of, tuning_values
 from suites import registry
 from suites.base import Suite, device_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
-from suites.parameters import Choice, Parameter, Type
 from widgets.measure.form import Form
+from widgets.measure.repetition_values import REPETITION, order_of, problem_of, repetition_of, values_of
 from widgets.measure.words import listed
 from widgets.names import host_words
-
-REPETITION = (
-    Parameter(
-        name="trials",
-        title="Trials",
-        type=Type.INTEGER,
-        default=3,
-        minimum=1,
-        maximum=MAXIMUM_TRIALS,
-        help="How often each step is measured on each host. An interval needs three; a verdict needs six or more.",
-    ),
-    Parameter(
-        name="warm_ups",
-        title="Warm-ups",
-        type=Type.INTEGER,
-        default=0,
-        minimum=0,
-        maximum=MAXIMUM_TRIALS,
-        help="Trials before the first that counts. They are kept, marked, and never mixed in.",
-    ),
-    Parameter(
-        name="pause",
-        title="Pause between trials",
-        type=Type.DURATION,
-        default=0.0,
-        minimum=0,
-        maximum=86400,
-        help="Gives caches, credits and temperature time to settle.",
-    ),
-    Parameter(
-        name="order",
-        title="Order",
-        type=Type.CHOICE,
-        default=Order.BLOCK.value,
-        choices=(
-            Choice(Order.BLOCK.value, "Step by step"),
-            Choice(Order.INTERLEAVED.value, "Interleaved"),
-        ),
-        help="Interleaved: trial 1 of every step, then trial 2; a drift of the host over time hits all steps alike.",
-    ),
-)
-"""How often and in which order, drawn and checked like any suite's parameters."""
 
 
 @dataclass(slots=True, eq=False)
@@ -95,6 +53,7 @@ class PlanDraft:
         self.facts: dict[str, Facts] = getattr(self, "facts", {})
         self.steps: list[DraftStep] = []
         self.repetition = Form(REPETITION)
+        self.pinned: frozenset[str] | None = getattr(self, "pinned", None)  # names of baselines, once read
         self.tuning = Form(TUNING)
 
     def adopt(self, plan: Plan) -> None:
@@ -104,16 +63,7 @@ class PlanDraft:
             DraftStep(step.suite, step.name, Form(step.suite.parameters, step.values), step.peer) for step in plan.steps
         ]
         self.tuning = Form(TUNING, tuning_values(plan.tuning))
-        given = plan.repetition
-        self.repetition = Form(
-            REPETITION,
-            {
-                "trials": given.trials,
-                "warm_ups": given.warm_ups,
-                "pause": given.pause,
-                "order": plan.order.value,
-            },
-        )
+        self.repetition = Form(REPETITION, values_of(plan))
         self.retune()
 
     def set_host(self, host: str, *, chosen: bool) -> None:
@@ -175,6 +125,12 @@ class PlanDraft:
         found = (device_of(step.suite, step.form.values()) for step in self.steps)
         return tuple(dict.fromkeys(device for device in found if device))
 
+    def repetition_problem(self) -> str:
+        """Return what is wrong with the repetition as a whole, or an empty string."""
+        if self.repetition.problems():
+            return ""  # each field says so itself
+        return problem_of(self.repetition.values(), self.pinned)
+
     def tuning_problem(self) -> str:
         """Return what is wrong with the changes of the hosts as a whole, or an empty string."""
         if self.tuning.problems():
@@ -192,13 +148,15 @@ class PlanDraft:
         for error in self.tuning.problems().values():
             raise PlanError(f"Changes of the hosts: {error.message}", error.remedy)
         given = self.repetition.values()
+        order, seed = order_of(given)
         plan = Plan(
             name=self.name.strip() or self.suggested_name(),
             hosts=tuple(self.hosts),
             steps=tuple(step.step() for step in self.steps),
             question=self.question.strip(),
-            repetition=Repetition(int(given["trials"]), int(given["warm_ups"]), float(given["pause"])),
-            order=Order(str(given["order"])),
+            repetition=repetition_of(given),
+            order=order,
+            seed=seed,
             tuning=tuning_of(self.tuning.values()),
         )
         return validate(plan)

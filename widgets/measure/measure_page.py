@@ -99,7 +99,8 @@ class MeasurePage(Page):
         self._fresh(REVIEW)
 
     def activated(self) -> None:
-        """Read the list of hosts anew."""
+        """Read the hosts and the baselines anew."""
+        self.review.repetition.read_baselines(self.workstation)
         job = Job(self.workstation.hosts)
         job.returned.connect(self._take_hosts)
         job.failed.connect(self._say_error)

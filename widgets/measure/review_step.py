@@ -30,7 +30,7 @@ from widgets.measure.draft import PlanDraft
 from widgets.measure.repetition_form import RepetitionForm
 from widgets.measure.shell_lines import shell_script
 from widgets.measure.step_view import StepView, scrolled
-from widgets.measure.totals import totals
+from widgets.measure.totals import Totals, totals
 from widgets.measure.tuning_form import TuningForm
 from widgets.measure.words import UNKNOWN, duration, size
 from widgets.names import host_title, host_words
@@ -101,7 +101,7 @@ class ReviewStep(StepView):
                 field.setText(text)
         self.repetition.refresh()
         self.tuning.refresh()
-        wrong = bool(self.draft.repetition.problems() or self.draft.tuning.problems() or self.draft.tuning_problem())
+        wrong = bool(self.problem())
         self.save_button.setEnabled(self._plan is not None and not wrong)
 
     def show_previews(
@@ -118,7 +118,7 @@ class ReviewStep(StepView):
 
     def problem(self) -> str:
         """Say which value of the repetition or of the changes is not accepted."""
-        if self.draft.repetition.problems():
+        if self.draft.repetition.problems() or self.draft.repetition_problem():
             return "Repetition has a value that is not accepted."
         wrong = self.draft.tuning.problems() or self.draft.tuning_problem()
         return "What is changed on the hosts has a value that is not accepted." if wrong else ""
@@ -220,9 +220,11 @@ class ReviewStep(StepView):
             return
         sums = totals(self._plan, self._previews)
         time = _total(duration(sums.duration), is_open="duration" in sums.open, nothing=not sums.duration)
-        written = UNKNOWN if "written" in sums.open else size(sums.written)
-        network = _total(size(sums.network), is_open="network" in sums.open, nothing=not sums.network)
-        self.explanation.setText(f"{sums.trials} trials on {_hosts(self._plan)}, one at a time.")
+        if sums.longest is not None and "duration" not in sums.open:
+            time = f"{time} to {duration(sums.longest)}"
+        written = UNKNOWN if "written" in sums.open else _total(size(sums.written), is_open=sums.grows, nothing=False)
+        network = _total(size(sums.network), is_open="network" in sums.open or sums.grows, nothing=not sums.network)
+        self.explanation.setText(f"{_trials(sums)} on {_hosts(self._plan)}, one at a time.")
         parts = [
             f"Total: {time}",
             f"written: {written}" if sums.written or "written" in sums.open else "",
@@ -258,6 +260,14 @@ class ReviewStep(StepView):
     def _copy_script(self) -> None:
         if self._plan is not None:
             QGuiApplication.clipboard().setText(shell_script(self._plan, self._previews))
+
+
+def _trials(sums: Totals) -> str:
+    if not sums.grows:
+        return f"{sums.trials} trials"
+    if sums.most is not None:
+        return f"{sums.trials} to {sums.most} trials"
+    return f"At least {sums.trials} trial{'' if sums.trials == 1 else 's'}"
 
 
 def _hosts(plan: Plan) -> str:

@@ -42,7 +42,9 @@ def _words(text: str) -> list[str] | None:
 
 def shell_script(plan: Plan, previews: Sequence[StepPreview]) -> str:
     """Return the commands of one trial of everything as a script to read and run by hand, host by host."""
-    repeats = plan.repetition.trials + plan.repetition.warm_ups
+    given = plan.repetition
+    least = given.fewest + given.warm_ups
+    repeats = str(least) if given.most == given.fewest else f"at least {least}"
     lines = ["#!/bin/sh", f"# {_one_line(plan.name)}: one trial of each step; the plan has {repeats}."]
     for host in plan.hosts:
         lines += ["", f"# On {_one_line(host)}"]

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.plan import Order, Plan
+from app.plan import Order, Plan, Policy
 from app.services import StepPreview
 
 
@@ -22,26 +22,46 @@ class Totals:
     space: int
     network: int
     open: frozenset[str]
+    most: int | None = None  # trials at most, where they depend on what they show; None: time alone decides
+    longest: float | None = None  # seconds that these would take
+    grows: bool = False  # whether there may be more trials than `trials`
 
 
 def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
     """Return the sums over `previews`, one for each host and step of `plan`."""
-    repeats = plan.repetition.trials + plan.repetition.warm_ups
-    trials = repeats * len(previews)
+    given = plan.repetition
+    repeats = given.fewest + given.warm_ups
     estimates = [preview.estimate for preview in previews]
     columns: dict[str, list[float | None]] = {
         "duration": [each.duration for each in estimates],
         "written": [each.written for each in estimates],
         "network": [each.network for each in estimates],
     }
+    grows = given.most != given.fewest
+    most = given.most + given.warm_ups if grows and given.most is not None else None
     return Totals(
-        trials=trials,
-        duration=repeats * _known(columns["duration"]) + plan.repetition.pause * max(0, trials - 1),
+        trials=repeats * len(previews),
+        duration=_duration(plan, columns["duration"], repeats),
         written=int(repeats * _known(columns["written"])) + sum(each.prepared for each in estimates),
         space=_space(plan, previews),
         network=int(repeats * _known(columns["network"])),
-        open=frozenset(name for name, column in columns.items() if None in column),
+        open=frozenset(name for name, column in columns.items() if None in column) - _told(plan),
+        most=None if most is None else most * len(previews),
+        longest=None if most is None else _duration(plan, columns["duration"], most),
+        grows=grows,
     )
+
+
+def _duration(plan: Plan, column: Sequence[float | None], repeats: int) -> float:
+    """Return the seconds of so many trials of everything; a budget takes as long as it is given."""
+    if plan.repetition.policy is Policy.BUDGET:
+        return plan.repetition.budget
+    return repeats * _known(column) + plan.repetition.pause * max(0, repeats * len(column) - 1)
+
+
+def _told(plan: Plan) -> frozenset[str]:
+    """Return what the plan itself says, whatever a trial takes."""
+    return frozenset({"duration"}) if plan.repetition.policy is Policy.BUDGET else frozenset()
 
 
 def _known(column: Sequence[float | None]) -> float:
@@ -49,9 +69,9 @@ def _known(column: Sequence[float | None]) -> float:
 
 
 def _space(plan: Plan, previews: Sequence[StepPreview]) -> int:
-    """Interleaved, the files of every step lie there at once; in blocks, those of one step at a time."""
+    """In turns, the files of every step lie there at once; in blocks, those of one step at a time."""
     by_host: dict[str, list[int]] = defaultdict(list)
     for preview in previews:
         by_host[preview.host].append(preview.estimate.space)
-    together = sum if plan.order is Order.INTERLEAVED else max
+    together = max if plan.order is Order.BLOCK else sum
     return max((together(spaces) for spaces in by_host.values()), default=0)
