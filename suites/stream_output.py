@@ -57,7 +57,9 @@ def _live(record: Record, threads: int) -> list[Sample]:
     marks, first = labels(threads=str(threads)), iteration == 0
     samples = [Sample(time, metric, rate, marks, first) for metric, rate in rates.items() if rate]
     triad = rates[KERNELS["triad"]]
-    return [Sample(time, BANDWIDTH, triad, warm_up=first), *samples] if triad else samples
+    if first or not triad:  # the curve of the whole sweep has no warm-up in its middle: it begins anew for each count
+        return samples
+    return [Sample(time, BANDWIDTH, triad), *samples]
 
 
 class StreamParser:

@@ -49,7 +49,8 @@ def test_the_spread_is_of_the_times() -> None:
 
 def test_iterations_are_samples_and_the_first_does_not_count() -> None:
     samples = parsed("1/sweep").samples
-    assert [sample.warm_up for sample in samples if sample.metric.name == "bandwidth"] == [True, *[False] * 4] * 2
+    assert [sample.warm_up for sample in samples if sample.metric.name == "triad"] == [True, *[False] * 4] * 2
+    assert len(series(samples, "bandwidth")) == 2 * 4
     assert len(series(samples, "copy", threads="2")) == 5
     assert [sample.time for sample in samples] == sorted(sample.time for sample in samples)
 
