@@ -55,9 +55,23 @@ def test_it_builds_for_aarch64_without_a_warning(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.skipif(
+    shutil.which("aarch64-linux-gnu-gcc") is None or shutil.which("qemu-aarch64-static") is None,
+    reason="no cross compiler and emulator for aarch64 are installed",
+)
+def test_it_runs_on_aarch64(name: str, tmp_path: Path) -> None:
+    program = built(name, tmp_path, "-O2", "-static", compiler="aarch64-linux-gnu-gcc")
+    done = ran(Path(shutil.which("qemu-aarch64-static") or ""), str(program), *SHORT[name])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("done\n")
+
+
+@pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
 def test_the_sanitizers_find_nothing(name: str, sanitizer: str, tmp_path: Path) -> None:
     done = ran(built(name, tmp_path, "-O1", "-g", f"-fsanitize={sanitizer}"), *SHORT[name])
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("this kernel lays out memory in a way that the sanitizer does not know")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("done\n")
 
