@@ -79,7 +79,7 @@ def change_point(values: "Numbers") -> int:
     return int(places[np.argmax(places * (count - places) * (before - after) ** 2)])
 
 
-def start_of(times: Sequence[float], values: Sequence[float]) -> Start | None:
+def start_of(times: "Sequence[float] | Numbers", values: "Sequence[float] | Numbers") -> Start | None:
     """Return the start that differs from the rest, or None. `times` are those of the samples, in seconds.
 
     MSER-5 looks for it first, a change point where that finds none. It has to stand out by STANDS_OUT and to change

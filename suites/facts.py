@@ -163,7 +163,7 @@ class RawDevice:
     signatures: tuple[str, ...] | Absent = fact()
     free: bool | Absent = fact()  # the kernel grants it to somebody alone (O_EXCL)
     written: bool | Absent = fact()  # its first and last MiB hold something other than zeros
-    state: str | Absent = fact()
+    state: str | Absent = field(default=NOT_READ, metadata={"unit": "", "internal": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

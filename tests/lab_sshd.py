@@ -156,7 +156,9 @@ class LabHost:
         self.keys = keys
         self.options = dict(options or {})
         self.user = getpass.getuser()
+        self.address = "127.0.0.1"
         self.port = free_port()
+        self.prefix: list[str] = []  # words that sshd runs behind, such as those that enter a namespace
         self.host_key = keys.host
         self.home = directory / "home"  # $HOME of what runs on the host; its working directory is the real one
         self.known_hosts = directory / "known_hosts"  # has the host's key
@@ -170,7 +172,7 @@ class LabHost:
     @property
     def known_hosts_line(self) -> str:
         """The line of known_hosts that trusts this host."""
-        return f"[127.0.0.1]:{self.port} {' '.join(self._public_host_key.split()[:2])}\n"
+        return f"[{self.address}]:{self.port} {' '.join(self._public_host_key.split()[:2])}\n"
 
     @property
     def _public_host_key(self) -> str:
@@ -200,16 +202,16 @@ class LabHost:
         """Return a block of ~/.ssh/config that reaches this host with the client's key."""
         identity = key or self.keys.client
         return (
-            f"Host {alias}\n  HostName 127.0.0.1\n  Port {self.port}\n  User {self.user}\n"
+            f"Host {alias}\n  HostName {self.address}\n  Port {self.port}\n  User {self.user}\n"
             f"  IdentityFile {identity}\n  IdentitiesOnly yes\n{more}"
         )
 
-    def add_to_home(self, alias: str = "lab", *, trusted: bool = True) -> None:
-        """Add this host to the test's own ~/.ssh/config and, where `trusted`, to its known_hosts."""
+    def add_to_home(self, alias: str = "lab", *, trusted: bool = True, more: str = "") -> None:
+        """Add this host to the test's own ~/.ssh/config, with `more` lines, and to its known_hosts if `trusted`."""
         folder = Path.home() / ".ssh"
         folder.mkdir(mode=0o700, exist_ok=True)
         with (folder / "config").open("a") as config:
-            config.write(self.config(alias))
+            config.write(self.config(alias, more=more))
         if trusted:
             with (folder / "known_hosts").open("a") as known_hosts:
                 known_hosts.write(self.known_hosts_line)
@@ -249,7 +251,7 @@ class LabHost:
         path.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [str(SSHD), "-D", "-e", "-f", str(path)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [*self.prefix, str(SSHD), "-D", "-e", "-f", str(path)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         self._wait_until_listening(self._process)
 

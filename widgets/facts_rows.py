@@ -38,6 +38,7 @@ _LISTS = (
     ("Block devices", "block_devices", "name", ("size", "kind", "model")),
     ("File systems", "file_systems", "mount", ("kind", "free")),
     ("Directories", "directories", "path", ("kind", "free")),
+    ("Raw devices", "devices", "path", ("model", "size", "serial")),
     ("Network interfaces", "interfaces", "name", ("state", "speed")),
     ("Tools", "tools", "name", ("version",)),
 )
@@ -95,7 +96,8 @@ def _entry(record: Record, key: str, summary: tuple[str, ...]) -> Row:
 
 
 def _declared(record: Record) -> list[tuple[str, str]]:
-    return [(field.name, str(field.metadata.get("unit", ""))) for field in fields(record)]
+    shown = (field for field in fields(record) if not field.metadata.get("internal"))
+    return [(field.name, str(field.metadata.get("unit", ""))) for field in shown]
 
 
 def _row(record: Record, name: str, unit: str) -> Row:

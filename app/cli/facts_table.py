@@ -13,6 +13,7 @@ _SINGULAR = {
     "block devices": "block device",
     "file systems": "file system",
     "directories": "directory",
+    "devices": "device",
     "interfaces": "interface",
     "tools": "tool",
 }
@@ -45,7 +46,7 @@ def _line(item: Any) -> str:
     parts = []
     for field in fields(item)[1:]:
         value = getattr(item, field.name)
-        if not isinstance(value, Absent):
+        if not isinstance(value, Absent) and not field.metadata.get("internal"):
             parts.append(f"{field.name.replace('_', ' ')} {_written(value, field)}")
     absent = [field for field in fields(item)[1:] if isinstance(getattr(item, field.name), Absent)]
     if not parts and absent:
@@ -64,6 +65,6 @@ def _written(value: Any, field: "Field[Any]") -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
-        return " ".join(map(str, value))
+        return " ".join(map(str, value)) or "none"
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return f"{text} {unit}" if unit and unit != "1" else text

@@ -98,15 +98,22 @@ def forget_secrets(workstation: Workstation, name: str) -> None:
 @click.command()
 @click.argument("host")
 @click.option("--directory", "directories", multiple=True, help="A directory that a disk test is to write in.")
+@click.option("--device", "devices", multiple=True, help="A raw device that a disk test is to use.")
 @asks
 @json_option
 @pass_workstation
 @speaks_to_people
 def facts(
-    workstation: Workstation, host: str, directories: tuple[str, ...], asker: TerminalAsker, *, as_json: bool
+    workstation: Workstation,
+    host: str,
+    directories: tuple[str, ...],
+    devices: tuple[str, ...],
+    asker: TerminalAsker,
+    *,
+    as_json: bool,
 ) -> None:
     """Read the facts of HOST ("local" is this computer)."""
-    read = workstation.facts(host, asker, directories)
+    read = workstation.facts(host, asker, directories, devices)
     if as_json:
         print_json(facts_to_json(read))
     else:

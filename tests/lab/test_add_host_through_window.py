@@ -16,7 +16,7 @@ from widgets import jobs
 from widgets.add_host_dialog import AddHostDialog
 from widgets.hosts_page import HostsPage
 from widgets.main_window import MainWindow
-from widgets.question_dialogs import HostKeyDialog, SecretDialog
+from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
 
 PATIENCE = 20_000
 
@@ -120,3 +120,54 @@ def test_a_passphrase_is_asked_for_once_for_connection_and_facts(
     assert asked == []
     assert _page(window).connections.of("lab").words == "connected"
     assert _page(window).facts_view.facts is not None
+
+
+def test_a_changed_key_is_blocked_with_its_line_and_the_command(
+    qtbot: QtBot, window: MainWindow, lab_host: LabHost, lab_keys: LabKeys
+) -> None:
+    lab_host.add_to_home("known")
+    lab_host.restart(host_key=lab_keys.other_host)
+    dialog = _add_dialog(qtbot, window, lab_host, lab_keys.client)
+    asked: list[object] = []
+    window.asker.asked.connect(asked.append)
+    qtbot.mouseClick(dialog.test_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    said = dialog.outcome.text()
+    known_hosts = Path.home() / ".ssh" / "known_hosts"
+    assert f"{known_hosts}, line 1" in said
+    assert "cloud address now belongs to another instance" in said
+    assert f"ssh-keygen -R '[127.0.0.1]:{lab_host.port}' -f {known_hosts}" in said
+    assert asked == []  # there is nothing to click away
+    assert len(known_hosts.read_text().splitlines()) == 1
+
+
+def test_a_proxy_command_runs_after_its_question(
+    qtbot: QtBot, window: MainWindow, lab_host: LabHost, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    lab_host.add_to_home()
+    with (Path.home() / ".ssh" / "config").open("a") as config:
+        config.write(f"  ProxyCommand sh -c 'touch {ran}; exit 7'\n")
+    page = _page(window)
+    page.activated()
+    _settle(qtbot)
+    page.table.select("lab")
+    question = _asked(qtbot, window, page.card.test_button.click)
+    assert isinstance(question, LocalProgramDialog)
+    assert f"touch {ran}" in question.command.text()
+    assert not ran.exists()
+    qtbot.keyClick(question, Qt.Key.Key_Escape)
+    _settle(qtbot)
+    assert "not allowed" in page.card.notice.text()
+    assert not ran.exists()
+    question = _asked(qtbot, window, page.card.test_button.click)
+    assert isinstance(question, LocalProgramDialog)
+    qtbot.mouseClick(question.accept_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    assert ran.exists()
+    assert "its exit status is 7" in page.card.notice.text()
+    asked: list[object] = []
+    window.asker.asked.connect(asked.append)
+    page.card.test_button.click()
+    _settle(qtbot)
+    assert asked == []

@@ -376,7 +376,7 @@ def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
 
     run(workstation, counting_plan(30), hand)
     with closing(Store(tmp_path / "runs.sqlite3")) as store, store._database.writing() as connection:
-        for table in ("trials", "output"):
+        for table in ("trials", "output", "series"):
             connection.exec_driver_sql(f"DELETE FROM {table}")
     assert end(attach(workstation)).state is State.DONE
     assert ends(began[0].began.pid)

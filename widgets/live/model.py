@@ -14,6 +14,7 @@ from app.events import (
     FindingRaised,
     LinkChanged,
     Moment,
+    PolicyDecided,
     Progress,
     RunAttached,
     RunEnded,
@@ -84,9 +85,14 @@ class Series:
 
     def counted(self) -> Numbers:
         """Return the values that count, in the order of time."""
+        return self.counted_pairs()[1]
+
+    def counted_pairs(self) -> tuple[Numbers, Numbers]:
+        """Return the times and values of the samples that count."""
         times, values = self.buffer.times(), self.buffer.values()
         after = times > self.warm_up_until if self.warm_up_until is not None else np.ones(len(times), dtype=bool)
-        return values[after & np.isfinite(values)]
+        wanted = after & np.isfinite(values)
+        return times[wanted], values[wanted]
 
 
 @dataclass(slots=True)
@@ -154,6 +160,7 @@ class RunModel:
     links: dict[str, LinkChanged] = field(default_factory=dict)  # hosts whose connection is not as it should be
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     progress: Progress | None = None
+    decisions: dict[Place, list[PolicyDecided]] = field(default_factory=dict)
     _progress_at: float = 0.0
 
     def fold(self, event: Event, now: float) -> None:
@@ -219,6 +226,8 @@ class RunModel:
                 self.facts[event.host] = event.facts
             case Progress():
                 self.progress, self._progress_at = event, now
+            case PolicyDecided():
+                self.decisions.setdefault((event.step, event.host), []).append(event)
             case RunEnded():
                 self._end(event, now)
             case RunAttached() | RunLeft() | LinkChanged():

@@ -10,6 +10,7 @@ from widgets.live.headline import headline, headline_metric
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.log_view import LogView
 from widgets.live.model import Place, RunModel, TrialView
+from widgets.live.repetition_strip import RepetitionStrip
 from widgets.live.trial_plots import TrialPlots
 from widgets.live.trial_table import TrialTable
 from widgets.live.words import command_text
@@ -32,6 +33,7 @@ class StepView(QWidget):
         self._front: TrialView | None = None
         self._bands: Sequence[Band] = ()
         self.bar = HeadlineBar()
+        self.repetition = RepetitionStrip()
         self.plots = TrialPlots()
         self.table = TrialTable()
         self.log = LogView()
@@ -64,6 +66,7 @@ class StepView(QWidget):
         if self._model is None or self._place is None:
             return
         self.bar.show_headline(headline(self._model, self._place, self._bands))
+        self.repetition.show_decisions(self._model.decisions.get(self._place, ()))
         metric = headline_metric(self._model, self._place)
         self.table.show_trials(self._model.trials_at(self._place), metric, self._front)
         self.plots.sync()
@@ -113,6 +116,7 @@ class StepView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE[1])
         column.addWidget(self.bar)
+        column.addWidget(self.repetition)
         column.addWidget(splitter, 1)
 
     def _choose_plots(self) -> None:

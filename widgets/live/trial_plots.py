@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtCore import QTimer
 
 from app.records import Band
+from app.steady import start_of, start_text
 from suites.errors import UnknownSuiteError
 from suites.facts import known
 from suites.vocab import Labels, Metric, Resource
@@ -89,6 +90,7 @@ class TrialPlots(PlotStack):
         self._marks = len(view.marks)
         if view.ended is not None and not self._ended:
             self._ended = True
+            self._mark_starts(view)
             self.window_of_time.set_range(0.0, max(view.latest(), view.seconds or 0.0) or FIRST, follow=False)
         self.look()
 
@@ -157,6 +159,15 @@ class TrialPlots(PlotStack):
                 key = (other.trial.id, series.labels)
                 title = f"trial {other.trial.number}"
                 self.plots[LEADING].add_series(key, title, series_colour(index), buffer=series.buffer, faint=True)
+
+    def _mark_starts(self, view: TrialView) -> None:
+        """Mark where the start of a leading series ends that differs from its rest; nothing is left out of it."""
+        for series in view.series.values():
+            if self._leading is not None and series.metric.name == self._leading.name and not view.trial.warm_up:
+                start = start_of(*series.counted_pairs())
+                if start is not None:
+                    text = f"{groups.series_title(series, groups.of_test(series, self._leading))}: {start_text(start)}"
+                    self.plots[LEADING].mark_finding(start.until, text)
 
     def _draw_warm_up(self, view: TrialView) -> None:
         end = view.latest() if view.trial.warm_up else view.warm_up_until()

@@ -98,13 +98,17 @@ def summary_text(model: RunModel, now: float) -> str:
 
 
 def place_progress(model: RunModel, place: Place) -> str:
-    """Return how far a step on a host is: ``2/3``, ``4 done`` where their number depends on them, ``failed``."""
+    """Return how far a step on a host is: ``2/3``, ``4/~9`` or ``4 done`` where their number depends on them, ``failed``."""
     views = [view for view in model.trials_at(place) if not view.trial.warm_up]
     if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
         return "failed"
     done = sum(view.counts for view in views)
     repetition = model.plan.repetition
-    return f"{done}/{repetition.trials}" if repetition.policy is Policy.FIXED else f"{done} done"
+    if repetition.policy is Policy.FIXED:
+        return f"{done}/{repetition.trials}"
+    decided = model.decisions.get(place, ())
+    more = decided[-1].decision.more if decided else None
+    return f"{done}/~{done + more}" if more and not model.phase.over else f"{done} done"
 
 
 def command_text(commands: tuple[Command, ...]) -> str:
