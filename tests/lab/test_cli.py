@@ -20,7 +20,7 @@ METRIC = {"name", "value", "unit", "better", "labels"}
 RUN = {
     "format", "id", "name", "question", "hosts", "steps", "suites", "state", "started", "ended", "trials", "headline",
     "baseline", "reason", "program_version", "plan_hash", "plan", "facts_before", "facts_after", "metrics", "findings",
-    "telemetry_cost", "clock_offset", "left",
+    "telemetry_cost", "clock_offset", "left", "changes",
 }  # fmt: skip
 TRIAL = {
     "id", "host", "step", "number", "warm_up", "state", "started", "ended", "exit_status", "tool_version", "commands",
