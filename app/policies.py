@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from app.events import Event, FindingRaised, PolicyDecided
+from app.events import Event, FindingRaised, PolicyDecided, State
 from app.gate import Profile, Weight, differences, tool_of
 from app.pairing import paired
 from app.plan import Plan, PlanError, Policy, Step
 from app.records import RunRecord
 from app.repetition import Rule, UntilVerdict
-from app.schedule import Judged, MakeRule, PlaceKey, Turn, deciding
+from app.schedule import Judged, MakeRule, PlaceKey, Schedule, Turn, deciding
 from app.sides import Key, Side
 from app.steady import start_findings
 from app.summary import MetricSummary
@@ -89,6 +89,26 @@ def decided(judged: Judged | None) -> Iterator[Event]:
     yield PolicyDecided(host, step, judged.metric, judged.labels, judged.decision)
     if judged.decision.stop and not judged.decision.settled:
         yield FindingRaised(_unsettled(judged))
+
+
+def replayed(record: RunRecord) -> dict[int, PolicyDecided]:
+    """Return what was decided after each trial of a stored run, by the trial's id.
+
+    Nothing of that is stored: the same rule says the same of the same trials. What a plan waited for a verdict on is
+    left out, for its baseline may have become another since.
+    """
+    if record.plan.repetition.policy is Policy.UNTIL_VERDICT:
+        return {}
+    schedule, found = Schedule(record.plan), {}
+    steps = {step.name: step for step in record.plan.steps}
+    for trial in record.trials:
+        one = trial.trial
+        if trial.state is not State.DONE or one.step not in steps or one.host not in record.plan.hosts:
+            continue
+        judged = schedule.took(Turn(steps[one.step], one.host, one.number, one.warm_up), trial.figures, 0.0, 0.0)
+        if judged is not None:
+            found[one.id] = PolicyDecided(one.host, one.step, judged.metric, judged.labels, judged.decision)
+    return found
 
 
 def unsteady_starts(turn: Turn, parsed: Parsed) -> Iterator[Finding]:

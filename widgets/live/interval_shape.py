@@ -56,5 +56,5 @@ def shape_of(decisions: Sequence[Decision]) -> Shape | None:
     now = max(abs(stands[-1].low), abs(stands[-1].high))
     furthest = max(max(abs(stand.low), abs(stand.high)) for stand in stands)
     wanted = latest.wanted
-    reach = min(furthest, max(WIDEST * wanted, 1.2 * now)) if wanted else max(furthest, ALONE)
+    reach = min(furthest, max(WIDEST * wanted, 2 * now)) if wanted else max(furthest, ALONE)
     return Shape(stands, wanted, latest.trials + (latest.more or 0), max(reach, 1.3 * (wanted or 0.0)) or ALONE)

@@ -16,6 +16,7 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
+from app.policies import replayed
 from app.records import RunRecord, SampleSeries, TrialRecord
 from suites.base import Parsed
 from suites.vocab import Sample
@@ -42,8 +43,11 @@ def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, 
         yield FindingRaised(finding), began
     for host, watched in telemetry.items():
         yield TelemetryRead(host, watched), began
+    decided = replayed(record)
     for trial in record.trials:
         yield from _trial(trial, samples)
+        if trial.trial.id in decided:
+            yield decided[trial.trial.id], _moment(trial.ended, began)
     if summary.state is not State.RUNNING:
         over = RunEnded(summary.id, summary.state, record.reason, record.telemetry_cost)
         yield over, _moment(summary.ended, began)

@@ -98,7 +98,7 @@ def summary_text(model: RunModel, now: float) -> str:
 
 
 def place_progress(model: RunModel, place: Place) -> str:
-    """Return how far a step on a host is: ``2/3``, ``4/~9`` or ``4 done`` where their number depends on them, ``failed``."""
+    """Return how far a step on a host is: ``2/3``, ``failed``; where the trials decide ``4/~9`` or ``4 done``."""
     views = [view for view in model.trials_at(place) if not view.trial.warm_up]
     if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
         return "failed"
