@@ -132,6 +132,27 @@ def test_a_changed_host_key_blocks_and_the_job_is_known(workstation: Workstation
     assert_nothing_left(lab.home)
 
 
+def test_a_jump_host_that_dies_is_gone_around_when_it_is_back(
+    workstation: Workstation, start_lab_host: Callable[..., LabHost]
+) -> None:
+    jump, host = start_lab_host(), start_lab_host()
+    jump.add_to_home("jump")
+    host.add_to_home("lab", more=f"{ALIVE}  ProxyJump jump\n")
+    cut = at_count(10, jump.stop)
+    named: list[str] = []
+
+    def hand(event: Event, control: Control) -> None:
+        cut(event, control)
+        if isinstance(event, LinkChanged) and event.attempt == 2 and not named:
+            named.append(event.detail)
+            jump.start()
+
+    assert end(run(workstation, counting_plan(60), hand)).state is State.DONE
+    assert "its jump host jump failed" in named[0]
+    assert_whole(workstation, 1, 60)
+    assert_nothing_left(host.home)
+
+
 def test_a_passphrase_is_asked_for_once(workstation: Workstation, lab_host: LabHost) -> None:
     folder = Path.home() / ".ssh"
     folder.mkdir(mode=0o700)

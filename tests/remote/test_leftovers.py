@@ -96,3 +96,13 @@ def test_what_belongs_to_another_account_is_not_ours(nobody: Session, session: S
     (found,) = [workspace for workspace in find_workspaces(nobody) if workspace.nonce == made.nonce]
     assert (found.own, found.account, found.size) == (False, "root", None)
     remove_workspace(session, made)
+
+
+def test_root_is_not_taken_for_the_one_who_made_it(session: Session, place: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can read what others made")
+    made = place / "benchwright-0123456789abcdef"
+    made.mkdir()
+    (made / ".benchwright").write_text("0123456789abcdef\n")
+    os.chown(made, 65534, 65534)
+    assert [found.own for found in found_in(session, place)] == [False]
