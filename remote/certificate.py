@@ -75,7 +75,11 @@ class Certificate:
 
     def _is_signed(self) -> bool:
         kind = paramiko.Message(self.authority).get_string().decode("ascii", "replace")
-        algorithm = paramiko.Message(self.signature).get_string().decode("ascii", "replace")
+        message = paramiko.Message(self.signature)
+        name, raw = message.get_string(), message.get_string()
+        algorithm = name.decode("ascii", "replace")
+        if self.signature != b"".join(struct.pack(">I", len(part)) + part for part in (name, raw)):
+            return False  # paramiko would read a wrong length as far as there are bytes
         if kind not in _AUTHORITIES or algorithm not in _SIGNATURES:
             return False
         try:
