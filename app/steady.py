@@ -50,8 +50,9 @@ def mser5(values: "Numbers") -> int:
     """Return how many samples at the start to leave out, so that the mean of the rest is surest (White 1997).
 
     MSER-5: of all cuts in the first half, in batches of five, the one with the least estimated error of the mean; of
-    those within ALIKE of it the first, for a later one leaves out more than it gains. A start that is slow for 20 of 120 seconds costs 6.6 % of the figure, and 0.4 % after the cut (simulated for this
-    project). What changes at the end it does not see.
+    those within ALIKE of it the first, for a later one leaves out more than it gains. A start that is slow for 20 of
+    120 seconds costs 6.6 % of the figure, and 0.4 % after the cut (simulated for this project). What changes at the
+    end it does not see.
     """
     import numpy as np
 
