@@ -39,7 +39,7 @@ def test_copying_agrees_with_numpy(tmp_path: Path) -> None:
         began = time.perf_counter()
         np.copyto(target, source)
         copied.append(source.nbytes / (time.perf_counter() - began) / 1e6)
-    assert 0.3 < ended.parsed.figures[0].value / statistics.median(copied) < 3
+    assert 0.2 < ended.parsed.figures[0].value / statistics.median(copied) < 5
 
 
 def test_memory_is_slower_than_the_nearest_cache(tmp_path: Path) -> None:
