@@ -1,12 +1,13 @@
 """What a run does as root on its hosts: only what its plan asks for, noted down before, put back after."""
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.control import Busy
 from app.events import Activity, Event, FindingRaised, HostChange, HostChanged, HostPutBack
 from app.plan import LOCAL, Plan
+from app.restoring import NO_NOTE
 from app.root_findings import host_changed, host_tuned, not_tuned
 from app.run_hosts import RunHosts
 from app.trial import now
@@ -28,6 +29,7 @@ class RootWork:
     plan: Plan
     asker: Asker
     hosts: RunHosts
+    changed: dict[str, set[str]] = field(default_factory=dict)  # paths that are to be put back, by host
 
     def open(self, host: str, purposes: list[str]) -> Iterator[Event]:
         """Become root on `host` for `purposes`, where there are any, asking for a password only if sudo needs one.
@@ -85,6 +87,7 @@ class RootWork:
         applied, failed = yield from self.hosts.mailbox.during(partial(apply, root, self.run_id, tuning.settings))
         changes = [HostChange(host, path_title(done.path), done.path, done.before, done.during) for done in applied]
         for change in changes:
+            self.changed.setdefault(host, set()).add(change.path)
             yield HostChanged(change, now())
         yield FindingRaised(host_tuned(host, changes, drops_caches=tuning.drop_caches))
         for setting, reason in failed.items():
@@ -114,6 +117,8 @@ class RootWork:
         for host, root in self.hosts.roots.items() if self.plan.tuning.settings else ():
             try:
                 yield from self._put_back(host, root, self.run_id)
+                for path in sorted(self.changed.pop(host, ())):
+                    yield HostPutBack(host, path, now(), NO_NOTE)
             except BenchwrightError as error:
                 problems.append(
                     f"The settings of {host} were not put back: {error.message} "
@@ -124,6 +129,7 @@ class RootWork:
     def _put_back(self, host: str, root: Session, run: str) -> Iterator[Event]:
         for back in (yield from self.hosts.mailbox.during(partial(put_back, root, run))):
             whose = "" if back.run == self.run_id else back.run
+            self.changed.get(host, set()).discard(back.path)
             yield HostPutBack(host, back.path, now(), back.problem, back.kept, whose)
 
     def close(self) -> None:

@@ -90,6 +90,9 @@ class Engine:
         )
         self._root = RootWork(self.run_id, self.plan, self.asker, self._hosts)
         if self.left is not None:
+            for record in self.left.record.changes:
+                if record.pending:
+                    self._root.changed.setdefault(record.change.host, set()).add(record.change.path)
             self._facts.update(self.left.record.facts_before)
             self._findings.extend(self.left.record.findings)
             ended = [trial for trial in self.left.record.trials if trial.state is not State.RUNNING]

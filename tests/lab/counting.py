@@ -21,12 +21,12 @@ from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, Resource, Sample
 
 COUNT = Metric("count", "Count", Unit.ONE, Better.HIGHER, Kind.COUNT)
-EVERY = 0.05
+EVERY = 0.02
 
 SCRIPT = """
 [ "$2" = no ] || trap '' TERM
 i=0
-while [ $i -lt "$1" ]; do i=$((i + 1)); echo "n $i"; echo "e $i" >&2; sleep 0.05; done
+while [ $i -lt "$1" ]; do i=$((i + 1)); echo "n $i"; echo "e $i" >&2; sleep 0.02; done
 echo done
 """
 
@@ -53,7 +53,7 @@ class CountingParser:
 
 
 class Counting:
-    """Counts to `count`, twenty a second; with `deaf` it ignores TERM."""
+    """Counts to `count`, fifty a second at most; with `deaf` it ignores TERM."""
 
     id = "counting"
     title = "Counting"

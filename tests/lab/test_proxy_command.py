@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -105,12 +106,14 @@ def test_a_program_that_is_not_there(through: Connect) -> None:
 
 def test_a_program_that_says_nothing_is_ended(through: Connect, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
+    began = time.monotonic()
     error = refused(
         through, f"  ConnectTimeout 1\n  ProxyCommand sh -c 'echo $$ >{pid}; trap : TERM; read x; sleep 30'\n"
     )
     assert error.outcome is Outcome.TIMED_OUT
     assert "passed nothing on in time" in error.message
     assert ends(int(pid.read_text()))
+    assert time.monotonic() - began < 15.0  # by itself it would take twice as long
 
 
 def test_a_program_that_floods_its_standard_error_does_no_harm(through: Connect, relay: tuple[str, Path]) -> None:

@@ -108,6 +108,7 @@ def test_a_password_that_is_no_longer_right_is_asked_for_anew(
     assert report.outcome is Outcome.AUTH_REFUSED
     assert "wrong" not in report.message
     assert workstation.test_connection("lab", asker).outcome is Outcome.CONNECTED
+    assert [question.attempt for question in asker.secret_questions] == [1, 2, 3, 1]  # the last wrong one is forgotten
 
 
 def test_a_password_in_the_keyring_needs_nobody_to_ask_until_it_is_forgotten(

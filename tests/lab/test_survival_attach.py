@@ -101,7 +101,7 @@ def out_of(left: LeftRun) -> dict[str, Path]:
 def test_a_killed_benchwright_costs_no_byte(
     workstation: Workstation, lab: LabHost, measuring: Measuring, host: str
 ) -> None:
-    measuring(host).kill_at(35)
+    measuring(host, count=150).kill_at(80)
     left = the_left(workstation)
     assert workstation.runs()[0].left
     assert workstation.runs()[0].state is State.RUNNING
@@ -116,9 +116,9 @@ def test_a_killed_benchwright_costs_no_byte(
     events = attach(workstation, keep_files)
     assert any(isinstance(event, RunAttached) for event in events)
     (taken_up,) = [event for event in events if isinstance(event, TrialAttached)]
-    assert len(taken_up.samples) >= 15
+    assert len(taken_up.samples) >= 30
     assert (end(events).state, end(events).reason) == (State.DONE, "")
-    record = assert_whole(workstation, 1, 60)
+    record = assert_whole(workstation, 1, 150)
     assert workstation.output(record.summary.id, 1) == written
     assert workstation.left_runs() == []
     assert_nothing_left(lab.home if host == "lab" else Path.home())
@@ -207,15 +207,15 @@ def test_a_run_that_is_let_go_of_goes_on(workstation: Workstation, lab: LabHost)
 
 
 def test_it_can_be_let_go_of_again_and_again(workstation: Workstation, lab: LabHost) -> None:
-    run(workstation, counting_plan(80), leave_at(10))
-    for number in (20, 40):
+    run(workstation, counting_plan(200), leave_at(10))
+    for number in (60, 120):
         assert isinstance(attach(workstation, leave_at(number))[-1], RunLeft)
     assert end(attach(workstation)).state is State.DONE
-    assert_whole(workstation, 1, 80)
+    assert_whole(workstation, 1, 200)
 
 
 def test_a_left_run_can_be_stopped_in_order(workstation: Workstation, lab: LabHost) -> None:
-    run(workstation, counting_plan(1200, trials=3), leave_at(10))
+    run(workstation, counting_plan(3000, trials=3), leave_at(10))
     control = Control()
     control.stop()
     events = attach(workstation, control=control)
@@ -254,7 +254,7 @@ def test_a_host_that_is_not_reached_leaves_the_run_as_it_is(workstation: Worksta
 
 
 def test_a_job_that_is_gone_makes_the_run_partial(workstation: Workstation, lab: LabHost) -> None:
-    run(workstation, counting_plan(1200), leave_at(10))
+    run(workstation, counting_plan(3000), leave_at(10))
     kill_jobs(lab.home)
     for path in workspaces_on(lab.home):
         subprocess.run(["rm", "-r", path], check=True)
@@ -268,7 +268,7 @@ def test_a_job_that_is_gone_makes_the_run_partial(workstation: Workstation, lab:
 def test_a_host_that_restarted_meanwhile_is_recognised(
     workstation: Workstation, lab: LabHost, other_boot: list[str]
 ) -> None:
-    run(workstation, counting_plan(1200, trials=2), leave_at(10))
+    run(workstation, counting_plan(3000, trials=2), leave_at(10))
     restart_host(lab, other_boot)
     events = attach(workstation)
     assert [event.state for event in trial_ends(events)] == [State.PARTIAL]
@@ -308,7 +308,7 @@ def test_a_run_that_is_let_go_of_while_it_prepares_leaves_nothing(workstation: W
 def test_a_run_that_is_forgotten_leaves_what_can_be_removed(
     workstation: Workstation, lab: LabHost, measuring: Measuring
 ) -> None:
-    measuring(count=1200).kill_at(10)
+    measuring(count=3000).kill_at(10)
     others = lab.home / "benchwright-0123456789abcdef"
     others.mkdir()
     (others / ".benchwright").write_text("0123456789abcdef\n")
@@ -387,7 +387,7 @@ def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
 def test_a_lost_connection_and_a_death_are_both_survived(
     workstation: Workstation, lab: LabHost, measuring: Measuring
 ) -> None:
-    measuring(count=80).kill_at(10)
-    events = attach(workstation, at_count(30, lab.cut))
+    measuring(count=300).kill_at(10)
+    events = attach(workstation, at_count(200, lab.cut))
     assert isinstance(events[-1], RunEnded)
-    assert_whole(workstation, 1, 80)
+    assert_whole(workstation, 1, 300)

@@ -40,7 +40,7 @@ def test_a_step_is_a_finding_of_its_trial(workstation: Workstation, ahead: Path)
     def set_clock() -> None:
         ahead.write_text(str(HOUR))
 
-    events = run(workstation, counting_plan(90, host=LOCAL), at_count(20, set_clock))
+    events = run(workstation, counting_plan(230, host=LOCAL), at_count(60, set_clock))
     assert end(events).state is State.DONE
     (step,) = [event for event in events if stepped(event)]
     assert isinstance(step, FindingRaised)

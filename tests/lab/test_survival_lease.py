@@ -37,7 +37,7 @@ class Other:
         assert self.measuring.wait(20.0)
 
     def _run(self, host: str) -> None:
-        run(self.workstation, counting_plan(1200, host=host), self._look, self.control)
+        run(self.workstation, counting_plan(3000, host=host), self._look, self.control)
 
     def _look(self, event: Event, _control: Control) -> None:
         if isinstance(event, SampleRead):

@@ -119,6 +119,8 @@ def check_way(path: Path, name: str, expected: dict[str, list[str]]) -> None:
 @example(
     outer=["Include {folder}/*.conf", "Host *", "User bob"], inner=[], globbed=["Host web", "User ada"], name="lab"
 )
+@example(outer=["HostName web.example.org", "Host web*", "Port 5", "Match final all"], inner=[], globbed=[], name="lab")
+@example(outer=["ProxyJump none", "ProxyCommand nc -X 5 %h %p"], inner=[], globbed=[], name="lab")
 def test_both_read_the_same(tmp_path: Path, outer: list[str], inner: list[str], globbed: list[str], name: str) -> None:
     path = tmp_path / "config"
     path.write_text("".join(f"{line.format(folder=tmp_path)}\n" for line in outer))

@@ -11,9 +11,11 @@ import pytest
 from app.control import Control
 from app.events import Event, FindingRaised, RunEnded, State, TrialStarted
 from app.plan import Plan, Repetition, make_step
+from app.restoring import NO_NOTE
 from app.run_json import run_to_json
 from app.services import Workstation
 from app.tuning import Tuning
+from remote.privilege import as_root
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.sudo_host import (
     NOBODY,
@@ -156,6 +158,23 @@ def test_a_run_that_its_reader_leaves_puts_back_all_the_same(
             break
     events.close()
     assert machine.governors == ["powersave", "schedutil"]
+    assert workstation.pending_changes() == []
+
+
+def test_a_note_that_is_gone_leaves_nothing_to_put_back(
+    start_machine: Callable[[str], Machine], workstation: Workstation
+) -> None:
+    """As after a restart of the host, which resets the settings, too."""
+    machine = start_machine(WITHOUT_PASSWORD)
+
+    def forget(event: Event, _control: Control) -> None:
+        if isinstance(event, TrialStarted):
+            session = machine.host.connect()
+            as_root(session, AnsweringAsker(), "forget").run(["rm", "-rf", "/run/benchwright-changes"])
+            session.close()
+
+    assert ended(run(workstation, TUNED, seen=forget)).state is State.DONE
+    assert {change.problem for change in workstation.load("last").changes if change.change.before} == {NO_NOTE}
     assert workstation.pending_changes() == []
 
 

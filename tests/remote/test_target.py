@@ -258,6 +258,12 @@ def test_match_exec_does_not_matter_where_the_rest_of_the_line_does_not_hold(con
     assert resolved(config, "Match exec /bin/false host elsewhere\n Port 2222\n").port == 22
 
 
+def test_in_the_final_pass_host_lines_see_the_name_that_is_connected_to(config: Path) -> None:
+    text = "HostName web.example.org\nHost web*\n Port 2222\nMatch final\n User ada\n"
+    assert resolved(config, text).port == 2222
+    assert resolved(config, text.replace("Match final", "Match user nobody")).port == 22
+
+
 def test_names_are_not_made_canonical(config: Path) -> None:
     assert resolved(config, "Match canonical\n Port 5555\n").port == 22
 

@@ -1,6 +1,7 @@
 """The plots of a trial: which there are, in which order and colours, and what lies behind and beneath."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -65,6 +66,21 @@ def test_the_test_stands_above_the_host_and_what_matters_less_is_one_click_away(
     assert [plots.plots[name].title for name in plots.shown()] == [
         "I/Os per second", "Latency", "Host: CPU", "Host: disk",
     ]  # fmt: skip
+
+
+def test_plots_are_made_one_after_the_other_so_that_the_window_answers(plots: TrialPlots) -> None:
+    model = folded(
+        [watched((NETWORK, 1.0, ""), (DISK_BUSY, 5.0, "vda"), (CPU_USER, 9.0, "")), begin(), sample(9.0, 1.0)]
+    )
+    plots.show_trial(model, PLACE, model.trials_at(PLACE)[-1], ())
+    assert plots.drawing
+    made = [len(plots.plots)]
+    while plots.drawing:
+        QApplication.processEvents()
+        made.append(len(plots.plots))
+    assert made[0] <= 2
+    assert all(after - before <= 1 for before, after in pairwise(made))
+    assert made[-1] == 4
 
 
 def test_idle_time_is_not_drawn(plots: TrialPlots) -> None:

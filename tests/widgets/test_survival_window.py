@@ -124,7 +124,7 @@ def test_a_window_that_closes_can_keep_its_run_running(stage: Stage, workstation
 
 
 def test_a_run_that_was_left_can_be_stopped_from_the_bar(stage: Stage, workstation: Workstation) -> None:
-    window = leave_one(stage, 1200)
+    window = leave_one(stage, 3000)
     stage.press(window.left_bar.stop_button)
     stage.qtbot.waitUntil(lambda: workstation.load("last").summary.state is State.PARTIAL, timeout=PATIENCE)
     stage.settle()
@@ -133,7 +133,7 @@ def test_a_run_that_was_left_can_be_stopped_from_the_bar(stage: Stage, workstati
 
 
 def test_a_run_that_is_forgotten_leaves_what_the_leftovers_remove(stage: Stage, workstation: Workstation) -> None:
-    window = leave_one(stage, 1200)
+    window = leave_one(stage, 3000)
     stage.press(window.left_bar.forget_button)
     stage.answer(window, "Forget it")
     stage.qtbot.waitUntil(lambda: not window.left_bar.isVisible(), timeout=PATIENCE)
@@ -162,7 +162,7 @@ def words(table: QTableWidget) -> list[list[str]]:
 
 def test_a_window_that_stays_open_stays_as_it_is(stage: Stage) -> None:
     window = stage.open()
-    page = stage.measure(window, 1200)
+    page = stage.measure(window, 3000)
     window.close()
     stage.answer(window, "Keep the window open")
     assert window.isVisible()
@@ -182,7 +182,7 @@ def other(tmp_path: Path) -> Iterator[Control]:
         if isinstance(event, SampleRead):
             measuring.set()
 
-    thread = threading.Thread(target=run, args=(workstation, counting_plan(1200, host=LOCAL), look, control))
+    thread = threading.Thread(target=run, args=(workstation, counting_plan(3000, host=LOCAL), look, control))
     thread.start()
     assert measuring.wait(20.0)
     yield control

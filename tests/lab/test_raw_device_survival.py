@@ -1,0 +1,100 @@
+"""A test of a raw device that lost its Benchwright runs on as root, and is followed and ended by whoever comes back."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from app.control import Control
+from app.events import RunEnded, State, TrialAttached
+from app.plan import Plan, Repetition, make_step
+from app.plan_file import write_plan
+from app.services import Workstation
+from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.loop_devices import MakeLoop, backing_file, make_loop
+from tests.processes import processes_with
+from tests.program import BENCHWRIGHT, environment
+from tests.sudo_host import PASSWORD, WITH_PASSWORD, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host
+
+__all__ = ["make_loop", "start_sudo_host"]
+
+
+@pytest.fixture
+def workstation() -> Iterator[Workstation]:
+    """The user's own: the one that the program uses, too."""
+    made = Workstation()
+    yield made
+    made.close()
+
+
+def crash(host: LabHost, device: str, seconds: float) -> None:
+    """Begin to write to `device` with the real program, and kill that once fio runs."""
+    step = make_step("fio", {"device": device, "rw": "randwrite", "size": "8 MiB", "runtime": seconds})
+    path = host.directory / "plan.toml"
+    write_plan(Plan("raw", ("web-1",), (step,), repetition=Repetition(trials=1)), path)
+    words = [str(BENCHWRIGHT), "run", str(path), "--destroy", "scratch.img"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith(b"fio on web-1: trial 1"):
+                break
+        process.send_signal(signal.SIGKILL)
+    assert fio_on(device)
+
+
+def fio_on(device: str) -> list[int]:
+    return processes_with(f"--filename={device}\0", "cmdline")
+
+
+@pytest.mark.parametrize("sudoers", [WITHOUT_PASSWORD, WITH_PASSWORD], ids=["no password", "password"])
+def test_it_is_followed_to_its_end(
+    start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop, sudoers: str
+) -> None:
+    host = start_sudo_host(WITHOUT_PASSWORD)
+    host.add_to_home("web-1")
+    device = make_loop("scratch.img")
+    crash(host, device, 6.0)
+    (host.directory.parent / "sudoers").write_text(sudoers)
+    asker = AnsweringAsker(secrets=[PASSWORD])
+    (left,) = workstation.left_runs()
+    events = list(workstation.attach(left.id, asker, Control()))
+    assert isinstance(events[-1], RunEnded)
+    assert events[-1].state is State.DONE, events[-1].reason
+    assert any(isinstance(event, TrialAttached) for event in events)
+    assert len(asker.secret_questions) == (sudoers == WITH_PASSWORD)
+    assert asker.loss_questions == []  # it was confirmed when the run began
+    assert any(backing_file(device).read_bytes())
+    assert workstation.leftovers("web-1", AnsweringAsker(secrets=[PASSWORD])) == []
+
+
+def test_it_is_ended_by_whoever_comes_back(
+    start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
+) -> None:
+    host = start_sudo_host(WITHOUT_PASSWORD)
+    host.add_to_home("web-1")
+    device = make_loop("scratch.img")
+    crash(host, device, 120.0)
+    control = Control()
+    control.stop()
+    (left,) = workstation.left_runs()
+    events = list(workstation.attach(left.id, AnsweringAsker(), control))
+    assert isinstance(events[-1], RunEnded)
+    assert events[-1].state is State.PARTIAL
+    assert fio_on(device) == []
+    assert workstation.leftovers("web-1", AnsweringAsker()) == []
+
+
+def test_without_root_it_stays_left_to_itself(
+    start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
+) -> None:
+    host = start_sudo_host(WITHOUT_PASSWORD)
+    host.add_to_home("web-1")
+    device = make_loop("scratch.img")
+    crash(host, device, 8.0)
+    (host.directory.parent / "sudoers").write_text(WITH_PASSWORD)
+    (left,) = workstation.left_runs()
+    with pytest.raises(Exception, match="No password for sudo was given"):
+        list(workstation.attach(left.id, AnsweringAsker(), Control()))
+    assert [run.id for run in workstation.left_runs()] == [left.id]
+    assert fio_on(device)  # and nothing of it was ended
