@@ -34,15 +34,20 @@ def paired(baseline: Planned, other: Planned) -> dict[Place, Place]:
     Steps answer to each other by suite and name, else by suite and fingerprint; two that are the only ones, in any
     case. Hosts by name; those left over on both sides answer to each other together.
     """
-    steps = paired_steps(baseline.steps, other.steps)
-    if len(baseline.steps) == len(other.steps) == 1:
-        steps = {baseline.steps[0].name: other.steps[0]}
+    steps = answering_steps(baseline, other)
     return {
         Place(step, ours): Place(steps[step.name], theirs)
         for step in baseline.steps
         if step.name in steps
         for ours, theirs in _paired_hosts(baseline.hosts, other.hosts)
     }
+
+
+def answering_steps(baseline: Planned, other: Planned) -> dict[str, Step]:
+    """Return the steps of `other` by the names of the baseline's they answer to."""
+    if len(baseline.steps) == len(other.steps) == 1:
+        return {baseline.steps[0].name: other.steps[0]}
+    return paired_steps(baseline.steps, other.steps)
 
 
 def _paired_hosts(baseline: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

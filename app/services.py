@@ -356,13 +356,24 @@ class Workstation:
 
         `overruled` is the reason for which what forbids to compare is let by; it stands in the comparison.
         """
-        from app.choosing import choose
         from app.compare import compare
 
-        with self._store.loading() as load:
-            groups = [choose(load, run) for run in runs]
+        groups = self._chosen(runs)
         within = self._store.within([record.summary.id for group in groups for record in group])
         return compare(groups, margin, overruled=overruled, within=within)
+
+    def joined(self, run: str) -> tuple[RunRecord, SampleSeries]:
+        """Return a run, or a group of runs as one, with the samples of its trials."""
+        from app.joining import join
+
+        (group,) = self._chosen([run])
+        return join(group, {record.summary.id: self.samples(record.summary.id) for record in group})
+
+    def _chosen(self, runs: Sequence[str]) -> list[tuple[RunRecord, ...]]:
+        from app.choosing import choose
+
+        with self._store.loading() as load:
+            return [choose(load, run) for run in runs]
 
     def within(self, runs: Sequence[str]) -> WithinTrials:
         """Return how the samples within each trial of some runs spread."""
@@ -374,7 +385,7 @@ class Workstation:
         """Write the summary to `path` and the tidy samples beside it; return both."""
         from app.export import export_csv
 
-        records = [self.load(run) for run in runs]
+        records = [record for group in self._chosen(runs) for record in group]
         samples = {record.summary.id: self.samples(record.summary.id) for record in records}
         telemetry = {record.summary.id: self.telemetry(record.summary.id) for record in records}
         return export_csv(records, samples, telemetry, path)
@@ -383,11 +394,13 @@ class Workstation:
         """Write the report picture; several runs are compared with the first of them as in compare()."""
         from app.picture import report_picture
 
-        records = [self.load(run) for run in runs]
-        samples = {record.summary.id: self.samples(record.summary.id) for record in records}
-        telemetry = {record.summary.id: self.telemetry(record.summary.id) for record in records}
+        pairs = [self.joined(run) for run in runs]
+        records = [record for record, _ in pairs]
+        samples = {record.summary.id: series for record, series in pairs}
+        telemetry = {record.summary.id: self._telemetry_of(record.summary.id) for record in records}
+        comparison = self.compare(runs, margin, overruled) if len(runs) > 1 else None
         first = records[0]
-        own = {record.summary.id for record in records}
+        own = {run for record in records for run in record.summary.id.split(",")}
         bands = [
             band
             for step in first.plan.steps
@@ -395,7 +408,15 @@ class Workstation:
             for band in self.bands(step, host)
             if band.run_id not in own
         ]
-        return report_picture(records, samples, telemetry, bands, path, margin=margin, overruled=overruled)
+        return report_picture(records, samples, telemetry, bands, path, comparison=comparison)
+
+    def _telemetry_of(self, joined: str) -> Mapping[str, tuple[Sample, ...]]:
+        """Return the telemetry of the runs that `joined` names, one after the other."""
+        found: dict[str, tuple[Sample, ...]] = {}
+        for run_id in joined.split(","):
+            for host, samples in self.telemetry(run_id).items():
+                found[host] = found.get(host, ()) + samples
+        return found
 
     @property
     def _store(self) -> Store:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.compare import compare
-from app.pairing import left_out
+from app.comparison import Comparison
+from app.pairing import answering_steps, left_out
 from app.picture.curves import Samples, Shown
 from app.picture.head import draw_foot, draw_head
 from app.picture.host import Telemetry
@@ -13,11 +14,7 @@ from app.picture.sheet import Sheet
 from app.picture.step import draw_step
 from app.plan import Step
 from app.records import Band, RunRecord
-from app.sides import paired_steps
 from app.writing import write_whole
-
-MARGIN = 0.05
-"""The share of a figure that does not matter, unless the reader of a comparison said otherwise."""
 
 SECTION = 30
 """Pixels between sections."""
@@ -31,17 +28,14 @@ def report_picture(
     path: Path,
     *,
     scale: float = 1.0,
-    margin: float = MARGIN,
-    overruled: str = "",
+    comparison: Comparison | None = None,
 ) -> Path:
     """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`; return `path`.
 
     One run stands beside the `bands` of its pinned baseline; of several, the first is the baseline. `samples` and
     `telemetry` are those of each run by its id. Raises WriteError.
     """
-    return write_whole(
-        path, draw_report(records, samples, telemetry, bands, margin=margin, overruled=overruled).png(scale)
-    )
+    return write_whole(path, draw_report(records, samples, telemetry, bands, comparison).png(scale))
 
 
 def draw_report(
@@ -49,13 +43,11 @@ def draw_report(
     samples: Samples,
     telemetry: Telemetry,
     bands: Sequence[Band],
-    *,
-    margin: float = MARGIN,
-    overruled: str = "",
+    comparison: Comparison | None = None,
 ) -> Sheet:
-    """Return the report as a sheet. `margin` is the share that does not matter where runs are compared, `overruled`
-    why they are compared although they differ in what is measured."""
-    comparison = compare(records, margin, overruled=overruled) if len(records) > 1 else None
+    """Return the report as a sheet. A `comparison` has a side for each of `records`; without one they are compared."""
+    if comparison is None and len(records) > 1:
+        comparison = compare(records)
     sheet = Sheet()
     draw_head(sheet, records)
     for steps in _steps(records):
@@ -76,7 +68,7 @@ def draw_report(
 
 def _steps(records: Sequence[RunRecord]) -> Iterator[list[Step | None]]:
     """Yield each step as every run has it: first the baseline's, then what it has not got."""
-    pairs = [paired_steps(records[0].plan.steps, record.plan.steps) for record in records[1:]]
+    pairs = [answering_steps(records[0].plan, record.plan) for record in records[1:]]
     for step in records[0].plan.steps:
         yield [step, *(found.get(step.name) for found in pairs)]
     for number, (record, found) in enumerate(zip(records[1:], pairs, strict=True), 1):
