@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.paths import log_path
+
 BENCHWRIGHT = Path(sys.executable).parent / "benchwright"
 DISPLAYS = frozenset({"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
 
@@ -73,4 +75,5 @@ def _ran(status: int, out: bytes, err: bytes) -> Ran:
     for text in (ran.out, ran.err):
         assert "Traceback" not in text, text
         assert "\x1b" not in text, text
+    assert "inside Benchwright" not in ran.err, log_path().read_text()[-5000:]
     return ran
