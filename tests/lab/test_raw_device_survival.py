@@ -11,6 +11,7 @@ from app.events import RunEnded, State, TrialAttached
 from app.plan import Plan, Repetition, make_step
 from app.plan_file import write_plan
 from app.services import Workstation
+from remote.privilege import PrivilegeError
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.loop_devices import MakeLoop, backing_file, make_loop
 from tests.processes import processes_with
@@ -94,7 +95,7 @@ def test_without_root_it_stays_left_to_itself(
     crash(host, device, 8.0)
     (host.directory.parent / "sudoers").write_text(WITH_PASSWORD)
     (left,) = workstation.left_runs()
-    with pytest.raises(Exception, match="No password for sudo was given"):
+    with pytest.raises(PrivilegeError, match="No password for sudo was given"):
         list(workstation.attach(left.id, AnsweringAsker(), Control()))
     assert [run.id for run in workstation.left_runs()] == [left.id]
     assert fio_on(device)  # and nothing of it was ended
