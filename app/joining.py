@@ -1,4 +1,4 @@
-"""Several runs as one, for what draws and lists runs: their trials are numbered on, their steps answer to each other."""
+"""Several runs as one, for what draws and lists runs: trials are numbered on, steps answer to each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
