@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from app.compare import Comparison
     from app.control import Control
     from app.events import Event
+    from app.gathering import Gathering
     from app.hosts import HostEntry
     from app.left import LeftRun
     from app.leftovers import Leftover
@@ -356,67 +357,29 @@ class Workstation:
 
         `overruled` is the reason for which what forbids to compare is let by; it stands in the comparison.
         """
-        from app.compare import compare
-
-        groups = self._chosen(runs)
-        within = self._store.within([record.summary.id for group in groups for record in group])
-        return compare(groups, margin, overruled=overruled, within=within)
+        return self._gathering.compare(runs, margin, overruled)
 
     def joined(self, run: str) -> tuple[RunRecord, SampleSeries]:
         """Return a run, or a group of runs as one, with the samples of its trials."""
-        from app.joining import join
-
-        (group,) = self._chosen([run])
-        return join(group, {record.summary.id: self.samples(record.summary.id) for record in group})
-
-    def _chosen(self, runs: Sequence[str]) -> list[tuple[RunRecord, ...]]:
-        from app.choosing import choose
-
-        with self._store.loading() as load:
-            return [choose(load, run) for run in runs]
+        return self._gathering.joined(run)
 
     def within(self, runs: Sequence[str]) -> WithinTrials:
         """Return how the samples within each trial of some runs spread."""
-        with self._store.loading() as load:
-            ids = [load(run).summary.id for run in runs]
-        return self._store.within(ids)
+        return self._gathering.within(runs)
 
     def export_csv(self, runs: Sequence[str], path: Path) -> list[Path]:
         """Write the summary to `path` and the tidy samples beside it; return both."""
-        from app.export import export_csv
-
-        records = [record for group in self._chosen(runs) for record in group]
-        samples = {record.summary.id: self.samples(record.summary.id) for record in records}
-        telemetry = {record.summary.id: self.telemetry(record.summary.id) for record in records}
-        return export_csv(records, samples, telemetry, path)
+        return self._gathering.export_csv(runs, path)
 
     def export_png(self, runs: Sequence[str], path: Path, margin: float = 0.05, overruled: str = "") -> Path:
         """Write the report picture; several runs are compared with the first of them as in compare()."""
-        from app.picture import report_picture
+        return self._gathering.export_png(runs, path, margin, overruled)
 
-        pairs = [self.joined(run) for run in runs]
-        records = [record for record, _ in pairs]
-        samples = {record.summary.id: series for record, series in pairs}
-        telemetry = {record.summary.id: self._telemetry_of(record.summary.id) for record in records}
-        comparison = self.compare(runs, margin, overruled) if len(runs) > 1 else None
-        first = records[0]
-        own = {run for record in records for run in record.summary.id.split(",")}
-        bands = [
-            band
-            for step in first.plan.steps
-            for host in first.plan.hosts
-            for band in self.bands(step, host)
-            if band.run_id not in own
-        ]
-        return report_picture(records, samples, telemetry, bands, path, comparison=comparison)
+    @property
+    def _gathering(self) -> Gathering:
+        from app.gathering import Gathering
 
-    def _telemetry_of(self, joined: str) -> Mapping[str, tuple[Sample, ...]]:
-        """Return the telemetry of the runs that `joined` names, one after the other."""
-        found: dict[str, tuple[Sample, ...]] = {}
-        for run_id in joined.split(","):
-            for host, samples in self.telemetry(run_id).items():
-                found[host] = found.get(host, ()) + samples
-        return found
+        return Gathering(self._store)
 
     @property
     def _store(self) -> Store:
