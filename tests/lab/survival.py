@@ -11,6 +11,7 @@ import pytest
 
 from app.control import Control
 from app.events import Event, LinkChanged, RunEnded, SampleRead, State, TrialEnded
+from app.leftovers import Leftover
 from app.plan import Plan
 from app.questions import Refuse
 from app.records import RunRecord
@@ -141,6 +142,11 @@ def kill_jobs(home: Path) -> None:
 def workspaces_on(home: Path) -> list[Path]:
     """Return the private directories that are on the host whose home that is."""
     return list(home.glob("benchwright-*"))
+
+
+def leftovers_in(home: Path, found: list[Leftover]) -> list[Leftover]:
+    """Return those that this test left: others may work on this computer, too."""
+    return [leftover for leftover in found if Path(leftover.path).parent == home]
 
 
 def assert_nothing_left(home: Path) -> None:

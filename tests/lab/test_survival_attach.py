@@ -38,6 +38,7 @@ from tests.lab.survival import (
     end,
     jobs_on,
     kill_jobs,
+    leftovers_in,
     restart_host,
     run,
     trial_ends,
@@ -315,15 +316,18 @@ def test_a_run_that_is_forgotten_leaves_what_can_be_removed(
     forged = lab.home / "benchwright-fedcba9876543210"
     forged.symlink_to(lab.home)
 
-    (under_way, other) = sorted(workstation.leftovers("lab", Refuse()), key=lambda left: left.whose, reverse=True)
+    (under_way, other) = sorted(
+        leftovers_in(lab.home, workstation.leftovers("lab", Refuse())), key=lambda left: left.whose, reverse=True
+    )
     assert (under_way.whose, other.whose) == (Whose.UNDER_WAY, Whose.OTHERS)
     nonces = [under_way.nonce, other.nonce, "fedcba9876543210"]
-    assert len(workstation.remove_leftovers("lab", Refuse(), nonces)) == 2
+    assert len(leftovers_in(lab.home, workstation.remove_leftovers("lab", Refuse(), nonces))) == 2
 
     run_id = workstation.forget("last")
     assert workstation.load(run_id).summary.state is State.PARTIAL
     assert workstation.load(run_id).trials[0].state is State.PARTIAL
-    assert [left.whose for left in workstation.remove_leftovers("lab", Refuse(), nonces)] == [Whose.OTHERS]
+    rest = leftovers_in(lab.home, workstation.remove_leftovers("lab", Refuse(), nonces))
+    assert [left.whose for left in rest] == [Whose.OTHERS]
     assert others.exists()
     assert forged.is_symlink()
     assert jobs_on(lab.home) == []

@@ -105,11 +105,11 @@ def test_a_run_that_was_let_go_of_keeps_its_host_while_it_measures(
         if isinstance(event, SampleRead) and event.sample.value == 5:
             control.leave()
 
-    assert isinstance(run(workstation, counting_plan(60), leave)[-1], RunLeft)
+    assert isinstance(run(workstation, counting_plan(300), leave)[-1], RunLeft)
     with closing(Workstation(tmp_path / "second.sqlite3", tmp_path / "hosts.toml")) as second:
         with pytest.raises(HostInUseError, match="its test runs now"):
             run(second, counting_plan(10, host=LOCAL))
         assert end(attach(workstation)).state is State.DONE  # its own lease is not in its way
         assert end(run(second, counting_plan(10, host=LOCAL))).state is State.DONE
-    assert_whole(workstation, 1, 60)
+    assert_whole(workstation, 1, 300)
     assert_nothing_left(lab.home)

@@ -25,6 +25,7 @@ from tests.lab.survival import (
     end,
     jobs_on,
     kill_jobs,
+    leftovers_in,
     restart_host,
     run,
     states,
@@ -126,9 +127,9 @@ def test_a_changed_host_key_blocks_and_the_job_is_known(workstation: Workstation
     assert workstation.samples("last")[1][-1].value >= 10
     assert jobs_on(lab.home)
     lab.restart(host_key=lab.keys.host)
-    (left,) = workstation.leftovers("lab", Refuse())
+    (left,) = leftovers_in(lab.home, workstation.leftovers("lab", Refuse()))
     assert (left.whose, left.processes > 0) == (Whose.OURS, True)
-    assert workstation.remove_leftovers("lab", Refuse(), [left.nonce]) == []
+    assert leftovers_in(lab.home, workstation.remove_leftovers("lab", Refuse(), [left.nonce])) == []
     assert_nothing_left(lab.home)
 
 
@@ -183,7 +184,7 @@ def test_stopping_a_run_whose_host_is_away_does_not_wait_for_it(workstation: Wor
     assert workstation.samples("last")[1][-1].value >= 10
     lab.start()
     nonces = [left.nonce for left in workstation.leftovers("lab", Refuse())]
-    assert workstation.remove_leftovers("lab", Refuse(), nonces) == []
+    assert leftovers_in(lab.home, workstation.remove_leftovers("lab", Refuse(), nonces)) == []
     assert_nothing_left(lab.home)
 
 
