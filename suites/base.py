@@ -14,7 +14,7 @@ from suites.parameters import Parameter, Tuned, Value, Values
 from suites.vocab import Figure, Metric, Resource, Sample
 
 if TYPE_CHECKING:
-    from suites.checks import Check
+    from suites.checks import StepCheck
 
 
 class Purpose(StrEnum):
@@ -116,7 +116,7 @@ class Suite(Protocol):
     metrics: tuple[Metric, ...]  # the headline first
     needs_peer: bool
     directory_parameter: str | None  # the TEXT parameter naming where files go, for suites that write
-    checks: "tuple[Check, ...]"  # what is known to fool people about this suite alone
+    checks: "tuple[StepCheck, ...]"  # what is known to fool people about this suite alone
 
     def tune(self, context: Context) -> Mapping[str, Tuned]:
         """Return the parameters whose value is better fitted to this host, each with why."""

@@ -3,10 +3,28 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from suites.base import Context, Suite
 from suites.parameters import Value, Values
 from suites.vocab import Finding, Level
+
+
+class Evidence(Protocol):
+    """What a check looks at: whatever it is, it is about one step on one host."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the step."""
+        ...
+
+    @property
+    def host(self) -> str:
+        """Return the name of the host."""
+        ...
+
+
+E = TypeVar("E", bound=Evidence)
 
 
 class When(StrEnum):
@@ -59,8 +77,8 @@ class CannotTell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that is known to fool people."""
+class Check(Generic[E]):
+    """One thing that is known to fool people. `needs` says in words what evidence it speaks from."""
 
     id: str
     level: Level
@@ -68,10 +86,11 @@ class Check:
     why: str
     remedy: str
     source: str
-    evaluate: Callable[[StepEvidence], Outcome | CannotTell | None]
+    evaluate: Callable[[E], Outcome | CannotTell | None]
     when: When = When.BEFORE
+    needs: str = ""
 
-    def finding(self, evidence: StepEvidence) -> Finding | CannotTell | None:
+    def finding(self, evidence: E) -> Finding | CannotTell | None:
         """Return the finding for `evidence`, None where there is nothing to say, or why it cannot tell."""
         outcome = self.evaluate(evidence)
         if outcome is None or isinstance(outcome, CannotTell):
@@ -89,3 +108,7 @@ class Check:
             changes=dict(outcome.changes),
             install=outcome.install,
         )
+
+
+StepCheck: TypeAlias = Check[StepEvidence]
+"""A check that speaks before anything runs."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.compute_output import METRICS, ComputeReader
 from suites.facts import Absent
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -57,7 +57,7 @@ class Compute:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = (SHORT_RUNTIME, NO_COMPILER, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
+    checks: tuple[StepCheck, ...] = (SHORT_RUNTIME, NO_COMPILER, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
 
     def needs_tool(self, values: Values) -> bool:
         """Return False: the probe is our own."""

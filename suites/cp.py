@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.cp_checks import CP_CHECKS
 from suites.cp_output import METRICS, CpParser
 from suites.cp_parameters import CP_PARAMETERS, SOURCE_NAME, cold, flushed
@@ -39,7 +39,7 @@ class Cp:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = "directory"
-    checks: tuple[Check, ...] = CP_CHECKS
+    checks: tuple[StepCheck, ...] = CP_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return a copy that reads from the disk, is flushed to it, and takes some seconds."""

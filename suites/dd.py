@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.dd_checks import DD_CHECKS
 from suites.dd_output import METRICS, DdParser
 from suites.dd_parameters import BLOCK_SIZE, DD_PARAMETERS, TUNED_BLOCK, URANDOM, copied, writes
@@ -41,7 +41,7 @@ class Dd:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = "directory"
-    checks: tuple[Check, ...] = DD_CHECKS
+    checks: tuple[StepCheck, ...] = DD_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return large blocks, a file that takes some seconds, and a way past the page cache."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.disk import ROTATING_RATE, SOLID_STATE_RATE, amount, directory_of, is_rotating, works_in_directory
 from suites.facts import known
 from suites.parameters import Value, Values
@@ -15,7 +15,7 @@ CACHE_FACTOR = 2
 """Files below this many times the memory are cached in good part."""
 
 
-def page_cache(evaluate: Evaluate) -> Check:
+def page_cache(evaluate: Evaluate) -> StepCheck:
     """Return the check that memory cannot stand in for the disk."""
     return Check(
         id="page-cache",
@@ -29,7 +29,7 @@ def page_cache(evaluate: Evaluate) -> Check:
     )
 
 
-def unflushed_write(evaluate: Evaluate) -> Check:
+def unflushed_write(evaluate: Evaluate) -> StepCheck:
     """Return the check that what is written also reaches the disk while the clock runs."""
     return Check(
         id="unflushed-write",
@@ -43,7 +43,7 @@ def unflushed_write(evaluate: Evaluate) -> Check:
     )
 
 
-def direct_refused(asked: Callable[[Values], bool], instead: Mapping[str, Value]) -> Check:
+def direct_refused(asked: Callable[[Values], bool], instead: Mapping[str, Value]) -> StepCheck:
     """Return the check that the directory accepts direct I/O where it is `asked` for; `instead` does without it."""
 
     def evaluate(evidence: StepEvidence) -> Outcome | CannotTell | None:
@@ -69,7 +69,7 @@ def direct_refused(asked: Callable[[Values], bool], instead: Mapping[str, Value]
     )
 
 
-def short_runtime(evaluate: Evaluate, remedy: str) -> Check:
+def short_runtime(evaluate: Evaluate, remedy: str) -> StepCheck:
     """Return the check that a disk test runs long enough."""
     return Check(
         id="short-runtime",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.disk import GIB, KIB, MIB
 from suites.fio_checks import FIO_CHECKS
 from suites.fio_device import DEVICE, FIO_DIRECTORY, device_options, needs_root, on_device
@@ -33,7 +33,7 @@ class Fio:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = "directory"
-    checks: tuple[Check, ...] = (*FIO_CHECKS, *DEVICE_CHECKS)
+    checks: tuple[StepCheck, ...] = (*FIO_CHECKS, *DEVICE_CHECKS)
 
     def device(self, values: Values) -> str:
         """Return the raw device that a step works on; empty where it works on files."""

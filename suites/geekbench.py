@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.facts import known
 from suites.geekbench_output import METRICS, GeekbenchParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -100,7 +100,7 @@ class Geekbench:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = (GEEKBENCH_NOWHERE, GEEKBENCH_UPLOADS)
+    checks: tuple[StepCheck, ...] = (GEEKBENCH_NOWHERE, GEEKBENCH_UPLOADS)
 
     def needs_tool(self, values: Values) -> bool:
         """Return False: the user says where it is."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.disk import GIB, KIB, MIB, amount, best_directory, whole_mebibytes
 from suites.facts import Directory, known
 from suites.ioping_checks import IOPING_CHECKS
@@ -37,7 +37,7 @@ class Ioping:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = "directory"
-    checks: tuple[Check, ...] = IOPING_CHECKS
+    checks: tuple[StepCheck, ...] = IOPING_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return enough requests over enough of the disk, past the page cache."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser, version_of
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.iperf3_checks import IPERF3_CHECKS
 from suites.iperf3_link import is_udp, link_speed, tuned_bitrate, tuned_streams
 from suites.iperf3_output import Iperf3Parser
@@ -42,7 +42,7 @@ class Iperf3:
     metrics: tuple[Metric, ...] = (THROUGHPUT, RETRANSMITS, LOST, JITTER, DATAGRAMS, CPU)
     needs_peer = True
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = IPERF3_CHECKS
+    checks: tuple[StepCheck, ...] = IPERF3_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return a longer run without its slow start, and what fits the slower end's network interface."""

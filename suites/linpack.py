@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.host_files import HostFile
 from suites.linpack_checks import LINPACK_CHECKS
 from suites.linpack_output import METRICS, LinpackParser
@@ -51,7 +51,7 @@ class Linpack:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = LINPACK_CHECKS
+    checks: tuple[StepCheck, ...] = LINPACK_CHECKS
 
     def needs_tool(self, values: Values) -> bool:
         """Return whether hpcc runs, and no program that the user named."""

@@ -6,7 +6,7 @@ from suites.base import Command, Context, Estimate, TrialParser
 from suites.blocks_checks import BLOCKS_CHECKS
 from suites.blocks_output import METRICS, BlocksReader
 from suites.blocks_parameters import LARGEST_SET, PARAMETERS, block_sizes, fitting_memory
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.parameters import Parameter, Tuned, Values, format_size
 from suites.probe import PACKAGES, probe_commands, sweep_counts, thread_words
 from suites.probe_output import ProbeParser
@@ -34,7 +34,7 @@ class MemoryBlocks:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = BLOCKS_CHECKS
+    checks: tuple[StepCheck, ...] = BLOCKS_CHECKS
 
     def needs_tool(self, values: Values) -> bool:
         """Return False: the probe is our own."""

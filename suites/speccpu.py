@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.facts import known
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.probe_checks import memory_outcome
@@ -199,7 +199,7 @@ class SpecCpu:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = (
+    checks: tuple[StepCheck, ...] = (
         SPECCPU_NOWHERE,
         SPECCPU_MEMORY,
         SPECCPU_WITHOUT_MCF,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.parameters import Parameter, Tuned, Values
 from suites.probe import PACKAGES, probe_commands, sweep_counts, thread_words, tuned_sweep
 from suites.stream_checks import STREAM_CHECKS
@@ -36,7 +36,7 @@ class Stream:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = STREAM_CHECKS
+    checks: tuple[StepCheck, ...] = STREAM_CHECKS
 
     def needs_tool(self, values: Values) -> bool:
         """Return False: the kernels are our own, or the user says where a program is."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
 from suites.probe_checks import memory_outcome
 from suites.runtime_checks import TRUSTED
@@ -177,7 +177,7 @@ class StressNg:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = (
+    checks: tuple[StepCheck, ...] = (
         STRESS_NG_SHORT,
         STRESS_NG_ENDLESS,
         STRESS_NG_IN_CACHE,

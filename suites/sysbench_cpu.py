@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench import PACKAGES, PERCENTILE, THREADS, TIME, command, tune_common
 from suites.sysbench_cpu_checks import CPU_CHECKS, TUNED_PRIME_LIMIT
@@ -96,7 +96,7 @@ class SysbenchCpu:
     )
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = CPU_CHECKS
+    checks: tuple[StepCheck, ...] = CPU_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return threads for every usable CPU, a longer run, and events that are worth timing."""

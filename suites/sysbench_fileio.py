@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.disk import GIB, MIB, amount, best_directory, whole_mebibytes
 from suites.facts import Directory, Facts, known
 from suites.parameters import Parameter, Tuned, Values
@@ -34,7 +34,7 @@ class SysbenchFileio:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = "directory"
-    checks: tuple[Check, ...] = FILEIO_CHECKS
+    checks: tuple[StepCheck, ...] = FILEIO_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return small blocks by many threads past the page cache, on the roomiest disk."""

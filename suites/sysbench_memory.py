@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
 from suites.sysbench import PACKAGES, PERCENTILE, THREADS, TIME, command, tune_common
 from suites.sysbench_memory_checks import MEMORY_CHECKS
@@ -129,7 +129,7 @@ class SysbenchMemory:
     )
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = MEMORY_CHECKS
+    checks: tuple[StepCheck, ...] = MEMORY_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return blocks that no cache holds, one for each thread, and a total that leaves it to time to end the run."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import Check, Outcome, StepEvidence
+from suites.checks import Check, Outcome, StepCheck, StepEvidence
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench import PACKAGES, PERCENTILE, THREADS, command, tune_common
 from suites.sysbench_output import (
@@ -122,7 +122,7 @@ class SysbenchMutex:
     )
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
+    checks: tuple[StepCheck, ...] = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return a thread for every usable CPU, and work that takes some ten seconds."""

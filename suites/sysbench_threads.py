@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench import PACKAGES, PERCENTILE, THREADS, TIME, command, tune_common
@@ -97,7 +97,7 @@ class SysbenchThreads:
     )
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = (SYSBENCH_THREADS_ALONE, SHORT_RUNTIME, CPU_QUOTA)
+    checks: tuple[StepCheck, ...] = (SYSBENCH_THREADS_ALONE, SHORT_RUNTIME, CPU_QUOTA)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return a thread for every usable CPU, at least two, and a longer run."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.facts import known
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -179,7 +179,7 @@ class UnixBench:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = (UNIXBENCH_NOWHERE, UNIXBENCH_SIXTEEN, UNIXBENCH_MIXED)
+    checks: tuple[StepCheck, ...] = (UNIXBENCH_NOWHERE, UNIXBENCH_SIXTEEN, UNIXBENCH_MIXED)
 
     def needs_tool(self, values: Values) -> bool:
         """Return False: the user says where it is."""

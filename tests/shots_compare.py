@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import STEADY, Made, library, record
 from widgets.compare.compare_page import ComparePage
+from widgets.compare.gate_panel import OverruleQuestion
 from widgets.compare.run_picker import RunPicker
 from widgets.compare.table_picture import table_picture
 from widgets.main_window import MainWindow
@@ -63,6 +64,26 @@ def _not_comparable(stage: Stage) -> QWidget:
     return _opened(stage, BEFORE, BLOCKS)[0]
 
 
+def _overruled(stage: Stage) -> QWidget:
+    window, page = _opened(stage, BEFORE, BLOCKS)
+    page.explanation.gate.overrule_requested.emit("the block size is the question")
+    stage.settle()
+    return window
+
+
+def _overrule(stage: Stage) -> QWidget:
+    window, page = _opened(stage, BEFORE, BLOCKS)
+    dialog = stage.keep(OverruleQuestion(page))
+    dialog.reason.setText("the block size is the question")
+    dialog.show()
+    del window
+    return dialog
+
+
+def _groups(stage: Stage) -> QWidget:
+    return _opened(stage, f"{BEFORE},{AGAIN}", AFTER)[0]
+
+
 def _undecided(stage: Stage) -> QWidget:
     return _opened(stage, BEFORE, OTHER)[0]
 
@@ -106,6 +127,9 @@ SHOTS: list[Shot] = [
     ("compare-everything", _everything),
     ("compare-five", _five),
     ("compare-not-comparable", _not_comparable),
+    ("compare-overruled", _overruled),
+    ("compare-overrule", _overrule),
+    ("compare-groups", _groups),
     ("compare-undecided", _undecided),
     ("compare-picker", _picker),
     ("compare-picture", _picture),

@@ -1,6 +1,7 @@
 """Writes runs as a CSV for a script and a picture for a ticket, and says where they are."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QUrl
@@ -38,13 +39,15 @@ class ExportDialog(QDialog):
         parent: QWidget | None = None,
         *,
         margin: float = MARGIN,
+        overruled: str = "",
     ) -> None:
         """Offer to export `runs`, the first of them the baseline; `name` is what the files are called.
 
-        The picture compares several runs by `margin`, the share that does not matter.
+        The picture compares several runs by `margin`, the share that does not matter; `overruled` is why they are
+        compared although they measured different things.
         """
         super().__init__(parent)
-        self._margin = margin
+        self._margin, self._overruled = margin, overruled
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: Job | None = None
@@ -137,7 +140,9 @@ class ExportDialog(QDialog):
 
     def _export(self) -> None:
         targets = self._targets()
-        job = self._job = Job(lambda: _write(self._workstation, self._runs, targets, self._margin), self)
+        job = self._job = Job(
+            partial(_write, self._workstation, self._runs, targets, self._margin, self._overruled), self
+        )
         self.message.hide()
         self.outcome.hide()
         self.working.begin("Writing…")
@@ -168,7 +173,9 @@ class ExportDialog(QDialog):
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._base().parent)))
 
 
-def _write(workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margin: float) -> list[Path]:
+def _write(
+    workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margin: float, overruled: str
+) -> list[Path]:
     """Write `runs` to every one of `targets`, by their endings; return all files that came of it."""
     written: list[Path] = []
     for path in targets:
@@ -180,5 +187,5 @@ def _write(workstation: Workstation, runs: Sequence[str], targets: Sequence[Path
         if path.suffix == ".csv":
             written += workstation.export_csv(runs, path)
         else:
-            written.append(workstation.export_png(runs, path, margin))
+            written.append(workstation.export_png(runs, path, margin, overruled))
     return written

@@ -106,11 +106,11 @@ class MainWindow(QMainWindow):
         box.finished.connect(box.deleteLater)
         box.open()
 
-    def ask_where_to_export(self, runs: Sequence[str], name: str, margin: float = 0.05) -> None:
-        """Ask where `runs` are to be written, and write them; several are compared by `margin`."""
+    def ask_where_to_export(self, runs: Sequence[str], name: str, margin: float = 0.05, overruled: str = "") -> None:
+        """Ask where `runs` are to be written, and write them; several are compared by `margin`, `overruled` or not."""
         from widgets.export_dialog import ExportDialog
 
-        dialog = ExportDialog(self.workstation, runs, name, self, margin=margin)
+        dialog = ExportDialog(self.workstation, runs, name, self, margin=margin, overruled=overruled)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 

@@ -8,7 +8,7 @@ from app.checks.space import LOW_SPACE, NO_SPACE
 from app.checks.tools import TOOL_MISSING
 from app.checks.trials import few_trials
 from app.plan import Plan
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.facts import Facts
 from suites.registry import SUITES
 from suites.vocab import Finding
@@ -20,7 +20,7 @@ _OF_EVERY_SUITE = (TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, L
 _OF_THE_OTHER_END = (TOOL_MISSING,)
 
 
-def all_checks() -> tuple[Check, ...]:
+def all_checks() -> tuple[StepCheck, ...]:
     """Return every check of a step: those of all suites, then each suite's own."""
     return (*_OF_EVERY_SUITE, *(check for suite in SUITES for check in suite.checks))
 

@@ -8,7 +8,7 @@ from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK, UNUSABLE
 from app.checks.space import LOW_SPACE, NO_SPACE
 from app.checks.tools import TOOL_MISSING
 from suites.base import Context
-from suites.checks import CannotTell, Check, StepEvidence
+from suites.checks import CannotTell, StepCheck, StepEvidence
 from suites.facts import Absent, Directory, Facts
 from suites.fio import Fio
 from suites.sysbench_cpu import SysbenchCpu
@@ -18,13 +18,13 @@ from tests.disk_host import DATA, GIB, HOME, SHM, disk_host, tuned_step, without
 FIO = Fio()
 
 
-def finding(check: Check, step: StepEvidence) -> Finding:
+def finding(check: StepCheck, step: StepEvidence) -> Finding:
     said = check.finding(step)
     assert isinstance(said, Finding), said
     return said
 
 
-def unsure(check: Check, step: StepEvidence) -> str:
+def unsure(check: StepCheck, step: StepEvidence) -> str:
     said = check.finding(step)
     assert isinstance(said, CannotTell), said
     return said.because

@@ -16,7 +16,7 @@ from app.run_hosts import RunHosts
 from remote.local import LocalSession
 from suites import registry
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.dd_output import DdParser
 from suites.host_files import Build, HostFile, HostFileError
 from suites.parameters import Parameter, Tuned, Values
@@ -39,7 +39,7 @@ class Files:
     metrics: tuple[Metric, ...] = ()
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[StepCheck, ...] = ()
 
     def tune(self, context: Context) -> Mapping[str, Tuned]:  # noqa: ARG002 (the protocol's)
         return {}

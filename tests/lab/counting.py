@@ -15,7 +15,7 @@ from app.questions import Refuse
 from app.services import Workstation
 from suites import registry
 from suites.base import Command, Context, Estimate, LineSplitter, Parsed, Purpose
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, Resource, Sample
@@ -69,7 +69,7 @@ class Counting:
     metrics: tuple[Metric, ...] = (COUNT,)
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[StepCheck, ...] = ()
 
     def tune(self, context: Context) -> Mapping[str, Tuned]:  # noqa: ARG002 (the protocol's)
         return {}

@@ -291,7 +291,10 @@ def test_nobody_can_claim_the_device_while_the_command_runs(
     device = look(session, path)
     (tmp_path / "place").mkdir()
     script = f"mkfs.ext4 -q -F {path} && mount {path} {tmp_path}/place"
-    status, _, err = guard(session, device, "sh", "-c", script)
+    try:
+        status, _, err = guard(session, device, "sh", "-c", script)
+    finally:  # where the guard is broken, the mount must not outlive the test
+        subprocess.run(["umount", str(tmp_path / "place")], capture_output=True, check=False)
     assert status not in {0, CHANGED}
     assert b"busy" in err or b"already mounted" in err or b"in use" in err
     assert str(tmp_path / "place") not in Path("/proc/self/mountinfo").read_text()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from suites.base import Context, Suite, complete_values
-from suites.checks import CannotTell, Check, StepEvidence
+from suites.checks import CannotTell, StepCheck, StepEvidence
 from suites.facts import Absent, Cache, CpuFacts, Facts, Interface, MemoryFacts, SystemFacts, Tool
 from suites.vocab import Finding
 
@@ -61,7 +61,7 @@ def silent(step: StepEvidence) -> set[str]:
     return {check.id for check in step.suite.checks if isinstance(check.finding(step), CannotTell)}
 
 
-def applied(step: StepEvidence, check: Check | str) -> StepEvidence:
+def applied(step: StepEvidence, check: StepCheck | str) -> StepEvidence:
     """Return the step with the changes of a finding made."""
     finding = spoken(step)[check if isinstance(check, str) else check.id]
     return replace(step, values=complete_values(step.suite, {**step.values, **finding.changes}))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from suites.base import Context, Purpose, complete_values, tuned_values
-from suites.checks import CannotTell, Check, Outcome
+from suites.checks import CannotTell, Outcome, StepCheck
 from suites.dd import Dd
 from suites.errors import ParameterError
 from suites.facts import Absent
@@ -23,7 +23,7 @@ def lines(**given: object) -> list[tuple[Purpose, str]]:
     return [(command.purpose, shlex.join(command.argv)) for command in commands]
 
 
-def check(name: str) -> Check:
+def check(name: str) -> StepCheck:
     (found,) = [check for check in DD.checks if check.id == name]
     return found
 

@@ -10,6 +10,7 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from app.compare import Verdict
+from app.gate import Weight
 from app.questions import Refuse
 from app.services import Workstation
 from tests.widgets.library_runs import STEADY, Made, copied_library, record
@@ -17,6 +18,7 @@ from widgets import jobs
 from widgets.compare.compare_lines import CompareLine, Part
 from widgets.compare.compare_model import Column, CompareModel
 from widgets.compare.compare_page import ComparePage
+from widgets.compare.gate_panel import OverruleQuestion
 from widgets.compare.run_picker import RunPicker
 from widgets.grouped_table import HEADING
 
@@ -127,7 +129,7 @@ def test_the_chosen_line_is_explained_with_both_commands(qtbot: QtBot, page: Com
     assert "B: 239.7 µs" in side.compared.text.text()
     assert "beyond the margin" in side.why.text.text()
     assert "A margin above" in side.change.text.text()
-    assert "kernel" in side.notes.text.text()
+    assert "kernel" in side.gate.lists[Weight.EXPLAINS].text()
     assert [view.text().split()[0] for view in side.commands] == ["fio", "fio"]
 
 
@@ -138,7 +140,7 @@ def test_a_wider_margin_changes_the_verdict(qtbot: QtBot, page: ComparePage) -> 
     assert _texts(page, Column.VERDICT)[2] == "no difference larger than 20 %"
     with qtbot.waitSignal(page.export_requested) as asked:
         page.export()
-    assert asked.args == [[BEFORE, AFTER], f"comparison-{BEFORE}", 0.2]
+    assert asked.args == [[BEFORE, AFTER], f"comparison-{BEFORE}", 0.2, ""]
 
 
 def test_another_run_can_be_the_baseline(qtbot: QtBot, page: ComparePage) -> None:
@@ -299,3 +301,88 @@ def test_what_is_compared_can_be_shown_in_the_library(qtbot: QtBot, page: Compar
     with qtbot.waitSignal(page.show_run_requested) as asked:
         page.chips.chips[1].menu.actions()[1].trigger()
     assert asked.args == [AFTER]
+
+
+# The gate
+
+
+def _overrule(qtbot: QtBot, page: ComparePage, reason: str) -> OverruleQuestion:
+    qtbot.mouseClick(page.explanation.gate.overrule_button, Qt.MouseButton.LeftButton)
+    question = next(found for found in page.explanation.gate.findChildren(OverruleQuestion) if found.isVisible())
+    qtbot.keyClicks(question.reason, reason)
+    return question
+
+
+def test_what_differs_is_listed_by_what_it_means(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    gate = page.explanation.gate
+    assert gate.isVisible()
+    assert gate.lists[Weight.EXPLAINS].text().startswith("May explain a difference:")
+    assert not gate.lists[Weight.FATAL].isVisible()
+    assert not gate.overrule_button.isVisible()
+    _compare(qtbot, page, BEFORE, BLOCKS)
+    assert "block_size 16 KiB against 4 KiB" in gate.lists[Weight.FATAL].text()
+    assert gate.overrule_button.isVisible()
+
+
+def test_the_gate_is_passed_with_a_reason_that_stands_everywhere_and_held_to_again(
+    qtbot: QtBot, page: ComparePage
+) -> None:
+    _compare(qtbot, page, BEFORE, BLOCKS)
+    question = _overrule(qtbot, page, "")
+    assert not question.accept_button.isEnabled()
+    qtbot.keyClicks(question.reason, "the block size is the question")
+    qtbot.keyClick(question.reason, Qt.Key.Key_Return)
+    _settle(qtbot)
+    assert page.compared is not None
+    assert page.compared.comparison.overruled == "the block size is the question"
+    assert Verdict.NOT_COMPARABLE not in _verdicts(page, "I/Os per second")
+    gate = page.explanation.gate
+    assert gate.overruled.text() == "Overruled: the block size is the question"
+    assert "overruled (the block size is the question)" in page.explanation.sentence.text()
+    with qtbot.waitSignal(page.export_requested) as asked:
+        page.export()
+    assert asked.args[3] == "the block size is the question"
+    qtbot.mouseClick(gate.restore_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    assert _verdicts(page, "I/Os per second") == [Verdict.NOT_COMPARABLE]
+
+
+def test_other_runs_have_a_gate_of_their_own(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, BLOCKS)
+    question = _overrule(qtbot, page, "why not")
+    question.accept_button.click()
+    _settle(qtbot)
+    _compare(qtbot, page, BLOCKS, BEFORE)
+    assert page.compared is not None
+    assert page.compared.comparison.overruled == ""
+
+
+# Groups
+
+
+def test_runs_stand_together_and_apart_again(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AGAIN, AFTER)
+    assert not page.chips.chips[0].join_action.isEnabled()
+    assert page.chips.chips[1].join_action.text() == "Join with A"
+    page.chips.chips[1].join_action.trigger()
+    _settle(qtbot)
+    assert page.compared is not None
+    assert [run.id for run in page.compared.comparison.runs] == [f"{BEFORE},{AGAIN}", AFTER]
+    row = next(line.row for line in _lines(page) if line.row is not None)
+    assert [side.n for side in row.sides if side is not None] == [16, 8]
+    assert page.plots is not None
+    assert [len(lane.dots) for lane in page.plots.dots._lanes] == [16, 8]
+    assert page.chips.chips[0].join_action.text() == "Take the group apart"
+    page.chips.chips[0].join_action.trigger()
+    _settle(qtbot)
+    assert [run.id for run in page.compared.comparison.runs] == [BEFORE, AGAIN, AFTER]
+
+
+def test_a_side_tells_on_which_level_it_spreads(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    _choose(page, "I/Os per second")
+    told = page.explanation.compared.text.text()
+    assert "A spreads " in told
+    assert "between trials (8 trials)" in told
+    assert "within a trial (" in told

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from suites import registry
 from suites.base import Command, Context, Estimate, Parsed
-from suites.checks import Check
+from suites.checks import StepCheck
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.vocab import Metric, Resource, Sample
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
@@ -38,7 +38,7 @@ class Everything:
     metrics: tuple[Metric, ...] = ()
     needs_peer = True
     directory_parameter = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[StepCheck, ...] = ()
     parameters = (
         Parameter(name="count", title="Count", type=Type.INTEGER, default=1, minimum=1, maximum=9, help="C.", unit="x"),
         Parameter(name="rate", title="Rate", type=Type.NUMBER, default=0.5, minimum=0, help="R.", option="--rate"),

@@ -73,11 +73,12 @@ class ComparePage(Page):
 
     show_run_requested = Signal(str)
     library_requested = Signal()
-    export_requested = Signal(list, str, float)  # ids of runs, the baseline first, the files' name, the margin
+    export_requested = Signal(list, str, float, str)  # runs, the baseline first, files' name, margin, why overruled
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(workstation, asker, parent)
         self._ids: list[str] = []
+        self._overruled = ""
         self._compared: Compared | None = None
         self._job: Job | None = None
         self._moved = False
@@ -102,6 +103,7 @@ class ComparePage(Page):
     def compare(self, run_ids: Sequence[str]) -> None:
         """Compare runs with the first of them."""
         self._ids = list(dict.fromkeys(run_ids))
+        self._overruled = ""  # what was let by for a reason was these very runs
         self._stack.setCurrentWidget(self._body)
         self._waiting.start()
         ids, margin, workstation = tuple(self._ids), self._margin(), self.workstation
@@ -115,7 +117,7 @@ class ComparePage(Page):
         """Offer to export what is compared; return whether there is something."""
         if self._compared is None:
             return False
-        self.export_requested.emit(list(self._ids), f"comparison-{self._ids[0]}", self._margin())
+        self.export_requested.emit(list(self._ids), f"comparison-{self._ids[0]}", self._margin(), self._overruled)
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -135,11 +137,15 @@ class ComparePage(Page):
         job.start()
 
     def _judge_anew(self) -> None:
-        """Compare again with another margin; the runs are not read again."""
+        """Compare again, with another margin or past the gate; what is drawn of the runs is not read again."""
         if self._compared is None:
             return
-        ids, margin, workstation = tuple(self._ids), self._margin(), self.workstation
-        self._read(lambda: workstation.compare(ids, margin), self._show_judged)
+        ids, margin, overruled, workstation = tuple(self._ids), self._margin(), self._overruled, self.workstation
+        self._read(lambda: workstation.compare(ids, margin, overruled), self._show_judged)
+
+    def _overrule(self, reason: str) -> None:
+        self._overruled = reason
+        self._judge_anew()
 
     def _show_judged(self, comparison: object) -> None:
         if self._compared is not None and isinstance(comparison, Comparison):
@@ -213,11 +219,24 @@ class ComparePage(Page):
         chosen = self._ids[number]
         self.compare([chosen, *(run for run in self._ids if run != chosen)])
 
+    def _show_run(self, number: int) -> None:
+        self.show_run_requested.emit(self._ids[number].partition(",")[0])
+
     def _take_out(self, number: int) -> None:
         self.compare([run for place, run in enumerate(self._ids) if place != number])
 
+    def _join(self, number: int) -> None:
+        """Let a run stand together with the side before it, or a group that stands together apart again."""
+        parts = self._ids[number].split(",")
+        if len(parts) > 1:
+            self.compare([*self._ids[:number], *parts, *self._ids[number + 1 :]])
+        elif number:
+            whole = f"{self._ids[number - 1]},{self._ids[number]}"
+            self.compare([*self._ids[: number - 1], whole, *self._ids[number + 1 :]])
+
     def _ask_for_runs(self) -> None:
-        picker = RunPicker(self.workstation, self._ids, self)
+        taken = [run for word in self._ids for run in word.split(",")]
+        picker = RunPicker(self.workstation, taken, self)
         picker.accepted.connect(lambda: self.compare([*self._ids, *picker.chosen()]) if picker.chosen() else None)
         picker.finished.connect(picker.deleteLater)
         picker.open()
@@ -244,8 +263,11 @@ class ComparePage(Page):
     def _connect(self) -> None:
         self.chips.baseline_requested.connect(self._use_as_baseline)
         self.chips.remove_requested.connect(self._take_out)
-        self.chips.show_requested.connect(lambda number: self.show_run_requested.emit(self._ids[number]))
+        self.chips.show_requested.connect(self._show_run)
         self.back_button.clicked.connect(lambda _checked: self.library_requested.emit())
+        self.chips.join_requested.connect(self._join)
+        self.explanation.gate.overrule_requested.connect(self._overrule)
+        self.explanation.gate.restore_requested.connect(lambda: self._overrule(""))
         self.table.chosen.connect(self._explain)
         self.table.copy_requested.connect(self.copy_text)
         self.everything.toggled.connect(self._show_lines)

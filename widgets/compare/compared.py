@@ -25,10 +25,10 @@ class Compared:
         return next((step for record in self.records for step in record.plan.steps if step.name == name), None)
 
 
-def read_runs(workstation: Workstation, run_ids: Sequence[str], margin: float) -> Compared:
-    """Read and compare runs; this takes a while where they have many samples."""
-    comparison = workstation.compare(run_ids, margin)
-    records = tuple(workstation.load(run_id) for run_id in run_ids)
+def read_runs(workstation: Workstation, words: Sequence[str], margin: float) -> Compared:
+    """Read and compare runs, or groups of them; this takes a while where they have many samples."""
+    comparison = workstation.compare(words, margin)
     with collection_paused():
-        models = tuple(stored(record, workstation.samples(record.summary.id), {}) for record in records)
-    return Compared(comparison, records, models)
+        pairs = [workstation.joined(word) for word in words]
+        models = tuple(stored(record, samples, {}) for record, samples in pairs)
+    return Compared(comparison, tuple(record for record, _ in pairs), models)

@@ -9,6 +9,7 @@ from app.compare import Row
 from app.wording import metric_text, run_name
 from widgets.compare.compare_lines import CompareLine
 from widgets.compare.compared import Compared
+from widgets.compare.gate_panel import GatePanel
 from widgets.compare.run_words import named_words
 from widgets.compare.verdict_words import ICONS, explain
 from widgets.live.words import command_text
@@ -56,7 +57,8 @@ class ExplanationSide(QWidget):
         self.why = _Section("Why")
         self.weakened = _Section("What weakens it")
         self.change = _Section("What would change it")
-        self.notes = _Section("What else differs")
+        self.gate = GatePanel()
+        self.notes = _Section("Left out")
         self.method = _Section("How")
         self.commands = (CommandView("", _COMMAND_LINES), CommandView("", _COMMAND_LINES))
         self._build()
@@ -81,7 +83,9 @@ class ExplanationSide(QWidget):
         self.verdict.setText(told.said)
         runs = compared.comparison.runs
         self.sentence.setText(told.sentence)
-        self.compared.show_paragraphs([*told.compared, "One trial is one value."])
+        against = row.against[number - 1]
+        self.gate.show_gate(against.differences, compared.comparison.overruled)
+        self.compared.show_paragraphs([*told.compared, "One trial is one value.", *told.levels])
         self.why.show_paragraphs([told.why])
         self.weakened.show_paragraphs([f"· {caveat}" for caveat in told.weakened])
         self.change.show_paragraphs([told.change])
@@ -110,6 +114,7 @@ class ExplanationSide(QWidget):
         rows.addLayout(head)
         rows.addLayout(verdict)
         rows.addWidget(self.sentence)
+        rows.addWidget(self.gate)
         for section in (self.compared, self.why, self.weakened, self.change):
             rows.addWidget(section)
         for view in self.commands:
@@ -128,9 +133,10 @@ class ExplanationSide(QWidget):
 
 
 def _notes(compared: Compared) -> list[str]:
-    """Return what else differs, without what is told of each verdict that it weakens."""
+    """Return the notes that neither the gate tells nor a verdict that they weaken."""
     told = {caveat.text for row in compared.comparison.rows for each in row.against for caveat in each.caveats}
-    return [note for note in compared.comparison.notes if not any(text in note for text in told)]
+    left = [note for note in compared.comparison.notes if note not in compared.comparison.remarks]
+    return [note for note in left if not any(text in note for text in told) and not note.startswith("Overruled: ")]
 
 
 def _command(compared: Compared, row: Row, number: int) -> str:

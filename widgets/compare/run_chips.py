@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from app.records import RunSummary
-from app.wording import run_name
+from app.wording import run_letter, run_name
 from widgets.compare.cells import draw_mark
 from widgets.compare.run_words import short_words, telling_words
 from widgets.flow_layout import flowing
@@ -42,12 +42,14 @@ class RunChip(QFrame):
     baseline_requested = Signal(int)
     show_requested = Signal(int)
     remove_requested = Signal(int)
+    join_requested = Signal(int)
 
     def __init__(self, number: int, run: RunSummary, telling: str, *, removable: bool) -> None:
-        """Show the run as `number`; `telling` is what tells it from the others."""
+        """Show the run, or the group of runs, as `number`; `telling` is what tells it from the others."""
         super().__init__()
         self.number = number
         self._removable = removable
+        self._group = "," in run.id
         self.setObjectName("card")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         words = short_words(run)
@@ -85,10 +87,17 @@ class RunChip(QFrame):
         self.baseline_action = menu.addAction("Use as baseline", lambda: self.baseline_requested.emit(self.number))
         self.baseline_action.setEnabled(self.number > 0)
         menu.addAction("Show in library", lambda: self.show_requested.emit(self.number))
+        self.join_action = menu.addAction(self._join_words(), lambda: self.join_requested.emit(self.number))
+        self.join_action.setEnabled(self._group or (self.number > 0 and self._removable))
         menu.addSeparator()
         self.remove_action = menu.addAction("Take out", lambda: self.remove_requested.emit(self.number))
         self.remove_action.setEnabled(self._removable)
         return menu
+
+    def _join_words(self) -> str:
+        if self._group:
+            return "Take the group apart"
+        return f"Join with {run_letter(self.number - 1)}" if self.number else "Join with another"
 
     def _menu_button(self) -> QToolButton:
         button = QToolButton()
@@ -96,7 +105,7 @@ class RunChip(QFrame):
         button.setFixedSize(_BUTTON)
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         button.setAccessibleName(f"What can be done with {run_name(self.number)}")
-        set_tool_tip(button, "Use as baseline, show in library, take out")
+        set_tool_tip(button, "Use as baseline, join, show in library, take out")
         button.clicked.connect(lambda: self.menu.popup(button.mapToGlobal(button.rect().bottomLeft())))
         return button
 
@@ -118,6 +127,7 @@ class RunChips(QWidget):
     baseline_requested = Signal(int)
     show_requested = Signal(int)
     remove_requested = Signal(int)
+    join_requested = Signal(int)
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,6 +155,7 @@ class RunChips(QWidget):
             chip.baseline_requested.connect(self.baseline_requested)
             chip.show_requested.connect(self.show_requested)
             chip.remove_requested.connect(self.remove_requested)
+            chip.join_requested.connect(self.join_requested)
         before, self._place = self._place, flowing(*self.chips, spacing=SPACE[1])
         self._row.addWidget(self._place)
         self._fit()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.compare import Against, Comparison, Row, Verdict, verdict_text
 from app.intervals import FEWEST_TRIALS
+from app.levels import HOST, SAMPLE, TRIAL
 from app.summary import MetricSummary
 from app.wording import direction_text, figure_text, ratio_text, run_letter, run_name, share_text, spread_text
 
@@ -28,6 +29,7 @@ class Explanation:
     said: str
     sentence: str
     compared: tuple[str, ...]
+    levels: tuple[str, ...]
     why: str
     weakened: tuple[str, ...]
     change: str
@@ -81,6 +83,7 @@ def explain(comparison: Comparison, row: Row, number: int) -> Explanation:
         verdict_line(against, comparison.margin) if decided else against.verdict.value,
         f"{against.text[:1].upper()}{against.text[1:]}.",
         tuple(_side(row, place) for place in (0, number)),
+        tuple(words for place in (0, number) if (words := _levels(row, place))),
         _why(comparison, row, against),
         tuple(caveat.text for caveat in against.caveats),
         _change(row, number),
@@ -94,6 +97,19 @@ def _side(row: Row, number: int) -> str:
     if side.n == 1:
         return f"{name}: {value_words(side)}, one trial"
     return f"{name}: {value_words(side)} {spread_words(side)}, median of {side.n} trials"
+
+
+_LEVELS = {SAMPLE: "within a trial", TRIAL: "between trials", HOST: "between hosts"}
+
+
+def _levels(row: Row, number: int) -> str:
+    """Return on which level a side spreads: ``A spreads 4.8 % within a trial (2400 samples), 0.9 % between trials``."""
+    levels = row.levels[number] if number < len(row.levels) else None
+    if levels is None:
+        return ""
+    known = [(level, _LEVELS[level.name]) for level in levels.levels if level.cov is not None]
+    parts = [f"{share_text(level.cov or 0.0)} {where} ({level.n} {level.name}s)" for level, where in known]
+    return f"{run_letter(number)} spreads {', '.join(parts)}." if parts else ""
 
 
 def _why(comparison: Comparison, row: Row, against: Against) -> str:
@@ -116,7 +132,7 @@ def _why(comparison: Comparison, row: Row, against: Against) -> str:
 def _change(row: Row, number: int) -> str:
     against, letter = row.against[number - 1], run_letter(number)
     if against.verdict is Verdict.NOT_COMPARABLE:
-        return f"Repeat {letter} or A with the other's plan and the same version of the tool."
+        return f"Repeat {letter} or A with the other's plan and the same version of the tool, or compare all the same."
     if against.low is None or against.high is None:
         return _more(row, number) or "Trials that differ: a spread of zero says nothing about the next trial."
     near, far = sorted(abs(math.log(edge)) for edge in (against.low, against.high))
