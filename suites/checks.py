@@ -6,7 +6,9 @@ from enum import StrEnum
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from suites.base import Context, Suite
+from suites.evidence import StepOutcomeEvidence, TrialEvidence
 from suites.parameters import Value, Values
+from suites.verdict import Limiter, Trust, trust_of
 from suites.vocab import Finding, Level
 
 
@@ -57,8 +59,8 @@ class StepEvidence:
 class Outcome:
     """What a check found: the evidence in words with units, and how to mend it.
 
-    `remedy`, `why` and `level`, where given, stand in for the check's own. `changes` are parameter values that
-    apply the remedy; `install` a command line that would.
+    `remedy`, `why`, `level` and `trust`, where given, stand in for the check's own. `changes` are parameter values
+    that apply the remedy; `install` a command line that would. `limiter` is what it names as the limit.
     """
 
     measured: str
@@ -67,6 +69,8 @@ class Outcome:
     level: Level | None = None
     changes: Mapping[str, Value] = field(default_factory=dict)
     install: str | None = None
+    trust: Trust | None = None
+    limiter: Limiter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,10 @@ class CannotTell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check(Generic[E]):
-    """One thing that is known to fool people. `needs` says in words what evidence it speaks from."""
+    """One thing that is known to fool people. `needs` says in words what evidence it speaks from.
+
+    `trust` is what its finding leaves of a result; None where that follows from the level.
+    """
 
     id: str
     level: Level
@@ -89,12 +96,21 @@ class Check(Generic[E]):
     evaluate: Callable[[E], Outcome | CannotTell | None]
     when: When = When.BEFORE
     needs: str = ""
+    trust: Trust | None = None
 
     def finding(self, evidence: E) -> Finding | CannotTell | None:
         """Return the finding for `evidence`, None where there is nothing to say, or why it cannot tell."""
         outcome = self.evaluate(evidence)
         if outcome is None or isinstance(outcome, CannotTell):
             return outcome
+        return self.worded(outcome, evidence)
+
+    def leaves(self, outcome: Outcome) -> Trust:
+        """Return how far a result may still be believed of which `outcome` was found."""
+        return outcome.trust or (trust_of(outcome.level or self.level) if self.trust is None else self.trust)
+
+    def worded(self, outcome: Outcome, evidence: E) -> Finding:
+        """Return `outcome` as the finding about `evidence`."""
         return Finding(
             id=self.id,
             level=outcome.level or self.level,
@@ -112,3 +128,9 @@ class Check(Generic[E]):
 
 StepCheck: TypeAlias = Check[StepEvidence]
 """A check that speaks before anything runs."""
+
+TrialCheck: TypeAlias = Check[TrialEvidence]
+"""A check that speaks of one trial after it."""
+
+OutcomeCheck: TypeAlias = Check[StepOutcomeEvidence]
+"""A check that speaks of all trials of a step on a host after them."""
