@@ -50,6 +50,7 @@ BLOCKS_IN_CACHE = Check(
     why="What the caches hold, wholly or in part, is measured at their speed.",
     remedy="Go through at least four times the last-level cache.",
     source="STREAM 5.10, the rules in its source.",
+    needs="The memory gone through; the host's last-level cache.",
     evaluate=_in_cache,
 )
 
@@ -60,6 +61,7 @@ BLOCKS_TOO_SMALL = Check(
     why="The host would swap, or the kernel would end the probe or something else on the host.",
     remedy="Use less memory.",
     source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
+    needs="What the step takes; the host's available memory and its cgroup's limit.",
     evaluate=_too_small,
 )
 
@@ -70,6 +72,7 @@ BLOCKS_REFUSED = Check(
     why="With it the test does not start.",
     remedy=f"Use blocks of at most {format_size(LARGEST_BLOCK)}.",
     source="resources/probes/blocks.c.",
+    needs="The block sizes.",
     evaluate=_block_refused,
 )
 

@@ -83,6 +83,7 @@ CP_CHECKS = (
         "(59 MB/s), the same cp again 0.853 s (1,200 MB/s).",
         remedy="Drop the source from memory before each copy.",
         source="practitioners' notes (cp of one file twice, and of a copy to a third); posix_fadvise(2).",
+        needs="How the source is read and its size; the host's memory.",
         evaluate=_source_cached,
     ),
     Check(
@@ -92,6 +93,7 @@ CP_CHECKS = (
         why="The file lies in memory and nowhere else, so that the copy is one from memory to memory.",
         remedy="Choose a directory on a disk.",
         source="tmpfs(5).",
+        needs="How the source is read; the directory's file system.",
         evaluate=_cold_in_memory,
     ),
     unflushed_write(_unflushed),
@@ -103,6 +105,7 @@ CP_CHECKS = (
         "and neither disk nor network moved the bytes.",
         remedy="Use --reflink=never.",
         source="coreutils NEWS 9.0: cp defaults to --reflink=auto and uses copy_file_range(2).",
+        needs="--reflink; the directory's file system.",
         evaluate=_reflink,
     ),
     short_runtime(_short, "Copy a larger file."),

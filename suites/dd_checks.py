@@ -150,6 +150,7 @@ DD_CHECKS = (
         "0.65 GB/s. A cp of a file that was just copied does the same.",
         remedy="Read with direct I/O.",
         source="practitioners' notes (a cp took 17 s, then 0.853 s); dd manual, iflag=direct.",
+        needs="How the file is read and its size; the host's memory; the steps before.",
         evaluate=_read_after_write,
     ),
     unflushed_write(_unflushed_write),
@@ -161,6 +162,7 @@ DD_CHECKS = (
         why="dd waits for each block of random bytes, which one CPU has to compute; the rate is that of the CPU.",
         remedy="Write zeros and mind compression, or use fio, which fills its buffers with random data beforehand.",
         source="practitioners' notes (12.84 MB/s from /dev/urandom); measured on the host when its facts were read.",
+        needs="The input; the rate of /dev/urandom measured on the host.",
         evaluate=_random_source,
     ),
     Check(
@@ -171,6 +173,7 @@ DD_CHECKS = (
         "faster than it is. On others it makes no difference.",
         remedy="Where that may be, use fio: its buffers hold random data.",
         source="zfs and btrfs manuals, compression.",
+        needs="What is written.",
         evaluate=_zero_source,
     ),
     Check(
@@ -181,6 +184,7 @@ DD_CHECKS = (
         "512 B, 74 MB/s of 4 KiB, 2 GB/s of 1 MiB.",
         remedy="Use blocks of 1 MiB.",
         source="dd manual, bs: the default is 512 bytes.",
+        needs="The pattern and the block size.",
         evaluate=_small_blocks,
     ),
 )

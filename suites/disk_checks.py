@@ -25,6 +25,7 @@ def page_cache(evaluate: Evaluate) -> StepCheck:
         "and the figure can be a hundred times too high.",
         remedy="Use direct I/O, or files of at least twice the memory.",
         source="fio manual, direct and invalidate; a storage engineer's series (853,333 IOPS cached, 8,767 direct).",
+        needs="Direct I/O, flushing and the size of the files; the host's memory.",
         evaluate=evaluate,
     )
 
@@ -39,6 +40,7 @@ def unflushed_write(evaluate: Evaluate) -> StepCheck:
         "stopped. Measured on one disk: 6.1 to 6.5 GB/s unflushed, 2.4 to 2.6 GB/s flushed.",
         remedy="Flush before the clock stops, or use direct I/O.",
         source="dd manual, conv=fdatasync and oflag=direct; fio manual, end_fsync.",
+        needs="The pattern, direct I/O and flushing.",
         evaluate=evaluate,
     )
 
@@ -65,6 +67,7 @@ def direct_refused(asked: Callable[[Values], bool], instead: Mapping[str, Value]
         why="The tool ends at once with “Invalid argument” and measures nothing.",
         remedy="Choose a directory on another file system; or do without direct I/O, and then mind the page cache.",
         source="open(2), O_DIRECT; tried on the host when its facts were read.",
+        needs="Whether the directory accepted O_DIRECT when the host's facts were read.",
         evaluate=evaluate,
     )
 
@@ -79,6 +82,7 @@ def short_runtime(evaluate: Evaluate, remedy: str) -> StepCheck:
         "the figure.",
         remedy=remedy,
         source="a storage engineer's fio series (a first run of 3 ms showed 85,333 IOPS while the device was idle).",
+        needs="The time, or the size and how fast such a disk may be.",
         evaluate=evaluate,
     )
 

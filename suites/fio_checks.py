@@ -152,6 +152,7 @@ FIO_CHECKS = (
         why="fio counts only what comes after the ramp. A job that is done within it ends without any figure.",
         remedy="Give a runtime of at least twice the ramp.",
         source="fio manual, ramp_time; fio 3.33 ended within its ramp with 0 I/Os counted.",
+        needs="The ramp and the runtime.",
         evaluate=_runtime_under_ramp,
     ),
     Check(
@@ -161,6 +162,7 @@ FIO_CHECKS = (
         why="fio ends at once with “size too small” and measures nothing.",
         remedy="Give files of at least 64 blocks.",
         source="fio 3.33: “size too small, must not be less than minimum block size”.",
+        needs="The block sizes and the file size.",
         evaluate=_block_over_file,
     ),
     Check(
@@ -171,6 +173,7 @@ FIO_CHECKS = (
         "at 1, and the figure is that of depth 1.",
         remedy="Use libaio with direct I/O; or more jobs, each of depth 1.",
         source="fio manual, iodepth; fio's own note “queue depth will be capped at 1”.",
+        needs="The queue depth, the engine and direct I/O.",
         evaluate=_depth_without_engine,
     ),
     Check(
@@ -181,6 +184,7 @@ FIO_CHECKS = (
         "the next one fits, and ends: with 4 KiB reads and 64 KiB writes after 1.5 MiB of 8.",
         remedy="Give a runtime.",
         source="fio manual, norandommap; counted with fio 3.33.",
+        needs="The pattern, the block sizes and the runtime.",
         evaluate=_ends_early,
     ),
     Check(
@@ -191,6 +195,7 @@ FIO_CHECKS = (
         "others it makes no difference. It is the right choice where the application's data compress alike.",
         remedy="Write random data, fio's own choice, to measure what any data would get.",
         source="fio manual, buffer_compress_percentage; zfs and btrfs manuals, compression.",
+        needs="The share of the data that compresses.",
         evaluate=_compressible,
     ),
 )

@@ -83,6 +83,7 @@ DEVICE_CHECKS = (
         why="The tool would end at once and measure nothing; or, worse, fill a file in memory with the device’s name.",
         remedy="Give the path of a block device of this host, best one below /dev/disk/by-id.",
         source="stat(2) and /sys on the host.",
+        needs="The device's path, and what the host says of it.",
         evaluate=_unusable,
     ),
     Check(
@@ -92,6 +93,7 @@ DEVICE_CHECKS = (
         why="Writing to it would destroy what others have there. It is never done, whatever is confirmed.",
         remedy="Choose another device; or take this one out of use yourself, and remove what names it (wipefs).",
         source="/sys, mountinfo of every process, swaps, wipefs and O_EXCL on the host.",
+        needs="The pattern; who uses the device, which is seen best as root.",
         evaluate=_in_use,
     ),
     Check(
@@ -101,6 +103,7 @@ DEVICE_CHECKS = (
         why="A write test of a raw device overwrites it. Nothing brings back what was there.",
         remedy="Make sure that nobody needs what is on it.",
         source="The plan; the device as the host describes it.",
+        needs="The pattern; the device as the host describes it.",
         evaluate=_destroys,
     ),
     Check(
@@ -111,6 +114,7 @@ DEVICE_CHECKS = (
         "reads are then far faster than they will be with data.",
         remedy="Fill the device first with a write test of the same part, where its content can go.",
         source="SNIA Solid State Storage Performance Test Specification; AWS, Initialize Amazon EBS volumes.",
+        needs="The pattern; the first and last MiB of the device, read as root.",
         evaluate=_never_written,
     ),
 )

@@ -73,6 +73,7 @@ GEEKBENCH_NOWHERE = Check(
     why="It may not be passed on: you install it on the host, under its licence.",
     remedy="Install it on the host and name its folder.",
     source="Geekbench's licence.",
+    needs="Where Geekbench is, from the step or the host.",
     evaluate=_nowhere,
 )
 
@@ -83,6 +84,7 @@ GEEKBENCH_UPLOADS = Check(
     why="What the host is and what it scores goes to the maker's site, where everybody sees it.",
     remedy="Do not upload; that needs a Pro licence on the host.",
     source="Geekbench: without a licence it uploads automatically.",
+    needs="Whether results are uploaded.",
     evaluate=_uploads,
 )
 

@@ -63,6 +63,7 @@ IOPING_CHECKS = (
         why="The first request ends the test with “Invalid argument”.",
         remedy=f"Use a block size that is a multiple of {SECTOR} B, better of 4 KiB.",
         source="open(2), O_DIRECT; tried with ioping 1.3 and blocks of 1,000 B.",
+        needs="Direct I/O and the block size.",
         evaluate=_unaligned,
     ),
     Check(
@@ -72,6 +73,7 @@ IOPING_CHECKS = (
         why="ioping refuses a request that is larger than the working set, and measures nothing.",
         remedy="Give a working set of at least one block, better of many.",
         source="ioping(1), -s and -S.",
+        needs="The block size and the working set.",
         evaluate=_block_beyond_set,
     ),
     Check(
@@ -81,6 +83,7 @@ IOPING_CHECKS = (
         why="The figure is that of a copy in memory: 7 µs where the same disk took 370 µs.",
         remedy="Use direct I/O.",
         source="ioping(1), -C; measured with ioping 1.3 on a virtual disk.",
+        needs="How requests pass the page cache.",
         evaluate=_cached,
     ),
     Check(
@@ -90,6 +93,7 @@ IOPING_CHECKS = (
         why="A disk's latency is made by its rare slow requests: few samples miss them, or let one decide the mean.",
         remedy=f"Make {MENDED_REQUESTS} requests; with a shorter interval they take no longer.",
         source="practitioners' notes (one request of 1,000 ms hid in a mean of 1.65 ms).",
+        needs="The number of requests.",
         evaluate=_few_requests,
     ),
     Check(
@@ -100,6 +104,7 @@ IOPING_CHECKS = (
         "does; ioping has just written it.",
         remedy=f"Use a working set of {amount(MENDED_WORKING_SET)}.",
         source="ioping(1), -S: the default is 1 MiB.",
+        needs="The working set.",
         evaluate=_small_working_set,
     ),
 )

@@ -112,6 +112,7 @@ IPERF3_CHECKS = (
         why="The data never leaves the host: this measures its loopback, memory and CPU, not a network.",
         remedy="Choose another host as the peer.",
         source="ip(7): loopback traffic does not reach a device.",
+        needs="The address of the peer; the boot ids of both ends.",
         evaluate=_same_host,
     ),
     Check(
@@ -122,6 +123,7 @@ IPERF3_CHECKS = (
         "nothing about this one.",
         remedy="Give the rate that is in question; 0 sends as fast as the host can, and what arrives is the result.",
         source="iperf3 manual, --bitrate.",
+        needs="The protocol and the rate; the speed of the interfaces.",
         evaluate=_udp_default_rate,
     ),
     Check(
@@ -131,6 +133,7 @@ IPERF3_CHECKS = (
         why="Each datagram travels in several fragments, and one lost fragment loses it whole: loss is overstated.",
         remedy="Leave the length to iperf3, which takes what one packet holds.",
         source="iperf3's own warning; RFC 8085, 3.2.",
+        needs="The protocol and the length; the MTU of the host's interfaces.",
         evaluate=_udp_fragments,
     ),
     Check(
@@ -140,6 +143,7 @@ IPERF3_CHECKS = (
         why="UDP takes 16 to 65507 bytes; with any other length the test does not start.",
         remedy="Leave the length to iperf3.",
         source="iperf3: “block size invalid (minimum = 16 bytes, maximum = 65507 bytes)”.",
+        needs="The protocol and the length.",
         evaluate=_length_refused,
     ),
     Check(
@@ -149,6 +153,7 @@ IPERF3_CHECKS = (
         why="The first second or two, while TCP finds the rate, pull the mean of a short run down.",
         remedy="Omit the first 2 s.",
         source="iperf3 manual, --omit.",
+        needs="The protocol, the time and the omitted seconds.",
         evaluate=_omit_missing,
     ),
     Check(
@@ -159,6 +164,7 @@ IPERF3_CHECKS = (
         "not compare with those of newer versions.",
         remedy="Watch that CPU, or install iperf3 3.16 or later at both ends.",
         source="iperf3 release notes, 3.16.",
+        needs="The streams; the versions of iperf3 at both ends.",
         evaluate=_one_core,
     ),
     Check(
@@ -168,6 +174,7 @@ IPERF3_CHECKS = (
         why="--bidir came with 3.7; an older end refuses the option or the test.",
         remedy="Measure one direction after the other, or install a newer iperf3 at both ends.",
         source="iperf3 release notes, 3.7.",
+        needs="The direction; the versions of iperf3 at both ends.",
         evaluate=_bidir_too_old,
     ),
     SHORT_RUNTIME,

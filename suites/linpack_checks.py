@@ -72,6 +72,7 @@ LINPACK_NO_PATH = Check(
     why="Nothing can be run.",
     remedy="Give the absolute path of the program on the host, or use hpcc.",
     source="The step's parameters.",
+    needs="The program and its path.",
     evaluate=_no_path,
 )
 
@@ -82,6 +83,7 @@ LINPACK_NO_MPI = Check(
     why="HPL's processes are started by it.",
     remedy="Install it: the package openmpi-bin on Debian.",
     source="command -v on the host.",
+    needs="The program; whether the host has mpirun.",
     evaluate=_no_mpi,
 )
 
@@ -92,6 +94,7 @@ LINPACK_TOO_LARGE = Check(
     why="The host would swap, and the figure would be the disk's; or the kernel would end the program.",
     remedy="Use smaller sizes: 80 % of memory at most.",
     source="HPL, TUNING: the largest problem should take about 80 % of memory.",
+    needs="What the step takes; the host's available memory and its cgroup's limit.",
     evaluate=_too_small,
 )
 
@@ -102,6 +105,7 @@ LINPACK_SMALL = Check(
     why="LINPACK's rate grows with the size of the matrix; small ones measure starting up and the caches.",
     remedy="Add a size that outgrows the caches.",
     source="HPL, TUNING; published sweeps grow by a third from size 1000 to 10000.",
+    needs="The sizes; the host's last-level cache.",
     evaluate=_in_cache,
 )
 
@@ -112,6 +116,7 @@ LINPACK_LIBRARY = Check(
     why="With Debian's reference BLAS a core made 2 GFLOPS that made 20 with OpenBLAS.",
     remedy="Install an optimised BLAS, such as libopenblas0, and compare runs of the same one only.",
     source="HPL, TUNING; measured with hpcc 1.5.0.",
+    needs="The program.",
     evaluate=_library,
 )
 

@@ -65,5 +65,6 @@ NO_COMPILER = Check(
     why="The probe is a small C program: without a compiler on the host it has to be built on this computer.",
     remedy="Let it be built on this computer, or install a compiler on the host.",
     source="command -v gcc, cc on the host.",
+    needs="Whether the host has a compiler; its architecture.",
     evaluate=_no_compiler,
 )

@@ -31,5 +31,6 @@ SHORT_RUNTIME = Check(
     why="Start-up, a processor clock that is still rising and any single disturbance weigh heavily in a short run.",
     remedy=f"Run for {TRUSTED:g} s.",
     source="Barrett and others, Virtual machine warmup blows hot and cold (OOPSLA 2017); sysbench and iperf3 run 10 s.",
+    needs="The time, or the size and how fast such a disk may be.",
     evaluate=_short_runtime,
 )

@@ -160,6 +160,7 @@ SPECCPU_NOWHERE = Check(
     why="It may not be passed on: you install it on the host, under its licence, and build it with your config file.",
     remedy="Name the folder that has its shrc.",
     source="SPEC's licence.",
+    needs="Where SPEC CPU is, from the step or the host.",
     evaluate=_nowhere,
 )
 
@@ -170,6 +171,7 @@ SPECCPU_MEMORY = Check(
     why="Copies that swap measure the disk; the kernel may end one, and its benchmark has no result then.",
     remedy="Run fewer copies; of CPU2006's integer benchmarks, 429.mcf alone needs so much.",
     source="SPEC CPU, system requirements: 2 GB for each copy, 16 GB for speed runs of CPU2017.",
+    needs="What the step takes; the host's available memory and its cgroup's limit.",
     evaluate=_too_small,
 )
 
@@ -180,6 +182,7 @@ SPECCPU_WITHOUT_MCF = Check(
     why="There is no composite of SPEC's without it; the mean shown compares with runs that leave it out too.",
     remedy="Add memory, or run fewer copies, to have the whole.",
     source="AWS re:Invent 2013 ENT305: 2 GB a copy, else leave out 429.mcf.",
+    needs="The benchmarks and the copies; the host's memory.",
     evaluate=_left_out,
 )
 

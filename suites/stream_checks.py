@@ -53,6 +53,7 @@ STREAM_ARRAY_IN_CACHE = Check(
     "gives 40.",
     remedy="Use arrays of at least four times the last-level cache of all sockets.",
     source="STREAM 5.10, the rules in its source.",
+    needs="The array size; the host's last-level cache.",
     evaluate=_array_in_cache,
 )
 
@@ -63,6 +64,7 @@ STREAM_MEMORY_TOO_SMALL = Check(
     why="The host would swap, or the kernel would end the probe or something else on the host.",
     remedy="Use smaller arrays.",
     source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
+    needs="What the step takes; the host's available memory and its cgroup's limit.",
     evaluate=_too_small,
 )
 
@@ -73,6 +75,7 @@ STREAM_FOREIGN_PROGRAM = Check(
     why="It was fixed when the program was built. Arrays within the cache measure the cache.",
     remedy="Read its “Array size” after the run; build it with -DSTREAM_ARRAY_SIZE where it is too small.",
     source="STREAM 5.10, the rules in its source.",
+    needs="The program; the host's last-level cache.",
     evaluate=_foreign_program,
 )
 

@@ -130,6 +130,7 @@ STRESS_NG_SHORT = Check(
     why="stream tells a rate only after 4.5 s inside its kernels; memrate shares its time among some 25 methods.",
     remedy=f"Run for {TRUSTED:g} s.",
     source="stress-ng, stress-stream.c and stress-memrate.c.",
+    needs="The stressor and the time.",
     evaluate=_short,
 )
 
@@ -140,6 +141,7 @@ STRESS_NG_ENDLESS = Check(
     why="A rate of memory is known after half a minute; stress-ng's default of a day is meant to find faults.",
     remedy=f"Run for {TRUSTED:g} s.",
     source="stress-ng(1), --timeout.",
+    needs="The stressor and the time.",
     evaluate=_endless,
 )
 
@@ -150,6 +152,7 @@ STRESS_NG_IN_CACHE = Check(
     why="What the caches hold, wholly or in part, is measured at their speed.",
     remedy="Go through at least four times the last-level cache.",
     source="STREAM 5.10, the rules in its source.",
+    needs="The memory; the host's last-level cache.",
     evaluate=_in_cache,
 )
 
@@ -160,6 +163,7 @@ STRESS_NG_TOO_SMALL = Check(
     why="The host would swap, or the kernel would end stress-ng or something else on the host.",
     remedy="Use less memory, or fewer instances.",
     source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
+    needs="What the step takes; the host's available memory and its cgroup's limit.",
     evaluate=_too_small,
 )
 

@@ -41,6 +41,7 @@ SYSBENCH_CPU_DEFAULTS = Check(
     remedy=f"Use one thread for each CPU and a prime limit of {TUNED_PRIME_LIMIT:,}; keep one thread only where the "
     "speed of one CPU is the question.",
     source="AWS re:Invent 2013 ENT305, Benchmarking EC2: never publish sysbench's defaults.",
+    needs="The threads, the prime limit and the events; the CPUs that this user may run on.",
     evaluate=_defaults,
 )
 

@@ -136,6 +136,7 @@ FILEIO_CHECKS = (
         why="The first request ends the test with “Invalid argument”.",
         remedy=f"Use a block size that is a multiple of {SECTOR} B, better of 4 KiB.",
         source="open(2), O_DIRECT; tried with sysbench 1.0.20 and blocks of 1,000 B.",
+        needs="Direct I/O and the block size.",
         evaluate=_unaligned,
     ),
     Check(
@@ -145,6 +146,7 @@ FILEIO_CHECKS = (
         why="sysbench then makes files of another size than asked for, and every request falls on the same block.",
         remedy="Give a larger total size, or fewer files.",
         source="sysbench manual, --file-total-size and --file-num; tried with 1.0.20.",
+        needs="The total size, the number of files and the block size.",
         evaluate=_too_many_files,
     ),
     page_cache(_page_cache),
@@ -157,6 +159,7 @@ FILEIO_CHECKS = (
         "requests there are more flushes than requests, and the figure is that of the journal.",
         remedy="Use direct I/O without periodic fsync; or fewer files where flushing is the question.",
         source="sysbench manual, --file-fsync-freq; counted with 1.0.20: 4 fsyncs of 4 files after every 100 requests.",
+        needs="The number of files, and how often they are flushed.",
         evaluate=_flushes_of_every_file,
     ),
     SHORT_RUNTIME,
@@ -168,6 +171,7 @@ FILEIO_CHECKS = (
         "blocks, and the provisioned IOPS never.",
         remedy="Use blocks of 4 KiB where I/Os a second are the question.",
         source="a consultancy's test of provisioned IOPS (88 % of the network, 2012).",
+        needs="The pattern and the block size.",
         evaluate=_throughput_ceiling,
     ),
     Check(
@@ -177,6 +181,7 @@ FILEIO_CHECKS = (
         why="Each thread waits for each block before the next, so the round trip sets the pace rather than the device.",
         remedy="Use blocks of 1 MiB where throughput is the question.",
         source="sysbench manual, --file-io-mode=sync.",
+        needs="The pattern and the block size.",
         evaluate=_small_sequential,
     ),
     Check(
@@ -187,6 +192,7 @@ FILEIO_CHECKS = (
         "device can do.",
         remedy=f"Use {TUNED_THREADS} threads where I/Os a second are the question.",
         source="sysbench manual, --threads and --file-io-mode=sync.",
+        needs="The pattern, and how many I/Os are under way at once.",
         evaluate=_one_in_flight,
     ),
     Check(
@@ -197,6 +203,7 @@ FILEIO_CHECKS = (
         "deduplicates looks faster than it is; on others it makes no difference.",
         remedy="Where that may be, use fio: its buffers hold random data.",
         source="the files of sysbench 1.0.20, looked into; zfs and btrfs manuals, compression.",
+        needs="What is written.",
         evaluate=_zeros,
     ),
     Check(
@@ -207,6 +214,7 @@ FILEIO_CHECKS = (
         "is there.",
         remedy="Read the first trial as creation and the others as rewriting, or choose seqrewr.",
         source="sysbench manual, --file-test-mode; seen with 1.0.20.",
+        needs="The mode.",
         evaluate=_creation,
     ),
 )

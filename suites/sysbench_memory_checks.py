@@ -147,6 +147,7 @@ SYSBENCH_MEMORY_BLOCK_REFUSED = Check(
     why="The block size has to be a power of two; with any other the test does not start.",
     remedy="Use the next power of two.",
     source="sysbench 1.0.20: “Invalid value for memory-block-size”.",
+    needs="The block size.",
     evaluate=_block_refused,
 )
 
@@ -158,6 +159,7 @@ SYSBENCH_MEMORY_BLOCK = Check(
     "memory gives 27.",
     remedy="Use blocks of at least four times the last-level cache.",
     source="sysbench pull request #417 and issue #254; the rule is STREAM's.",
+    needs="The block size and the operation; the host's last-level cache.",
     evaluate=_block,
 )
 
@@ -168,6 +170,7 @@ SYSBENCH_MEMORY_TOTAL = Check(
     why="A run that ends early is too short to trust, and how short depends on the host that is measured.",
     remedy=f"Raise the total size to {format_size(AMPLE_TOTAL)}, so that time decides.",
     source="sysbench issue #545; sysbench manual, --memory-total-size.",
+    needs="The total size, the threads and the time.",
     evaluate=_total,
 )
 
@@ -179,6 +182,7 @@ SYSBENCH_MEMORY_SHARED = Check(
     "two on the same host.",
     remedy="Give each thread its own block, unless sharing is the question.",
     source="sysbench manual, --memory-scope; measured with sysbench 1.0.20.",
+    needs="The scope, the operation and the threads.",
     evaluate=_shared,
 )
 
@@ -189,6 +193,7 @@ MEMORY_TOO_SMALL = Check(
     why="The host would swap, or the kernel would end sysbench or something else on the host.",
     remedy="Use smaller blocks, fewer threads or one shared block.",
     source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
+    needs="What the step takes; the host's available memory and its cgroup's limit.",
     evaluate=_too_small,
 )
 

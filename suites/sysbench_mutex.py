@@ -90,6 +90,7 @@ SYSBENCH_MUTEX_SHORT = Check(
     why="Start-up, a processor clock that is still rising and any single disturbance weigh heavily in a short run.",
     remedy="Let each thread lock more often.",
     source="AWS re:Invent 2013 ENT305, Benchmarking EC2: never publish sysbench's defaults.",
+    needs="The locks, the loops and the threads.",
     evaluate=_short,
 )
 

@@ -62,6 +62,7 @@ SYSBENCH_THREADS_ALONE = Check(
     why="The test is of threads that hand locks on to each other; one alone measures the cost of a system call.",
     remedy="Use one thread for each CPU, and more to see what contention costs.",
     source="sysbench 1.0.20, sb_threads.c.",
+    needs="The threads.",
     evaluate=_alone,
 )
 

@@ -52,6 +52,7 @@ MORE_THREADS_THAN_CPUS = Check(
     why="Threads that wait for a CPU raise the latency and measure the scheduler; the throughput does not grow.",
     remedy="Use one thread for each usable CPU.",
     source="sysbench manual, --threads; sched_getaffinity(2).",
+    needs="The threads; the CPUs that this user may run on.",
     evaluate=_more_threads_than_cpus,
 )
 
@@ -63,5 +64,6 @@ CPU_QUOTA = Check(
     "quota's, not the processor's, and latencies show the pauses.",
     remedy="Use no more threads than the quota grants CPUs.",
     source="Linux documentation, CFS bandwidth control (cpu.max, cpu.cfs_quota_us).",
+    needs="The threads; the CPUs that the cgroup grants.",
     evaluate=_cpu_quota,
 )

@@ -140,6 +140,7 @@ UNIXBENCH_NOWHERE = Check(
     why="No distribution packages it.",
     remedy="Name the folder it lies in on the host, or an archive of it on this computer.",
     source="The step's parameters.",
+    needs="Where UnixBench is, from the step or the host.",
     evaluate=_nowhere,
 )
 
@@ -151,6 +152,7 @@ UNIXBENCH_SIXTEEN = Check(
     "made up.",
     remedy="Use version 6, or raise maxCopies in its Run; the run says which of the two it was.",
     source="UnixBench 5.1.3, Run: maxCopies; AWS re:Invent 2013 ENT305.",
+    needs="The copies; the host's CPUs.",
     evaluate=_too_many,
 )
 
@@ -162,6 +164,7 @@ UNIXBENCH_MIXED = Check(
     "alone grew 15.5 times.",
     remedy="Read the parts, or run Dhrystone only where the processor is the question.",
     source="AWS re:Invent 2013 ENT305, Benchmarking EC2.",
+    needs="The tests chosen.",
     evaluate=_mixed,
 )
 

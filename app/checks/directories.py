@@ -73,6 +73,7 @@ NOT_A_DISK = Check(
     why="The figure is that of memory. Direct I/O does not help: since Linux 6.6 tmpfs accepts it without a device.",
     remedy="Choose a directory on the disk to measure.",
     source="statfs(2) and /proc/self/mountinfo on the host.",
+    needs="The directory's file system.",
     evaluate=_not_a_disk,
 )
 
@@ -83,5 +84,6 @@ DIRECTORY_NOT_WRITABLE = Check(
     why="The tool cannot make its files there and measures nothing.",
     remedy="Choose a directory that this user may write in.",
     source="access(2) on the host, for this user.",
+    needs="The directory, tried as this user when the host's facts were read.",
     evaluate=_not_writable,
 )

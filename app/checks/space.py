@@ -67,6 +67,7 @@ NO_SPACE = Check(
     why="The tool fails with “No space left on device”, and so may everything else on that file system.",
     remedy="Choose a smaller size, or a directory with more room.",
     source="statvfs(3) on the host, for this user.",
+    needs="What the step writes; the free space of its file system, and what earlier steps leave there.",
     evaluate=_no_space,
 )
 
@@ -77,5 +78,6 @@ LOW_SPACE = Check(
     why="Other programs on the host may fail, and nearly full file systems and solid-state disks write more slowly.",
     remedy="Choose a smaller size, or a directory with more room.",
     source="statvfs(3) on the host, for this user; SNIA Solid State Storage Performance Test Specification.",
+    needs="What the step writes; the free space of its file system.",
     evaluate=_low_space,
 )

@@ -36,5 +36,6 @@ TOOL_MISSING = Check(
     why="Nothing can be measured without it. Installing it changes the host, so it is done only if you say so.",
     remedy="Install it.",
     source="command -v on the host.",
+    needs="Whether the host has the tool.",
     evaluate=_tool_missing,
 )
