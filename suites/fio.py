@@ -5,19 +5,16 @@ from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
-from suites.disk import GIB, KIB, MIB
 from suites.fio_checks import FIO_CHECKS
-from suites.fio_device import DEVICE, FIO_DIRECTORY, device_options, needs_root, on_device
+from suites.fio_commands import REPORT, layout_options, measure_options
+from suites.fio_device import DEVICE, FIO_DIRECTORY, needs_root, on_device
 from suites.fio_device_checks import DEVICE_CHECKS
 from suites.fio_metrics import METRICS
 from suites.fio_output import FioParser
-from suites.fio_parameters import FIO_PARAMETERS, block_options, mixes, total_size, writes
+from suites.fio_parameters import FIO_PARAMETERS, mixes, total_size, writes
 from suites.fio_tuning import tune_fio
 from suites.parameters import Parameter, Tuned, Values
 from suites.vocab import Metric, Resource
-
-NAME = "benchwright"
-"""The job's name: fio names the files after it, benchwright.0.0 for the first job."""
 
 
 class Fio:
@@ -54,10 +51,10 @@ class Fio:
         reaches the device, and the first write to each block also writes the file system's own records. On a raw
         device there is nothing to lay out.
         """
-        measure = Command(("fio", *_measure_options(values)), root=needs_root(values, context))
+        measure = Command(("fio", *measure_options(values), *REPORT), root=needs_root(values, context))
         if on_device(values):
             return (measure,)
-        return (Command(("fio", *_layout_options(values)), Purpose.PREPARE), measure)
+        return (Command(("fio", *layout_options(values)), Purpose.PREPARE), measure)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial takes; the time of the layout before the first cannot be known."""
@@ -88,66 +85,3 @@ def _written(values: Values, space: int) -> int | None:
         return None
     rate = int(values["rate_iops"]) * int(values["numjobs"]) * int(values["block_size"])
     return round(rate * (float(values["runtime"]) + float(values["ramp_time"]))) if rate else None
-
-
-def _layout_options(values: Values) -> list[str]:
-    size = int(values["size"])
-    # A power of two that divides the size: what is left over would stay unwritten. Below 64 KiB it would take too long.
-    block = min(MIB, max(64 * KIB, size & -size))
-    return [
-        f"--name={NAME}",
-        "--rw=write",
-        f"--bs={_size(block)}",
-        f"--numjobs={values['numjobs']}",
-        f"--direct={int(values['direct'])}",
-        f"--size={_size(size)}",
-        "--end_fsync=1",
-        "--thread=1",
-        "--group_reporting",
-    ]
-
-
-def _measure_options(values: Values) -> list[str]:
-    options = [f"--name={NAME}", f"--rw={values['rw']}"]
-    if mixes(values):
-        options.append(f"--rwmixread={values['rwmixread']}")
-    options += [
-        *block_options(values, _size(int(values["block_size"]))),
-        f"--iodepth={values['iodepth']}",
-        f"--numjobs={values['numjobs']}",
-        f"--direct={int(values['direct'])}",
-        f"--size={_size(int(values['size']))}",
-        f"--ioengine={values['ioengine']}",
-        *device_options(values, _size(int(values["size"]))),
-    ]
-    if values["runtime"]:
-        options += [f"--runtime={_time(float(values['runtime']))}", "--time_based"]
-    elif int(values["loops"]) > 1:
-        options.append(f"--loops={values['loops']}")
-    if values["ramp_time"]:
-        options.append(f"--ramp_time={_time(float(values['ramp_time']))}")
-    if values["rate_iops"]:
-        options.append(f"--rate_iops={values['rate_iops']}")
-    if writes(values) and values["fsync"]:
-        options.append(f"--fsync={values['fsync']}")
-    if writes(values) and values["end_fsync"]:
-        options.append("--end_fsync=1")
-    if writes(values) and values["buffer_compress_percentage"]:
-        options.append(f"--buffer_compress_percentage={values['buffer_compress_percentage']}")
-    if writes(values) and values["refill_buffers"]:
-        options.append("--refill_buffers")
-    # Threads die with fio; processes of its own would go on when the connection breaks.
-    return [*options, "--thread=1", "--group_reporting", "--output-format=json+", "--status-interval=1"]
-
-
-def _size(size: int) -> str:
-    """Return `size` as fio takes it, where k, m and g are powers of 1024."""
-    for power, letter in ((GIB, "g"), (MIB, "m"), (KIB, "k")):
-        if size % power == 0:
-            return f"{size // power}{letter}"
-    return str(size)
-
-
-def _time(seconds: float) -> str:
-    """Return `seconds` as fio takes it: whole seconds, or milliseconds."""
-    return f"{seconds:.0f}" if seconds.is_integer() else f"{max(1, round(seconds * 1000))}ms"
