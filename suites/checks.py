@@ -7,22 +7,23 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from suites.base import Context, Suite
 from suites.evidence import StepOutcomeEvidence, TrialEvidence
+from suites.facts import Facts
 from suites.parameters import Value, Values
 from suites.verdict import Limiter, Trust, trust_of
 from suites.vocab import Finding, Level
 
 
 class Evidence(Protocol):
-    """What a check looks at: whatever it is, it is about one step on one host."""
+    """What a check looks at: one step on one host, a host, or a plan as a whole."""
 
     @property
-    def name(self) -> str:
-        """Return the name of the step."""
+    def name(self) -> str | None:
+        """Return the name of the step; None where it is about no single one."""
         ...
 
     @property
-    def host(self) -> str:
-        """Return the name of the host."""
+    def host(self) -> str | None:
+        """Return the name of the host; None where it is about all of the plan's."""
         ...
 
 
@@ -53,6 +54,18 @@ class StepEvidence:
     trials: int = 1
     earlier: tuple["StepEvidence", ...] = ()
     earlier_files_stay: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostEvidence:
+    """What a check of *before* may look at that speaks of a host once, whatever steps run there."""
+
+    host: str
+    facts: Facts | None
+    steps: tuple[StepEvidence, ...] = ()
+    tuned: frozenset[str] = frozenset()
+    """Names of the settings that the plan changes on the host while it runs, such as ``governor``."""
+    name: None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +140,10 @@ class Check(Generic[E]):
 
 
 StepCheck: TypeAlias = Check[StepEvidence]
-"""A check that speaks before anything runs."""
+"""A check that speaks of a step before anything runs."""
+
+HostCheck: TypeAlias = Check[HostEvidence]
+"""A check that speaks of a host before anything runs."""
 
 TrialCheck: TypeAlias = Check[TrialEvidence]
 """A check that speaks of one trial after it."""
