@@ -18,8 +18,10 @@ help:
 run: setup
 	@$(BIN)/benchwright
 
+# What measures has the computer to itself; the rest shares the processors.
 test: setup-test
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow and not lab" -n auto --dist loadfile
+	$(BIN)/pytest -m "lab and not slow"
 
 test-slow: setup-test
 	$(BIN)/pytest

@@ -54,8 +54,8 @@ def _flags(text: str | None, items: Items) -> tuple[str, ...] | Absent:
 
 def _frequency(items: Items, virtualisation: str | Absent) -> tuple[str | Absent, float | Absent]:
     """Return the governors in use and the highest frequency of any CPU in MHz; /sys has it in kHz."""
-    lines = [line.split() for line in (items.text("cpu.governors") or "").splitlines()]
-    governors = sorted({governor for line in lines if (governor := word(line[0], 32))} if all(lines) else set())
+    lines = [words for line in (items.text("cpu.governors") or "").splitlines() if (words := line.split())]
+    governors = sorted({governor for line in lines if (governor := word(line[0], 32))})
     frequencies = [kilohertz for line in lines if (kilohertz := number(line[-1], 1e3, 1e8)) is not None]
     guest = (known(virtualisation) or "none") != "none"
     absent = items.missing("cpu.governors", f"no cpufreq in /sys{': the host is a virtual machine' if guest else ''}")

@@ -16,7 +16,7 @@ def whole(text: str | None, low: int = 0, high: int = LARGEST) -> int | None:
     """Return the whole number `text` is, or None where it is none between `low` and `high`."""
     if text is None or not re.fullmatch(r"-?[0-9]{1,19}", text.strip(), re.ASCII):
         return None
-    value = int(text)
+    value = int(text.strip())  # strip takes more characters for space than int does
     return value if low <= value <= high else None
 
 
@@ -24,7 +24,7 @@ def number(text: str | None, low: float = 0.0, high: float = 1e15) -> float | No
     """Return the decimal number `text` is, or None where it is none between `low` and `high`."""
     if text is None or not re.fullmatch(r"-?[0-9]{1,19}(\.[0-9]{0,12})?", text.strip(), re.ASCII):
         return None
-    value = float(text)
+    value = float(text.strip())
     return value if math.isfinite(value) and low <= value <= high else None
 
 

@@ -149,6 +149,11 @@ def test_numbers_are_numbers_or_none(text: str) -> None:
         assert found is None or -5 <= found <= 65536
 
 
+def test_what_stands_around_a_number_does_no_harm() -> None:
+    assert whole("4\x1f") == 4
+    assert number("2.5\x1e\n") == 2.5
+
+
 def test_cpu_lists() -> None:
     assert count_cpus("0-3,8,10-11") == 7
     assert count_cpus("3-1") is None
