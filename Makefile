@@ -24,7 +24,7 @@ test: setup-test
 	$(BIN)/pytest -m "lab and not slow"
 
 test-slow: setup-test
-	$(BIN)/pytest
+	BENCHWRIGHT_EXPLORE=1 $(BIN)/pytest
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -13,8 +13,14 @@ from tests.lab_sshd import lab_host, lab_keys, start_lab_host
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-# A busy computer is slow, not wrong.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A busy computer is slow, not wrong. What decides whether a change may land is the same each time; the long tests
+# look for inputs that nobody thought of.
+settings.register_profile(
+    "patient",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=not os.environ.get("BENCHWRIGHT_EXPLORE"),
+)
 settings.load_profile("patient")
 
 __all__ = ["behind", "lab_host", "lab_keys", "shell_session", "start_lab_host"]  # fixtures for every test
