@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from suites.base import Command, Context, Estimate, Purpose, TrialParser, version_of
 from suites.checks import StepCheck
 from suites.iperf3_checks import IPERF3_CHECKS
-from suites.iperf3_link import is_udp, link_speed, tuned_bitrate, tuned_streams
+from suites.iperf3_link import is_paced, is_udp, link_speed, tuned_bitrate, tuned_streams
 from suites.iperf3_output import Iperf3Parser
 from suites.iperf3_parameters import ADDRESS_PATTERN, PARAMETERS
-from suites.iperf3_rows import CPU, DATAGRAMS, JITTER, LOST, RETRANSMITS, THROUGHPUT
+from suites.iperf3_rows import METRICS
 from suites.parameters import Parameter, Tuned, Values
 from suites.runtime_checks import TRUSTED
 from suites.vocab import Metric, Resource
@@ -39,7 +39,7 @@ class Iperf3:
     tool = "iperf3"
     packages: Mapping[str, str] = PACKAGES
     parameters: tuple[Parameter, ...] = PARAMETERS
-    metrics: tuple[Metric, ...] = (THROUGHPUT, RETRANSMITS, LOST, JITTER, DATAGRAMS, CPU)
+    metrics: tuple[Metric, ...] = METRICS
     needs_peer = True
     directory_parameter: str | None = None
     checks: tuple[StepCheck, ...] = IPERF3_CHECKS
@@ -76,9 +76,9 @@ class Iperf3:
         """Return the run's time and, where the rate is limited, the bytes that go over the network."""
         del context  # nothing about the hosts changes what is asked for
         seconds = float(values["time"]) + float(values["omit"])
-        rate = float(values["bitrate"]) * 1e6 * int(values["streams"]) * (2 if values["direction"] == "both" else 1)
-        limited = is_udp(values) and rate > 0
-        return Estimate(duration=seconds, network=int(rate / 8 * seconds) if limited else None)
+        asked = float(values["bitrate" if is_udp(values) else "tcp_rate"])
+        rate = asked * 1e6 * int(values["streams"]) * (2 if values["direction"] == "both" else 1)
+        return Estimate(duration=seconds, network=int(rate / 8 * seconds) if rate > 0 else None)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a fresh parser; the output says all it needs to know."""
@@ -98,13 +98,18 @@ def _client(values: Values, context: Context) -> tuple[str, ...]:
     words = ["iperf3", "-c", peer_address(values, context), "-p", str(values["port"])]
     if is_udp(values):
         words += ["-u", "-b", _rate_word(float(values["bitrate"]))]
+    if is_paced(values):
+        words += ["--fq-rate" if values["pacing"] == "kernel" else "-b", _rate_word(float(values["tcp_rate"]))]
     words += {"send": [], "receive": ["-R"], "both": ["--bidir"]}[str(values["direction"])]
-    for option, name in (("-P", "streams"), ("-O", "omit"), ("-l", "length"), ("-w", "window"), ("-C", "congestion")):
+    for option, name in (("-P", "streams"), ("-O", "omit"), ("-l", "length"), ("-w", "window"), *_TCP):
         words += _option(option, name, values)
     words += ["-t", str(int(values["time"])), "-i", "1"]
     version = version_of(context.facts, "iperf3")
-    words += ["--json-stream"] if version is not None and version >= JSON_STREAM else ["--forceflush", "-f", "m"]
+    words += ["--json-stream"] if version is not None and version >= JSON_STREAM else ["--forceflush", "-f", "m", "-V"]
     return tuple(words)
+
+
+_TCP = (("-M", "mss"), ("-C", "congestion"))
 
 
 def _option(option: str, name: str, values: Values) -> list[str]:

@@ -1,11 +1,11 @@
 """Reads iperf3's JSON: the one document of -J, and the events of --json-stream (3.17 and later)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from suites.iperf3_rows import CPU, RECEIVE, RECEIVER, SEND, SENDER, Row
+from suites.iperf3_rows import CONGESTION, RECEIVE, RECEIVER, SEND, SENDER, Row
 from suites.iperf3_transcript import Transcript
-from suites.vocab import Figure, Sample, labels
+from suites.vocab import Sample
 
 LARGEST = 1e18
 """No count, rate or time of iperf3 is larger; a number that is, is no figure."""
@@ -63,19 +63,22 @@ class JsonReader:
             sends = total.get("sender", self._direction(name) == SEND)
             end = SENDER if (sends is True) else RECEIVER
             if row := _row(total, self._direction(name), end):
-                samples += self.transcript.intervals.add(row)
+                samples += self.transcript.intervals.add(_with_tcp(row, _streams(data), end == SENDER))
         return samples
 
     def _end(self, data: dict[str, Any]) -> None:
         for suffix in ("", _REVERSED):
             for name, end in (("sum_sent", SENDER), ("sum_received", RECEIVER)):
                 if row := _row(_object(data.get(name + suffix)), self._direction(name + suffix), end):
-                    self.transcript.summarise(row)
+                    told = [_object(stream.get("sender")) for stream in _streams(data)] if end == SENDER else []
+                    self.transcript.summarise(_with_tcp(row, told, row.direction == SEND))
                     self.transcript.ended = True
         use = _object(data.get("cpu_utilization_percent"))
-        if self.transcript.client and self.transcript.ended:
-            pairs = (("client", _number(use.get("host_total"))), ("server", _number(use.get("remote_total"))))
-            self.transcript.cpu = [Figure(CPU, value, labels(side=side)) for side, value in pairs if value is not None]
+        if self.transcript.ended:
+            self.transcript.use_of_cpu(_number(use.get("host_total")), _number(use.get("remote_total")))
+        congestion = data.get("sender_tcp_congestion")
+        if isinstance(congestion, str) and CONGESTION.fullmatch(congestion):
+            self.transcript.congestion = congestion
 
     def _direction(self, name: str) -> str:
         """Return which way a total of this name went, as the client sees it."""
@@ -99,6 +102,26 @@ def _row(total: dict[str, Any], direction: str, end: str) -> Row | None:
         lost=_number(total.get("lost_percent")) if received else None,
         datagrams=_number(total.get("packets")),
         omitted=total.get("omitted") is True,
+    )
+
+
+def _streams(data: dict[str, Any]) -> list[dict[str, Any]]:
+    streams = data.get("streams")
+    return [_object(stream) for stream in streams] if isinstance(streams, list) else []
+
+
+def _with_tcp(row: Row, streams: list[dict[str, Any]], sends: bool) -> Row:  # noqa: FBT001 (a private helper)
+    """Return `row` with what TCP tells of its `streams`: the sum of their windows, the mean of their round trips.
+
+    An interval has the window and the round trip of the moment, the end the mean round trip.
+    """
+    own = [stream for stream in streams if stream.get("sender", sends) is sends]
+    windows = [value for stream in own if (value := _number(stream.get("snd_cwnd")))]
+    trips = [value for stream in own if (value := _number(stream.get("mean_rtt", stream.get("rtt"))))]
+    return replace(
+        row,
+        window=sum(windows) if windows else None,
+        round_trip=sum(trips) / len(trips) if trips else None,
     )
 
 

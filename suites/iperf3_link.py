@@ -27,6 +27,11 @@ def is_tcp(values: Values) -> bool:
     return not is_udp(values)
 
 
+def is_paced(values: Values) -> bool:
+    """Return whether TCP is held to a rate."""
+    return is_tcp(values) and float(values.get("tcp_rate", 0)) > 0
+
+
 def link_speed(context: Context) -> int | None:
     """Return the bits a second of the slower end's fastest interface, or None where an end's is not known.
 

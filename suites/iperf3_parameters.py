@@ -1,6 +1,7 @@
 """The parameters of iperf3."""
 
-from suites.iperf3_link import is_tcp, is_udp
+from suites.iperf3_link import is_paced, is_tcp, is_udp
+from suites.iperf3_rows import CONGESTION
 from suites.parameters import Choice, Parameter, Type
 
 ADDRESS_PATTERN = r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}"
@@ -68,7 +69,7 @@ PARAMETERS = (
         title="UDP rate of each stream",
         type=Type.NUMBER,
         default=1.0,
-        help="What UDP sends in each stream; 0 is as fast as the host can. TCP is never limited.",
+        help="What UDP sends in each stream; 0 is as fast as the host can.",
         option="-b",
         unit="Mbit/s",
         minimum=0,
@@ -98,13 +99,50 @@ PARAMETERS = (
         maximum=512 * 2**20,
     ),
     Parameter(
+        name="mss",
+        title="Segment size",
+        type=Type.SIZE,
+        default=0,
+        help="The largest TCP segment (MSS); 0 leaves it to the kernel: the MTU less 40 bytes of headers, or 52.",
+        option="-M",
+        unit="B",
+        minimum=0,
+        maximum=9216,
+        applies=is_tcp,
+    ),
+    Parameter(
+        name="tcp_rate",
+        title="TCP rate of each stream",
+        type=Type.NUMBER,
+        default=0.0,
+        help="What each TCP stream is held to, to see a network that is not full; 0 is as fast as it carries.",
+        option="-b, --fq-rate",
+        unit="Mbit/s",
+        minimum=0,
+        maximum=1_000_000,
+        applies=is_tcp,
+    ),
+    Parameter(
+        name="pacing",
+        title="Pacing",
+        type=Type.CHOICE,
+        default="application",
+        help="Who holds TCP to its rate: iperf3, in bursts of its timer, or the kernel, packet by packet.",
+        option="-b, --fq-rate",
+        choices=(
+            Choice("application", "iperf3, in bursts (-b)"),
+            Choice("kernel", "The kernel, each packet (--fq-rate)"),
+        ),
+        applies=is_paced,
+    ),
+    Parameter(
         name="congestion",
         title="Congestion control",
         type=Type.TEXT,
         default="",
         help="The TCP congestion control to use, such as cubic or bbr; empty leaves it to the kernel.",
         option="-C",
-        pattern=r"[a-z][a-z0-9_-]{0,15}",
+        pattern=CONGESTION.pattern,
         applies=is_tcp,
     ),
     Parameter(

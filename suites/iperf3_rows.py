@@ -1,5 +1,6 @@
 """One row of iperf3's report, an interval or a summary, and what rows mean as samples and figures."""
 
+import re
 from dataclasses import dataclass, field
 
 from suites.units import Unit
@@ -11,6 +12,13 @@ JITTER = Metric("jitter", "Jitter", Unit.MILLISECOND, Better.LOWER, Kind.TIME)
 LOST = Metric("lost", "Datagrams lost", Unit.PERCENT, Better.LOWER, Kind.SHARE)
 DATAGRAMS = Metric("datagrams", "Datagrams", Unit.ONE, Better.HIGHER, Kind.COUNT)
 CPU = Metric("cpu_utilization", "CPU use of iperf3", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+WINDOW = Metric("congestion_window", "Congestion window", Unit.BYTE, Better.HIGHER, Kind.COUNT)
+ROUND_TRIP = Metric("tcp_round_trip", "Round trip as TCP sees it", Unit.MICROSECOND, Better.LOWER, Kind.TIME)
+
+METRICS = (THROUGHPUT, RETRANSMITS, LOST, JITTER, DATAGRAMS, CPU, ROUND_TRIP, WINDOW)
+
+CONGESTION = re.compile(r"[a-z][a-z0-9_-]{0,15}")
+"""What a congestion control is called."""
 
 SEND, RECEIVE = "send", "receive"
 """Directions as the client sees them: it sends to the server, or receives from it."""
@@ -38,6 +46,8 @@ class Row:
     jitter: float | None = None
     lost: float | None = None
     datagrams: float | None = None
+    window: float | None = None
+    round_trip: float | None = None
     omitted: bool = False
 
     @property
@@ -85,7 +95,14 @@ class Intervals:
 def _samples(row: Row, time: float) -> list[Sample]:
     found = [Sample(time, THROUGHPUT, row.rate, row.labels, row.omitted)]
     mark = labels(direction=row.direction)
-    for metric, value in ((RETRANSMITS, row.retransmits), (JITTER, row.jitter), (LOST, row.lost)):
+    pairs = (
+        (RETRANSMITS, row.retransmits),
+        (JITTER, row.jitter),
+        (LOST, row.lost),
+        (WINDOW, row.window),
+        (ROUND_TRIP, row.round_trip),
+    )
+    for metric, value in pairs:
         if value is not None:
             found.append(Sample(time, metric, value, mark, row.omitted))
     return found
@@ -94,14 +111,14 @@ def _samples(row: Row, time: float) -> list[Sample]:
 def summary_figures(rows: list[Row]) -> list[Figure]:
     """Return the figures of the summary `rows`, the received rates first: they are the result.
 
-    Retransmits are the sender's to count; jitter, loss and datagrams the receiver's.
+    Retransmits, window and round trip are the sender's to know; jitter, loss and datagrams the receiver's.
     """
     ordered = sorted(rows, key=lambda row: (row.end != RECEIVER, row.direction != SEND))
     figures = [Figure(THROUGHPUT, row.rate, row.labels) for row in ordered]
     for row in ordered:
         mark = labels(direction=row.direction)
         pairs = (
-            ((RETRANSMITS, row.retransmits),)
+            ((RETRANSMITS, row.retransmits), (WINDOW, row.window), (ROUND_TRIP, row.round_trip))
             if row.end == SENDER
             else ((LOST, row.lost), (JITTER, row.jitter), (DATAGRAMS, row.datagrams))
         )

@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass
 
-from suites.iperf3_rows import RECEIVE, RECEIVER, SEND, SENDER, Row
+from suites.iperf3_rows import CONGESTION, RECEIVE, RECEIVER, SEND, SENDER, Row
 from suites.iperf3_transcript import Transcript
 from suites.vocab import Sample
 
+_BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30}
 _PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _NUMBER = r"\d{1,18}(?:\.\d{1,9})?"
 _ROW = re.compile(
@@ -16,6 +17,12 @@ _ROW = re.compile(
 )
 _JITTER = re.compile(rf"\s{{1,16}}({_NUMBER}) ms\s{{1,8}}-?\d{{1,18}}/\s{{0,8}}(\d{{1,18}}) \(({_NUMBER})%\)")
 _COUNT = re.compile(r"\s{1,24}(\d{1,18})(?:\s|$)")
+_WINDOW = re.compile(rf"\s{{1,24}}\d{{1,18}}\s{{1,8}}({_NUMBER}) ([KMG]?)Bytes")
+_CPU = re.compile(
+    rf"CPU Utilization: local/(?:sender|receiver) (?P<local>{_NUMBER})% .{{0,80}}, "
+    rf"remote/(?:sender|receiver) (?P<remote>{_NUMBER})% .{{0,80}}"
+)
+_CONGESTION_USED = re.compile(rf"snd_tcp_congestion (?P<name>{CONGESTION.pattern})")
 _CONNECTED = re.compile(r"\[ {0,3}\d{1,6}\] local .{1,300} connected to .{1,300}")
 _HEADING = re.compile(r"\[ ID\](?:\[Role\])? Interval .*")
 _SENDS = re.compile(r".* Retr\b.*|.* Bitrate +Total Datagrams")  # the columns that only a sending end has
@@ -37,7 +44,8 @@ class TextReader:
         """Take one line; return the samples it gives."""
         if match := _ROW.match(line):
             return self._take(match)
-        self.read_words(line)
+        if not self._read_verbose(line.strip()):
+            self.read_words(line)
         return []
 
     def read_words(self, line: str) -> None:
@@ -59,6 +67,14 @@ class TextReader:
             self.transcript.warn(match["words"])
         elif (match := _ERROR.match(line)) and match["words"] != "exiting":
             self.transcript.fail(match["words"])
+
+    def _read_verbose(self, line: str) -> bool:
+        """Take a line that only -V prints, where it is one."""
+        if match := _CPU.match(line):
+            self.transcript.use_of_cpu(float(match["local"]), float(match["remote"]))
+        elif match := _CONGESTION_USED.fullmatch(line):
+            self.transcript.congestion = match["name"]
+        return match is not None
 
     def _take(self, match: re.Match[str]) -> list[Sample]:
         """Take a row: of the sum where there are several streams in its direction, else of the one stream."""
@@ -84,6 +100,7 @@ class TextReader:
         self.transcript.udp |= jitter is not None or "Datagrams" in self._heading
         count = None if jitter else _COUNT.match(rest)
         retransmits = float(count[1]) if count and "Retr" in self._heading else None
+        window = None if retransmits is None else _WINDOW.match(rest)
         datagrams = float(jitter[2]) if jitter else float(count[1]) if count and self.transcript.udp else None
         row = Row(
             direction=SEND if sends is self.transcript.client else RECEIVE,
@@ -95,6 +112,7 @@ class TextReader:
             jitter=float(jitter[1]) if jitter else None,
             lost=float(jitter[3]) if jitter else None,
             datagrams=datagrams,
+            window=round(float(window[1]) * _BINARY[window[2]]) if window else None,
             omitted="(omitted)" in rest,
         )
         return row, is_summary

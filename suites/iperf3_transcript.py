@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from suites.iperf3_rows import LOST, RECEIVER, Intervals, Row, summary_figures
+from suites.iperf3_rows import CPU, LOST, RECEIVER, Intervals, Row, summary_figures
 from suites.tool_words import tool_words
-from suites.vocab import Figure
+from suites.vocab import Figure, labels
 
 MAXIMUM_MESSAGES = 5
 """Errors and warnings that are repeated in notes."""
@@ -36,6 +36,7 @@ class Transcript:
     cpu: list[Figure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    congestion: str = ""
     client: bool = True
     udp: bool = False
     ended: bool = False
@@ -51,6 +52,12 @@ class Transcript:
         words = tool_words(message)
         if words and words not in self.warnings and len(self.warnings) < MAXIMUM_MESSAGES:
             self.warnings.append(words)
+
+    def use_of_cpu(self, client: float | None, server: float | None) -> None:
+        """Take the CPU use of both ends, in percent of one core; of two lines about one test the first counts."""
+        if self.client and not self.cpu:
+            pairs = (("client", client), ("server", server))
+            self.cpu = [Figure(CPU, value, labels(side=side)) for side, value in pairs if value is not None]
 
     def summarise(self, row: Row) -> None:
         """Take a summary row. A rate of 0 is what an end prints of the other that it never heard of.
@@ -79,6 +86,8 @@ class Transcript:
     def warning_notes(self, figures: list[Figure]) -> list[str]:
         """Return the warnings, and what datagram loss among `figures` means."""
         notes = [f"iperf3 warns: {words}" for words in self.warnings]
+        if self.congestion:
+            notes.append(f"TCP's congestion control at the sending end was {self.congestion}.")
         notes += [
             f"{figure.value:.2g} % of the datagrams were lost ({dict(figure.labels)['direction']}): "
             "the received rate is the result, not the sent one."

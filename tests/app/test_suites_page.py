@@ -1,4 +1,4 @@
-"""The page about what was tried names every suite of the processor and of memory, once, under its resource."""
+"""The page about what was tried names every suite of the processor, of memory and of the network, once, under its resource."""
 
 import re
 from pathlib import Path
@@ -12,10 +12,12 @@ from suites.vocab import Resource
 PAGE = (Path(resources.__file__).parent / "help" / "suites.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("title", "resource"), [("CPU", Resource.CPU), ("Memory", Resource.MEMORY)])
+@pytest.mark.parametrize(
+    ("title", "resource"), [("CPU", Resource.CPU), ("Memory", Resource.MEMORY), ("Network", Resource.NETWORK)]
+)
 def test_every_suite_is_in_its_table(title: str, resource: Resource) -> None:
     section = PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([a-z-]+) \|", section, re.MULTILINE)
+    rows = re.findall(r"^\| ([a-z0-9-]+) \|", section, re.MULTILINE)
     assert sorted(set(rows) - {"suite"}) == sorted(suite.id for suite in SUITES if suite.resource is resource)
 
 

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.lab.links import linked_hosts
 from tests.lab.pam_host import start_pam_host
 from tests.lab.scripted_server import Script, ScriptedServer
 from tests.lab.survival import lab, other_boot, workstation
 from tests.lab_sshd import LabKeys
 
-__all__ = ["lab", "other_boot", "start_pam_host", "workstation"]  # fixtures; see survival.py and pam_host.py
+# Fixtures; see survival.py, pam_host.py and links.py.
+__all__ = ["lab", "linked_hosts", "other_boot", "start_pam_host", "workstation"]
 
 
 @pytest.fixture

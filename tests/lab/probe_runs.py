@@ -21,9 +21,11 @@ def workstation_in(folder: Path) -> Iterator[Workstation]:
         opened.close()
 
 
-def run_once(workstation: Workstation, suite: str, host: str, **given: object) -> tuple[TrialEnded, list[Event]]:
+def run_once(
+    workstation: Workstation, suite: str, host: str, *, peer: str | None = None, **given: object
+) -> tuple[TrialEnded, list[Event]]:
     """Run one trial of `suite` on `host`; return how it ended, and everything that happened."""
-    plan = Plan("probe", (host,), (make_step(suite, given),), repetition=Repetition(trials=1))
+    plan = Plan("probe", (host,), (make_step(suite, given, peer=peer),), repetition=Repetition(trials=1))
     events = list(workstation.run(plan, Refuse(), Control()))
     (ended,) = (event for event in events if isinstance(event, TrialEnded))
     return ended, events

@@ -32,8 +32,8 @@ def test_the_server_runs_once_on_the_peer_before_the_client() -> None:
     ("context", "words"),
     [
         (NEW, "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --json-stream"),
-        (OLD, "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --forceflush -f m"),
-        (Context(peer_address="10.0.0.2"), "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --forceflush -f m"),
+        (OLD, "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --forceflush -f m -V"),
+        (Context(peer_address="10.0.0.2"), "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --forceflush -f m -V"),
     ],
 )
 def test_the_output_is_the_best_that_arrives_live_from_the_version(context: Context, words: str) -> None:
@@ -52,14 +52,18 @@ def test_the_output_is_the_best_that_arrives_live_from_the_version(context: Cont
         ({"omit": "2 s"}, "-O 2"),
         ({"length": "8 KiB", "window": "4 MiB"}, "-l 8192 -w 4194304"),
         ({"congestion": "bbr"}, "-C bbr"),
+        ({"mss": 1200}, "-M 1200"),
+        ({"tcp_rate": 40}, "-b 40M"),
+        ({"tcp_rate": 40, "pacing": "kernel"}, "--fq-rate 40M"),
     ],
 )
 def test_each_parameter_has_its_option(given: dict[str, object], words: str) -> None:
-    assert client(OLD, **given) == f"iperf3 -c 10.0.0.2 -p 5201 {words} -t 10 -i 1 --forceflush -f m"
+    assert client(OLD, **given) == f"iperf3 -c 10.0.0.2 -p 5201 {words} -t 10 -i 1 --forceflush -f m -V"
 
 
 def test_what_has_no_effect_is_left_out() -> None:
     assert "-b" not in client(OLD, bitrate=100).split()
+    assert "--fq-rate" not in client(OLD, protocol="udp", tcp_rate=40, pacing="kernel").split()
     assert "-C" not in client(OLD, protocol="udp", congestion="bbr").split()
 
 

@@ -259,7 +259,7 @@ def test_a_message_amid_a_document_does_not_spoil_it() -> None:
     found = read(head + b"warning: something on stderr\n" + b'\t"intervals":' + tail)
     assert found.complete
     assert figures(found) == figures(parsed("3.12/tcp_json"))
-    assert found.notes == ("iperf3 warns: something on stderr",)
+    assert found.notes[0] == "iperf3 warns: something on stderr"
 
 
 def test_a_document_on_one_line_is_read_too() -> None:
@@ -293,3 +293,19 @@ def test_an_endless_document_is_not_kept() -> None:
     found = parser.finish()
     assert not found.complete
     assert "longer than 32 MB" in found.notes[0]
+
+
+def test_a_verbose_report_tells_the_processors_and_the_window() -> None:
+    found = parsed("3.12/tcp_verbose_text")
+    assert figures(found)["cpu_utilization client"] == 17.6
+    assert figures(found)["cpu_utilization server"] == 34.6
+    assert series(found.samples, "congestion_window") == [(1.0, 895 * 1024), (2.0, round(2.37 * 2**20))]
+    assert found.notes == ("TCP's congestion control at the sending end was bbr.",)
+
+
+def test_json_tells_the_round_trip_that_tcp_sees() -> None:
+    found = parsed("3.12/tcp_bidir_json")
+    assert figures(found)["tcp_round_trip send"] == 27
+    assert figures(found)["tcp_round_trip receive"] == 163
+    assert series(found.samples, "congestion_window", direction="send")[0] == (1.00007, 1309660)
+    assert series(found.samples, "congestion_window", direction="receive") == []

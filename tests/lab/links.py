@@ -1,0 +1,112 @@
+"""Hosts in network namespaces on one bridge, whose links have a rate, a queue and a loss that are known.
+
+Ask for the fixture `linked_hosts`: `near, far = linked_hosts(2)`. Each is a running sshd in a namespace of its own,
+with the alias it was given ("near", "far") in ~/.ssh/config, and one interface, eth0. Without root or tools such tests
+are skipped.
+"""
+
+import itertools
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.lab_sshd import LabHost
+
+ALIASES = ("near", "far", "third", "fourth")
+
+TCP_SHARE = 1448 / 1514
+"""The share of a link's rate that is TCP's data: 1448 of a frame's 1514 bytes (Ethernet 14, IP 20, TCP 32)."""
+
+_NUMBERS = itertools.count()
+
+LinkedHosts = Callable[[int], "list[LinkedHost]"]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedHost:
+    """A host on a link of its own. Its sshd is reached from here; the hosts reach each other, too."""
+
+    alias: str
+    namespace: str
+    address: str
+    ssh: LabHost
+
+    def words(self, *words: str) -> list[str]:
+        """Return `words` as a command that runs on this host."""
+        return ["ip", "netns", "exec", self.namespace, *words]
+
+    def run(self, *words: str) -> str:
+        """Run a command on this host and return what it printed; raise CalledProcessError where it fails."""
+        return subprocess.run(self.words(*words), check=True, capture_output=True, text=True).stdout
+
+    def shape(self, megabits: float, *, latency: float = 20) -> None:
+        """Hold what this host sends to a rate; its queue holds what takes `latency` milliseconds to send."""
+        burst = max(16_000, round(megabits * 320))
+        words = ("rate", f"{megabits}mbit", "burst", str(burst), "latency", f"{latency}ms")
+        self.run("tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", *words)
+
+    def lose(self, share: float, *, protocol: str = "udp") -> None:
+        """Drop a share of the packets of a protocol that arrive at this host, at random; skip where that cannot be."""
+        if shutil.which("iptables") is None:
+            pytest.skip("iptables is not installed")
+        words = ("-p", protocol, "-m", "statistic", "--mode", "random", "--probability", str(share), "-j", "DROP")
+        self.run("iptables", "-A", "INPUT", *words)
+
+    def dropped(self) -> int:
+        """Return how many packets were dropped by what `lose` set up: the truth, where chance had its way."""
+        lines = self.run("iptables", "-nvxL", "INPUT").splitlines()
+        return sum(int(line.split()[0]) for line in lines if "statistic" in line)
+
+
+@pytest.fixture
+def linked_hosts(start_lab_host: Callable[..., LabHost]) -> Iterator[LinkedHosts]:
+    """Return a function that makes so many hosts on one bridge; all are gone after the test."""
+    if os.geteuid() != 0 or shutil.which("tc") is None:
+        pytest.skip("links of a given rate need root and tc")
+    # The kernel takes a deleted namespace apart when it gets round to it: the next test's names have to be others.
+    stem, subnet = f"bl{os.getpid() % 100000}x{next(_NUMBERS)}", f"10.215.{os.getpid() % 250}"
+    made: list[LinkedHost] = []
+
+    def make(count: int) -> list[LinkedHost]:
+        _ip("link", "add", stem, "type", "bridge")
+        _ip("addr", "add", f"{subnet}.1/24", "dev", stem)
+        _ip("link", "set", stem, "up")
+        for number in range(count):
+            made.append(_linked(start_lab_host, stem, number, f"{subnet}.{number + 2}"))  # noqa: PERF401 (if one fails)
+        return made
+
+    try:
+        yield make
+    finally:
+        for host in made:
+            host.ssh.stop()
+        for number in range(len(ALIASES)):
+            subprocess.run(["ip", "netns", "del", f"{stem}-{number}"], capture_output=True, check=False)
+        subprocess.run(["ip", "link", "del", stem], capture_output=True, check=False)
+
+
+def _linked(start_lab_host: Callable[..., LabHost], stem: str, number: int, address: str) -> LinkedHost:
+    """Make a namespace with one end of a pair, the other end on the bridge, and start an sshd in it."""
+    name = f"{stem}-{number}"
+    _ip("netns", "add", name)
+    _ip("link", "add", f"{stem}{number}", "type", "veth", "peer", "name", "eth0", "netns", name)
+    _ip("link", "set", f"{stem}{number}", "master", stem, "up")
+    _ip("-n", name, "link", "set", "lo", "up")
+    _ip("-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
+    _ip("-n", name, "link", "set", "eth0", "up")
+    host = start_lab_host()
+    host.stop()
+    host.prefix, host.address = ["ip", "netns", "exec", name], address
+    host.start(ListenAddress=address)
+    host.add_to_home(ALIASES[number])
+    return LinkedHost(ALIASES[number], name, address, host)
+
+
+def _ip(*words: str) -> None:
+    done = subprocess.run(["ip", *words], capture_output=True, check=False, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"network namespaces cannot be made here: {done.stderr.strip()}")

@@ -1,0 +1,84 @@
+"""Network suites find the rate, the loss and the delay of links on which these are known."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.events import Event, State, TrialEnded
+from tests.lab.links import TCP_SHARE, LinkedHost, LinkedHosts
+from tests.lab.probe_runs import run_once, workstation_in
+from tests.suites.captured_outputs import figures
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed"),
+]
+
+
+def measured(folder: Path, suite: str, **given: object) -> tuple[TrialEnded, list[Event]]:
+    """Return how one trial from near to far ended, and everything that happened."""
+    with workstation_in(folder) as workstation:
+        return run_once(workstation, suite, "near", peer="far", **given)
+
+
+@pytest.mark.parametrize("rate", [100, 500])
+def test_iperf3_finds_the_rate_of_a_link_both_ways(linked_hosts: LinkedHosts, tmp_path: Path, rate: int) -> None:
+    near, far = linked_hosts(2)
+    near.shape(rate)
+    far.shape(rate / 2)
+    up, _ = measured(tmp_path, "iperf3", time=4, omit=1, congestion="cubic")
+    down, _ = measured(tmp_path, "iperf3", time=4, omit=1, congestion="cubic", direction="receive")
+    assert (up.state, up.reason, down.state) == (State.DONE, "", State.DONE)
+    found = figures(up.parsed)
+    assert found["throughput send receiver"] == pytest.approx(rate * 1e6 * TCP_SHARE, rel=0.03)
+    assert down.parsed.figures[0].value == pytest.approx(rate / 2 * 1e6 * TCP_SHARE, rel=0.03)
+    assert {"cpu_utilization client", "cpu_utilization server", "retransmits send"} <= set(found)
+    assert any(sample.metric.name == "congestion_window" for sample in up.parsed.samples)
+
+
+def test_iperf3_by_hand_gives_the_same_figure(linked_hosts: LinkedHosts, tmp_path: Path) -> None:
+    near, far = linked_hosts(2)
+    near.shape(80)
+    ours, _ = measured(tmp_path, "iperf3", time=4, omit=1, congestion="cubic")
+    assert ours.parsed.figures[0].value == pytest.approx(by_hand(near, far), rel=0.03)
+
+
+def by_hand(near: LinkedHost, far: LinkedHost) -> float:
+    """Return the received bit/s that iperf3, typed on both hosts, says itself."""
+    with subprocess.Popen(far.words("iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert any("Server listening" in line for line in server.stdout)
+        said = near.run("iperf3", "-c", far.address, "-t", "4", "-O", "1", "-C", "cubic", "-J")
+    return float(json.loads(said)["end"]["sum_received"]["bits_per_second"])
+
+
+@pytest.mark.parametrize("pacing", ["application", "kernel"])
+def test_tcp_is_held_to_its_rate(linked_hosts: LinkedHosts, tmp_path: Path, pacing: str) -> None:
+    linked_hosts(2)
+    ended, _ = measured(tmp_path, "iperf3", time=3, tcp_rate=40, pacing=pacing)
+    assert ended.parsed.figures[0].value == pytest.approx(40e6, rel=0.05)
+
+
+def test_a_smaller_segment_carries_less_of_a_link(linked_hosts: LinkedHosts, tmp_path: Path) -> None:
+    """The kernel takes 12 bytes of options from the segment that was asked for: 488 B of data in frames of 554 B."""
+    near, _far = linked_hosts(2)
+    near.shape(50)
+    near.run("ip", "link", "set", "eth0", "gso_max_segs", "1")  # the bucket counts frames as they leave
+    ended, _ = measured(tmp_path, "iperf3", time=3, omit=1, mss=500, congestion="cubic")
+    assert ended.parsed.figures[0].value == pytest.approx(50e6 * 488 / 554, rel=0.03)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_iperf3_finds_the_loss_of_udp(linked_hosts: LinkedHosts, tmp_path: Path, share: float) -> None:
+    _near, far = linked_hosts(2)
+    far.lose(share)
+    ended, _ = measured(tmp_path, "iperf3", time=4, protocol="udp", bitrate=40, window="200 KiB")
+    found = figures(ended.parsed)
+    dropped = far.dropped()
+    assert 0.6 * share < dropped / found["datagrams send"] < 1.5 * share
+    assert found["lost send"] == pytest.approx(100 * dropped / found["datagrams send"], rel=0.03)
+    assert ended.parsed.figures[0].value == pytest.approx(40e6 * (1 - dropped / found["datagrams send"]), rel=0.03)
+    assert "the received rate is the result" in " ".join(ended.parsed.notes)
