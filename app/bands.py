@@ -3,8 +3,10 @@
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from app.records import Band, SampleSeries, TrialRecord
+from app.reference import ReferenceFigure
 from suites.vocab import Labels, Metric
 
 
@@ -35,3 +37,34 @@ def _quartiles(values: list[float]) -> tuple[float, float, float]:
         return values[0], values[0], values[0]
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     return low, median, high
+
+
+def bands_of_group(
+    name: str, word: str, hosts: Sequence[Sequence[TrialRecord]], series: SampleSeries
+) -> Iterator[Band]:
+    """Yield a band for every metric of several hosts' trials, each host's apart: no level is drowned by a larger one.
+
+    Every host weighs alike, whatever number of trials it has, and within it every trial, whatever number of samples:
+    the median and the quartiles are those of the hosts' own medians and quartiles. One host is a plain band.
+    """
+    each = [{(band.metric, band.labels): band for band in bands_of(name, word, trials, series)} for trials in hosts]
+    for key in dict.fromkeys(key for found in each for key in found):
+        own = [found[key] for found in each if key in found]
+        figures = [band.figure for band in own if band.figure is not None]
+        low, median, high = (
+            statistics.median(edges) for edges in zip(*((b.low, b.median, b.high) for b in own), strict=True)
+        )
+        if len(own) > 1:  # hosts differ among themselves as well: the band holds their middle half, too
+            lowest, _, highest = _quartiles([band.median for band in own])
+            low, high = min(low, lowest), max(high, highest)
+        yield replace(own[0], low=low, median=median, high=high, figure=statistics.median(figures) if figures else None)
+
+
+def bands_of_reference(name: str, figures: Sequence[ReferenceFigure]) -> Iterator[Band]:
+    """Yield what a published table says: a line, and a band only where the table itself tells one."""
+    for figure in figures:
+        low, high = (figure.value if edge is None else edge for edge in (figure.low, figure.high))
+        yield Band(
+            "", name, figure.metric, figure.labels, figure.unit.value, figure.value, low, high, figure.value,
+            reference=True,
+        )  # fmt: skip

@@ -11,6 +11,7 @@ from app.intervals import FEWEST_HOSTS, Ratio, holm, ratio_of
 from app.levels import HOSTS_DOMINATE, WithinTrials
 from app.pairing import left_out, paired, places
 from app.records import RunRecord
+from app.reference_verdict import against_published
 from app.sides import Place, Side
 from app.summary import MetricSummary, levels
 from app.verdicts import Verdict, Weighing, forecast, not_comparable, verdict_text, weighed
@@ -175,6 +176,10 @@ class _Table:
             return _refused(f"{self._called(0 if baseline is None else number)} has no figure of it", pair.differences)
         if other.metric.unit is not baseline.metric.unit:
             return _refused(f"unit {other.metric.unit} against {baseline.metric.unit}", pair.differences)
+        published = self._sides[number].published or self._sides[0].published
+        if published is not None:
+            values = (other.values, baseline.values)
+            return against_published(published, baseline.metric, baseline.labels, values, pair.differences)
         return self._open(pair, other, baseline)
 
     def _called(self, number: int) -> str:
@@ -286,7 +291,7 @@ def _caveats(rows: Iterable[Row]) -> Iterator[str]:
                 yield f"{row.step} on {row.host}{metric}: {caveat.text}"
 
 
-_OF_PLACE = frozenset({"drift", "other-instance"})
+_OF_PLACE = frozenset({"drift", "other-instance", "reference"})
 """Caveats that hold for every metric of a place."""
 
 

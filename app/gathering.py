@@ -1,13 +1,17 @@
 """Runs and groups of runs, read together: for a comparison, a picture, a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from app.baselines import PREFIX, Baseline, by_name, remarks, title
 from app.choosing import choose
 from app.comparison import Comparison
 from app.joining import join
 from app.levels import WithinTrials
 from app.records import Band, RunRecord, SampleSeries
+from app.reference import as_run
+from app.references import built_in
 from app.store import Store
 from suites.vocab import Sample
 
@@ -19,14 +23,41 @@ class Gathering:
         self._store = store
 
     def chosen(self, words: Sequence[str]) -> list[tuple[RunRecord, ...]]:
-        """Return the runs that each of `words` means."""
+        """Return the runs that each of `words` means, a published table as a run like those of the other words."""
+        pinned = {word: self.baseline(word) for word in words if word.startswith(PREFIX)}
+        tables = {word: one.reference for word, one in pinned.items() if one.reference is not None}
         with self._store.loading() as load:
-            return [choose(load, word) for word in words]
+            found = {
+                word: tuple(run for part in self._parts(pinned.get(word), word) for run in choose(load, part))
+                for word in words
+                if word not in tables
+            }
+        like = [run for runs in found.values() for run in runs]
+        return [(as_run(tables[word], pinned[word].word, like),) if word in tables else found[word] for word in words]
+
+    def _parts(self, baseline: Baseline | None, word: str) -> tuple[str, ...]:
+        return (word,) if baseline is None else baseline.parts
+
+    def baseline(self, word: str) -> Baseline:
+        """Return the baseline that ``NAME`` or ``NAME@VERSION`` means, ``baseline:`` before it or not."""
+        return by_name(self._store.baselines(), word, built_in)
+
+    def baselines(self) -> list[Baseline]:
+        """Return every version of every baseline, the newest pinned first, then the published tables."""
+        return [*self._store.baselines(), *built_in()]
+
+    def record(self, word: str) -> RunRecord:
+        """Return a run, or a group of runs as one, without samples."""
+        (group,) = self.chosen([word])
+        return join(group, {record.summary.id: {} for record in group})[0]
 
     def joined(self, word: str) -> tuple[RunRecord, SampleSeries]:
         """Return a run, or a group of runs as one, with the samples of its trials."""
         (group,) = self.chosen([word])
-        return join(group, {record.summary.id: self._store.samples(record.summary.id) for record in group})
+        return join(group, {record.summary.id: self._samples(record) for record in group})
+
+    def _samples(self, record: RunRecord) -> SampleSeries:
+        return {} if record.published else self._store.samples(record.summary.id)
 
     def within(self, words: Sequence[str]) -> WithinTrials:
         """Return how the samples within each trial spread."""
@@ -37,13 +68,22 @@ class Gathering:
         from app.compare import compare
 
         groups = self.chosen(words)
-        return compare(groups, margin, overruled=overruled, within=self._within(groups))
+        found = compare(groups, margin, overruled=overruled, within=self._within(groups))
+        return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(words), *found.notes])))
+
+    def _of_baselines(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield what has to be known of the baselines among `words`."""
+        for word in words:
+            if word.startswith(PREFIX):
+                baseline = self.baseline(word)
+                said = "; ".join(remarks(baseline))
+                yield f"Baseline {title(baseline)}{f': {said}' if said else ''}"
 
     def export_csv(self, words: Sequence[str], path: Path) -> list[Path]:
         """Write the summary to `path` and the tidy samples beside it; return both."""
         from app.export import export_csv
 
-        records = [record for group in self.chosen(words) for record in group]
+        records = [record for group in self.chosen(words) for record in group if record.published is None]
         ids = {record.summary.id for record in records}
         samples = {run_id: self._store.samples(run_id) for run_id in ids}
         telemetry = {run_id: self._store.telemetry(run_id) for run_id in ids}
@@ -66,7 +106,7 @@ class Gathering:
     def _telemetry_of(self, record: RunRecord) -> Mapping[str, tuple[Sample, ...]]:
         """Return the telemetry of the runs that `record` was joined from, one after the other."""
         found: dict[str, tuple[Sample, ...]] = {}
-        for run_id in record.summary.id.split(","):
+        for run_id in () if record.published else record.summary.id.split(","):
             for host, samples in self._store.telemetry(run_id).items():
                 found[host] = found.get(host, ()) + samples
         return found
@@ -74,6 +114,11 @@ class Gathering:
     def _bands(self, records: Sequence[RunRecord]) -> list[Band]:
         """Return the bands of the baselines that are not shown themselves."""
         own = {run_id for record in records for run_id in record.summary.id.split(",")}
-        plan = records[0].plan
-        bands = (band for step in plan.steps for host in plan.hosts for band in self._store.bands(step, host))
-        return [band for band in bands if band.run_id not in own]
+        plan, facts = records[0].plan, records[0].facts_before
+        bands = (
+            band
+            for step in plan.steps
+            for host in plan.hosts
+            for band in self._store.bands(step, host, facts.get(host))
+        )
+        return [band for band in bands if not own.intersection(band.run_id.split(","))]

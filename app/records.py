@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from app.events import HostChange, State, Trial
 from app.plan import Plan
 from suites.facts import Facts
-from suites.vocab import Figure, Finding, Sample
+from suites.vocab import Figure, Finding, Labels, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,15 @@ class HostAction:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """Where the figures of a published table come from, and what is doubtful: in all of them, and in single ones."""
+
+    source: str
+    doubts: tuple[str, ...] = ()
+    of: Mapping[tuple[str, Labels], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """A run as stored, without its samples and raw output, which are read on demand."""
 
@@ -98,6 +107,7 @@ class RunRecord:
     findings: tuple[Finding, ...] = ()
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     changes: tuple[ChangeRecord, ...] = ()
+    published: Published | None = None  # where it is no run of ours but a table that somebody published
 
     def trials_of(self, step: str, host: str | None = None) -> tuple[TrialRecord, ...]:
         """Return the trials of `step` (on `host`) that count: no warm-ups, with figures of their own."""
@@ -128,6 +138,13 @@ class Band:
     figure: float | None
     step: str = ""
     host: str = ""
+    note: str = ""  # what to know of the baseline beside its name: that it is too old, or of another universe
+    reference: bool = False  # a published figure, whose spread nobody knows
+
+    @property
+    def said(self) -> str:
+        """The name, and what to know beside it."""
+        return f"{self.name} ({self.note})" if self.note else self.name
 
 
 SampleSeries = Mapping[int, tuple[Sample, ...]]

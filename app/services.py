@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
+    from app.baselines import Baseline
     from app.checks import CheckReport
     from app.compare import Comparison
     from app.control import Control
+    from app.describing import Describing
     from app.events import Event
     from app.gathering import Gathering
     from app.hosts import HostEntry
@@ -246,7 +248,12 @@ class Workstation:
             return None
         from app.policies import check_baseline
 
-        record = self.load(plan.repetition.baseline)
+        record = self._gathering.record(plan.repetition.baseline)
+        if record.published is not None:
+            raise BenchwrightError(
+                f"“{plan.repetition.baseline}” is a published table: it has no spread, so no verdict ever settles.",
+                "Name a baseline of runs.",
+            )
         check_baseline(plan, record)
         return record
 
@@ -338,17 +345,41 @@ class Workstation:
 
     # Baselines
 
-    def pin(self, run_id: str, name: str) -> None:
-        """Pin a run as the baseline `name`."""
-        self._store.pin(run_id, name)
+    def pin(self, word: str, name: str, oldest: float | None = None) -> int:
+        """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
+
+        After `oldest` seconds it counts as too old. A published table, ``baseline:NAME``, is copied under the name.
+        """
+        if word.startswith("baseline:") and (table := self.baseline(word).reference) is not None:
+            return self._store.pin_reference(table, name, oldest)
+        return self._store.pin(word, name, oldest)
+
+    def import_baseline(self, path: Path, name: str = "", oldest: float | None = None) -> Baseline:
+        """Keep the table in a TOML or CSV file as the next version of a baseline, and return it."""
+        from app.reference_file import read_reference
+
+        table = read_reference(path, name)
+        version = self._store.pin_reference(table, table.name, oldest)
+        return self.baseline(f"{table.name}@{version}")
 
     def unpin(self, name: str) -> None:
-        """Unpin the baseline `name`; the run stays."""
+        """Remove the baseline `name`, or one version of it; its runs stay."""
         self._store.unpin(name)
 
-    def bands(self, step: Step, host: str) -> list[Band]:
-        """Return the bands of the pinned baseline that measured the same as `step`, the newest pinned first."""
-        return self._store.bands(step, host)
+    def baselines(self) -> list[Baseline]:
+        """Return every version of every baseline, the newest pinned first, then the published tables."""
+        return self._gathering.baselines()
+
+    def baseline(self, word: str) -> Baseline:
+        """Return the baseline that ``NAME`` or ``NAME@VERSION`` means."""
+        return self._gathering.baseline(word)
+
+    def bands(self, step: Step, host: str, facts: Facts | None = None) -> list[Band]:
+        """Return the bands of the baselines that measured the same as `step`, the newest pinned first.
+
+        `facts` are those of the host, to tell whether a baseline is of another universe.
+        """
+        return self._store.bands(step, host, facts)
 
     # Comparison and export
 
@@ -374,6 +405,13 @@ class Workstation:
     def export_png(self, runs: Sequence[str], path: Path, margin: float = 0.05, overruled: str = "") -> Path:
         """Write the report picture; several runs are compared with the first of them as in compare()."""
         return self._gathering.export_png(runs, path, margin, overruled)
+
+    @property
+    def describing(self) -> Describing:
+        """What tells of runs more than their medians: distributions, noise, scaling."""
+        from app.describing import Describing
+
+        return Describing(self._store)
 
     @property
     def _gathering(self) -> Gathering:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from app.events import State
 from app.gate import Profile
 from app.plan import Step
-from app.records import RunRecord, RunSummary, TrialRecord
+from app.records import Published, RunRecord, RunSummary, TrialRecord
 from app.summary import MetricSummary
 from suites.units import convert
 from suites.vocab import Labels, Metric
@@ -78,6 +78,11 @@ class Side:
             baseline=None,
             suites=tuple(dict.fromkeys(suite for summary in summaries for suite in summary.suites)),
         )
+
+    @property
+    def published(self) -> Published | None:
+        """Where its figures come from, if it is no run of ours but a table that somebody published."""
+        return next((run.published for run in self.runs if run.published is not None), None)
 
     def own_steps(self, step: Step) -> Iterator[tuple[RunRecord, Step]]:
         """Yield the runs that have the side's `step`, each with its own."""

@@ -18,10 +18,15 @@ RIGHT_ALIGNED = (4, 5)
 def run_lines(comparison: Comparison) -> list[str]:
     """Return which run each letter stands for; the first is the baseline."""
     lines = [
-        f"{_letter(number)}  {run.id}  {run.name}  {run.started[:16].replace('T', ' ')} UTC"
+        f"{_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}".rstrip()
         for number, run in enumerate(comparison.runs)
     ]
     return [f"{lines[0]}  baseline", *lines[1:]]
+
+
+def _moment(started: str) -> str:
+    """Return when a run began; a published table has a day at best."""
+    return f"{started[:16].replace('T', ' ')} UTC" if len(started) > len("2026-01-31") else started
 
 
 def comparison_rows(comparison: Comparison) -> list[list[str]]:

@@ -11,6 +11,7 @@ from app.events import Moment, State, Trial
 from app.formats import FormatError, command_from_json, facts_from_json, plan_from_json
 from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.store import host_log, schema
+from app.store.baselines import run_named
 from app.store.errors import StoreError
 from suites.facts import Facts
 from suites.units import Unit
@@ -22,10 +23,10 @@ CANDIDATES = 5
 
 def summaries(connection: Connection, run_id: str | None = None) -> list[RunSummary]:
     """Return one line for every run, or for `run_id` alone, the newest first."""
-    runs, trials, pins = schema.runs.c, schema.trials.c, schema.pins.c
+    runs, trials = schema.runs.c, schema.trials.c
     counted = (trials.run_id == runs.id) & (trials.state == State.DONE.value) & trials.warm_up.is_(False)
     done = select(func.count()).select_from(schema.trials).where(counted).scalar_subquery()
-    pinned = select(pins.name).where(pins.run_id == runs.id).scalar_subquery()
+    pinned = _newest_name(runs.id)
     wanted = (
         runs.id, runs.name, runs.question, runs.hosts, runs.steps, runs.state, runs.started, runs.ended, runs.headline,
         runs.plan,
@@ -37,16 +38,25 @@ def summaries(connection: Connection, run_id: str | None = None) -> list[RunSumm
     return [_summary(row) for row in connection.execute(query).mappings()]
 
 
+def _newest_name(run_id: Any) -> Any:
+    """Return the query for the name of the newest baseline that holds a run, in its newest version."""
+    table, parts = schema.baselines, schema.baseline_parts
+    newer = table.alias()
+    replaced = select(newer.c.id).where((newer.c.name == table.c.name) & (newer.c.version > table.c.version)).exists()
+    held = select(table.c.name).join(parts, parts.c.baseline == table.c.id)
+    return held.where((parts.c.run_id == run_id) & ~replaced).order_by(table.c.id.desc()).limit(1).scalar_subquery()
+
+
 def find(connection: Connection, run: str) -> str:
-    """Return the id of the run meant by `run`: an id, "last", a pinned name, or the unique beginning of an id."""
-    runs, pins = schema.runs.c, schema.pins.c
+    """Return the id of the run meant by `run`: an id, "last", a baseline of one run, or how one id begins."""
+    runs = schema.runs.c
     newest = select(runs.id).order_by(runs.started.desc(), runs.id.desc())
     exact = connection.execute(select(runs.id).where(runs.id == run)).scalar()
     if exact is None and run == "last":
         exact = connection.execute(newest).scalar()
         if exact is None:
             raise StoreError("The library has no run yet.", "Start one with “benchwright quick”.")
-    exact = exact or connection.execute(select(pins.run_id).where(pins.name == run)).scalar()
+    exact = exact or run_named(connection, run)
     if exact is not None:
         return str(exact)
     beginning = newest.where(runs.id.startswith(run, autoescape=True))

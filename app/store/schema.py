@@ -1,4 +1,4 @@
-"""The store's tables, format 3. What changes them needs a new format and a converter from this one."""
+"""The store's tables, format 4. What changes them needs a new format and a converter from this one."""
 
 from sqlalchemy import (
     Boolean,
@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
-FORMAT = 3
+FORMAT = 4
 
 _tables = MetaData()
 
@@ -156,12 +156,28 @@ output = Table(
     Index("output_of_trial", "run_id", "trial"),
 )
 
-pins = Table(
-    "pins",
+baselines = Table(  # since format 4, in place of pins
+    "baselines",
     _tables,
     Column("id", Integer, primary_key=True),  # the newest pinned has the highest
-    Column("name", Text, nullable=False, unique=True),
-    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("pinned", Text),  # not known of those pinned before format 4
+    Column("oldest", Float),  # seconds after which it is too old; NULL: what the program thinks
+    Column("size", Integer, nullable=False),  # parts it was pinned with; a deleted run takes its own away
+    Column("reference", Text),  # JSON of an imported table, NULL where runs are pinned
+    Index("baselines_by_name", "name", "version", unique=True),
+)
+
+baseline_parts = Table(  # since format 4
+    "baseline_parts",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    Column("baseline", ForeignKey("baselines.id", ondelete="CASCADE"), nullable=False),
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("part", Text, nullable=False, default=""),  # "", or what is behind the run: @HOST, :STEP
+    Index("baseline_parts_of_run", "run_id"),
+    Index("baseline_parts_of_baseline", "baseline"),
 )
 
 
@@ -253,7 +269,21 @@ def _to_3(connection: Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE runs ADD COLUMN {column} TEXT")
 
 
-_STEPS = (_to_2, _to_3)
+def _to_4(connection: Connection) -> None:
+    """From 3 to 4 each pinned run becomes the first version of a baseline; when it was pinned was not written down."""
+    _tables.create_all(connection)
+    if not connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'pins'").first():
+        return
+    connection.exec_driver_sql(
+        "INSERT INTO baselines (id, name, version, size) SELECT id, name, 1, 1 FROM pins ORDER BY id"
+    )
+    connection.exec_driver_sql(
+        "INSERT INTO baseline_parts (baseline, run_id, part) SELECT id, run_id, '' FROM pins ORDER BY id"
+    )
+    connection.exec_driver_sql("DROP TABLE pins")
+
+
+_STEPS = (_to_2, _to_3, _to_4)
 
 
 def create(connection: Connection) -> None:

@@ -5,14 +5,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 
+from app.baselines import Baseline, parts_of
 from app.events import HostPutBack, State
 from app.left import LeftRun, StoredWorkspace
 from app.levels import WithinTrials
 from app.plan import Step
 from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
-from app.store import host_log, left, reading, schema
+from app.reference import Reference
+from app.store import baselines, host_log, left, reading, schema
 from app.store.bands import bands
 from app.store.database import Database
 from app.store.errors import StoreError
@@ -20,12 +22,11 @@ from app.store.identity import Owner, is_alive, this_process
 from app.store.recorder import Recorder, is_recorded_here
 from app.store.rows import owner_row
 from app.store.within import within
+from suites.facts import Facts
 from suites.vocab import Sample
 
 INTERRUPTED = "Benchwright ended while it ran"
 """Why a run is partial whose recorder is gone."""
-
-LONGEST_NAME = 80
 
 
 class Store:
@@ -96,38 +97,40 @@ class Store:
                 if left.is_attachable(connection, found):
                     raise StoreError(f"The run {found} was left to itself.", "Attach it, or forget it first.")
             connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
+            baselines.forget_empty(connection)
 
-    def pin(self, run_id: str, name: str) -> None:
-        """Pin a run as the baseline `name`. A name moves from the run that had it; a run has one name at a time."""
-        chosen = name.strip()
-        if not chosen or len(chosen) > LONGEST_NAME or not chosen.isprintable() or chosen == "last":
-            raise StoreError(f"“{name[:LONGEST_NAME]}” cannot name a baseline.", "Give a short name other than “last”.")
-        pins = schema.pins
+    def pin(self, word: str, name: str, oldest: float | None = None) -> int:
+        """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
+
+        `oldest` is after how many seconds it counts as too old, unless that is what the program thinks.
+        """
         with self._database.writing() as connection:
-            found = reading.find(connection, run_id)
-            connection.execute(delete(pins).where((pins.c.name == chosen) | (pins.c.run_id == found)))
-            connection.execute(insert(pins).values(name=chosen, run_id=found))
+            parts = parts_of(lambda run: reading.record(connection, reading.find(connection, run)), word)
+            return baselines.pin(connection, name, parts, oldest=oldest)
+
+    def pin_reference(self, reference: Reference, name: str, oldest: float | None = None) -> int:
+        """Keep a published table as the next version of the baseline `name`; return the version."""
+        with self._database.writing() as connection:
+            return baselines.pin(connection, name, reference=reference, oldest=oldest)
 
     def unpin(self, name: str) -> None:
-        """Unpin the baseline `name`; the run stays. Raises StoreError where there is none."""
+        """Remove the baseline `name`, or one version ``NAME@VERSION``; the runs stay. Raises StoreError for none."""
         with self._database.writing() as connection:
-            if not connection.execute(delete(schema.pins).where(schema.pins.c.name == name)).rowcount:
-                raise StoreError(f"No baseline is named “{name[:LONGEST_NAME]}”.")
+            baselines.remove(connection, name)
 
-    def pinned(self) -> dict[str, str]:
-        """Return the ids of the pinned runs by name, the newest pinned first."""
-        pins = schema.pins.c
+    def baselines(self) -> list[Baseline]:
+        """Return every version of every baseline, the newest pinned first."""
         with self._database.reading() as connection:
-            newest_first = select(pins.name, pins.run_id).order_by(pins.id.desc())
-            return {row.name: row.run_id for row in connection.execute(newest_first)}
+            return baselines.baselines(connection)
 
-    def bands(self, step: Step, host: str) -> list[Band]:
-        """Return what the pinned runs that measured the same as `step` say of it, the newest pinned first.
+    def bands(self, step: Step, host: str, facts: Facts | None = None) -> list[Band]:
+        """Return what the baselines that measured the same as `step` say of it, the newest pinned first.
 
-        A run measured the same where its step's fingerprint agrees, whatever the host.
+        A run measured the same where its step's fingerprint agrees, whatever the host. `facts` are those of the host,
+        to tell whether a baseline is of another universe.
         """
         with self._database.reading() as connection:
-            return bands(connection, step, host)
+            return bands(connection, step, host, facts)
 
     def mark_interrupted(self) -> list[str]:
         """Mark the runs whose recorder is gone as PARTIAL, with the reason; return their ids.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from app.baselines import BaselineError
 from app.events import (
     Event,
     FactsRead,
@@ -231,7 +232,7 @@ def test_deleting_a_run_leaves_nothing_of_it_and_the_others_alone(store: Store) 
     store.pin("20261119", "x")
     store.delete("20261119")
     assert [line.id[6:8] for line in store.runs()] == ["20", "18"]
-    assert store.pinned() == {}
+    assert store.baselines() == []
     assert (rows(store, "runs"), rows(store, "series"), rows(store, "output")) == (2, 4, 2)
     assert rows(store, "samples") == 2 * 6
     assert store.samples("20261120")
@@ -248,25 +249,31 @@ def test_deleting_a_run_gives_its_space_back(store: Store) -> None:
 # Baselines
 
 
-def test_a_name_moves_to_the_run_pinned_last(store: Store) -> None:
+def test_a_name_pinned_anew_is_its_next_version_and_the_old_one_stays(store: Store) -> None:
     three_runs(store)
-    store.pin("20261118", "good")
+    assert store.pin("20261118", "good") == 1
     store.pin("20261119", "better")
-    store.pin("20261120", "good")
-    assert list(store.pinned().items()) == [("good", "20261120-141530-cccc"), ("better", "20261119-141530-bbbb")]
-    store.pin("20261120", "best")
-    assert list(store.pinned()) == ["best", "better"]
-    assert [line.baseline for line in store.runs()] == ["best", "better", None]
-    store.unpin("best")
-    assert list(store.pinned()) == ["better"]
+    assert store.pin("20261120", "good") == 2
+    assert [(one.name, one.version, one.newest) for one in store.baselines()] == [
+        ("good", 2, True),
+        ("better", 1, True),
+        ("good", 1, False),
+    ]
+    assert store.load("good").summary.id == "20261120-141530-cccc"
+    assert store.load("good@1").summary.id == "20261118-141530-aaaa"
+    assert [line.baseline for line in store.runs()] == ["good", "better", None]
+    store.unpin("good@2")
+    assert store.load("good").summary.id == "20261118-141530-aaaa"
+    store.unpin("good")
+    assert [one.name for one in store.baselines()] == ["better"]
     with pytest.raises(StoreError, match="No baseline"):
-        store.unpin("best")
+        store.unpin("good")
 
 
-@pytest.mark.parametrize("name", ["", "  ", "last", "x" * 81, "a\nb"])
+@pytest.mark.parametrize("name", ["", "  ", "last", "x" * 81, "a\nb", "a@2", "baseline:a"])
 def test_names_that_cannot_be_told_apart_are_refused(store: Store, name: str) -> None:
     three_runs(store)
-    with pytest.raises(StoreError, match="cannot name a baseline"):
+    with pytest.raises(BaselineError, match="cannot name a baseline"):
         store.pin("20261118", name)
 
 
@@ -335,7 +342,7 @@ def test_a_newer_store_is_refused_and_left_as_it_is(store: Store) -> None:
     connection.execute("PRAGMA user_version = 9")
     connection.close()
     before = store.path.read_bytes()
-    with pytest.raises(StoreError, match=r"has format 9; this Benchwright knows formats up to 3\. Use the newer"):
+    with pytest.raises(StoreError, match=r"has format 9; this Benchwright knows formats up to 4\. Use the newer"):
         Store(store.path).runs()
     assert store.path.read_bytes() == before
 
