@@ -1,4 +1,4 @@
-"""The page about what was tried names every suite of the processor, of memory and of the network, once, under its resource."""
+"""The page about what was tried names every suite of processor, memory and network, once, under its resource."""
 
 import re
 from pathlib import Path
