@@ -14,6 +14,7 @@ from app.cli.comparison_table import (
     levels_rows,
     run_lines,
 )
+from app.cli.distribution_table import say_distributions
 from app.comparison import Comparison
 from app.comparison_json import comparison_to_json
 from app.services import Workstation
@@ -32,6 +33,7 @@ overrule_option = click.option(
 @margin_option
 @overrule_option
 @click.option("--levels", is_flag=True, help="Show on which level each figure spreads: samples, trials, hosts.")
+@click.option("--distribution", metavar="METRIC", help="Show percentiles of METRIC, and how far apart they lie.")
 @json_option
 @pass_workstation
 @speaks_to_people
@@ -41,6 +43,7 @@ def compare(  # noqa: PLR0917 (click hands every option over by name)
     margin: float,
     overrule: str,
     levels: bool,  # noqa: FBT001
+    distribution: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Compare RUNS with the first of them.
@@ -52,6 +55,9 @@ def compare(  # noqa: PLR0917 (click hands every option over by name)
         raise BenchwrightError(
             "One run alone has nothing to be compared with.", "Name two or more; the first is the baseline."
         )
+    if distribution is not None:
+        say_distributions(workstation.describing.distributions(runs, distribution, overrule), as_json=as_json)
+        return
     comparison = workstation.compare(runs, margin / 100, overrule)
     if as_json:
         print_json(comparison_to_json(comparison))

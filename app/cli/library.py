@@ -1,4 +1,4 @@
-"""benchwright list, show, export, baseline, delete, parse: what was measured."""
+"""benchwright list, show, export, delete, parse: what was measured."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
 from app.cli.comparing import margin_option, overrule_option
 from app.cli.comparison_table import LEVELS_HEAD, level_cells
+from app.cli.distribution_table import say_distributions
 from app.cli.plans import print_findings
 from app.formats import figure_to_json, sample_to_json
 from app.levels import WithinTrials
@@ -44,11 +45,21 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
 @click.command()
 @click.argument("run")
 @click.option("--trials", is_flag=True, help="Show every trial, not only their median.")
+@click.option(
+    "--distribution",
+    is_flag=False,
+    flag_value="",
+    metavar="[METRIC]",
+    help="Show percentiles, by default of the headline.",
+)
 @json_option
 @pass_workstation
 @speaks_to_people
-def show(workstation: Workstation, run: str, *, trials: bool, as_json: bool) -> None:
+def show(workstation: Workstation, run: str, *, trials: bool, distribution: str | None, as_json: bool) -> None:
     """Show RUN: an id, its beginning, the name it is pinned under, or “last”."""
+    if distribution is not None:
+        say_distributions(workstation.describing.distributions([run], distribution), as_json=as_json)
+        return
     record = workstation.load(run)
     within = workstation.within([run])
     if as_json:
@@ -145,30 +156,6 @@ def export(  # noqa: PLR0917 (click hands every option over by name)
         return
     for path in written:
         click.echo(f"Wrote {path}")
-
-
-@click.group()
-def baseline() -> None:
-    """Pin runs to compare against."""
-
-
-@baseline.command("pin")
-@click.argument("run")
-@click.argument("name")
-@pass_workstation
-@speaks_to_people
-def pin(workstation: Workstation, run: str, name: str) -> None:
-    """Pin RUN as the baseline NAME."""
-    workstation.pin(workstation.load(run).summary.id, name)
-
-
-@baseline.command("unpin")
-@click.argument("name")
-@pass_workstation
-@speaks_to_people
-def unpin(workstation: Workstation, name: str) -> None:
-    """Unpin the baseline NAME; its run stays."""
-    workstation.unpin(name)
 
 
 @click.command()

@@ -1,0 +1,81 @@
+"""What runs say beyond their medians: distributions, noise, scaling; read together for window and command line."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from app.comparison import CompareError, Row
+from app.distributions.distribution import Described, Distribution, Given, distribution
+from app.distributions.reading import Reader
+from app.gathering import Gathering
+from app.pairing import places
+from app.records import RunRecord
+from app.sides import Side
+from app.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from app.store import Store
+
+MOST_NAMED = 12
+"""Metrics that a refusal lists."""
+
+
+class Describing:
+    """Describes what words mean, as app.choosing.choose() takes them, out of a store."""
+
+    def __init__(self, store: "Store") -> None:
+        self._store = store
+        self._gathering = Gathering(store)
+
+    def distributions(self, words: Sequence[str], metric: str = "", overruled: str = "") -> list[Distribution]:
+        """Return the distribution of `metric` (by default each step's first) on every step and host.
+
+        The first of `words` is the baseline. Raises CompareError where no side has the metric.
+        """
+        groups = self._gathering.chosen(words)
+        ids = [Side(group).summary.id for group in groups]
+        rows = list(_rows(groups, overruled))
+        chosen = [row for row in rows if row.metric.name == metric] if metric else _leading(rows)
+        if not chosen:
+            names = list(dict.fromkeys(row.metric.name for row in rows))[:MOST_NAMED]
+            raise CompareError(f"No run has the metric “{metric[:60]}”.", f"They have {', '.join(names) or 'none'}.")
+        return self.describe(groups, ids, chosen)
+
+    def describe(
+        self, groups: Sequence[Sequence[RunRecord]], ids: Sequence[str], rows: Sequence[Row]
+    ) -> list[Distribution]:
+        """Return the distributions of some rows of a comparison of `groups`."""
+        reader = Reader(self._store)
+        suites = {step.name: step.suite_id for group in groups for step in Side(group).steps}
+        found = []
+        for row in rows:
+            sides = [None if side is None or side.metric.unit is not row.metric.unit else side for side in row.sides]
+            source, values = reader.best(suites.get(row.step, ""), sides)
+            refused = ["", *(_refusal(row, number) for number in range(len(row.against)))]
+            given = [Given(*each) for each in zip(ids, values, refused, strict=True)]
+            found.append(distribution(Described(row.step, row.host, row.metric, row.labels, source), given))
+        return found
+
+
+def _rows(groups: Sequence[tuple[RunRecord, ...]], overruled: str) -> Iterator[Row]:
+    """Yield the rows of a comparison, or those of one side alone."""
+    if len(groups) > 1:
+        from app.compare import compare
+
+        yield from compare(groups, overruled=overruled).rows
+        return
+    side = Side(groups[0])
+    for place in places(side):
+        for (_, labels), summary in side.figures(place).items():
+            yield Row(place.step.name, place.host, summary.metric, labels, (summary,), ())
+
+
+def _leading(rows: Sequence[Row]) -> list[Row]:
+    first: dict[tuple[str, str], str] = {}
+    for row in rows:
+        first.setdefault((row.step, row.host), row.metric.name)
+    return [row for row in rows if first[row.step, row.host] == row.metric.name]
+
+
+def _refusal(row: Row, number: int) -> str:
+    against = row.against[number]
+    return against.reason if against.verdict is Verdict.NOT_COMPARABLE else ""

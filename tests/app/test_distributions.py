@@ -1,0 +1,190 @@
+"""Percentiles, shifts, shapes and worst moments of trials whose values are known."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.describing import Describing
+from app.distributions import Source
+from app.distributions.distribution import Described, Distribution, Given, distribution
+from app.distributions.percentiles import percentiles, shifts
+from app.distributions.shapes import ecdf, edges_of, histogram
+from app.distributions.to_json import distributions_to_json
+from app.distributions.values import Moment, TrialValues, carried, counted_values, harrell_davis, trial_values
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from suites.fio_histogram import latency_bins
+from suites.units import Unit
+from suites.vocab import Better, Kind, Metric, labels
+from tests.widgets.library_runs import Made, record
+
+DELAY = Metric("delay", "Delay", Unit.MICROSECOND, Better.LOWER, Kind.TIME)
+FIO = Path(__file__).parents[1] / "data" / "fio"
+
+
+def trials(*values: Sequence[float]) -> list[TrialValues]:
+    """Return trials with these samples."""
+    return [trial_values("run", number, "web-1", one, Moment(max(one), 2.0)) for number, one in enumerate(values, 1)]
+
+
+def noisy(seed: int, count: int = 5, factor: float = 1.0) -> list[TrialValues]:
+    """Return trials of 60 samples each."""
+    rng = np.random.default_rng(seed)
+    own = factor * (1 + 0.02 * rng.normal(size=count))
+    return trials(*(list(100 * one * np.exp(0.1 * rng.normal(size=60))) for one in own))
+
+
+def described(*sides: Sequence[TrialValues], source: Source = Source.SAMPLES, refused: str = "") -> Distribution:
+    what = Described("step", "web-1", DELAY, (), source)
+    return distribution(what, [Given(f"run {n}", side, refused if n else "") for n, side in enumerate(sides)])
+
+
+def test_harrell_and_davis_agree_with_scipy() -> None:
+    from scipy.stats import mstats
+
+    values = np.sort(np.random.default_rng(1).lognormal(size=41))
+    for share in (0.1, 0.5, 0.95):
+        assert harrell_davis(values, share) == pytest.approx(float(mstats.hdquantiles(values, [share])[0]), rel=1e-9)
+
+
+def test_percentiles_are_of_trials_and_need_enough_values_in_each() -> None:
+    found = {each.percentile: each for each in percentiles(noisy(2), Source.SAMPLES)}
+    assert sorted(found) == [5, 10, 25, 50, 75, 90, 95]  # p99 of 60 samples would be their largest
+    middle = found[50]
+    assert middle.low is not None
+    assert middle.high is not None
+    assert middle.low < middle.value < middle.high
+    assert middle.value == pytest.approx(100, rel=0.05)
+
+
+def test_one_trial_has_percentiles_and_no_interval() -> None:
+    assert all(each.low is None and each.high is None for each in percentiles(noisy(3, 1), Source.SAMPLES))
+
+
+def test_figures_of_trials_have_order_statistics() -> None:
+    few = percentiles(trials([1.0], [2.0], [3.0], [4.0], [5.0]), Source.TRIALS)
+    assert [(each.percentile, each.low, each.high) for each in few if each.percentile == 50] == [(50, None, None)]
+    many = percentiles(trials(*([float(value)] for value in range(1, 21))), Source.TRIALS)
+    middle = next(each for each in many if each.percentile == 50)
+    assert (middle.low, middle.high) == (6.0, 15.0)
+    assert middle.value == pytest.approx(10.5)
+
+
+def test_a_known_shift_is_found_at_every_decile_and_a_tail_only_at_its_end() -> None:
+    for each in shifts(noisy(4, 8, 1.2), noisy(5, 8), Source.SAMPLES):
+        assert each.ratio_low is not None
+        assert each.ratio_high is not None
+        assert each.ratio_low < 1.2 < each.ratio_high
+        assert each.low is not None
+        assert each.low > 0
+    base = noisy(6, 8)
+    tail = [
+        trial_values("b", t.trial, t.host, list(np.where(np.arange(60) < 51, t.values, t.values * 3))) for t in base
+    ]
+    found = {each.percentile: each for each in shifts(tail, base, Source.SAMPLES)}
+    assert found[20].ratio == pytest.approx(1.0, abs=0.02)
+    assert found[90].ratio is not None
+    assert found[90].ratio > 1.5
+
+
+def test_a_shift_of_trials_is_resampled_and_always_the_same() -> None:
+    ours, base = (trials(*([v] for v in np.random.default_rng(s).normal(m, 1, 12))) for s, m in ((7, 60), (8, 50)))
+    first, again = (shifts(ours, base, Source.TRIALS) for _ in range(2))
+    assert first == again
+    middle = next(each for each in first if each.percentile == 50)
+    assert middle.low is not None
+    assert middle.high is not None
+    assert middle.low < 10 < middle.high
+    assert middle.low > 7
+    few = shifts(ours[:5], base, Source.TRIALS)
+    assert all(each.low is None for each in few)
+
+
+def test_swapping_the_sides_mirrors_the_shift() -> None:
+    one, other = noisy(9, 6, 1.1), noisy(10, 7)
+    for there, back in zip(shifts(one, other, Source.SAMPLES), shifts(other, one, Source.SAMPLES), strict=True):
+        assert there.difference == pytest.approx(-back.difference)
+        assert there.ratio is not None
+        assert back.ratio is not None
+        assert there.ratio * back.ratio == pytest.approx(1)
+        assert there.low == pytest.approx(-(back.high or 0))
+
+
+@given(st.lists(st.lists(st.floats(0.001, 1e9), min_size=1, max_size=40), min_size=1, max_size=5))
+def test_an_ecdf_rises_to_one_and_a_histogram_holds_everything(values: list[list[float]]) -> None:
+    side = trials(*values)
+    steps = ecdf(side)
+    shares = [step.share for step in steps]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1)
+    assert all(step.low <= step.share + 1e-9 and step.share <= step.high + 1e-9 for step in steps)
+    bins = histogram(side, edges_of([side]))
+    assert sum(each.share for each in bins) == pytest.approx(1)
+
+
+@given(st.dictionaries(st.integers(1, 10**9), st.integers(1, 10**6), min_size=1, max_size=60), st.floats(0.01, 0.999))
+def test_a_quantile_of_counted_values_is_one_of_them_and_enough_lie_below(bins: dict[int, int], share: float) -> None:
+    found = counted_values("run", 1, "web-1", {float(key): float(count) for key, count in bins.items()}).quantile(share)
+    assert int(found) in bins
+    below = sum(count for value, count in bins.items() if value <= found)
+    assert below >= share * sum(bins.values()) * (1 - 1e-12)
+
+
+def test_what_cannot_be_compared_has_no_shift_and_says_why() -> None:
+    found = described(noisy(11), noisy(12), refused="another block size")
+    assert found.sides[1].shift == ()
+    assert found.sides[1].reason == "another block size"
+    assert found.sides[1].percentiles
+    assert described(noisy(11), []).sides[1].reason == "not measured"
+
+
+def test_the_worst_sample_of_each_trial_is_told_the_worst_first() -> None:
+    found = described(trials([1.0, 9.0], [1.0, 20.0], [2.0, 3.0])).sides[0].worst
+    assert [(each.trial, each.value, each.time) for each in found] == [(2, 20.0, 2.0), (1, 9.0, 2.0), (3, 3.0, 2.0)]
+
+
+def test_a_percentile_needs_a_value_beyond_it() -> None:
+    assert carried(0.99, 100)
+    assert not carried(0.99, 99)
+    assert carried(0.1, 10)
+    assert carried(0.9, 10)
+
+
+def test_trials_without_samples_make_one_shape_together() -> None:
+    found = described(trials([1.0], [2.0], [3.0], [4.0]), source=Source.TRIALS)
+    assert [step.low for step in found.sides[0].ecdf] == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_bins_of_fio_are_those_of_its_last_whole_document() -> None:
+    output = (FIO / "2.21" / "jsonplus_status1.stdout").read_bytes()
+    bins = latency_bins(output)
+    assert sum(bins[labels(operation="read")].values()) == 22420
+    cut = output[: output.rfind(b"\n{\n") + 200]
+    earlier = latency_bins(cut)[labels(operation="read")]
+    assert 0 < sum(earlier.values()) < 22420
+    assert latency_bins(b"") == {}
+    assert latency_bins(b"{\nno json\n}\n") == {}
+
+
+def test_runs_of_the_library_are_described(tmp_path: Path) -> None:
+    workstation = Workstation(tmp_path / "runs.db", tmp_path / "hosts.toml")
+    try:
+        first, second = record(
+            workstation, Made("20260112-081502-a1b2"), Made("20260113-081502-c3d4", [5e5, 5.1e5, 5.2e5])
+        )
+        (found,) = workstation.describing.distributions([first, second], "iops")
+        assert found.source is Source.SAMPLES
+        assert [side.n for side in found.sides] == [8, 3]
+        assert found.sides[1].shift
+        assert [one.metric.name for one in workstation.describing.distributions([first])] == ["iops"]
+        document = distributions_to_json([found])
+        assert document["format"] == "benchwright-distribution/1"
+        with pytest.raises(BenchwrightError, match="They have iops"):
+            workstation.describing.distributions([first], "nothing")
+        assert isinstance(workstation.describing, Describing)
+    finally:
+        workstation.close()
