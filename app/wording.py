@@ -18,6 +18,7 @@ _THOUSANDS_FROM = 10_000.0
 
 _NAMED_RATES = {
     "iops": "IOPS",
+    "iops_by_point": "IOPS",
     "floating_point_rate": "FLOPS",
     "floating_point_rate_by_threads": "FLOPS",
     "integer_rate": "OPS",

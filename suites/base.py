@@ -157,6 +157,20 @@ class UsesDevice(Protocol):
         ...
 
 
+@runtime_checkable
+class NamesMetrics(Protocol):
+    """A suite whose metrics depend on what the user asks for: its figure is whatever the user's own program prints."""
+
+    def metrics_of(self, values: Values) -> tuple[Metric, ...]:
+        """Return the metrics of a step with these values, the headline first."""
+        ...
+
+
+def metrics_of(suite: Suite, values: Values) -> tuple[Metric, ...]:
+    """Return the metrics of a step, the headline first."""
+    return suite.metrics_of(values) if isinstance(suite, NamesMetrics) else suite.metrics
+
+
 def device_of(suite: Suite, values: Values) -> str:
     """Return the path of the raw device that a step works on; empty where it works on none."""
     return suite.device(values) if isinstance(suite, UsesDevice) else ""

@@ -39,11 +39,11 @@ class FioParser:
         if stream == "stderr":
             self._keep(self._errors.feed(data, stream))
             return []
-        return self._take(self._reader.feed(data))
+        return self.take(self._reader.feed(data))
 
     def finish(self, exit_status: int | None = None) -> Parsed:
         """Say what the whole output means. Figures are those of the last whole document."""
-        self._take(self._reader.finish())
+        self.take(self._reader.finish())
         self._keep(self._errors.rest())
         report = self._report or read_text(self._text)
         if report is None:
@@ -60,7 +60,8 @@ class FioParser:
         room = MAXIMUM_TEXT_LINES - len(self._text)
         self._text += [line[:MAXIMUM_TEXT_LINE] for line in lines if line.strip()][: max(0, room)]
 
-    def _take(self, pieces: Iterable[Piece]) -> list[Sample]:
+    def take(self, pieces: Iterable[Piece]) -> list[Sample]:
+        """Take pieces of the output that somebody else has cut; return the samples that they complete."""
         found: list[Sample] = []
         for piece in pieces:
             if isinstance(piece, Document):

@@ -5,10 +5,12 @@ from suites.errors import UnknownSuiteError
 
 
 def _all() -> tuple[Suite, ...]:
+    from suites.command import OwnCommand
     from suites.compute import Compute
     from suites.cp import Cp
     from suites.dd import Dd
     from suites.fio import Fio
+    from suites.fio_sweep import FioSweep
     from suites.geekbench import Geekbench
     from suites.ioping import Ioping
     from suites.iperf3 import Iperf3
@@ -38,11 +40,13 @@ def _all() -> tuple[Suite, ...]:
         MemoryBlocks(),
         StressNg(),
         Fio(),
+        FioSweep(),
         SysbenchFileio(),
         Dd(),
         Cp(),
         Ioping(),
         Iperf3(),
+        OwnCommand(),
     )
 
 

@@ -1,13 +1,13 @@
-"""Sweeps over thread counts: which counts are measured, and where more threads no longer give more."""
+"""Sweeps over a setting such as threads: which values are measured, and where more of it no longer gives more."""
 
 from collections.abc import Mapping
 
 KNEE_SHARE = 0.95
-"""The knee is the fewest threads that reach this share of the best. Below 5 % a step up is within the noise of the
+"""The knee is the lowest setting that reaches this share of the best. Below 5 % a step up is within the noise of the
 tests here: trials of one host differ by 1 to 5 %."""
 
 FEWEST_POINTS = 3
-"""Thread counts below which there is no curve to have a knee."""
+"""Values of the setting below which there is no curve to have a knee."""
 
 
 def thread_counts(most: int, sweep: str) -> tuple[int, ...]:
@@ -23,9 +23,9 @@ def thread_counts(most: int, sweep: str) -> tuple[int, ...]:
 
 
 def knee(values: Mapping[int, float]) -> int | None:
-    """Return the fewest threads whose value reaches KNEE_SHARE of the best, or None where there is no curve.
+    """Return the lowest setting whose value reaches KNEE_SHARE of the best, or None where there is no curve.
 
-    `values` are of a metric of which more is better, by thread count.
+    `values` are of a metric of which more is better, by thread count or another setting.
     """
     if len(values) < FEWEST_POINTS:
         return None
@@ -43,3 +43,14 @@ def knee_note(values: Mapping[int, float], what: str) -> list[str]:
         return [f"{what} still grows at {found} threads: there is no knee below that."]
     threads = "1 thread gives" if found == 1 else f"{found} threads give"
     return [f"The knee of {what} is at {found}: {threads} {share:.0%} of the best, and more threads hardly more."]
+
+
+def setting_knee_note(values: Mapping[int, float], what: str, setting: str) -> list[str]:
+    """Return the note that tells the knee of `what` over another setting, such as I/Os “in flight”."""
+    found = knee(values)
+    if found is None:
+        return []
+    if found == max(values):
+        return [f"{what}: still growing with {found} {setting}; there is no knee below that."]
+    share = values[found] / max(values.values())
+    return [f"{what}: the knee is at {found} {setting}, with {share:.0%} of the best; more give hardly more."]

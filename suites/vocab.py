@@ -14,6 +14,7 @@ class Resource(StrEnum):
     MEMORY = "memory"
     DISK = "disk"
     NETWORK = "network"
+    APPLICATION = "application"  # a whole program: all of the others at once
 
 
 class Better(StrEnum):
