@@ -1,6 +1,7 @@
 """A step on a host: its sessions, its private directories, and what was prepared in them."""
 
 import contextlib
+import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +29,10 @@ OUTPUT_A_SECOND = 256 * 2**10
 """Bytes that a tool may print: eight times what the most talkative, fio with json+ every second, was seen to."""
 
 
+CLEAN_UP_TIME = 300.0
+"""Seconds a step's own cleaning up may take on a host before it is ended, and said to have failed."""
+
+
 class PrepareError(BenchwrightError):
     """A step could not be prepared on a host."""
 
@@ -47,6 +52,7 @@ class Place:
     peer_workspace: Workspace | None = None
     prepared: bool = False
     jobs: list[Job] = field(default_factory=list)
+    _trial: int = 0  # the last one for which a command was started
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -80,6 +86,7 @@ class Place:
         self, command: Command, trial: int, number: int, before: Mapping[str, int]
     ) -> Generator[Event, None, Job]:
         """Start `command` of a trial as a job on the side it belongs to; `number` and `before` are JobPlanned's."""
+        self._trial = trial
         where = self._where(on_peer=command.on_peer)
         workspace = self._side(on_peer=command.on_peer)[1]
         session = self.hosts.session(where, root=command.root)
@@ -158,19 +165,21 @@ class Place:
         if job.exit_status != 0:
             said = b"".join(chunk.data for chunk in printed).decode("utf-8", "replace").strip()[-REPORTED:]
             status = "was killed" if job.exit_status is None else f"ended with exit status {job.exit_status}"
+            status += f" ({job.reason})" if job.reason else ""
             raise PrepareError(
                 f"{self.step.name} could not be prepared on {self.host}: {command.argv[0]} {status}: {said}",
                 "Nothing was measured. Mend what it says and run again.",
             )
 
     def close(self) -> Generator[Event, None, list[str]]:
-        """End every job, remove the private directories; return in words what could not be."""
-        problems: list[str] = []
+        """End every job, clean up, remove the private directories; return in words what could not be."""
+        began = self.workspace is not None and (self.prepared or bool(self.jobs))
         for job in self.jobs:
             if job.exit_status is None and not job.reason:
                 with contextlib.suppress(BenchwrightError):  # the connection may be gone; the removal below says so
                     yield from self.mailbox.during(job.stop)
         self.jobs.clear()
+        problems = (yield from self._clean_up()) if began else []
         for workspace, on_peer in ((self.workspace, False), (self.peer_workspace, True)):
             if workspace is None:
                 continue
@@ -183,6 +192,36 @@ class Place:
         self.workspace = self.peer_workspace = None
         self.prepared = False
         return problems
+
+    def _clean_up(self) -> Generator[Event, None, list[str]]:
+        """Run what puts things back that the private directory does not hold; return in words what failed."""
+        problems: list[str] = []
+        for number, command in enumerate(self._of(Purpose.CLEAN_UP)):
+            yield Activity(f"cleaning up {self.step.name}: {' '.join(command.argv[:6])}", self.host)
+            try:
+                job = yield from self.start(command, self._trial, number, {})
+                said = yield from self.mailbox.during(partial(_said_by, job))
+            except BenchwrightError as error:
+                problems.append(f"{self.step.name} could not clean up on {self.host}: {error.message}")
+                continue
+            if job.exit_status != 0:
+                how = f"{command.argv[0]} ended with exit status {job.exit_status}: {said or job.reason or 'no word'}"
+                problems.append(f"{self.step.name} could not clean up on {self.host}: {how}.")
+        self.jobs.clear()
+        return problems
+
+
+def _said_by(job: Job) -> str:
+    """Follow a job that cleans up to its end, and end it where that does not come; return what it printed last."""
+    deadline = time.monotonic() + CLEAN_UP_TIME
+    printed = b""
+    for chunk in job.follow():
+        if chunk is not None:
+            printed = (printed + chunk.data)[-REPORTED:]
+        if time.monotonic() > deadline:
+            job.stop()
+            deadline = float("inf")
+    return printed.decode("utf-8", "replace").strip()
 
 
 def work_directory_of_peer(context: Context) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from app.tuning import Tuning, check_tuning, tuning_values
-from suites.base import Suite, complete_values, device_of
+from suites.base import Suite, complete_values, device_of, metrics_of
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Value
 from suites.registry import suite as find_suite
+from suites.vocab import Metric
 
 LOCAL = "local"
 """The name of this computer as a host."""
@@ -74,6 +75,11 @@ class Step:
     def suite(self) -> Suite:
         """The suite."""
         return find_suite(self.suite_id)
+
+    @property
+    def headline(self) -> Metric:
+        """The metric that leads. Raises UnknownSuiteError for a suite of a stored run that has gone."""
+        return metrics_of(self.suite, self.values)[0]
 
     def identity(self) -> dict[str, Value]:
         """Return the values that decide what is measured: not where files lie, and nothing without effect.

@@ -45,7 +45,18 @@ from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding, Level
 
-BLOCKING = frozenset({"tool-missing", "no-space", "directory-not-writable", "device-unusable", "device-in-use"})
+BLOCKING = frozenset(
+    {
+        "tool-missing",
+        "no-space",
+        "directory-not-writable",
+        "device-unusable",
+        "device-in-use",
+        "command-empty",
+        "command-unreadable",
+        "command-no-figure",
+    }
+)
 """Findings that mean, as errors, that a step cannot run at all."""
 
 Output = tuple[tuple[str, bytes], ...]

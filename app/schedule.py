@@ -225,7 +225,7 @@ class Schedule:
 
 def _leading(step: Step) -> Metric | None:
     try:
-        return step.suite.metrics[0]
+        return step.headline
     except UnknownSuiteError:
         return None
 

@@ -13,7 +13,7 @@ def leading(step: Step, metrics: Iterable[Metric]) -> frozenset[str]:
     """Return the names of those of `metrics` that are shown first; the first of all where the suite is not known."""
     found = list(dict.fromkeys(metrics))
     try:
-        head = step.suite.metrics[0].name
+        head = step.headline.name
     except UnknownSuiteError:
         head = ""
     names = {metric.name for metric in found}

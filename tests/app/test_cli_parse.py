@@ -28,10 +28,11 @@ WHOLE = {
     "dd": "dd/9.1/zero_dsync_progress.stderr",
     "cp": "cp/9.1/cold_sync.screen",
     "ioping": "ioping/1.3/direct.stdout",
+    "command": "command/1/sleep.stderr",
     "iperf3": "iperf3/3.12/tcp_json.stdout",
 }
 
-SILENT = {"cp", "sysbench-mutex", "stress-ng", "linpack", "unixbench", "geekbench", "speccpu"}
+SILENT = {"command", "cp", "sysbench-mutex", "stress-ng", "linpack", "unixbench", "geekbench", "speccpu"}
 """Suites whose tool says nothing before it ends."""
 
 

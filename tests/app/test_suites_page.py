@@ -1,4 +1,4 @@
-"""The page about what was tried names every suite of processor, memory and network, once, under its resource."""
+"""The page about what was tried names every suite but those of disks once, under its resource."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,13 @@ PAGE = (Path(resources.__file__).parent / "help" / "suites.md").read_text(encodi
 
 
 @pytest.mark.parametrize(
-    ("title", "resource"), [("CPU", Resource.CPU), ("Memory", Resource.MEMORY), ("Network", Resource.NETWORK)]
+    ("title", "resource"),
+    [
+        ("CPU", Resource.CPU),
+        ("Memory", Resource.MEMORY),
+        ("Network", Resource.NETWORK),
+        ("Database and application", Resource.APPLICATION),
+    ],
 )
 def test_every_suite_is_in_its_table(title: str, resource: Resource) -> None:
     section = PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]

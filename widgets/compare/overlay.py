@@ -79,7 +79,7 @@ def _candidates(compared: Compared, row: Row) -> Iterator[tuple[Metric, Labels]]
     if step is None:
         return
     try:
-        yield step.suite.metrics[0], row.labels
+        yield step.headline, row.labels
     except UnknownSuiteError:
         return
 

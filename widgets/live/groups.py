@@ -35,6 +35,7 @@ _WATCHED = {
     Resource.MEMORY: {"cpu"},
     Resource.DISK: {"cpu", "disk"},
     Resource.NETWORK: {"cpu", "network"},
+    Resource.APPLICATION: {"cpu", "disk"},
 }
 """What of the host is shown at first, by what the suite puts under load. The rest is one click away."""
 

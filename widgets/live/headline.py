@@ -48,7 +48,7 @@ class Estimate:
 def headline_metric(model: RunModel, place: Place) -> Metric | None:
     """Return the metric that leads a step: the suite's first, or the first figure of a suite this program lacks."""
     try:
-        return model.plan.step(place[0]).suite.metrics[0]
+        return model.plan.step(place[0]).headline
     except UnknownSuiteError:
         return next((figure.metric for view in model.trials_at(place) for figure in view.figures), None)
 
@@ -155,9 +155,11 @@ def _ratio(
         return "", "", ""
     low, high, base = (convert(edge, unit(band.unit), metric.unit) for edge in (band.low, band.high, reference))
     title, words = "baseline, so far" if so_far else "baseline", ratio_text(value / base, metric.better)
+    if band.reference:  # nobody knows how far its figures spread: the ratio alone, never better or worse
+        return title.replace("baseline", "reference"), words.split(",")[0], band.said
     if low <= value <= high:
-        return title, words.split(",")[0], f"inside its quartiles · {band.name}"
-    return title, words, band.name
+        return title, words.split(",")[0], f"inside its quartiles · {band.said}"
+    return title, words, band.said
 
 
 def _tail(found: Iterable[tuple[Metric, Estimate | None]]) -> tuple[str, str]:

@@ -16,7 +16,13 @@ from widgets.notice import Picture
 from widgets.text import Text
 from widgets.theme import SPACE, TextSize, text_font
 
-TITLES = {Resource.CPU: "CPU", Resource.MEMORY: "Memory", Resource.DISK: "Disk", Resource.NETWORK: "Network"}
+TITLES = {
+    Resource.CPU: "CPU",
+    Resource.MEMORY: "Memory",
+    Resource.DISK: "Disk",
+    Resource.NETWORK: "Network",
+    Resource.APPLICATION: "Database and application",
+}
 
 
 class TestsStep(StepView):

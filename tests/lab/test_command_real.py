@@ -1,0 +1,74 @@
+"""A command of the user's own over SSH: its time agrees with a clock by hand, and what is made is cleaned up."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from app.events import State, TrialEnded
+from tests.lab.probe_runs import run_once, workstation_in
+from tests.lab_sshd import LabHost
+from tests.suites.captured_outputs import figures
+
+
+def run(folder: Path, **given: str | int) -> TrialEnded:
+    """Run one trial on the lab host."""
+    with workstation_in(folder) as workstation:
+        return run_once(workstation, "command", "lab", peer=None, **given)[0]
+
+
+def test_its_time_is_that_of_a_clock_by_hand(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    before = time.monotonic()
+    subprocess.run(["sleep", "0.4"], check=True)
+    by_hand = time.monotonic() - before
+    ended = run(tmp_path, command="sleep 0.4")
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert figures(ended.parsed)["wall_time"] == pytest.approx(by_hand, abs=0.1)
+
+
+def test_its_own_figure_leads_and_its_surroundings_are_as_asked(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    ended = run(  # noqa: S604 (the suite's own parameter; the shell is the lab host's)
+        tmp_path,
+        command='echo "score = $SCORE"; cat made; exit 3',
+        shell="yes",
+        environment="SCORE=41.5",
+        prepare=f"sh -c 'pwd; echo yes > {tmp_path}/made'",
+        working_directory=str(tmp_path),
+        clean_up=f"rm {tmp_path}/made",
+        accepted="0 3",
+        figure="pattern",
+        pattern="score = ([0-9.]+)",
+        metric="Score",
+        unit="MiB/s",
+    )
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert ended.parsed.figures[0].metric.title == "Score"
+    assert ended.parsed.figures[0].value == 41.5
+    assert not (tmp_path / "made").exists()
+
+
+def test_what_was_prepared_is_cleaned_up_after_a_failure_too(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    ended = run(tmp_path, command="false", prepare=f"touch {tmp_path}/made", clean_up=f"rm {tmp_path}/made")
+    assert ended.state is State.FAILED
+    assert "exit status 1" in ended.reason
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_cleaning_up_that_fails_is_told(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    with workstation_in(tmp_path) as workstation:
+        ended, _ = run_once(workstation, "command", "lab", command="true", clean_up="sh -c 'echo no; exit 4'")
+        record = workstation.load("last")
+    assert ended.state is State.DONE
+    assert "could not clean up on lab: sh ended with exit status 4: no" in record.reason
+
+
+def test_a_time_limit_ends_it_on_the_host(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    ended = run(tmp_path, command="sleep 60", timeout=1)
+    assert ended.state is State.FAILED
+    assert "longer than its time limit of 1 s" in ended.reason

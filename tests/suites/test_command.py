@@ -1,0 +1,190 @@
+"""A command of the user's own: what runs, what is warned of, and what is read of its output."""
+
+import shlex
+
+import pytest
+
+from suites.base import Context, Parsed, Purpose, complete_values, metrics_of
+from suites.command import OwnCommand
+from suites.command_output import MAXIMUM_JSON
+from suites.errors import ParameterError
+from suites.units import Unit
+from suites.vocab import Better, Kind
+from tests.suites.captured_outputs import capture, figures
+from tests.suites.host_facts import applied, evidence, spoken
+
+SUITE = OwnCommand()
+SCORE = {"figure": "pattern", "pattern": "score = ([0-9.]+)", "metric": "Own score", "unit": "MB/s"}
+TIMED = b"\nbenchwright-timed 1.500000 s, status 0, resolution 0.000001 s, accepted\n"
+
+
+def lines(**given: object) -> list[tuple[Purpose, str]]:
+    commands = SUITE.commands(complete_values(SUITE, given), Context())
+    return [(command.purpose, shlex.join(command.argv)) for command in commands]
+
+
+def parsed(name: str, **given: object) -> Parsed:
+    return capture(f"command/1/{name}").parse(SUITE.parser(complete_values(SUITE, given)))
+
+
+def read(output: bytes, **given: object) -> Parsed:
+    parser = SUITE.parser(complete_values(SUITE, given))
+    parser.feed(output)
+    parser.feed(TIMED, "stderr")
+    return parser.finish(0)
+
+
+def findings(**given: object) -> set[str]:
+    return set(spoken(evidence(SUITE, Context(), **given)))
+
+
+def test_words_go_to_the_program_as_they_are() -> None:
+    assert lines(command="prog 'a b' *.txt") == [(Purpose.MEASURE, "sh timed.sh 0 0 '' prog 'a b' '*.txt'")]
+
+
+def test_a_shell_reads_the_line_only_where_that_is_said() -> None:
+    given = {"command": "a | b", "shell": True}
+    assert lines(**given) == [(Purpose.MEASURE, "sh timed.sh 0 0 '' sh -c 'a | b'")]
+
+
+def test_all_that_surrounds_the_command() -> None:
+    given = {"environment": "A=1 B='x y'", "working_directory": "/srv/a b", "accepted": "0 3", "timeout": "5 min"}
+    before, timed, after = lines(command="prog", prepare="make -s", clean_up="make clean", **given)
+    there = "sh -c 'cd -- '\"'\"'/srv/a b'\"'\"' && exec \"$@\"' command env A=1 'B=x y'"
+    assert before == (Purpose.PREPARE, f"{there} make -s")
+    assert timed == (Purpose.MEASURE, "sh timed.sh '0 3' 300 '/srv/a b' env A=1 'B=x y' prog")
+    assert after == (Purpose.CLEAN_UP, f"{there} make clean")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("working_directory", "srv"), ("accepted", "none"), ("unit", "tps"), ("metric", " ")]
+)
+def test_values_that_mean_nothing_are_refused(name: str, value: str) -> None:
+    with pytest.raises(ParameterError, match=name):
+        complete_values(SUITE, {name: value})
+
+
+def test_the_metric_is_the_users() -> None:
+    figure, wall = metrics_of(SUITE, complete_values(SUITE, {**SCORE, "better": "lower"}))
+    assert (figure.name, figure.title, figure.unit) == ("own_own_score", "Own score", Unit.MB_PER_SECOND)
+    assert (figure.better, figure.kind) == (Better.LOWER, Kind.RATE)
+    assert metrics_of(SUITE, complete_values(SUITE, {})) == (wall,)
+    assert (wall.unit, wall.better) == (Unit.SECOND, Better.LOWER)
+
+
+def test_the_wall_time_is_the_figure_unless_another_is_asked_for() -> None:
+    found = parsed("sleep")
+    assert found.complete
+    assert figures(found)["wall_time"] == pytest.approx(0.25, abs=0.02)
+    assert found.notes == ("The clock counts in steps of 1e-06 s.",)
+
+
+def test_without_perl_the_clock_is_coarser_and_says_so() -> None:
+    found = parsed("uptime")
+    assert figures(found)["wall_time"] == pytest.approx(0.25, abs=0.02)
+    assert found.notes == ("The clock counts in steps of 0.01 s.",)
+
+
+def test_the_pattern_reads_the_last_line_or_the_first() -> None:
+    assert figures(parsed("score", **SCORE))["own_own_score"] == 300.5
+    assert figures(parsed("score", **SCORE, occurrence="first"))["own_own_score"] == 100.5
+    assert "wall_time" in figures(parsed("score", **SCORE))
+
+
+def test_a_pattern_that_finds_nothing_or_no_number_gives_no_figure() -> None:
+    nothing = parsed("score", **{**SCORE, "pattern": "rate = (.*)"})
+    assert (nothing.complete, set(figures(nothing))) == (False, {"wall_time"})
+    assert "No line of the output matches" in nothing.notes[0]
+    word = parsed("score", **{**SCORE, "pattern": "score = [0-9.]+ (.*)"})
+    assert (word.complete, word.notes[0]) == (False, "What the pattern found is no number: “MB/s”.")
+    broken = parsed("score", **{**SCORE, "pattern": "score = ("})
+    assert (broken.complete, broken.notes[0]) == (
+        False,
+        "A parenthesis of the pattern is not closed. Close it, or write \\( for a plain one.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("output", "path"),
+    [
+        (b'{"results": [{"rate": 1}, {"rate": 12.5}]}', "results.1.rate"),
+        (b'{\n "results": [\n{"rate": 12.5}]\n}\n', "$.results.-1.rate"),
+        (b'starting\n{"rate": "12.5"}\n', "rate"),
+        (b"12.5", "$"),
+    ],
+)
+def test_json_is_read_at_its_path(output: bytes, path: str) -> None:
+    found = read(output, figure="json", json_path=path)
+    assert (found.complete, figures(found)) == (True, {"own_figure": 12.5, "wall_time": 1.5})
+
+
+@pytest.mark.parametrize(
+    ("output", "path", "said"),
+    [
+        (b'{"rate": 1}', "rates", "there is no “rates”"),
+        (b'{"rate": true}', "rate", "no number"),
+        (b'{"rate": NaN}', "rate", "NaN is no figure"),
+        (b'{"rate": 1e999}', "rate", "no figure"),
+        (b'{"rate": 1', "rate", "cannot be read"),
+        (b"[" * 100_000, "0", "cannot be read"),
+        (b"x" * 1000 + b"\n", "0", "cannot be read"),
+        ((b"x" * 4095 + b"\n") * (MAXIMUM_JSON // 4095 + 2), "0", "more than 4 MiB"),
+        (b"", "0", "cannot be read"),
+    ],
+)
+def test_json_that_has_no_number_there_gives_no_figure(output: bytes, path: str, said: str) -> None:
+    found = read(output, figure="json", json_path=path)
+    assert (found.complete, set(figures(found))) == (False, {"wall_time"})
+    assert said in found.notes[0]
+
+
+def test_how_it_failed_is_said() -> None:
+    late = parsed("timeout", timeout=1)
+    assert (late.complete, late.notes) == (False, ("The command took longer than its time limit of 1 s.",))
+    missing = parsed("missing")
+    assert not missing.complete
+    assert "exit status 127" in missing.notes[0]
+    assert "no-such-program: No such file or directory" in missing.notes[0]
+    killed = SUITE.parser(complete_values(SUITE, {})).finish(137)
+    assert killed.notes == ("The command was cut off: its clock printed no time. It was ended by SIGKILL.",)
+
+
+def test_a_time_of_a_few_steps_is_named_and_one_of_none_is_no_figure() -> None:
+    parser = SUITE.parser(complete_values(SUITE, {}))
+    parser.feed(b"\nbenchwright-timed 0.05 s, status 0, resolution 0.01 s, accepted\n", "stderr")
+    found = parser.finish(0)
+    assert (found.complete, figures(found)) == (True, {"wall_time": 0.05})
+    assert "less than 10 steps of the clock" in found.notes[1]
+    parser = SUITE.parser(complete_values(SUITE, {}))
+    parser.feed(b"\nbenchwright-timed 0.00 s, status 0, resolution 0.01 s, accepted\n", "stderr")
+    nothing = parser.finish(0)
+    assert (nothing.complete, nothing.figures) == (False, ())
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"command": "sleep 1"}, set()),
+        ({"command": " "}, {"command-empty"}),
+        ({"command": "echo 'a"}, {"command-unreadable"}),
+        ({"command": "a", "environment": "A"}, {"command-unreadable"}),
+        ({"command": "a", "figure": "pattern"}, {"command-no-figure"}),
+        ({"command": "a", "figure": "pattern", "pattern": "(a)(b)"}, {"command-no-figure"}),
+        ({"command": "a", "figure": "json"}, {"command-no-figure"}),
+        ({"command": "a | b"}, {"command-shell-signs"}),
+        ({"command": "make -C $HOME/x"}, {"command-shell-signs"}),
+        ({"command": "grep 'a|b' file"}, set()),
+        ({"command": "a", "prepare": "rm *.o"}, {"command-shell-signs"}),
+        ({"command": "a | b", "shell": True}, set()),
+        ({"command": "a b", "shell": True}, {"command-shell-timed"}),
+        ({"command": "a --password=x"}, {"command-secret"}),
+        ({"command": "a", "environment": "PGPASSWORD=x"}, {"command-secret"}),
+        ({"command": "a", "environment": "PASSES=3 TOKENS=4"}, set()),
+    ],
+)
+def test_what_is_warned_of(given: dict[str, object], found: set[str]) -> None:
+    assert findings(**given) == found
+
+
+def test_the_remedy_for_signs_is_the_shell() -> None:
+    assert applied(evidence(SUITE, Context(), command="a | b"), "command-shell-signs").values["shell"] is True
