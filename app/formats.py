@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import cattrs
@@ -9,6 +11,7 @@ import cattrs
 from app.converting import converter, short
 from app.plan import FORMATS as PLAN_FORMATS
 from app.plan import Plan
+from app.plan_remarks import reason_of
 from suites.base import Command
 from suites.errors import BenchwrightError
 from suites.facts import Facts
@@ -79,6 +82,16 @@ def finding_to_json(finding: Finding) -> Json:
     """Return the public form of `finding`: id, level, title, measured, why, remedy, source, step."""
     names = ("id", "level", "title", "measured", "why", "remedy", "source", "step")
     return {name: converter().unstructure(getattr(finding, name)) for name in names}
+
+
+def remarks_to_json(plan: Plan, findings: Iterable[Finding]) -> Json:
+    """Return what is kept beside `findings`: those that are acknowledged and why, and what remedies changed."""
+    acknowledged = [
+        {"id": finding.id, "step": finding.step, "host": finding.host, "reason": reason}
+        for finding in findings
+        if (reason := reason_of(plan.acknowledged, finding))
+    ]
+    return {"acknowledged": acknowledged, "changed": [asdict(change) for change in plan.changed]}
 
 
 def figure_to_json(figure: Figure) -> Json:

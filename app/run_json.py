@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.comparison_json import levels_to_json
-from app.formats import command_to_json, facts_to_json, figure_to_json, finding_to_json, plan_to_json
+from app.formats import command_to_json, facts_to_json, figure_to_json, finding_to_json, plan_to_json, remarks_to_json
 from app.levels import WithinTrials
 from app.records import ChangeRecord, RunRecord, RunSummary, TrialRecord
 from app.summary import MetricSummary, levels, summaries
@@ -38,6 +38,7 @@ def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
         "metrics": [_metric(summary, within or {}) for summary in summaries(record)],
         "trials": [_trial(trial) for trial in record.trials],
         "findings": [finding_to_json(finding) for finding in record.findings],
+        **remarks_to_json(record.plan, record.findings),
         "telemetry_cost": dict(record.telemetry_cost),
         "changes": [_change(change) for change in record.changes],
     }

@@ -20,7 +20,8 @@ from app.context import step_context
 from app.delivery import file_text, files_of
 from app.hosts import ConnectReport, Hosts, SavedHosts
 from app.paths import hosts_path, store_path
-from app.plan import Plan, Policy, make_step, validate, with_seed
+from app.plan import Plan, Policy, validate, with_seed
+from app.plan_changes import apply_remedy
 from app.plan_file import read_plan, write_plan
 from app.presets import default_plan, quick_plan, tuned_plan
 from remote.errors import ConnectError, Outcome
@@ -192,9 +193,8 @@ class Workstation:
         return check_plan(plan, facts, self._addresses(plan))
 
     def apply(self, plan: Plan, finding: Finding) -> Plan:
-        """Return the plan with the finding's changes made to its step."""
-        steps = tuple(_changed(step, finding) if step.name == finding.step else step for step in plan.steps)
-        return replace(plan, steps=steps)
+        """Return the plan with the finding's changes made to its step, and noted down in it."""
+        return apply_remedy(plan, finding)
 
     def preview(self, plan: Plan, facts: Mapping[str, Facts]) -> list[StepPreview]:
         """Return for each host and step the exact commands and what one trial will take."""
@@ -440,7 +440,3 @@ class Workstation:
 def command_text(command: Command) -> str:
     """Return `command` as a line for a shell."""
     return command.line
-
-
-def _changed(step: Step, finding: Finding) -> Step:
-    return make_step(step.suite_id, {**step.values, **finding.changes}, name=step.name, peer=step.peer)

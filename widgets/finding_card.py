@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QToolButton, QWidget
 
-from suites.vocab import Finding
+from suites.vocab import Finding, Level
 from widgets.names import place_words
 from widgets.severity import TONES, WORDS, SeverityMark
 from widgets.text import Text, Tone, set_tool_tip, small, strong
@@ -30,17 +30,30 @@ def as_text(finding: Finding) -> str:
 
 
 class FindingCard(QWidget):
-    """A finding in a frame. Tab reaches it, Ctrl+C copies it; its buttons only ask, they change nothing."""
+    """A finding in a frame. Tab reaches it, Ctrl+C copies it; its buttons only ask, they change nothing.
+
+    With a `reason` it is acknowledged: it stands there muted, with the reason.
+    """
 
     apply_requested = Signal(object)
     install_requested = Signal(object)
+    acknowledge_requested = Signal(object, str)  # the finding, and why it is acknowledged; without a reason no longer
+    more_requested = Signal(str)  # the topic of the help that explains it
     left = Signal(int)  # the arrow keys: towards the card above (-1) or below (1)
 
     def __init__(
-        self, finding: Finding, *, actions: bool = True, describe: Describe = nothing, parent: QWidget | None = None
+        self,
+        finding: Finding,
+        *,
+        actions: bool = True,
+        describe: Describe = nothing,
+        reason: str = "",
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.finding = finding
+        self.reason = reason
+        self._tone = Tone.MUTED if reason else Tone.NORMAL
         self._compact: bool | None = None
         self.buttons: list[QPushButton] = []
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -50,11 +63,12 @@ class FindingCard(QWidget):
         self._grid.setVerticalSpacing(4)
         self._grid.setHorizontalSpacing(12)
         self._grid.setColumnStretch(0, 1)
-        self._title = Text(finding.title, font=strong())
+        self._title = Text(finding.title, self._tone, font=strong())
         self._grid.addLayout(self._build_head(), 0, 0, 1, 2)
         self._grid.addWidget(self._title, 1, 0, 1, 2)
         self._grid.addLayout(self._build_words(), 2, 0)
         self._foot = self._build_foot(actions=actions, describe=describe)
+        self._grid.addWidget(self._build_asking(), 4, 0, 1, 2)
         self.set_compact(compact=False)
 
     def set_compact(self, *, compact: bool) -> None:
@@ -78,18 +92,18 @@ class FindingCard(QWidget):
 
     def tab_chain(self) -> tuple[QWidget, ...]:
         """Return what the Tab key reaches in this card, in the order in which the eye does."""
-        return (self, self._more, *self.buttons)
+        return (self, self._more, self.help, self.acknowledge, *self.buttons, self.reason_field)
 
     def _build_head(self) -> QHBoxLayout:
         finding = self.finding
         head = QHBoxLayout()
         head.setSpacing(8)
-        tone = TONES[finding.level]
+        tone = Tone.MUTED if self.reason else TONES[finding.level]
         head.addWidget(SeverityMark(finding.level, parent=self), alignment=Qt.AlignmentFlag.AlignTop)
         word = Text(WORDS[finding.level], tone, font=strong(), wrap=False)
         word.setMinimumWidth(max(word.fontMetrics().horizontalAdvance(each) for each in WORDS.values()) + 4)
         head.addWidget(word, alignment=Qt.AlignmentFlag.AlignTop)
-        self._head_title = Text(finding.title, font=strong())
+        self._head_title = Text(finding.title, self._tone, font=strong())
         head.addWidget(self._head_title, 3, Qt.AlignmentFlag.AlignTop)
         place = place_words(finding.step, finding.host)
         self.place = Text(place, Tone.MUTED, font=small())
@@ -104,9 +118,10 @@ class FindingCard(QWidget):
         self._words.setColumnStretch(1, 1)
         self._captions: list[Text] = []
         self._details: list[Text] = []
-        self._add_words("Measured", finding.measured, detail=False)
-        self._add_words("Why", finding.why, detail=True)
-        self._add_words("Remedy", finding.remedy, detail=False)
+        self._add_words("Acknowledged", self.reason, detail=False)
+        self._add_words("Measured", finding.measured, detail=False, tone=self._tone)
+        self._add_words("Why", finding.why, detail=True, tone=self._tone)
+        self._add_words("Remedy", finding.remedy, detail=bool(self.reason), tone=self._tone)
         self._add_words("Source", finding.source, detail=True, tone=Tone.MUTED)
         return self._words
 
@@ -133,9 +148,19 @@ class FindingCard(QWidget):
         self._more.setAutoRaise(True)
         self._more.setCheckable(True)
         self._more.toggled.connect(self._show_details)
+        self.help = QToolButton(place)
+        self.help.setAutoRaise(True)
+        self.help.setText("More")
+        self.help.setAccessibleName(f"More about: {finding.title}")
+        set_tool_tip(self.help, "What this check looks at, its source, and what to do: the page in the help")
+        self.help.clicked.connect(lambda: self.more_requested.emit(f"check-{finding.id}"))
         foot.addStretch(1)
         foot.addWidget(self._more)
-        if actions and finding.changes:
+        foot.addWidget(self.help)
+        self.acknowledge = self._build_acknowledge(place)
+        self.acknowledge.setVisible(actions and finding.level is not Level.ERROR)
+        foot.addWidget(self.acknowledge)
+        if actions and finding.changes and not self.reason:
             changed = describe(finding)
             foot.addWidget(self._action("Apply", changed or "Make the change in the plan", self.apply_requested))
         if actions and finding.install:
@@ -143,6 +168,39 @@ class FindingCard(QWidget):
                 self._action("Install…", f"Asks first, then runs: {finding.install}", self.install_requested)
             )
         return place
+
+    def _build_acknowledge(self, parent: QWidget) -> QToolButton:
+        """Return the button that asks for the reason to acknowledge the finding, or that takes the reason back."""
+        button = QToolButton(parent)
+        button.setAutoRaise(True)
+        button.setText("Take back" if self.reason else "Acknowledge…")
+        set_tool_tip(button, "Take the reason back" if self.reason else "Give a reason; it stands in every report")
+        button.setAccessibleName(f"{button.text()} {self.finding.title}")
+        button.clicked.connect(self._acknowledge_clicked)
+        return button
+
+    def _build_asking(self) -> QLineEdit:
+        self.reason_field = QLineEdit(self)
+        self.reason_field.setPlaceholderText("Why it does not matter here; then Enter")
+        self.reason_field.setAccessibleName(f"Reason to acknowledge: {self.finding.title}")
+        self.reason_field.setMaxLength(500)
+        self.reason_field.returnPressed.connect(self._give_reason)
+        self.reason_field.hide()
+        return self.reason_field
+
+    def _acknowledge_clicked(self) -> None:
+        if self.reason:
+            self.acknowledge_requested.emit(self.finding, "")
+        elif self.reason_field.isVisible() and self.reason_field.text().strip():
+            self._give_reason()
+        else:
+            self.reason_field.setVisible(self.reason_field.isHidden())
+            self.reason_field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _give_reason(self) -> None:
+        reason = self.reason_field.text().strip()
+        if reason:
+            self.acknowledge_requested.emit(self.finding, reason)
 
     def _action(self, word: str, tip: str, request: SignalInstance) -> QPushButton:
         button = QPushButton(word, self)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from suites.vocab import Finding
 from widgets.finding_card import Describe, FindingCard, nothing
-from widgets.severity import ORDER
+from widgets.severity import ORDER, summary
 from widgets.text import Text, Tone
 
 COMPACT_BELOW = 480
@@ -25,6 +25,8 @@ class FindingList(QWidget):
 
     apply_requested = Signal(object)
     install_requested = Signal(object)
+    acknowledge_requested = Signal(object, str)  # the finding, and the reason; without one, no longer
+    more_requested = Signal(str)  # the topic of the help that explains a finding
 
     def __init__(self, parent: QWidget | None = None, *, actions: bool = True, describe: Describe = nothing) -> None:
         super().__init__(parent)
@@ -59,15 +61,19 @@ class FindingList(QWidget):
         """Return the cards from top to bottom."""
         return tuple(self._cards)
 
-    def set_findings(self, findings: Iterable[Finding]) -> None:
-        """Show `findings` instead of what is shown; a card whose finding stays, stays as it is."""
+    def set_findings(self, findings: Iterable[Finding], reason_of: Describe = nothing) -> None:
+        """Show `findings` instead of what is shown; a card whose finding stays, stays as it is.
+
+        `reason_of` gives the reason for which a finding is acknowledged: such ones come last.
+        """
         old = list(self._cards)
         cards: list[FindingCard] = []
-        for finding in sorted(findings, key=_gravity):
-            kept = next((card for card in old if card.finding == finding), None)
+        for finding in sorted(findings, key=lambda each: (bool(reason_of(each)), _gravity(each))):
+            reason = reason_of(finding)
+            kept = next((card for card in old if card.finding == finding and card.reason == reason), None)
             if kept is not None:
                 old.remove(kept)
-            cards.append(kept or self._make_card(finding))
+            cards.append(kept or self._make_card(finding, reason))
         for card in old:
             self._column.removeWidget(card)
             card.hide()
@@ -101,11 +107,13 @@ class FindingList(QWidget):
         """Return room for the head of one card."""
         return QSize(200, min(self.sizeHint().height(), 96))
 
-    def _make_card(self, finding: Finding) -> FindingCard:
-        card = FindingCard(finding, actions=self._actions, describe=self._describe, parent=self._inner)
+    def _make_card(self, finding: Finding, reason: str = "") -> FindingCard:
+        card = FindingCard(finding, actions=self._actions, describe=self._describe, reason=reason, parent=self._inner)
         card.set_compact(compact=self._is_compact())
         card.apply_requested.connect(self.apply_requested)
         card.install_requested.connect(self.install_requested)
+        card.acknowledge_requested.connect(self.acknowledge_requested)
+        card.more_requested.connect(self.more_requested)
         card.left.connect(lambda step: self._move_from(card, step))
         return card
 
@@ -144,6 +152,14 @@ class FindingList(QWidget):
         super().resizeEvent(event)
         for card in self._cards:
             card.set_compact(compact=self._is_compact())
+
+
+def open_summary(findings: Iterable[Finding], reason_of: Describe = nothing) -> str:
+    """Return how many findings there are of each level, and acknowledged: ``2 warnings, 1 acknowledged``."""
+    listed = list(findings)
+    acknowledged = sum(bool(reason_of(finding)) for finding in listed)
+    counts = summary([finding for finding in listed if not reason_of(finding)])
+    return ", ".join(part for part in (counts, f"{acknowledged} acknowledged" if acknowledged else "") if part)
 
 
 def _gravity(finding: Finding) -> int:

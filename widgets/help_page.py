@@ -25,6 +25,7 @@ TOPICS = {
     "tour": "Three-minute tour",
     "words": "Words",
     "rules": "Rules of measurement",
+    "checks": "Checks",
     "comparison": "How runs are compared",
     "connections": "Connections",
     "survival": "When something breaks",
@@ -34,7 +35,10 @@ TOPICS = {
     "suites": "What was tried",
     "formats": "Formats for machines",
 }
-"""The pages in resources/help, by the name of the file."""
+"""The pages in resources/help, by the name of the file; that of the checks is made of their own words."""
+
+CHECKS, CHECK = "checks", "check-"
+"""The page that lists all checks, and how the topic of one of them begins."""
 
 READING_WIDTH = 640
 """Pixels after which a line of prose is hard to follow."""
@@ -73,6 +77,7 @@ class HelpPage(Page):
             item.setSizeHint(QSize(0, self.topics.fontMetrics().height() + 2 * SPACE[1]))
             item.setData(Qt.ItemDataRole.UserRole, topic)
             self.topics.addItem(item)
+        self._topic = ""
         self.browser = _Browser()
         self.browser.anchorClicked.connect(lambda link: self.show_topic(link.fileName().removesuffix(".md")))
         self.topics.currentItemChanged.connect(self._read)
@@ -81,17 +86,25 @@ class HelpPage(Page):
 
     def show_topic(self, topic: str) -> None:
         """Show the page about `topic`; an unknown one changes nothing."""
-        if topic in TOPICS:
+        if topic.startswith(CHECK):
+            self.topics.setCurrentRow(list(TOPICS).index(CHECKS))
+            self._show(topic)
+        elif topic in TOPICS:
             self.topics.setCurrentRow(list(TOPICS).index(topic))
+            self._show(topic)
 
     def changeEvent(self, event: Any) -> None:
         """Set the text anew in new colours."""
         super().changeEvent(event)
         if event.type() is event.Type.PaletteChange and self.topics.currentItem() is not None:
-            self._read(self.topics.currentItem())
+            self._show(self._topic)
 
     def _read(self, item: QListWidgetItem) -> None:
-        self.browser.setMarkdown(resources.read_text(f"help/{item.data(Qt.ItemDataRole.UserRole)}.md"))
+        self._show(str(item.data(Qt.ItemDataRole.UserRole)))
+
+    def _show(self, topic: str) -> None:
+        self._topic = topic
+        self.browser.setMarkdown(text_of(topic))
         typeset(self.browser.document())
         self.browser.verticalScrollBar().setValue(0)
 
@@ -107,6 +120,18 @@ class HelpPage(Page):
         rows.setSpacing(SPACE[2])
         rows.addWidget(Text("Help", font=text_font(TextSize.TITLE, bold=True)))
         rows.addLayout(row, 1)
+
+
+def text_of(topic: str) -> str:
+    """Return the page about `topic` in Markdown; of a check that is not known, the list of all."""
+    if topic != CHECKS and not topic.startswith(CHECK):
+        return resources.read_text(f"help/{topic}.md")
+    from app.checks.catalogue import UnknownCheckError, entry, overview, page
+
+    try:
+        return page(entry(topic.removeprefix(CHECK))) if topic != CHECKS else overview()
+    except UnknownCheckError:
+        return overview()
 
 
 def typeset(document: QTextDocument) -> None:

@@ -15,6 +15,7 @@ class Page(QWidget):
     """
 
     status = Signal(str)  # one line for the bar at the bottom
+    help_requested = Signal(str)  # the topic of the help that is asked for
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -72,6 +72,7 @@ class Rooms:
         if room not in self._pages:
             try:
                 self._pages[room] = self._makers[room]()
+                self._pages[room].help_requested.connect(self.show_help)
             except Exception:
                 # Whatever is wrong with one page, the others and a running measurement must stay usable.
                 log.exception("the page %s could not be opened", room.value)

@@ -3,26 +3,30 @@
 from collections.abc import Iterator, Mapping
 
 from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK
-from app.checks.report import CheckReport, Unsure, evaluate, evidence_of, other_end, summarise
+from app.checks.plans import PLAN_CHECKS, PlanEvidence
+from app.checks.report import CheckReport, Unsure, evaluate, evidence_of, host_evidence, other_end, summarise
 from app.checks.space import LOW_SPACE, NO_SPACE
 from app.checks.tools import TOOL_MISSING
-from app.checks.trials import few_trials
 from app.plan import Plan
-from suites.checks import StepCheck
+from suites.checks import HostCheck, StepCheck
 from suites.facts import Facts
 from suites.registry import SUITES
 from suites.vocab import Finding
 
-__all__ = ["CheckReport", "Unsure", "all_checks", "check_plan"]
+__all__ = ["HOST_CHECKS", "OF_EVERY_SUITE", "PLAN_CHECKS", "CheckReport", "Unsure", "all_checks", "check_plan"]
 
-_OF_EVERY_SUITE = (TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, LOW_SPACE)
+OF_EVERY_SUITE = (TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, LOW_SPACE)
+"""The checks of a step that hold whatever its suite is."""
+
+HOST_CHECKS: tuple[HostCheck, ...] = ()
+"""The checks of a host, told once whatever steps run there."""
 
 _OF_THE_OTHER_END = (TOOL_MISSING,)
 
 
 def all_checks() -> tuple[StepCheck, ...]:
     """Return every check of a step: those of all suites, then each suite's own."""
-    return (*_OF_EVERY_SUITE, *(check for suite in SUITES for check in suite.checks))
+    return (*OF_EVERY_SUITE, *(check for suite in SUITES for check in suite.checks))
 
 
 def check_plan(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None = None) -> CheckReport:
@@ -36,11 +40,11 @@ def check_plan(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, s
 
 def _say(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None) -> Iterator[Finding | Unsure]:
     for host in plan.hosts:
-        for evidence in evidence_of(plan, host, facts, addresses):
-            yield from evaluate((*_OF_EVERY_SUITE, *evidence.suite.checks), evidence)
+        steps = evidence_of(plan, host, facts, addresses)
+        yield from evaluate(HOST_CHECKS, host_evidence(plan, host, facts, steps))
+        for evidence in steps:
+            yield from evaluate((*OF_EVERY_SUITE, *evidence.suite.checks), evidence)
             peer = other_end(plan, evidence, facts)
             if peer is not None:
                 yield from evaluate(_OF_THE_OTHER_END, peer)
-    few = few_trials(plan)
-    if few is not None:
-        yield few
+    yield from evaluate(PLAN_CHECKS, PlanEvidence(plan, facts))

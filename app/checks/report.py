@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from app.context import step_context
 from app.plan import Order, Plan
 from suites.base import Context
-from suites.checks import CannotTell, StepCheck, StepEvidence, When
+from suites.checks import CannotTell, Check, E, HostEvidence, StepEvidence, When
 from suites.facts import Facts
 from suites.vocab import Finding, Level
 
@@ -61,7 +61,13 @@ def other_end(plan: Plan, evidence: StepEvidence, facts: Mapping[str, Facts]) ->
     return replace(evidence, host=peer, context=Context(facts.get(peer)), earlier=())
 
 
-def evaluate(checks: Iterable[StepCheck], evidence: StepEvidence) -> Iterator[Finding | Unsure]:
+def host_evidence(plan: Plan, host: str, facts: Mapping[str, Facts], steps: tuple[StepEvidence, ...]) -> HostEvidence:
+    """Return what the checks of `host` may look at; `steps` are those that run there."""
+    tuned = frozenset(setting.kind.value for setting in plan.tuning.settings)
+    return HostEvidence(host, facts.get(host), steps, tuned)
+
+
+def evaluate(checks: Iterable[Check[E]], evidence: E) -> Iterator[Finding | Unsure]:
     """Yield what those of `checks` that speak before a run say of `evidence`."""
     for check in checks:
         if check.when is not When.BEFORE:

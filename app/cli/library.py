@@ -94,7 +94,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
         _print_trials(record)
     if record.facts_before:  # without facts nothing could be checked, and nothing is said of findings
         click.echo("")
-        print_findings(list(record.findings))
+        print_findings(list(record.findings), record.plan.acknowledged)
     for step in record.plan.steps:
         ran = next((trial for trial in record.trials if trial.trial.step == step.name), None)
         for command in () if ran is None else ran.trial.commands:

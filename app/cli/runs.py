@@ -13,6 +13,8 @@ from app.cli.common import (
     speaks_to_people,
 )
 from app.cli.library import print_run
+from app.cli.plans import facts_for
+from app.cli.remarking import Answers, answered, answers_findings, say_changes
 from app.cli.telling import follow, minds_others
 from app.control import Busy, Control
 from app.events import State
@@ -34,6 +36,7 @@ from suites.errors import BenchwrightError
     metavar="SERIAL",
     help="Everything on the device with this serial number may be lost; may be given again.",
 )
+@answers_findings
 @asks
 @minds_others
 @json_option
@@ -44,6 +47,7 @@ def run(  # noqa: PLR0917 (click hands every option over by name)
     file: Path,
     hosts: tuple[str, ...],
     destroy: tuple[str, ...],
+    answers: Answers,
     asker: TerminalAsker,
     busy: Busy,
     *,
@@ -57,6 +61,9 @@ def run(  # noqa: PLR0917 (click hands every option over by name)
     plan = workstation.load_plan(file)
     if hosts:
         plan = replace(plan, hosts=hosts)
+    if answers:
+        plan = answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
+        say_changes(plan)
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     say_run(workstation, run_id, as_json=as_json)
     if state is not State.DONE:

@@ -21,6 +21,7 @@ from app.picture.look import (
 )
 from app.picture.sheet import Sheet
 from app.picture.words import wrap
+from app.plan_remarks import reason_of
 from app.records import RunRecord
 from app.wording import run_letter
 from suites.base import Purpose
@@ -36,29 +37,35 @@ _ORDER = (Level.ERROR, Level.WARNING, Level.INFO)
 def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     """Draw every finding of every run once, the gravest first."""
     sheet.paragraph("Findings", HEADING)
-    found: dict[tuple[str, str | None, str | None, str], tuple[Finding, list[int]]] = {}
+    found: dict[tuple[str, str | None, str | None, str], tuple[Finding, list[int], list[str]]] = {}
     for number, record in enumerate(records):
         for finding in record.findings:
             key = (finding.id, finding.step, finding.host, finding.measured)
-            found.setdefault(key, (finding, []))[1].append(number)
+            _, runs, reasons = found.setdefault(key, (finding, [], []))
+            runs.append(number)
+            reasons.append(reason_of(record.plan.acknowledged, finding))
     if not found:
         sheet.paragraph("No check raised a finding.", QUIET)
-    for finding, runs in sorted(found.values(), key=lambda each: _ORDER.index(each[0].level)):
+    for finding, runs, reasons in sorted(found.values(), key=lambda each: (all(each[2]), _ORDER.index(each[0].level))):
         whose = [run_letter(number) for number in dict.fromkeys(runs)] if len(records) > 1 else []
-        _draw_finding(sheet, finding, whose)
+        _draw_finding(sheet, finding, whose, " / ".join(dict.fromkeys(reasons)) if all(reasons) else "")
 
 
-def _draw_finding(sheet: Sheet, finding: Finding, runs: Sequence[str]) -> None:
+def _draw_finding(sheet: Sheet, finding: Finding, runs: Sequence[str], acknowledged: str) -> None:
+    """Draw one finding; where every run acknowledges it, quietly and with the reason."""
     sheet.y += 6
     word, colour = _MARKS[finding.level]
+    colour = QUIET.colour if acknowledged else colour
     sheet.words(MARGIN, sheet.y, word, Style(BODY.size, BODY.leading, colour, bold=True))
     x, room = MARGIN + _INDENT, CONTENT - _INDENT
     place = [finding.step or "", "" if finding.host is None else f"on {host_name(finding.host)}"]
     about = [" ".join(part for part in place if part), f"run {' and '.join(runs)}" if runs else ""]
     where = ", ".join(part for part in about if part)
     sheet.paragraph(f"{finding.title} ({where})" if where else finding.title, STRONG, x, room)
-    sheet.paragraph(f"{finding.measured}. {finding.why}".replace("..", "."), BODY, x, room)
-    if finding.remedy:
+    sheet.paragraph(f"{finding.measured}. {finding.why}".replace("..", "."), QUIET if acknowledged else BODY, x, room)
+    if acknowledged:
+        sheet.paragraph(f"Acknowledged: {acknowledged}", BODY, x, room)
+    elif finding.remedy:
         sheet.paragraph(finding.remedy, BODY, x, room)
     if finding.source:
         sheet.paragraph(f"Source: {finding.source}", SMALL, x, room)

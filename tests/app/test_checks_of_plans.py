@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.checks import CheckReport, Unsure, all_checks, check_plan
-from app.checks.trials import few_trials
+from app.checks.plans import few_trials
 from app.plan import Order, Plan, Repetition, Step, make_step
 from app.presets import tuned_plan
 from suites.facts import Facts, Tool

@@ -7,9 +7,10 @@ from PySide6.QtCore import QUrl
 from pytestqt.qtbot import QtBot
 
 import resources
+from app.checks.catalogue import catalogue, entry
 from app.questions import Refuse
 from app.services import Workstation
-from widgets.help_page import TOPICS, HelpPage
+from widgets.help_page import TOPICS, HelpPage, text_of
 
 
 @pytest.fixture
@@ -28,8 +29,10 @@ def test_each_topic_is_shown_under_its_title(page: HelpPage, topic: str) -> None
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_links_lead_to_topics_there_are(topic: str) -> None:
-    links = re.findall(r"\]\(([^)]*)\)", resources.read_text(f"help/{topic}.md"))
-    assert all(link.removesuffix(".md") in TOPICS for link in links)
+    links = re.findall(r"\]\(([^)]*)\)", text_of(topic))
+    names = [link.removesuffix(".md") for link in links]
+    known = {f"check-{entry.id}" for entry in catalogue()} | set(TOPICS)
+    assert set(names) <= known
 
 
 def test_a_link_opens_its_topic(page: HelpPage) -> None:
@@ -37,6 +40,28 @@ def test_a_link_opens_its_topic(page: HelpPage) -> None:
     assert page.topics.currentItem().text() == TOPICS["rules"]
     page.browser.anchorClicked.emit(QUrl("file:///etc/passwd"))
     assert page.topics.currentItem().text() == TOPICS["rules"]
+
+
+def test_each_check_has_a_page_of_its_own_words(page: HelpPage) -> None:
+    page.show_topic("checks")
+    overview = page.browser.toPlainText()
+    for each in catalogue():
+        assert each.id in overview
+        page.show_topic(f"check-{each.id}")
+        assert page.topics.currentItem().text() == "Checks"
+        shown = page.browser.toPlainText()
+        assert shown.startswith(each.title)
+        assert each.wordings[0].check.why.rstrip(".") in shown
+
+
+def test_a_check_is_reached_and_left_by_links(page: HelpPage) -> None:
+    page.show_topic("checks")
+    page.browser.anchorClicked.emit(QUrl("check-few-trials.md"))
+    assert page.browser.toPlainText().startswith(entry("few-trials").title)
+    page.browser.anchorClicked.emit(QUrl("checks.md"))
+    assert page.browser.toPlainText().startswith("Checks")
+    page.show_topic("check-that-is-none")
+    assert page.browser.toPlainText().startswith("Checks")
 
 
 def test_nothing_is_loaded_from_anywhere(page: HelpPage) -> None:

@@ -7,13 +7,12 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.checks import Unsure
 from suites.vocab import Finding
-from widgets.finding_card import Describe
-from widgets.finding_list import FindingList
+from widgets.finding_card import Describe, nothing
+from widgets.finding_list import FindingList, open_summary
 from widgets.icons import set_icon
 from widgets.measure.draft import PlanDraft
 from widgets.measure.step_view import StepView
 from widgets.notice import Notice
-from widgets.severity import summary
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -26,6 +25,8 @@ class FindingsStep(StepView):
     title = "Findings"
     apply_requested = Signal(object)
     install_requested = Signal(object)
+    acknowledge_requested = Signal(object, str)
+    more_requested = Signal(str)
     undo_requested = Signal()
     again_requested = Signal()  # the facts, and with them the checks
 
@@ -45,6 +46,8 @@ class FindingsStep(StepView):
         self.list = FindingList(describe=describe)
         self.list.apply_requested.connect(self.apply_requested)
         self.list.install_requested.connect(self.install_requested)
+        self.list.acknowledge_requested.connect(self.acknowledge_requested)
+        self.list.more_requested.connect(self.more_requested)
         self.column.addWidget(self.list, 1)
         self.unsure = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self.again_button = QPushButton("Check again")
@@ -58,14 +61,14 @@ class FindingsStep(StepView):
         foot.addWidget(self.again_button, 0, Qt.AlignmentFlag.AlignBottom)
         self.column.addLayout(foot)
 
-    def show_report(self, findings: Sequence[Finding], unsure: Sequence[Unsure]) -> None:
-        """Show what the checks found, and what they could not tell."""
-        self.list.set_findings(findings)
+    def show_report(self, findings: Sequence[Finding], unsure: Sequence[Unsure], reason_of: Describe = nothing) -> None:
+        """Show what the checks found, what of it is acknowledged, and what they could not tell."""
+        self.list.set_findings(findings, reason_of)
         reasons = dict.fromkeys(each.because for each in unsure)
         self.unsure.setVisible(bool(reasons))
         self.unsure.setText(f"Could not be told: {' '.join(reasons)}")
         self.list.set_empty_text(NOTHING)
-        count = summary(list(findings))
+        count = open_summary(findings, reason_of)
         self.explanation.setText(f"{count}, the gravest first." if count else "")
         self.explanation.setVisible(bool(count))
 

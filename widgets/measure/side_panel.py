@@ -8,12 +8,11 @@ from PySide6.QtWidgets import QFormLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from suites.facts import Facts
 from suites.vocab import Finding
-from widgets.finding_card import Describe
-from widgets.finding_list import FindingList
+from widgets.finding_card import Describe, nothing
+from widgets.finding_list import FindingList, open_summary
 from widgets.measure.command_view import CommandView
 from widgets.measure.words import long_facts
 from widgets.names import host_title
-from widgets.severity import summary
 from widgets.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -23,6 +22,8 @@ class SidePanel(QWidget):
 
     apply_requested = Signal(object)
     install_requested = Signal(object)
+    acknowledge_requested = Signal(object, str)
+    more_requested = Signal(str)
     shown = Signal(bool)  # whether the panel can be seen
 
     def __init__(self, describe: Describe, parent: QWidget | None = None) -> None:
@@ -36,6 +37,8 @@ class SidePanel(QWidget):
         self.findings.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.findings.apply_requested.connect(self.apply_requested)
         self.findings.install_requested.connect(self.install_requested)
+        self.findings.acknowledge_requested.connect(self.acknowledge_requested)
+        self.findings.more_requested.connect(self.more_requested)
         self._facts_head = Text(font=text_font(TextSize.BODY, bold=True))
         self._facts_place = QWidget()
         self._form = QFormLayout(self._facts_place)
@@ -61,11 +64,11 @@ class SidePanel(QWidget):
         self.findings.setVisible(findings)
         self.command.setVisible(command)
 
-    def show_findings(self, findings: Sequence[Finding], empty: str) -> None:
-        """Show `findings`, or say `empty`."""
-        count = summary(list(findings))
+    def show_findings(self, findings: Sequence[Finding], empty: str, reason_of: Describe = nothing) -> None:
+        """Show `findings`, those last that are acknowledged, or say `empty`."""
+        count = open_summary(findings, reason_of)
         self._findings_head.setText(f"Findings: {count}" if count else "Findings")
-        self.findings.set_findings(findings)
+        self.findings.set_findings(findings, reason_of)
         self.findings.set_empty_text(empty)
 
     def show_facts(self, facts: Facts | None) -> None:

@@ -1,0 +1,120 @@
+"""The options that answer findings before a plan runs: --apply changes what one says, --acknowledge lets it stand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import click
+
+from app.plan import Plan, PlanError
+from app.plan_changes import acknowledge, apply_remedy, changes_text
+from app.plan_remarks import Acknowledged
+from app.services import Workstation
+from suites.facts import Facts
+from suites.vocab import Finding, Level
+
+EVERY = "all"
+
+MOST_CHANGES = 50
+"""Remedies that “all” applies at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What is to become of the findings of a plan: ids whose remedies are applied, and reasons to let others stand."""
+
+    apply: tuple[str, ...] = ()
+    acknowledge: tuple[tuple[str, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked for at all."""
+        return bool(self.apply or self.acknowledge)
+
+
+def answers_findings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options --apply and --acknowledge, and `answers` made of them."""
+
+    @click.option(
+        "--apply",
+        "remedies",
+        multiple=True,
+        metavar="ID",
+        help="Make the change of this finding’s remedy; “all”: of every warning and error. May be given again.",
+    )
+    @click.option(
+        "--acknowledge",
+        "reasons",
+        multiple=True,
+        metavar="ID=REASON",
+        help="Let this finding stand, and say why; the reason stands in every report. May be given again.",
+    )
+    @wraps(command)
+    def answering(*arguments: Any, remedies: tuple[str, ...], reasons: tuple[str, ...], **named: Any) -> None:
+        command(*arguments, answers=Answers(remedies, tuple(map(_reason, reasons))), **named)
+
+    return answering
+
+
+def _reason(text: str) -> tuple[str, str]:
+    finding, _, reason = text.partition("=")
+    if not finding.strip() or not reason.strip() or not text.isprintable() or len(text) > 500:
+        raise PlanError(
+            f"“{text[:60]}” is not ID=REASON.", "Write --acknowledge few-trials='a first look', for example."
+        )
+    return finding.strip(), reason.strip()
+
+
+def answered(workstation: Workstation, plan: Plan, facts: Mapping[str, Facts], answers: Answers) -> Plan:
+    """Return `plan` with its findings answered; raise PlanError for one that is not there or has no change to make."""
+    plan = _applied(workstation, plan, facts, answers.apply)
+    findings = workstation.check(plan, facts) if answers.acknowledge else []
+    for finding, reason in answers.acknowledge:
+        plan = acknowledge(plan, findings, Acknowledged(finding, reason))
+    return plan
+
+
+def _applied(workstation: Workstation, plan: Plan, facts: Mapping[str, Facts], wanted: tuple[str, ...]) -> Plan:
+    findings = workstation.check(plan, facts) if wanted else []
+    for finding in findings:
+        if finding.id in wanted:
+            plan = apply_remedy(plan, finding)
+    for name in wanted:
+        if name != EVERY and not any(found.id == name and found.changes for found in findings):
+            raise _no_change(name, findings)
+    return _every_remedy(workstation, plan, facts) if EVERY in wanted else plan
+
+
+def _every_remedy(workstation: Workstation, plan: Plan, facts: Mapping[str, Facts]) -> Plan:
+    """Return `plan` with the change of every warning and error made, one after the other, each checked anew.
+
+    Two remedies that undo each other end it. Notes are left alone: they say what a figure is, not that it is wrong.
+    """
+    seen = {plan.hash()}
+    for _ in range(MOST_CHANGES):
+        offered = (apply_remedy(plan, found) for found in workstation.check(plan, facts) if _grave(found))
+        new = next((changed for changed in offered if changed.hash() not in seen), None)
+        if new is None:
+            break
+        plan = new
+        seen.add(plan.hash())
+    return plan
+
+
+def _grave(finding: Finding) -> bool:
+    return bool(finding.changes) and finding.level is not Level.INFO
+
+
+def _no_change(name: str, findings: Sequence[Finding]) -> PlanError:
+    if any(found.id == name for found in findings):
+        return PlanError(f"“{name}” has no change that could be made for you.", "Read its remedy: benchwright check.")
+    offered = ", ".join(dict.fromkeys(found.id for found in findings if found.changes))
+    return PlanError(
+        f"No finding of this plan is “{name[:60]}”.", f"Changes are offered by {offered}." if offered else ""
+    )
+
+
+def say_changes(plan: Plan) -> None:
+    """Say on standard error what remedies changed."""
+    for line in changes_text(plan):
+        click.echo(f"Changed: {line}", err=True)
