@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from app.plan_remarks import Acknowledged, Remedied
 from app.tuning import Tuning, check_tuning, tuning_values
 from suites.base import Suite, complete_values, device_of, metrics_of
 from suites.errors import BenchwrightError, UnknownSuiteError
@@ -19,9 +20,9 @@ LOCAL = "local"
 
 MAXIMUM_TRIALS = 1000
 
-FORMATS = ("benchwright-plan/1", "benchwright-plan/2")
+FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
 """The formats of plans that are read, the oldest first. 2 has policies other than FIXED, orders drawn by lot, and
-changes of the hosts."""
+changes of the hosts; 3 what is kept about findings."""
 
 
 class PlanError(BenchwrightError):
@@ -167,6 +168,8 @@ class Plan:
     order: Order = Order.BLOCK
     seed: int | None = None  # of the lots that the order draws
     tuning: Tuning = field(default_factory=Tuning)
+    acknowledged: tuple[Acknowledged, ...] = ()  # neither of these two changes what runs: they are no part of the hash
+    changed: tuple[Remedied, ...] = ()
 
     def hash(self) -> str:
         """Return the hash of the plan's content."""
@@ -187,6 +190,8 @@ class Plan:
     @property
     def format(self) -> str:
         """The oldest format that can say what the plan says, so that an older program reads what it can run."""
+        if self.acknowledged or self.changed:
+            return FORMATS[2]
         other = self.repetition.policy is not Policy.FIXED or self.order.drawn or self.tuning != Tuning()
         return FORMATS[other]
 
