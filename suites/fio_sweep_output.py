@@ -85,7 +85,9 @@ class SweepParser:
         return []
 
     def _missing(self, measured: int) -> list[str]:
-        if measured >= len(self.expected):
+        """Say how many points are missing; not of a sweep that somebody else has run, with points of its own."""
+        own = all(part.point in self.expected for part in self._parts)
+        if measured >= len(self.expected) or not own:
             return []
         return [f"{measured} of {len(self.expected)} points were measured."]
 

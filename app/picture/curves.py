@@ -58,6 +58,7 @@ class Panel:
     """One plot: curves of one metric over the seconds of a trial, or its figures over the number of the trial.
 
     `judged` is False where no way is better; `top` and `end` are where the axes end that do not follow the curves.
+    Over a label that was swept, `ticks` are the places of its values with their texts, and `knees` places and values.
     """
 
     metric: Metric
@@ -67,6 +68,8 @@ class Panel:
     judged: bool = True
     top: float | None = None
     end: float | None = None
+    ticks: tuple[tuple[float, str], ...] = ()
+    knees: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,12 @@ def _names(panel: Panel) -> Iterator[_Name]:
         named[curve.name] = _Name(curve.name, curve.colour, finite[-1] if finite else 0.0)
     for band in panel.bands:
         if not any(f"{name},".startswith(f"{band.name},") for name in named):  # else its run is named by its curves
-            named[band.name] = _Name(f"baseline “{band.name}”", BASELINE, band.median, dashed=True)
+            named[band.name] = _Name(
+                f"{'reference' if band.reference else 'baseline'} “{band.name}”{f', {band.note}' if band.note else ''}",
+                BASELINE,
+                band.median,
+                dashed=True,
+            )
     yield from (name for name in named.values() if name.text)
 
 
@@ -168,10 +173,45 @@ def _draw(axes: Axes, panel: Panel, span: _Range, divisor: float, frame: float) 
         axes.plot(
             curve.times, [value / divisor for value in curve.values], color=curve.colour,
             linewidth=0 if curve.dots else _HAIR, alpha=0.45 if curve.faint else 1.0, zorder=3 if curve.faint else 4,
-            solid_joinstyle="round", marker="o" if curve.dots or len(curve.times) == 1 else "", markersize=4,
+            solid_joinstyle="round", markersize=4,
+            marker="o" if curve.dots or panel.ticks or len(curve.times) == 1 else "",
         )  # fmt: skip
+    _mark_knees(axes, panel, divisor)
     _frame(axes, span, divisor)
-    axes.set_xlim(0, end + 0.5 if panel.over == "trial" else end)
+    if panel.ticks:
+        _foot_of_sweep(axes, panel, frame)
+    else:
+        axes.set_xlim(0, end + 0.5 if panel.over == "trial" else end)
+
+
+def _mark_knees(axes: Axes, panel: Panel, divisor: float) -> None:
+    """Put a ring around every knee, and name it."""
+    for place, value in panel.knees:
+        axes.plot(
+            [place], [value / divisor], marker="o", markersize=10, markerfacecolor="none", markeredgecolor=INK,
+            markeredgewidth=_HAIR, linestyle="none", zorder=5, clip_on=False,
+        )  # fmt: skip
+        axes.annotate(
+            "knee", (place, value / divisor), xytext=(0, 6), textcoords="offset points", ha="center", va="bottom",
+            color=MUTED, fontproperties=font(SMALL),
+        )  # fmt: skip
+
+
+def _foot_of_sweep(axes: Axes, panel: Panel, frame: float) -> None:
+    """Name the values that were measured, as many as there is room for, with a margin beyond the outermost."""
+    places = [place for place, _ in panel.ticks]
+    low, high = min(places), max(places)
+    margin = 0.03 * (high - low) or 1.0
+    axes.set_xlim(low - margin, high + margin)
+    shown: list[tuple[float, str]] = []
+    taken = -math.inf
+    for place, text in panel.ticks:
+        centre = frame * (place - low + margin) / (high - low + 2 * margin)
+        half = width(text, SMALL) / 2 + 4
+        if centre - half >= taken:
+            shown.append((place, text))
+            taken = centre + half
+    axes.set_xticks([place for place, _ in shown], [text for _, text in shown], fontproperties=font(SMALL))
 
 
 def _frame(axes: Axes, span: _Range, divisor: float) -> None:

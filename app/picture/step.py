@@ -9,6 +9,7 @@ from app.picture.host import Telemetry, host_panel
 from app.picture.look import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, Style
 from app.picture.plot import draw_panel
 from app.picture.sheet import Sheet
+from app.picture.sweep import sweep_plots
 from app.picture.table import draw_table
 from app.picture.words import width, wrap
 from app.summary import MetricSummary, summaries
@@ -28,6 +29,7 @@ def draw_step(sheet: Sheet, shown: Shown, comparison: Comparison | None, telemet
     for large, style, small in lines if len(lines) <= HEADLINES else []:
         _draw_headline(sheet, large, style, small)
     sheet.y += 8
+    _draw_sweep(sheet, shown)
     _draw_panels(sheet, shown, telemetry)
     rows = rows_alone(shown) if comparison is None else rows_compared(comparison, name)
     if rows:
@@ -63,7 +65,11 @@ def _against_band(summary: MetricSummary, shown: Shown) -> str:
     band = band_of(summary, shown.bands)
     if band is None or not band.figure:
         return ""
-    return f"{ratio_text(summary.median / band.figure, summary.metric.better)}, against the baseline “{band.name}”."
+    ratio = ratio_text(summary.median / band.figure, summary.metric.better)
+    note = f" ({band.note})" if band.note else ""
+    if band.reference:  # without a spread nothing is better or worse
+        return f"{ratio.partition(',')[0]} the published figure of “{band.name}”{note}."
+    return f"{ratio}, against the baseline “{band.name}”{note}."
 
 
 def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str, Style, str]]:
@@ -90,6 +96,15 @@ def _draw_headline(sheet: Sheet, large: str, style: Style, small: str) -> None:
     top = sheet.y + (style.leading - BODY.leading) / 2 + 3
     end = sheet.lines(left, top, wrap(small, BODY, MARGIN + CONTENT - left), BODY)
     sheet.y = max(sheet.y + style.leading, end)
+
+
+def _draw_sweep(sheet: Sheet, shown: Shown) -> None:
+    """Draw what was swept before what it looked like over time: two plots beside each other."""
+    found = sweep_plots(shown)
+    for pair in (found[place : place + 2] for place in range(0, len(found), 2)):
+        room = (CONTENT - GUTTER * (len(pair) - 1)) / len(pair)
+        ends = [draw_panel(sheet, panel, MARGIN + (room + GUTTER) * place, room)[0] for place, panel in enumerate(pair)]
+        sheet.y = max(ends) + 10
 
 
 def _draw_panels(sheet: Sheet, shown: Shown, telemetry: Telemetry) -> None:

@@ -105,6 +105,11 @@ def test_a_curve_that_still_grows_has_no_knee() -> None:
     assert "still growing with 4 in flight" in parsed.notes[1]
 
 
+def test_a_sweep_of_somebody_elses_points_is_whole() -> None:
+    parsed = parse(point(3, 1000, 9) + point(5, 2000, 9), depths="1,2,4", blocks="4k")
+    assert parsed.complete
+
+
 def test_points_stand_on_the_hosts_clock() -> None:
     output = point(1, 100, 9, time=50_000) + point(4, 200, 9, time=61_500)
     curve = [s.time for s in parse(output, depths="1, 4", blocks="4k").samples if s.metric.name == "iops"]

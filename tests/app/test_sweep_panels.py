@@ -1,0 +1,103 @@
+"""What a picture of a sweep shows: the rate and the tail over one foot, named curves, knees that were reached."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.events import State
+from app.picture.curves import Shown
+from app.picture.look import BASELINE
+from app.picture.report import draw_report
+from app.picture.sweep import sweep_plots
+from app.records import RunRecord, TrialRecord
+from app.sweep_panels import MOST_CURVES, panels_of
+from app.sweeps import curves_of
+from suites.units import Unit
+from suites.vocab import Better, Figure, Kind, Metric, labels
+from tests.app import recorded
+from tests.app.recorded import STEP
+from tests.app.test_picture import check_layout
+
+IOPS = Metric("iops_by_point", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+P50 = Metric("p50_by_point", "median", Unit.NANOSECOND, Better.LOWER, Kind.TIME, 50.0)
+P99 = Metric("p99_by_point", "p99", Unit.NANOSECOND, Better.LOWER, Kind.TIME, 99.0)
+GAIN = Metric("gain", "gain", Unit.ONE, Better.HIGHER, Kind.SHARE)
+
+RATES = {"1": 100.0, "4": 390.0, "16": 990.0, "64": 1000.0}
+
+
+def swept(*jobs: str, factor: float = 1.0) -> list[Figure]:
+    found = []
+    for metric, scaled in ((GAIN, 0.01), (IOPS, factor), (P50, 10.0), (P99, 30.0)):
+        for count in jobs:
+            found += [
+                Figure(metric, value * scaled * float(count), labels(depth=depth, jobs=count, block="4 KiB"))
+                for depth, value in RATES.items()
+            ]
+    return found
+
+
+def run_of(run_id: str, figures: list[Figure]) -> RunRecord:
+    run = recorded.run_record(run_id, [1.0])
+    return replace(run, trials=(TrialRecord(recorded.trial(1), State.DONE, None, 0, tuple(figures)),))
+
+
+def shown(*runs: RunRecord) -> Shown:
+    return Shown(runs, [STEP] * len(runs), {}, ())
+
+
+def test_the_rate_comes_first_and_the_tail_beneath_it_on_the_same_foot() -> None:
+    rate, tail = panels_of(curves_of(swept("1", "2")))
+    assert (rate.metric, tail.metric) == (IOPS, P99)
+    assert rate.label == tail.label == "depth"
+    assert rate.logarithmic
+    assert rate.ticks() == ((0.0, "1"), (2.0, "4"), (4.0, "16"), (6.0, "64"))
+    assert [rate.name(curve) for curve in rate.curves] == ["jobs 1", "jobs 2"]
+    assert rate.value(rate.place(16.0)) == pytest.approx(16.0)
+
+
+def test_knees_are_named_by_their_curve_and_only_where_they_were_reached() -> None:
+    rate, tail = panels_of(curves_of(swept("1", "2")))
+    assert [(place, value) for place, value, _ in rate.knees()] == [(4.0, 990.0), (4.0, 1980.0)]
+    assert rate.knees()[0][2] == "knee of jobs 1 at depth 16: 990 IOPS"
+    assert tail.knees() == ()
+    growing = [Figure(IOPS, float(10**place), labels(depth=str(place + 1))) for place in range(4)]
+    assert panels_of(curves_of(growing))[0].knees() == ()
+
+
+def test_counts_close_to_each_other_stand_on_a_linear_foot() -> None:
+    few = [Figure(IOPS, 1.0, labels(threads=str(count))) for count in range(1, 5)]
+    (panel,) = panels_of(curves_of(few))
+    assert not panel.logarithmic
+    assert panel.ticks() == ((1.0, "1"), (2.0, "2"), (3.0, "3"), (4.0, "4"))
+    assert panel.name(panel.curves[0]) == ""
+
+
+def test_what_finds_no_room_is_counted() -> None:
+    many = swept(*(str(count) for count in range(1, MOST_CURVES + 3)))
+    rate = next(panel for panel in panels_of([c for c in curves_of(many) if c.label == "depth"]))
+    assert (len(rate.curves), rate.others) == (MOST_CURVES, 2)
+
+
+def test_nothing_swept_is_no_plot() -> None:
+    assert panels_of([]) == ()
+    assert sweep_plots(shown(recorded.run_record("a", [1.0]))) == []
+
+
+def test_the_picture_has_the_sweep_and_nothing_covers_anything() -> None:
+    run = run_of("a", swept("1", "2"))
+    rate, tail = sweep_plots(shown(run))
+    assert [curve.name for curve in rate.curves] == ["jobs 1", "jobs 2"]
+    assert len({curve.colour for curve in rate.curves}) == 2
+    assert rate.knees == ((4.0, 990.0), (4.0, 1980.0))
+    assert tail.over == "depth, each doubling as wide"
+    sheet = draw_report([run], {}, {}, [])
+    check_layout(sheet)
+    assert "depth, each doubling as wide" in [words.text for words in sheet._words]
+    assert sheet.png().startswith(b"\x89PNG")
+
+
+def test_the_curves_of_the_baseline_are_grey() -> None:
+    rate, _ = sweep_plots(shown(run_of("a", swept("1")), run_of("b", swept("1", factor=2.0))))
+    assert [(curve.name, curve.faint) for curve in rate.curves] == [("A, baseline", True), ("B", False)]
+    assert rate.curves[0].colour == BASELINE
