@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from app.records import Band, SampleSeries, TrialRecord
 from app.reference import ReferenceFigure
+from suites.units import alike
 from suites.vocab import Labels, Metric
 
 
@@ -60,9 +61,15 @@ def bands_of_group(
         yield replace(own[0], low=low, median=median, high=high, figure=statistics.median(figures) if figures else None)
 
 
-def bands_of_reference(name: str, figures: Sequence[ReferenceFigure]) -> Iterator[Band]:
-    """Yield what a published table says: a line, and a band only where the table itself tells one."""
+def bands_of_reference(name: str, figures: Sequence[ReferenceFigure], metrics: Sequence[Metric]) -> Iterator[Band]:
+    """Yield what a published table says of `metrics`: a line, and a band only where the table itself tells one.
+
+    What is given in a unit of another kind is left out: it cannot be drawn beside them.
+    """
+    known = {metric.name: metric for metric in metrics}
     for figure in figures:
+        if figure.metric not in known or not alike(figure.unit, known[figure.metric].unit):
+            continue
         low, high = (figure.value if edge is None else edge for edge in (figure.low, figure.high))
         yield Band(
             "", name, figure.metric, figure.labels, figure.unit.value, figure.value, low, high, figure.value,

@@ -100,9 +100,14 @@ def title(baseline: Baseline) -> str:
     what = {
         "run": "one run",
         "group": f"{len(baseline.parts)} runs",
-        "reference": f"{len(baseline.reference.figures)} published figures" if baseline.reference else "",
+        "reference": _counted(baseline.reference),
     }[baseline.kind]
     return f"{baseline.name}, version {baseline.version}, {what}"
+
+
+def _counted(reference: Reference | None) -> str:
+    count = 0 if reference is None else len(reference.figures)
+    return f"{count} published figure{'' if count == 1 else 's'}"
 
 
 def split_name(word: str) -> tuple[str, int | None]:

@@ -136,7 +136,7 @@ class Side:
             versions=frozenset() if None in versions else frozenset(map(str, versions)),
             facts=tuple(found for found in facts if found is not None),
             repetitions=tuple(run.plan.repetition for run, _ in runs),
-            programs=frozenset(run.program_version for run, _ in runs),
+            programs=frozenset(run.program_version for run, _ in runs if run.program_version),
         )
 
 

@@ -71,6 +71,11 @@ def convert(value: float, origin: Unit, target: Unit) -> float:
     return value * have.factor / want.factor
 
 
+def alike(one: Unit, other: Unit) -> bool:
+    """Return whether figures of both units measure the same kind of thing, so that they convert."""
+    return _SCALES[one].dimension == _SCALES[other].dimension
+
+
 _DISPLAY_LADDERS: tuple[tuple[frozenset[Unit], tuple[tuple[float, str], ...]], ...] = (
     (
         frozenset({Unit.BYTES_PER_SECOND, Unit.KB_PER_SECOND, Unit.MB_PER_SECOND}),

@@ -86,6 +86,8 @@ def _against_band(summary: MetricSummary, bands: Sequence[Band], *, named: bool)
     if band is None or not band.figure:
         return ""
     ratio = ratio_text(summary.median / band.figure, summary.metric.better)
+    if band.reference:  # without a spread nothing is better or worse
+        ratio = ratio.partition(",")[0]
     return f"{ratio} (“{band.name}”)" if named else ratio
 
 

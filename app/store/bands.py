@@ -12,7 +12,7 @@ from app.gate import Profile, Weight, differences
 from app.joining import join
 from app.plan import Step
 from app.records import Band, RunRecord, TrialRecord
-from app.reference import facts_of
+from app.reference import facts_of, step_metrics
 from app.store import reading
 from app.store.baselines import baselines
 from suites.facts import Facts
@@ -38,7 +38,7 @@ def _bands(connection: Connection, baseline: Baseline, step: Step, host: str, fa
 
     if baseline.reference is not None:
         note = "; ".join([*remarks(baseline), *_universe(step, host, facts, [facts_of(baseline.reference)])])
-        for band in bands_of_reference(baseline.name, baseline.reference.of(step.suite_id)):
+        for band in bands_of_reference(baseline.name, baseline.reference.of(step.suite_id), step_metrics(step)):
             yield replace(band, note=note)
         return
     runs = [run for word in baseline.parts for run in choose(load, word)]

@@ -35,7 +35,8 @@ def open_run(workstation: Workstation, run_id: str) -> OpenedRun:
 def _with_bands(workstation: Workstation, record: RunRecord, model: RunModel) -> OpenedRun:
     places = [(step, host) for step in record.plan.steps for host in record.plan.hosts]
     try:
-        bands = {(step.name, host): workstation.bands(step, host) for step, host in places}
+        facts = record.facts_before
+        bands = {(step.name, host): workstation.bands(step, host, facts.get(host)) for step, host in places}
     except BenchwrightError as error:
         return OpenedRun(record, model, {}, error)
     return OpenedRun(record, model, bands)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from app.control import WAITING, Busy, Control, HostInUseError
-from app.events import Event, RunEnded, RunLeft, RunStarted, TrialAttached, TrialStarted
+from app.events import Event, FactsRead, Moment, RunEnded, RunLeft, RunStarted, TrialAttached, TrialStarted
 from app.left import LeftRun
 from app.plan import Plan
 from app.questions import Asker
@@ -58,6 +58,7 @@ class LivePage(Page):
         self._summary = ""
         self.view: StepView | None = None
         self.run_side = RunSide()
+        self.run_side.findings.more_requested.connect(self.help_requested)
         self.side = self.run_side
         self._delivery = QTimer(self)
         self._delivery.setSingleShot(True)
@@ -166,11 +167,7 @@ class LivePage(Page):
         later = [output for output in batch.output if output.trial not in self._model.trials]
         for event in batch.events:
             self._model.fold(event, now)
-            if isinstance(event, RunStarted):
-                self.run_started.emit(event.run_id)
-            elif isinstance(event, TrialStarted | TrialAttached):
-                self._busy.hide()
-                self._follow()
+            self._heed(event, self._model.plan)
         if batch.unshown:
             self.view.log.note(f"… {batch.unshown} bytes came too fast to show; the stored output has them …")
         for output in later:
@@ -179,6 +176,16 @@ class LivePage(Page):
             self.view.log.flush()
         self.view.sync()
         self._show_texts()
+
+    def _heed(self, event: Event, plan: Plan) -> None:
+        """Do what an event asks for beyond the model."""
+        if isinstance(event, RunStarted):
+            self.run_started.emit(event.run_id)
+        elif isinstance(event, TrialStarted | TrialAttached):
+            self._busy.hide()
+            self._follow()
+        elif isinstance(event, FactsRead) and event.moment is Moment.BEFORE:
+            self._read_bands(plan)
 
     def _follow(self) -> None:
         model, view = self._model, self.view
@@ -272,9 +279,14 @@ class LivePage(Page):
     # Baselines
 
     def _read_bands(self, plan: Plan) -> None:
-        workstation = self.workstation
+        """Read what the baselines say, once more when facts tell whether they are of another universe."""
+        workstation, facts = self.workstation, {} if self._model is None else dict(self._model.facts)
         places = [(step, host) for step in plan.steps for host in plan.hosts]
-        job = Job(lambda: {(step.name, host): workstation.bands(step, host) for step, host in places}, self)
+
+        def read() -> dict[Place, Sequence[Band]]:
+            return {(step.name, host): workstation.bands(step, host, facts.get(host)) for step, host in places}
+
+        job = Job(read, self)
         job.returned.connect(self._take_bands)
         job.failed.connect(self._lack_bands)
         job.start()

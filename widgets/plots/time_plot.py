@@ -33,6 +33,7 @@ _SMOOTH = 1500
 
 _FAINT = 110
 _NAME_LIMIT = 60
+_NOTE_LIMIT = 120
 
 
 class TimePlot(QWidget):
@@ -308,8 +309,11 @@ class TimePlot(QWidget):
     # The crosshair
 
     def _band_words(self) -> str:
-        names = "”, “".join(dict.fromkeys(band.name[:_NAME_LIMIT] for band in self._bands.values()))
-        return f"grey: baseline “{names}”, median and quartiles" if names else ""
+        bands = self._bands.values()
+        names = "”, “".join(dict.fromkeys(band.name[:_NAME_LIMIT] for band in bands))
+        notes = "; ".join(dict.fromkeys(band.note[:_NOTE_LIMIT] for band in bands if band.note))
+        shape = "a published figure" if all(band.reference for band in bands) else "median and quartiles"
+        return f"grey: baseline “{names}”, {shape}{f'; {notes}' if notes else ''}" if names else ""
 
     def _step(self, points: int) -> None:
         longest = max(self.lines.values(), key=lambda line: len(line.buffer), default=None)

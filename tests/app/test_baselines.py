@@ -1,0 +1,189 @@
+"""Baselines: versions, groups and published tables; what has aged or comes from elsewhere says so."""
+
+import json
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from app.baselines import Baseline, BaselineError, remarks, split_name
+from app.cli.main import benchwright
+from app.compare import Verdict
+from app.events import FactsRead, Moment, RunEnded, RunStarted, State
+from app.services import Workstation
+from app.store import Store
+from suites.errors import BenchwrightError
+from suites.vocab import Figure
+from tests.app import recorded
+
+STORES = Path(__file__).parents[1] / "data" / "store"
+BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0)
+TABLE = """
+title = "Somebody's disk"
+source = "a page"
+doubts = ["units doubtful"]
+measured = 2020-01-31
+[universe]
+kernel = "4.1.10"
+[[figure]]
+suite = "fio"
+metric = "iops"
+unit = "1/s"
+value = 500.0
+labels = { operation = "read" }
+doubt = "an anomaly"
+"""
+
+
+def stored(path: Path, runs: dict[str, tuple[str, tuple[float, ...]]]) -> Workstation:
+    """Return a workstation with runs by id: the host each is of, and the IOPS of its trials."""
+    store = Store(path)
+    for run_id, (host, values) in runs.items():
+        plan = recorded.plan(hosts=(host,), trials=len(values))
+        with store.recorder(run_id) as recorder:
+            recorder.record(RunStarted(run_id, plan, datetime.now(UTC).isoformat()))
+            recorder.record(FactsRead(host, Moment.BEFORE, recorded.facts(host)))
+            for number, value in enumerate(values, 1):
+                figures = [Figure(recorded.IOPS, value, recorded.READ)]
+                for event in recorded.trial_events(recorded.trial(number, host=host), figures):
+                    recorder.record(event)
+            recorder.record(RunEnded(run_id, State.DONE))
+    store.close()
+    return Workstation(path, path.with_suffix(".toml"))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Return a file with a published table."""
+    path = tmp_path / "somebody.toml"
+    path.write_text(TABLE, encoding="utf-8")
+    return path
+
+
+def test_a_store_of_format_3_keeps_its_pins_as_first_versions(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-3.sqlite3", path)
+    (found,) = Store(path).baselines()
+    assert (found.name, found.version, found.kind, found.pinned) == ("before the upgrade", 1, "run", None)
+    assert found.parts == (Store(path).load("before the upgrade").summary.id,)
+    assert Store(path).pin("last", "before the upgrade") == 2
+
+
+def test_a_group_is_a_baseline_whose_hosts_weigh_alike(tmp_path: Path) -> None:
+    runs = {f"2026110{number}-a": (f"host-{number}", (100.0 * number,) * number) for number in range(1, 6)}
+    with_runs = stored(tmp_path / "runs.sqlite3", runs)
+    with_runs.pin(",".join(runs), "fleet")
+    (band,) = with_runs.bands(recorded.STEP, "another")
+    assert (band.low, band.median, band.high, band.figure) == (200.0, 300.0, 400.0, 300.0)
+    (own,) = with_runs.bands(recorded.STEP, "host-5")
+    assert own.median == 500.0
+    baseline = with_runs.baseline("fleet")
+    assert (baseline.kind, baseline.size) == ("group", 5)
+    with_runs.delete("20261101-a")
+    assert list(remarks(with_runs.baseline("fleet"))) == ["1 of its 5 runs were deleted"]
+    with pytest.raises(BenchwrightError, match="no single run"):
+        with_runs.load("fleet")
+    with_runs.close()
+
+
+def test_compare_takes_a_version_of_a_baseline_as_a_side(tmp_path: Path) -> None:
+    runs = {"20261101-a": ("web-1", BASE), "20261102-b": ("web-1", BASE), "20261103-c": ("web-1", BASE)}
+    with_runs = stored(tmp_path / "runs.sqlite3", runs)
+    with_runs.pin("20261101-a", "gold")
+    with_runs.pin("20261101-a,20261102-b", "gold")
+    comparison = with_runs.compare(["baseline:gold", "20261103-c"])
+    assert comparison.runs[0].id == "20261101-a,20261102-b"
+    assert comparison.notes[0] == "Baseline gold, version 2, 2 runs"
+    old = with_runs.compare(["baseline:gold@1", "20261103-c"])
+    assert old.runs[0].id == "20261101-a"
+    assert old.notes[0].endswith("version 1, not the newest")
+    with pytest.raises(BaselineError, match="no baseline “gold@3”"):
+        with_runs.compare(["baseline:gold@3", "20261103-c"])
+    with_runs.close()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_published_table_gives_a_ratio_and_never_a_verdict(tmp_path: Path, table: Path, *, first: bool) -> None:
+    with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE)})
+    assert with_runs.import_baseline(table).version == 1
+    words = ["baseline:somebody", "20261101-a"]
+    (row,) = with_runs.compare(words if first else words[::-1]).rows
+    (against,) = row.against
+    assert against.verdict is Verdict.UNDECIDED
+    assert against.text == f"reference, no spread known: the ratio alone, {'2.00' if first else '0.50'}x"
+    assert (against.low, against.high, against.p, against.more) == (None, None, None, None)
+    assert [caveat.text for caveat in against.caveats] == ["an anomaly", "source: a page", "units doubtful"]
+    assert {"kernel"} <= {each.what for each in against.differences}
+    with_runs.close()
+
+
+def test_a_published_table_is_a_band_that_tells_what_is_wrong_with_it(tmp_path: Path, table: Path) -> None:
+    with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE)})
+    with_runs.import_baseline(table)
+    (band,) = with_runs.bands(recorded.STEP, "web-1", recorded.facts("web-1"))
+    assert (band.low, band.median, band.high, band.reference) == (500.0, 500.0, 500.0, True)
+    assert band.note.startswith("too old: measured ")
+    assert band.note.endswith("reference, no spread known; another universe: kernel 4.1.10")
+    with_runs.close()
+
+
+def test_a_band_tells_that_the_kernel_is_another(tmp_path: Path) -> None:
+    with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE)})
+    with_runs.pin("20261101-a", "gold")
+    (same,) = with_runs.bands(recorded.STEP, "web-1", recorded.facts("web-1"))
+    (other,) = with_runs.bands(recorded.STEP, "web-2", recorded.facts("web-2", kernel="7.0"))
+    assert (same.note, other.note) == ("", "another universe: kernel 6.1.0")
+    assert other.said == "gold (another universe: kernel 6.1.0)"
+    with_runs.close()
+
+
+def test_age_is_told_against_the_limit_it_was_pinned_with() -> None:
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    baseline = Baseline("gold", 1, None, ("a",), 1, measured=(now - timedelta(days=91)).isoformat())
+    assert list(remarks(baseline, now)) == ["too old: measured 91 d ago, its limit is 90 d"]
+    assert list(remarks(replace(baseline, oldest=92 * 86400.0), now)) == []
+    assert list(remarks(replace(baseline, measured=""), now)) == []
+
+
+def test_a_word_is_split_at_a_version_and_nowhere_else() -> None:
+    assert split_name("baseline:gold@12") == ("gold", 12)
+    assert split_name("gold@web-1") == ("gold@web-1", None)
+    assert split_name("gold") == ("gold", None)
+
+
+def test_the_built_in_tables_are_there_with_source_and_doubts(tmp_path: Path) -> None:
+    workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    names = [one.name for one in workstation.baselines() if one.built_in]
+    assert names == ["t2-micro-cpu", "t2-micro-iperf3", "t2-micro-memory", "t2-micro-network"]
+    for name in names:
+        table = workstation.baseline(name).reference
+        assert table is not None
+        assert table.source
+        assert table.doubts
+    with pytest.raises(BenchwrightError, match="No baseline"):
+        workstation.unpin("t2-micro-cpu")
+    assert workstation.pin("baseline:t2-micro-cpu", "cpu") == 1
+    assert workstation.baseline("cpu").reference == workstation.baseline("t2-micro-cpu").reference
+    workstation.close()
+
+
+def test_the_command_line_pins_lists_shows_and_removes(tmp_path: Path, table: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    stored(path, {"20261101-a": ("web-1", BASE), "20261102-b": ("web-1", BASE)}).close()
+
+    def said(*words: str) -> str:
+        result = CliRunner().invoke(benchwright, ["--store", str(path), "baseline", *words])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    said("pin", "20261101-a,20261102-b@web-1", "gold", "--max-age", "1")
+    pinned = json.loads(said("show", "gold", "--json"))
+    assert (pinned["kind"], pinned["runs"], pinned["max_age"]) == ("group", ["20261101-a", "20261102-b@web-1"], 86400)
+    assert "Pinned other, version 1, 1 published figure" in said("import", str(table), "--name", "other")
+    assert [one["name"] for one in json.loads(said("list", "--json"))][:2] == ["other", "gold"]
+    assert "units doubtful" in said("show", "other")
+    said("remove", "gold")
+    assert "gold" not in said("list")
