@@ -7,6 +7,7 @@ from app.comparison import CompareError, Row
 from app.distributions.distribution import Described, Distribution, Given, distribution
 from app.distributions.reading import Reader
 from app.gathering import Gathering
+from app.noise import Measured, Noise, noise_of
 from app.pairing import places
 from app.records import RunRecord
 from app.sides import Side
@@ -39,6 +40,25 @@ class Describing:
             names = list(dict.fromkeys(row.metric.name for row in rows))[:MOST_NAMED]
             raise CompareError(f"No run has the metric “{metric[:60]}”.", f"They have {', '.join(names) or 'none'}.")
         return self.describe(groups, ids, chosen)
+
+    def noise(self, words: Sequence[str], *, everything: bool = False) -> Noise:
+        """Return how repeatable each step, host and run is: by the first metric of each step, or by `everything`."""
+        reader = Reader(self._store)
+        return noise_of([one for word in words for one in self._measured(word, reader, everything=everything)])
+
+    def _measured(self, word: str, reader: Reader, *, everything: bool) -> Iterator[Measured]:
+        (group,) = self._gathering.chosen([word])
+        side = Side(group)
+        suites = {step.name: step.suite_id for step in side.steps}
+        rows = list(_rows([group], ""))
+        for row in rows if everything else _leading(rows):
+            summary = row.sides[0]
+            if summary is not None:
+                samples = tuple(tuple(map(float, one.values)) for one in reader.samples(summary))
+                yield Measured(
+                    side.summary.id, row.step, suites[row.step], row.host, row.metric, row.labels,
+                    summary.values, samples,
+                )  # fmt: skip
 
     def describe(
         self, groups: Sequence[Sequence[RunRecord]], ids: Sequence[str], rows: Sequence[Row]

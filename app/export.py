@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from app.plan_remarks import reason_of
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.summary import MetricSummary, summaries
 from app.writing import write_whole
@@ -13,7 +14,7 @@ from suites.vocab import Figure, Labels, Sample
 
 SUMMARY_COLUMNS = (
     "run", "started", "plan", "host", "step", "suite", "trial", "warm_up", "state", "metric", "labels", "value", "unit",
-    "better", "n", "median", "minimum", "maximum", "cov", "tool_version", "command", "findings",
+    "better", "n", "median", "minimum", "maximum", "cov", "tool_version", "command", "findings", "acknowledged",
 )  # fmt: skip
 
 SAMPLE_COLUMNS = ("run", "host", "step", "trial", "kind", "time_s", "metric", "labels", "value", "unit", "warm_up")
@@ -43,7 +44,7 @@ def export_csv(
         for record in records
         for row in _sample_rows(record, samples[record.summary.id], telemetry[record.summary.id])
     ]
-    return [_write(summary, SUMMARY_COLUMNS, path), _write(tidy, SAMPLE_COLUMNS, beside)]
+    return [write_csv(summary, SUMMARY_COLUMNS, path), write_csv(tidy, SAMPLE_COLUMNS, beside)]
 
 
 def _summary_rows(record: RunRecord) -> Iterator[Row]:
@@ -57,10 +58,11 @@ def _summary_rows(record: RunRecord) -> Iterator[Row]:
 
 def _place(record: RunRecord, host: str, step: str) -> Row:
     found = [
-        finding.id
+        finding
         for finding in record.findings
         if finding.step in {None, step} and finding.host in {None, host}
     ]  # fmt: skip
+    reasons = {finding.id: reason_of(record.plan.acknowledged, finding) for finding in found}
     return {
         "run": record.summary.id,
         "started": record.summary.started,
@@ -68,7 +70,8 @@ def _place(record: RunRecord, host: str, step: str) -> Row:
         "host": host,
         "step": step,
         "suite": next((known.suite_id for known in record.plan.steps if known.name == step), None),
-        "findings": " ".join(dict.fromkeys(found)),
+        "findings": " ".join(dict.fromkeys(finding.id for finding in found)),
+        "acknowledged": "; ".join(f"{finding}: {reason}" for finding, reason in reasons.items() if reason),
     }
 
 
@@ -141,7 +144,8 @@ def _labels(labels: Labels) -> str:
     return ";".join(f"{name}={value}" for name, value in labels)
 
 
-def _write(rows: Sequence[Row], columns: Sequence[str], path: Path) -> Path:
+def write_csv(rows: Sequence[Row], columns: Sequence[str], path: Path) -> Path:
+    """Write rows as CSV, what a row has not got left empty; return `path`."""
     import pandas as pd
 
     frame = pd.DataFrame(

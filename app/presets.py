@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
 
+import resources
 from app.context import step_context
-from app.plan import LOCAL, Plan, Repetition, Step, make_step
+from app.plan import LOCAL, Plan, PlanError, Repetition, Step, make_step
+from app.plan_file import parse_plan
 from suites.base import Context, complete_values, tuned_values
 from suites.facts import Facts, known
 from suites.parameters import Value
@@ -17,6 +20,24 @@ QUICK_FILE = 2**30
 
 QUICK_SECONDS = 10.0
 """The shortest run that none of the three suites calls too short."""
+
+
+PRESETS = "presets"
+"""The folder of the resources that holds presets: plans as files, each named as its file is."""
+
+
+def preset_names() -> tuple[str, ...]:
+    """Return the names of the presets, in order; a preset is added by putting a plan's file into the folder."""
+    found = (path.name for path in files(resources).joinpath(PRESETS).iterdir() if path.is_file())
+    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+
+
+def preset_plan(name: str, hosts: Sequence[str] = ()) -> Plan:
+    """Return the preset `name`, on `hosts` where they are given; raise PlanError where there is none."""
+    if name not in preset_names():
+        raise PlanError(f"There is no preset “{name[:60]}”.", f"There are {', '.join(preset_names())}.")
+    plan = parse_plan(resources.read_text(f"{PRESETS}/{name}.toml"))
+    return replace(plan, hosts=tuple(hosts)) if hosts else plan
 
 
 def tuned_step(suite_id: str, context: Context, *, name: str = "", peer: str | None = None) -> Step:

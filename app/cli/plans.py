@@ -14,11 +14,23 @@ from app.cli.common import (
     print_table,
     speaks_to_people,
 )
+from app.cli.remarking import Answers, answered, answers_findings, say_changes
 from app.cli.repeating import Repeating, repeats
 from app.cli.tuning_option import tunes
-from app.formats import SIZE_LIMIT, FormatError, facts_from_json, finding_to_json, plan_to_json, read_json
-from app.plan import LOCAL, Plan, PlanError, make_step, validate
+from app.formats import (
+    SIZE_LIMIT,
+    FormatError,
+    facts_from_json,
+    finding_to_json,
+    plan_to_json,
+    read_json,
+    remarks_to_json,
+)
+from app.plan import LOCAL, Order, Plan, PlanError, Repetition, make_step, validate
+from app.plan_changes import changes_text
 from app.plan_file import format_plan
+from app.plan_remarks import Acknowledged, reason_of
+from app.presets import preset_names, preset_plan
 from app.services import Workstation
 from app.tuning import Tuning
 from app.wording import bytes_text, duration_text
@@ -37,11 +49,11 @@ def plan() -> None:
 
 @plan.command("new")
 @click.option("--host", "hosts", multiple=True, default=(LOCAL,), show_default=True, help="A host; may be given again.")
+@click.option("--preset", metavar="NAME", help=f"Begin with a plan that comes along: {', '.join(preset_names())}.")
 @click.option(
     "--suite",
     "suites",
     multiple=True,
-    required=True,
     help=f"One of {', '.join(suite.id for suite in SUITES)}; may be given again.",
 )
 @click.option(
@@ -68,6 +80,7 @@ def plan() -> None:
 def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     workstation: Workstation,
     hosts: tuple[str, ...],
+    preset: str | None,
     suites: tuple[str, ...],
     settings: tuple[str, ...],
     peer: str | None,
@@ -81,8 +94,13 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     asker: TerminalAsker,
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Write a plan with one step for each suite, tuned to the first host."""
-    if defaults:
+    """Write a plan with one step for each suite, tuned to the first host; or a preset, as it comes along."""
+    if preset is None and not suites:
+        raise PlanError("The plan would have no step.", "Give --suite, as often as you like, or --preset.")
+    if preset is not None:
+        made, repeating = _preset(preset, hosts, suites, repeating)
+        question = question or made.question
+    elif defaults:
         made = workstation.default_plan(hosts, suites, name)
     else:
         wanted = [*hosts, peer] if peer else list(hosts)
@@ -97,6 +115,17 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
         print_json(plan_to_json(made))
     else:
         click.echo(format_plan(made), nl=False)
+
+
+def _preset(
+    preset: str, hosts: tuple[str, ...], suites: tuple[str, ...], repeating: Repeating
+) -> tuple[Plan, Repeating]:
+    """Return the preset, and how often it is run: as it says itself, unless something else is asked for."""
+    if suites:
+        raise PlanError("Both --preset and --suite are given.", "Add steps to the file that --preset writes.")
+    made = preset_plan(preset, hosts)
+    asked = repeating != Repeating(Repetition(), Order.BLOCK, None)
+    return made, repeating if asked else Repeating(made.repetition, made.order, made.seed)
 
 
 def _with_peer(made: Plan, peer: str | None) -> Plan:
@@ -142,6 +171,10 @@ def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
         volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
         click.echo(f"# {preview.step} on {preview.host}: {took} a trial, {volume}")
         click.echo(plain(preview.text))
+    for line in changes_text(loaded):
+        click.echo(plain(f"# Changed by a finding: {line}"))
+    for given in loaded.acknowledged:
+        click.echo(plain(f"# Acknowledged: {given.finding} ({given.step or 'every step'}): {given.reason}"))
     if as_root:
         click.echo("# As root:")
     for command in as_root:
@@ -154,6 +187,8 @@ def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
     "--facts", "facts_files", multiple=True, type=EXISTING, help="Facts saved with “facts --json”; may be given again."
 )
 @click.option("--host", help="Ask this host instead of those the plan names.")
+@answers_findings
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the plan as it was answered to this file.")
 @asks
 @json_option
 @pass_workstation
@@ -163,6 +198,8 @@ def check(  # noqa: PLR0917 (click hands every option over by name)
     file: Path,
     facts_files: tuple[Path, ...],
     host: str | None,
+    answers: Answers,
+    output: Path | None,
     asker: TerminalAsker,
     as_json: bool,  # noqa: FBT001
 ) -> None:
@@ -170,35 +207,48 @@ def check(  # noqa: PLR0917 (click hands every option over by name)
     loaded = workstation.load_plan(file)
     if host is not None:
         loaded = replace(loaded, hosts=(host,))
-    peers = [step.peer for step in loaded.steps if step.peer is not None]
-    wanted = list(dict.fromkeys([*loaded.hosts, *peers]))
-    directories = _directories(loaded)
-    facts = facts_of(workstation, wanted, facts_files, asker, directories, _devices(loaded))
+    facts = facts_for(workstation, loaded, facts_files, asker)
+    loaded = answered(workstation, loaded, facts, answers)
+    if output is not None:
+        workstation.save_plan(loaded, output)
     report = workstation.report(loaded, facts)
     if as_json:
         cannot_tell = [
             {"id": unsure.id, "because": unsure.because, "step": unsure.step} for unsure in report.cannot_tell
         ]
         findings = [finding_to_json(finding) for finding in report.findings]
-        print_json({"format": "benchwright-findings/1", "findings": findings, "cannot_tell": cannot_tell})
+        remarks = remarks_to_json(loaded, report.findings)
+        print_json({"format": "benchwright-findings/1", "findings": findings, "cannot_tell": cannot_tell, **remarks})
         return
-    print_findings(list(report.findings))
+    say_changes(loaded)
+    print_findings(list(report.findings), loaded.acknowledged)
     for unsure in report.cannot_tell:
-        click.echo(plain(f"{unsure.step}: {unsure.id} cannot be told: {unsure.because}"))
+        click.echo(plain(f"{unsure.step or unsure.host or loaded.name}: {unsure.id} cannot be told: {unsure.because}"))
 
 
-def print_findings(findings: list[Finding]) -> None:
-    """Print `findings` for people, the gravest first."""
+def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ...] = ()) -> None:
+    """Print `findings` for people, the gravest first, and those last that are acknowledged, with the reason."""
     if not findings:
         click.echo("No findings: nothing known to fool people about this plan on these hosts.")
         return
     rows = []
     order = {"error": 0, "warning": 1, "info": 2}
-    for finding in sorted(findings, key=lambda found: order[found.level]):
+    for finding in sorted(findings, key=lambda found: (bool(reason_of(acknowledged, found)), order[found.level])):
+        reason = reason_of(acknowledged, finding)
         install = f" Install it with: {finding.install}" if finding.install else ""
-        said = f"{finding.measured} {finding.why}\n→ {finding.remedy}{install}"
+        what_to_do = f"Acknowledged: {reason}" if reason else f"→ {finding.remedy}{install}"
+        said = f"{finding.measured} {finding.why}\n{what_to_do}"
         rows.append([finding.level, finding.id, finding.step or "", finding.host or "", f"{finding.title}. {said}"])
     print_table(["Level", "Finding", "Step", "Host", "What, why, and what to do"], rows)
+
+
+def facts_for(
+    workstation: Workstation, loaded: Plan, files: tuple[Path, ...], asker: TerminalAsker
+) -> dict[str, Facts]:
+    """Return the facts of every host of a plan and of the other ends: read, or from `files`."""
+    peers = [step.peer for step in loaded.steps if step.peer is not None]
+    wanted = list(dict.fromkeys([*loaded.hosts, *peers]))
+    return facts_of(workstation, wanted, files, asker, _directories(loaded), _devices(loaded))
 
 
 def facts_of(  # noqa: PLR0917 (what to read, and how to ask for it)

@@ -39,6 +39,11 @@ class Reader:
                 return source, [trials or [] for trials in found]
         return Source.TRIALS, [_figures(side) for side in sides]
 
+    def samples(self, side: MetricSummary) -> list[TrialValues]:
+        """Return the samples of each trial of a side that has some."""
+        found = (self._sampled(side, key, host) for key, host in zip(side.trials, side.hosts, strict=True))
+        return [one for one in found if one is not None]
+
     def _side(self, source: Source, suite_id: str, side: MetricSummary | None) -> list[TrialValues] | None:
         """Return the values of the trials of a side; None where one of them has none."""
         if side is None:

@@ -1,0 +1,85 @@
+"""benchwright noise: which test, host or run is the most repeatable."""
+
+from pathlib import Path
+
+import click
+
+from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
+from app.noise import Noise, NoiseEntry, NoiseLevel, Pooled, Spread
+from app.noise_json import noise_to_json, write_noise
+from app.services import Workstation
+from app.wording import metric_text, share_text
+
+TITLES = {
+    NoiseLevel.SAMPLE: "Samples within a trial",
+    NoiseLevel.TRIAL: "Trials on a host",
+    NoiseLevel.HOST: "Means of hosts within a group",
+}
+
+_FIGURES = ("n", "CoV", "95 % interval", "(max - min) / median")
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--all", "everything", is_flag=True, help="Every metric, not only the first of each step.")
+@click.option("--csv", "csv_path", type=click.Path(path_type=Path), help="Write the entries here.")
+@click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the picture here.")
+@json_option
+@pass_workstation
+@speaks_to_people
+def noise(  # noqa: PLR0917 (click hands every option over by name)
+    workstation: Workstation,
+    runs: tuple[str, ...],
+    everything: bool,  # noqa: FBT001
+    csv_path: Path | None,
+    png_path: Path | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Rank what RUNS measured by how repeatable it is. Runs joined by commas are one group."""
+    found = workstation.describing.noise(runs, everything=everything)
+    if csv_path is not None:
+        write_noise(found, csv_path)
+    if png_path is not None:
+        from app.noise_chart import noise_charts
+        from app.picture.chart import write_charts
+
+        write_charts(noise_charts(found), png_path)
+    if as_json:
+        print_json(noise_to_json(found))
+        return
+    print_noise(found)
+
+
+def print_noise(found: Noise) -> None:
+    """Print a noise study for people."""
+    if not found.entries:
+        click.echo("Nothing spreads: there are fewer than two trials of everything.")
+        return
+    for level in NoiseLevel:
+        entries = found.at(level)
+        if entries:
+            click.echo(TITLES[level])
+            head = ("Rank", "Run", "Step", "Host", "Metric", *_FIGURES)
+            print_table(head, [_row(entry) for entry in entries], right=(0, 5, 6, 7, 8))
+            click.echo("")
+    for title, pooled in (("Test", found.tests), ("Host", found.hosts), ("Run", found.runs)):
+        if len(pooled) > 1:
+            print_table(("Rank", title, *_FIGURES), [_pooled(one) for one in pooled], right=(0, 2, 3, 4, 5))
+            click.echo("")
+    click.echo(plain(f"{found.method}."))
+
+
+def _row(entry: NoiseEntry) -> list[str]:
+    named = metric_text(entry.metric, entry.labels)
+    return [str(entry.rank), entry.run, entry.step, entry.host, named, *spread_cells(entry.spread)]
+
+
+def _pooled(one: Pooled) -> list[str]:
+    return [str(one.rank), one.name, *spread_cells(one.spread)]
+
+
+def spread_cells(spread: Spread) -> list[str]:
+    """Return a spread in words: how many, the CoV, its interval, the range."""
+    known = spread.low is not None and spread.high is not None
+    interval = f"{share_text(spread.low or 0)} to {share_text(spread.high or 0)}" if known else "not known"
+    return [str(spread.n), share_text(spread.cov), interval, "" if spread.range is None else share_text(spread.range)]
