@@ -26,6 +26,19 @@ def _differences(old: Step, new: Step, finding: str) -> Iterator[Remedied]:
             yield Remedied(finding, old.name, parameter.name, parameter.format(before), parameter.format(after))
 
 
+def still_changed(steps: Sequence[Step], changed: Sequence[Remedied]) -> tuple[Remedied, ...]:
+    """Return those of `changed` whose value still stands in its step: nobody has written something else since."""
+    return tuple(
+        each
+        for each in changed
+        for step in steps
+        for parameter in step.suite.parameters
+        if step.name == each.step
+        and parameter.name == each.parameter
+        and parameter.format(step.values[parameter.name]) == each.after
+    )
+
+
 def acknowledge(plan: Plan, findings: Sequence[Finding], given: Acknowledged) -> Plan:
     """Return `plan` with a finding acknowledged, or with what was said of it taken back where there is no reason.
 
@@ -50,4 +63,13 @@ def changes_text(plan: Plan) -> list[str]:
     return [
         f"{each.step}: {each.parameter} {each.before or 'empty'} → {each.after or 'empty'} ({each.finding})"
         for each in plan.changed
+    ]
+
+
+def remarks_text(plan: Plan) -> list[str]:
+    """Return in words what remedies changed in `plan`, and which findings are acknowledged, a line for each."""
+    changed = [f"Changed by a finding: {line}" for line in changes_text(plan)]
+    return [
+        *changed,
+        *(f"Acknowledged: {each.finding} ({each.step or 'every step'}): {each.reason}" for each in plan.acknowledged),
     ]

@@ -49,6 +49,7 @@ class LibraryPage(Page):
         self._wanted: str | None = None
         self.run_side = RunSide()
         self.run_side.findings.set_empty_text("No check found anything in this run.")
+        self.run_side.findings.more_requested.connect(self.help_requested)
         self.side = _holding(self.run_side)
         self.actions_of_runs = RunActions(self)
         self.table = RunTable()

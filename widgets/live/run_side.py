@@ -3,12 +3,12 @@
 from PySide6.QtGui import QGuiApplication, QTextOption
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
+from app.plan_remarks import Acknowledged, reason_of
 from suites.vocab import Finding
-from widgets.finding_list import FindingList
+from widgets.finding_list import FindingList, open_summary
 from widgets.live.model import Place, RunModel, TrialView
 from widgets.live.words import command_text, cost_text, facts_text
 from widgets.names import host_title
-from widgets.severity import summary
 from widgets.text import Text, Tone, strong, visible
 from widgets.theme import SPACE, code_font
 
@@ -33,7 +33,7 @@ class RunSide(QWidget):
         self.command.setAccessibleName("Exact command")
         self.command.setTabChangesFocus(True)
         self.command.setFixedHeight(_LINES * self.command.fontMetrics().lineSpacing() + SPACE[3])
-        self._shown: tuple[Finding, ...] = ()
+        self._shown: tuple[tuple[Finding, ...], tuple[Acknowledged, ...]] = ((), ())
         self.copy = QPushButton("Copy")
         self.copy.setToolTip("Copy the exact command")
         self.copy.clicked.connect(self._copy)
@@ -54,7 +54,8 @@ class RunSide(QWidget):
 
     def show_run(self, model: RunModel | None, place: Place | None, view: TrialView | None) -> None:
         """Show what is known of `model`, of the host of `place`, and the command of `view`."""
-        self._show_findings(tuple(model.findings) if model is not None else ())
+        acknowledged = model.plan.acknowledged if model is not None and model.plan is not None else ()
+        self._show_findings(tuple(model.findings) if model is not None else (), acknowledged)
         facts = model.facts.get(place[1]) if model is not None and place is not None else None
         words = [facts_text(facts)] if facts is not None else []
         if model is not None and model.telemetry_cost:
@@ -68,12 +69,16 @@ class RunSide(QWidget):
         _show_if(bool(words), self._host_head, self.host)
         _show_if(bool(self._command), self._command_head, self.command, self.copy)
 
-    def _show_findings(self, findings: tuple[Finding, ...]) -> None:
-        if findings == self._shown:
+    def _show_findings(self, findings: tuple[Finding, ...], acknowledged: tuple[Acknowledged, ...]) -> None:
+        if (findings, acknowledged) == self._shown:
             return
-        self._shown = findings
-        self.findings.set_findings(findings)
-        counts = summary(findings)
+
+        def why(finding: Finding) -> str:
+            return reason_of(acknowledged, finding)
+
+        self._shown = (findings, acknowledged)
+        self.findings.set_findings(findings, why)
+        counts = open_summary(findings, why)
         self._findings_head.setText(f"Findings: {counts}" if counts else "Findings")
 
     def _copy(self) -> None:

@@ -1,10 +1,12 @@
 """A plan in the making, with every text as it was typed; the wizard's widgets hold no data of their own. No Qt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.context import step_context
 from app.plan import LOCAL, Plan, PlanError, Step, make_step, validate
+from app.plan_changes import still_changed
+from app.plan_remarks import Acknowledged, Remedied
 from app.tuning import TUNING, tuning_of, tuning_values
 from suites import registry
 from suites.base import Suite, device_of
@@ -55,6 +57,8 @@ class PlanDraft:
         self.repetition = Form(REPETITION)
         self.pinned: frozenset[str] | None = getattr(self, "pinned", None)  # names of baselines, once read
         self.tuning = Form(TUNING)
+        self.acknowledged: tuple[Acknowledged, ...] = ()
+        self.changed: tuple[Remedied, ...] = ()
 
     def adopt(self, plan: Plan) -> None:
         """Take every value of `plan`, as somebody's choice."""
@@ -64,6 +68,7 @@ class PlanDraft:
         ]
         self.tuning = Form(TUNING, tuning_values(plan.tuning))
         self.repetition = Form(REPETITION, values_of(plan))
+        self.acknowledged, self.changed = plan.acknowledged, plan.changed
         self.retune()
 
     def set_host(self, host: str, *, chosen: bool) -> None:
@@ -158,8 +163,9 @@ class PlanDraft:
             order=order,
             seed=seed,
             tuning=tuning_of(self.tuning.values()),
+            acknowledged=self.acknowledged,
         )
-        return validate(plan)
+        return validate(replace(plan, changed=still_changed(plan.steps, self.changed)))
 
     def suggested_name(self) -> str:
         """Return a name for a plan that nobody has named: what it measures, and where."""

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.hosts import HostEntry
 from app.plan import Plan
+from app.plan_remarks import Acknowledged, reason_of, with_reason
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -161,6 +162,8 @@ class MeasurePage(Page):
         for source in (self.findings, self.panel):
             source.apply_requested.connect(self._apply)
             source.install_requested.connect(self._install_finding)
+            source.acknowledge_requested.connect(self._acknowledge)
+            source.more_requested.connect(self.help_requested)
 
     def _build_window(self) -> None:
         self.bar = StepBar(tuple(step.title for step in self.steps))
@@ -316,9 +319,19 @@ class MeasurePage(Page):
 
     def _take_remedy(self, plan: Plan) -> None:
         self._changes = make_changes(self.draft, plan)
+        self.draft.changed = plan.changed
         self.findings.say_changed(change_words(self._changes))
         self.status.emit(change_words(self._changes))
         self._edited()
+
+    def _acknowledge(self, finding: Finding, reason: str) -> None:
+        given = Acknowledged(finding.id, reason, finding.step)
+        self.draft.acknowledged = with_reason(self.draft.acknowledged, given)
+        self.status.emit(f"Acknowledged: {finding.title}" if reason else f"No longer acknowledged: {finding.title}")
+        self._edited()
+
+    def _reason_of(self, finding: Finding) -> str:
+        return reason_of(self.draft.acknowledged, finding)
 
     def _undo(self) -> None:
         take_back(self.draft, self._changes)
@@ -362,13 +375,17 @@ class MeasurePage(Page):
     def _details(self) -> tuple[str, ...]:
         draft = self.draft
         wrong = sum(len(step.form.problems()) for step in draft.steps)
-        found = "" if self.assessment is None else summary(merged(self.assessment.findings)).partition(",")[0]
+        found = "" if self.assessment is None else self._standing(self.assessment).partition(",")[0]
         counts = [str(len(things)) if things else "" for things in (draft.hosts, draft.steps)]
         return (*counts, f"{wrong} not accepted" if wrong else "", found, "")
 
+    def _standing(self, assessment: Assessment) -> str:
+        """Return in words the findings that nobody has acknowledged."""
+        return summary([found for found in merged(assessment.findings) if not self._reason_of(found)])
+
     def _show_assessment(self) -> None:
         if self.assessment is not None:
-            self.findings.show_report(merged(self.assessment.findings), self.assessment.unsure)
+            self.findings.show_report(merged(self.assessment.findings), self.assessment.unsure, self._reason_of)
             found = self.assessment
             self.review.show_previews(found.plan, found.previews, found.as_root)
         else:
@@ -379,7 +396,7 @@ class MeasurePage(Page):
         found = () if self.assessment is None else merged(self.assessment.findings)
         empty = self._waiting() if self.assessment is None else "No check speaks against this plan."
         self.panel.choose(findings=self.current != FINDINGS, command=self.current not in {REVIEW, HOSTS})
-        self.panel.show_findings(found, empty if self.draft.steps else "No test is chosen yet.")
+        self.panel.show_findings(found, empty if self.draft.steps else "No test is chosen yet.", self._reason_of)
         selected = self.review.selected() if self.current == REVIEW else None
         host = selected.host if selected is not None else next(iter(self.draft.hosts), "")
         self.panel.show_facts(self.draft.facts.get(host))

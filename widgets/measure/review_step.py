@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.plan import Plan
+from app.plan_changes import remarks_text
 from app.root_commands import RootCommand
 from app.services import StepPreview
 from suites.base import Estimate
@@ -82,6 +83,9 @@ class ReviewStep(StepView):
         self._list.addWidget(self.repetition)
         self.table = self._build_table()
         self._list.addWidget(self.table)
+        self.changed_values = Text(tone=Tone.MUTED)
+        self.changed_values.setAccessibleName("Changed by findings, and acknowledged")
+        self._list.addWidget(self.changed_values)
         self.totals = Text(font=text_font(TextSize.BODY, bold=True))
         self._list.addWidget(self.totals)
         self.command = CommandView("Exact command", lines=5)
@@ -110,6 +114,7 @@ class ReviewStep(StepView):
         """Show what `plan` would run, and what of it as root; without a plan, nothing."""
         self._plan, self._previews = plan, tuple(previews)
         self.tuning.show_commands(as_root)
+        self._show_remarks(plan)
         self._fill_table()
         self._show_totals()
         self._show_command()
@@ -232,6 +237,12 @@ class ReviewStep(StepView):
             f"network: {network}" if sums.network or "network" in sums.open else "",
         ]
         self.totals.setText("  ·  ".join(part for part in parts if part))
+
+    def _show_remarks(self, plan: Plan | None) -> None:
+        """Show what remedies changed, and which findings are acknowledged; nothing where there is none."""
+        lines = [] if plan is None else remarks_text(plan)
+        self.changed_values.setText("\n".join(lines))
+        self.changed_values.setVisible(bool(lines))
 
     def _show_command(self) -> None:
         row = self.table.currentRow()
