@@ -131,6 +131,19 @@ def _stored(stage: Stage) -> QWidget:
     return shown
 
 
+def _swept(stage: Stage) -> QWidget:
+    folder = Path(tempfile.gettempdir()) / "shots"
+    folder.mkdir(exist_ok=True)
+    sweep = {
+        "directory": str(folder), "size": "64 MiB", "depths": "1, 4, 16, 64", "job_counts": "1, 2", "runtime": 1,
+    }  # fmt: skip
+    window = stage.window()
+    page = _page(window)
+    page.start_run(Plan("Depth", (LOCAL,), (make_step("fio-sweep", sweep),), repetition=Repetition(trials=1)))
+    stage.settle(lambda: not page.running)
+    return window
+
+
 SHOTS: list[Shot] = [
     ("live-idle", _idle),
     ("live-starting", _starting),
@@ -140,4 +153,5 @@ SHOTS: list[Shot] = [
     ("live-failed", _failed),
     ("live-pinning", _pinning),
     ("run-stored", _stored),
+    ("live-swept", _swept),
 ]

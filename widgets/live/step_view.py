@@ -11,6 +11,8 @@ from widgets.live.headline_bar import HeadlineBar
 from widgets.live.log_view import LogView
 from widgets.live.model import Place, RunModel, TrialView
 from widgets.live.repetition_strip import RepetitionStrip
+from widgets.live.sweep_plots import SweepPlots
+from widgets.live.swept import sweep_of
 from widgets.live.trial_plots import TrialPlots
 from widgets.live.trial_table import TrialTable
 from widgets.live.words import command_text
@@ -18,6 +20,7 @@ from widgets.text import visible
 from widgets.theme import SPACE, code_font
 
 _HEIGHTS = (420, 132)
+_WIDTHS = (520, 400)
 
 
 class StepView(QWidget):
@@ -35,6 +38,7 @@ class StepView(QWidget):
         self.bar = HeadlineBar()
         self.repetition = RepetitionStrip()
         self.plots = TrialPlots()
+        self.sweep = SweepPlots()
         self.table = TrialTable()
         self.log = LogView()
         self.commands = QPlainTextEdit()
@@ -70,6 +74,7 @@ class StepView(QWidget):
         metric = headline_metric(self._model, self._place)
         self.table.show_trials(self._model.trials_at(self._place), metric, self._front)
         self.plots.sync()
+        self.sweep.show_panels(sweep_of(self._model, self._place, self._front))
 
     def _show_front(self, view: TrialView | None) -> None:
         if self._model is None or self._place is None:
@@ -107,7 +112,12 @@ class StepView(QWidget):
         self.tabs.setCornerWidget(corner)
         self.table.chosen.connect(self.show_trial)
         splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.plots)
+        pictures = QSplitter(Qt.Orientation.Horizontal)
+        pictures.addWidget(self.plots)
+        pictures.addWidget(self.sweep)
+        pictures.setSizes(_WIDTHS)
+        pictures.setChildrenCollapsible(False)
+        splitter.addWidget(pictures)
         splitter.addWidget(self.tabs)
         splitter.setStretchFactor(0, 1)
         splitter.setSizes(_HEIGHTS)

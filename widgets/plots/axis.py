@@ -98,6 +98,19 @@ class TimeAxis(_Axis):
         super().__init__("bottom")
         self.show_values(shown=True)
 
+    @property
+    def head(self) -> str:
+        """The head of the axis's column in a table."""
+        return "time [s]"
+
+    def words(self, place: float, step: float) -> str:
+        """Return the moment at `place` for the crosshair; `step` decides how finely."""
+        return scale.clock(place, step)
+
+    def cell(self, place: float) -> str:
+        """Return the moment at `place` as it stands in a table."""
+        return f"{place:.9g}"
+
     def show_values(self, *, shown: bool) -> None:
         """Show the figures or, between plots that share the axis, the grid alone."""
         self.setStyle(showValues=shown)

@@ -6,21 +6,22 @@ import numpy as np
 
 from app.records import Band
 from suites.units import Unit
+from widgets.plots.axis import TimeAxis
 from widgets.plots.lines import Line
 from widgets.sheet_text import sheet_cell
 
 
-def as_table(lines: Iterable[Line], bands: Mapping[Hashable, Band], unit: Unit) -> str:
-    """Return one row for each moment at which any line has a point. Figures are whole, not as drawn."""
+def as_table(lines: Iterable[Line], bands: Mapping[Hashable, Band], unit: Unit, axis: TimeAxis) -> str:
+    """Return one row for each place of `axis` at which any line has a point. Figures are whole, not as drawn."""
     shown = [line for line in lines if len(line.buffer)]
     moments = np.unique(np.concatenate([line.buffer.times() - line.offset for line in shown])) if shown else np.empty(0)
     columns = [_column(line, moments) for line in shown]
-    heads = ["time [s]", *(f"{sheet_cell(line.title)} [{unit.value}]" for line in shown)]
+    heads = [sheet_cell(axis.head), *(f"{sheet_cell(line.title)} [{unit.value}]" for line in shown)]
     for band in bands.values():
         for words, value in (("median", band.median), ("low", band.low), ("high", band.high)):
             heads.append(f"{sheet_cell(band.name)} {words} [{band.unit}]")
             columns.append([f"{value:.9g}"] * len(moments))
-    rows = zip((f"{moment:.9g}" for moment in moments), *columns, strict=True)
+    rows = zip((sheet_cell(axis.cell(float(moment))) for moment in moments), *columns, strict=True)
     return "\n".join("\t".join(row) for row in [tuple(heads), *rows]) + "\n"
 
 

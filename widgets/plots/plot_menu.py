@@ -39,7 +39,8 @@ class PlotMenu(QMenu):
 
     def copy_data(self) -> None:
         """Put the figures on the clipboard: one row for each moment, units in the head."""
-        QGuiApplication.clipboard().setText(as_table(self._plot.lines.values(), self._plot.bands(), self._plot.unit))
+        plot = self._plot
+        QGuiApplication.clipboard().setText(as_table(plot.lines.values(), plot.bands(), plot.unit, plot.view.time_axis))
 
     def picture(self) -> QPixmap:
         """Return the plot as it is shown, twice as fine."""

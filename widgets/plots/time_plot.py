@@ -11,7 +11,7 @@ from app.records import Band
 from app.wording import direction_text, quantity
 from suites.units import Display, Unit, unit
 from suites.vocab import Better
-from widgets.plots import scale
+from widgets.plots.axis import TimeAxis
 from widgets.plots.curve import Curve
 from widgets.plots.head import Entry, Legend, PlotHead
 from widgets.plots.labels import Label
@@ -37,10 +37,10 @@ _NOTE_LIMIT = 120
 
 
 class TimePlot(QWidget):
-    """Curves over seconds. `refresh` is the only place that draws; everything else asks for it.
+    """Curves over seconds, or over what another `axis` says.
 
-    Plots above each other share one `window` of time; a plot without one has its own. Each redraws by itself: what
-    arrives for one does not wait for another.
+    `refresh` is the only place that draws; everything else asks for it. Plots above each other share one `window`; a
+    plot without one has its own. Each redraws by itself: what arrives for one does not wait for another.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class TimePlot(QWidget):
         better: Better | None = None,
         may_be_logarithmic: bool = False,
         window: TimeWindow | None = None,
+        axis: TimeAxis | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -66,7 +67,7 @@ class TimePlot(QWidget):
         self._redraw.due.connect(self._refresh_if_seen)
         self._stale = True
         self._drawn = 0
-        self._build()
+        self._build(axis)
 
     # Content
 
@@ -196,7 +197,7 @@ class TimePlot(QWidget):
         figures = [
             f"{line.title} {self._figure(line, time)}" if len(named) > 1 else self._figure(line, time) for line in named
         ]
-        parts = [scale.clock(time, (end - start) / 500), *figures]
+        parts = [self.view.time_axis.words(time, (end - start) / 500), *figures]
         parts += [
             f"{self._band_title(key)} {quantity(band.median, unit(band.unit))}" for key, band in self._bands.items()
         ]
@@ -213,8 +214,8 @@ class TimePlot(QWidget):
         value = line.at(time)
         return "no sample" if value is None else quantity(value, self.unit)
 
-    def _build(self) -> None:
-        self.head, self.legend, self.view = PlotHead(), Legend(), PlotView()
+    def _build(self, axis: TimeAxis | None) -> None:
+        self.head, self.legend, self.view = PlotHead(), Legend(), PlotView(axis=axis)
         self.legend.hide()
         self.setAccessibleName(self.title)
         self.view.setAccessibleName(f"Plot: {self.title}")
@@ -339,7 +340,7 @@ class TimePlot(QWidget):
                 for line in named
             ]
             self.legend.set_entries(entries)
-            reading = scale.clock(time, (end - start) / 500) if time is not None else ""
+            reading = self.view.time_axis.words(time, (end - start) / 500) if time is not None else ""
         else:
             self.legend.set_entries([])
         self.head.reading.set_text(reading or self._band_words())

@@ -36,11 +36,12 @@ class PlotView(pg.GraphicsView):
     reset = Signal()
     menu_wanted = Signal(QPoint)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, axis: TimeAxis | None = None) -> None:
+        """Show `axis` along the foot, a clock where there is none."""
         super().__init__(parent, background=None)
         self.box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
         self.box.disableAutoRange()
-        self.value_axis, self.time_axis = ValueAxis(), TimeAxis()
+        self.value_axis, self.time_axis = ValueAxis(), axis or TimeAxis()
         self.labels = CurveLabels(self.box)
         self._lay_out()
         self.backdrop, self.foreground, self.cursor = Backdrop(self.box), Foreground(self.box), Cursor(self.box)

@@ -1,0 +1,92 @@
+"""A sweep in the live view: points as they are measured, then those of all trials that count, over one foot."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from app.events import Event, SampleRead, State, TrialEnded
+from suites.base import Parsed
+from suites.fio_metrics import LATENCY_P99
+from suites.units import Unit
+from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
+from tests.widgets.live_events import PLACE, begin, end, folded, sample
+from widgets.live.step_view import StepView
+from widgets.live.sweep_plots import SweepPlots
+from widgets.live.swept import sweep_of
+
+RATE = Metric("rate_by_point", "Rate", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+RATES = {"1": 100.0, "4": 390.0, "16": 990.0, "64": 1000.0}
+
+
+def marks(depth: str, jobs: str = "1") -> Labels:
+    return labels(depth=depth, jobs=jobs)
+
+
+def ended(id_: int = 1, factor: float = 1.0, state: State = State.DONE) -> TrialEnded:
+    figures = [Figure(RATE, value * factor, marks(depth)) for depth, value in RATES.items()]
+    figures += [Figure(LATENCY_P99, 1000.0 * float(depth), marks(depth)) for depth in RATES]
+    return TrialEnded(id_, state, 0, Parsed(tuple(figures)), "")
+
+
+def seen(depth: str, *values: float) -> list[Event]:
+    return [SampleRead(1, Sample(float(place), RATE, value, marks(depth))) for place, value in enumerate(values)]
+
+
+def test_points_appear_as_they_are_measured_as_the_middle_of_their_samples() -> None:
+    model = folded([begin(), *seen("1", 90.0, 100.0, 120.0)])
+    assert sweep_of(model, PLACE, model.trials_at(PLACE)[-1]) == ()
+    model = folded([begin(), *seen("1", 90.0, 100.0, 120.0), *seen("4", 400.0)])
+    (panel,) = sweep_of(model, PLACE, model.trials_at(PLACE)[-1])
+    assert [(point.x, point.median) for point in panel.curves[0].points] == [(1.0, 100.0), (4.0, 400.0)]
+
+
+def test_of_trials_that_count_all_are_taken_and_one_that_does_not_stands_alone() -> None:
+    model = folded([begin(1), ended(1), begin(2, 2), ended(2, 1.2), begin(3, 3), ended(3, 9.0, State.FAILED)])
+    views = model.trials_at(PLACE)
+    rate, tail = sweep_of(model, PLACE, views[1])
+    assert rate.curves[0].points[0].values == pytest.approx((100.0, 120.0))
+    assert tail.metric == LATENCY_P99
+    alone = sweep_of(model, PLACE, views[2])[0]
+    assert alone.curves[0].points[0].values == (900.0,)
+
+
+def test_a_step_without_a_sweep_has_none() -> None:
+    model = folded([begin(), sample(41_000.0, 1.0), end(41_000.0)])
+    assert sweep_of(model, PLACE, model.trials_at(PLACE)[-1]) == ()
+    assert sweep_of(model, PLACE, None) == ()
+
+
+def test_the_plots_are_named_by_what_was_swept_and_copy_as_data(keep: Callable[[QWidget], QWidget]) -> None:
+    model = folded([begin(), ended()])
+    plots = SweepPlots()
+    keep(plots)
+    plots.resize(500, 400)
+    plots.show_panels(sweep_of(model, PLACE, model.trials_at(PLACE)[-1]))
+    rate, tail = plots.plots
+    rate.refresh()
+    assert (rate.title, tail.title) == ("Rate by depth", "Completion latency, p99 by depth")
+    axis = rate.view.time_axis
+    assert [axis.tickStrings([place], 1.0, 1.0)[0] for place in axis.tickValues(-0.3, 6.3, 400)[0][1]] == list(RATES)
+    assert axis.tickValues(-0.3, 6.3, 20)[0][1] == [0.0, 6.0]
+    rate.window_of_time.move_cursor(4.0)
+    assert rate.reading().startswith("depth 16   ")
+    assert "knee at depth 16" in rate.reading()
+    rate.menu.copy_data()
+    assert QGuiApplication.clipboard().text().splitlines()[:2] == ["depth\tRate [1/s]", "1\t100"]
+
+
+def test_the_plots_come_with_the_sweep_and_go_with_it(keep: Callable[[QWidget], QWidget]) -> None:
+    view = StepView()
+    keep(view)
+    model = folded([begin(), sample(41_000.0, 1.0)])
+    view.show_place(model, PLACE, ())
+    assert view.sweep.isHidden()
+    swept = folded([begin(), ended()])
+    view.show_place(swept, PLACE, ())
+    assert not view.sweep.isHidden()
+    assert len(view.sweep.plots) == 2
+    view.show_place(model, PLACE, ())
+    assert view.sweep.isHidden()
+    assert view.sweep.plots == []
