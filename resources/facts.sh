@@ -47,6 +47,7 @@ system() {
     text boot_id /proc/sys/kernel/random/boot_id
     text uptime /proc/uptime
     text load /proc/loadavg
+    text clock_source /sys/devices/system/clocksource/clocksource0/current_clocksource
     for name in sys_vendor product_name bios_version chassis_asset_tag; do
         text "dmi.$name" "$dmi/$name"
     done
@@ -64,6 +65,11 @@ cpu() {
     text cpuinfo /proc/cpuinfo 16384
     text status /proc/self/status
     text cpu.online /sys/devices/system/cpu/online
+    text cpu.offline /sys/devices/system/cpu/offline
+    text cpu.smt /sys/devices/system/cpu/smt/control
+    text cpu.boost /sys/devices/system/cpu/cpufreq/boost
+    text cpu.no_turbo /sys/devices/system/cpu/intel_pstate/no_turbo
+    text cpu.numa_balancing /proc/sys/kernel/numa_balancing
     cd /sys/devices/system/cpu 2>/dev/null || return
     # not by `line`: lists of threads are files that give nothing to a shell reading them byte by byte
     item cpu.packages "$(grep -hs . cpu[0-9]*/topology/physical_package_id | sort -u | head -c "$LONGEST")"
@@ -77,6 +83,7 @@ cpu() {
         line "$cpu/cpufreq/scaling_governor" && governor=$found &&
             line "$cpu/cpufreq/cpuinfo_max_freq" && echo "$governor $found"
     done | sort -u | head -c "$LONGEST")"
+    item cpu.preferences "$(grep -hs . cpu[0-9]*/cpufreq/energy_performance_preference | sort -u | head -c "$LONGEST")"
     set -- /sys/devices/system/node/node[0-9]*
     [ ! -e "$1" ] || item cpu.nodes "$#"
     case $(uname -m) in
@@ -136,7 +143,7 @@ block() {
         set -- "$@" "$device/dev" "$device/size" "$device/partition" "$device/removable" "$device/dm/name" \
             "$device/dm/uuid" "$device/md/level" "$device/device/model" "$device/device/queue_depth" \
             "$device/queue/rotational" "$device/queue/scheduler" "$device/queue/read_ahead_kb" \
-            "$device/queue/nr_requests"
+            "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency"
     done
     item block "$(grep -s . /dev/null "$@" | head -c "$LONGEST")"
     item block.links "$(ls -l . 2>/dev/null | head -c "$LONGEST")"
@@ -159,6 +166,9 @@ directory() { # name path
         return
     fi
     item "$1.df" "$(within 1 df -Pk -- "$2" 2>/dev/null)"
+    if have lsattr; then item "$1.attributes" "$(within 1 lsattr -d -- "$2" 2>/dev/null)"; else
+        no "$1.attributes" "lsattr is not installed"
+    fi
     probe=${2%/}/.benchwright-$mark
     if complaint=$( (set -C && : >"$probe") 2>&1); then
         item "$1.write" yes
@@ -197,7 +207,25 @@ network() {
     fi
 }
 
+processors() { # name: what all CPUs together have done so far, in ticks
+    line /proc/stat && item "$1" "$found"
+}
+
+started() { # tool...: when each began to print its version, one after the other, and when the last had ended
+    for tool in "$@"; do
+        ! have "$tool" || {
+            item "started.$tool" "$(date +%s.%N)"
+            within 1 "$tool" --version </dev/null >/dev/null 2>&1
+        }
+    done
+    item started.end "$(date +%s.%N)"
+}
+
 measured() {
+    processors idle.before
+    sleep 0.3 2>/dev/null || sleep 1 # while nothing of ours runs
+    processors idle.after
+    started fio sysbench iperf3 dd cp ioping stress-ng
     item urandom "$(dd if=/dev/urandom of=/dev/null bs=1048576 count=4 2>&1)"
 }
 
@@ -232,7 +260,7 @@ tools() { # at once; each item is short enough for the pipe to keep it in one pi
     placed geekbench "$home"/[Gg]eekbench*/geekbench[1-9] /opt/[Gg]eekbench*/geekbench[1-9] \
         /usr/local/[Gg]eekbench*/geekbench[1-9]
     placed speccpu "$home"/cpu20*/shrc /opt/cpu20*/shrc /usr/cpu20*/shrc /spec/cpu20*/shrc /opt/spec/cpu20*/shrc
-    for tool in fio sysbench iperf3 dd cp stress-ng ioping hpcc mpirun cc gcc python3; do
+    for tool in fio sysbench pgbench iperf3 dd cp stress-ng ioping hpcc mpirun cc gcc python3; do
         tool "$tool" &
     done
     wait

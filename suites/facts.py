@@ -20,6 +20,9 @@ def known(fact: "T | Absent") -> "T | None":
 
 NOT_READ = Absent("not read")
 
+MOST_LAYERS = 8
+"""Devices built on devices on devices: how far down is looked."""
+
 
 def fact(unit: str = "", reason: str = NOT_READ.reason) -> Any:
     """Declare a fact measured in `unit`; until read it is absent for `reason`."""
@@ -42,6 +45,7 @@ class SystemFacts:
     boot_id: str | Absent = fact()
     uptime: float | Absent = fact("s")
     load_1_minute: float | Absent = fact("1")
+    clock_source: str | Absent = fact()  # what the kernel reads the time from, such as tsc
     clock_offset: float | Absent = fact("s")  # host minus workstation, by the middle of the round trip
     user: str | Absent = fact()
     workstation_address: str | Absent = fact()  # the client's address as this host sees it
@@ -76,12 +80,17 @@ class CpuFacts:
     sockets: int | Absent = fact("1")
     cores: int | Absent = fact("1")
     threads: int | Absent = fact("1")
+    offline: int | Absent = fact("1")  # CPUs that are there and switched off
     usable: int | Absent = fact("1")
     flags: tuple[str, ...] | Absent = fact()
     governor: str | Absent = fact()
+    energy_preference: str | Absent = fact()  # what the processor is told to prefer, such as balance_performance
+    boost: bool | Absent = fact()  # may it go above its base frequency
+    hyperthreading: str | Absent = fact()  # the kernel's word: on, off, forceoff, notsupported, notimplemented
     frequency_maximum: float | Absent = fact("MHz")
     caches: tuple[Cache, ...] | Absent = fact()
     numa_nodes: int | Absent = fact("1")
+    numa_balancing: bool | Absent = fact()  # the kernel moves pages to the node that uses them
     quota: float | Absent = fact("1")  # CPUs a cgroup grants
 
 
@@ -111,6 +120,8 @@ class BlockDevice:
     scheduler: str | Absent = fact()
     readahead: int | Absent = fact("B")
     queue_depth: int | Absent = fact("1")
+    sector: int | Absent = fact("B")  # the smallest block that it takes
+    low_latency: bool | Absent = fact()  # the BFQ scheduler favours interactive programs
     parent: str | Absent = fact()
 
 
@@ -134,6 +145,8 @@ class Directory:
     mount: str | Absent = fact()
     kind: str | Absent = fact()  # the file system's type
     device: str | Absent = fact()  # the whole disk below it, such as vda
+    volume: str | Absent = fact()  # the block device that is mounted, such as vda1 or dm-0
+    attributes: str | Absent = fact()  # its letters as lsattr prints them: C is no copy on write, c compressed
     free: int | Absent = fact("B")
     writable: bool | Absent = fact()
     direct: bool | Absent = fact()  # O_DIRECT accepted
@@ -185,6 +198,7 @@ class Tool:
     name: str
     version: str | Absent = fact()
     path: str | Absent = fact()
+    start_up: float | Absent = fact("s")  # to start it, have it print its version, and end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +206,7 @@ class Measured:
     """Short measurements the probe takes, so that warnings need not rest on constants."""
 
     urandom_rate: float | Absent = fact("B/s")
+    foreign_cpu: float | Absent = fact("1")  # the share of all CPUs that others used while the probe slept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +246,18 @@ class Facts:
     def block_device(self, name: str) -> BlockDevice | None:
         """Return the block device `name`, or None."""
         return next((device for device in self.block_devices if device.name == name), None)
+
+    def layers(self, directory: Directory) -> tuple[BlockDevice, ...]:
+        """Return the block devices below a directory, the mounted one first, as far as one lies on one other."""
+        found: list[BlockDevice] = []
+        name = known(directory.volume)
+        while name is not None and len(found) < MOST_LAYERS:
+            device = self.block_device(name)
+            if device is None:
+                break
+            found.append(device)
+            name = known(device.parent)
+        return tuple(found)
 
     def last_level_cache(self) -> int | None:
         """Return the bytes of last-level cache of all sockets, each shared cache counted once, or None."""

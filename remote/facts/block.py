@@ -22,6 +22,7 @@ _NAME = r"([A-Za-z0-9_.!:-]{1,64})"
 _LINK = re.compile(rf" {_NAME} -> \S+/{_NAME}/{_NAME}$", re.MULTILINE)
 _BUILT_ON = re.compile(rf"^{_NAME}/slaves/{_NAME}$", re.MULTILINE)
 
+_LOW_LATENCY: Mapping[str, bool] = {"0": False, "1": True}
 _ROTATIONAL: Mapping[str, bool] = {"0": False, "1": True}
 
 
@@ -103,6 +104,10 @@ def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
         scheduler=scheduler[1] if scheduler else word(found.get("queue/scheduler"), 32) or queue,
         readahead=queue if readahead is None else readahead * 1024,
         queue_depth=depth or queue,
+        sector=whole(found.get("queue/logical_block_size"), 512, 2**20) or queue,
+        low_latency=_LOW_LATENCY.get(
+            found.get("queue/iosched/low_latency", ""), Absent("its scheduler has no such mode")
+        ),
         parent=disks.below(name),
     )
 
@@ -111,6 +116,8 @@ def _kind(name: str, found: Mapping[str, str]) -> str | Absent:
     """Return what sort of device it is, in lsblk's words."""
     if "partition" in found:
         return "part"
+    if found.get("dm/uuid", "").endswith("-tpool"):
+        return "thin-pool"  # what LVM puts below its thin volumes
     if "dm/name" in found:
         kind = re.match(r"[A-Za-z]{2,16}", found.get("dm/uuid", ""))
         return kind[0].lower() if kind else "dm"

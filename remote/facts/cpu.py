@@ -24,15 +24,49 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
         sockets=_distinct(items, "cpu.packages"),
         cores=_distinct(items, "cpu.cores"),
         threads=threads or items.missing("cpu.online", "the host's list of CPUs is not one"),
+        offline=_offline(items),
         usable=usable or items.missing("status", "the host's list of allowed CPUs is not one"),
         flags=_flags(described.get("flags") or described.get("Features"), items),
         governor=governor,
+        energy_preference=_preferences(items),
+        boost=_boost(items),
+        hyperthreading=word(items.text("cpu.smt"), 32) or items.missing("cpu.smt"),
         frequency_maximum=frequency,
         caches=tuple(_caches(items.text("cpu.caches")))
         or items.missing("cpu.caches", "/sys does not describe the caches"),
         numa_nodes=whole(items.text("cpu.nodes"), 1, 1024) or items.missing("cpu.nodes", "no NUMA nodes in /sys"),
+        numa_balancing=_numa_balancing(items),
         quota=_quota(items),
     )
+
+
+def _offline(items: Items) -> int | Absent:
+    """Return how many CPUs are switched off; the kernel's list of them is empty where none is."""
+    if "cpu.offline" not in items.values:
+        return items.missing("cpu.offline")
+    text = "".join(items.all("cpu.offline")).strip()
+    found = count_cpus(text) if text else 0
+    return Absent("the host's list of offline CPUs is not one") if found is None else found
+
+
+def _preferences(items: Items) -> str | Absent:
+    lines = (items.text("cpu.preferences") or "").splitlines()
+    found = sorted({preference for line in lines if (preference := word(line.rpartition(":")[2], 32))})
+    return ", ".join(found) or items.missing("cpu.preferences", "the processor takes no preference")
+
+
+def _boost(items: Items) -> bool | Absent:
+    """Return whether the processor may boost: cpufreq says so, or intel_pstate says the contrary."""
+    boost, no_turbo = (whole(items.text(name), 0, 1) for name in ("cpu.boost", "cpu.no_turbo"))
+    if boost is not None:
+        return boost == 1
+    return items.missing("cpu.boost") if no_turbo is None else no_turbo == 0
+
+
+def _numa_balancing(items: Items) -> bool | Absent:
+    """Return whether it is on: 1 moves pages to their users, 2 to the faster tier, 3 does both."""
+    found = whole(items.text("cpu.numa_balancing"), 0, 3)
+    return items.missing("cpu.numa_balancing") if found is None else found > 0
 
 
 def _model(items: Items) -> str | Absent:

@@ -118,7 +118,15 @@ def _directory(items: Items, name: str, path: str, mounts: Mapping[str, Mount], 
     absent = items.missing(f"{name}.df", "df did not answer for it")
     if not spaces:
         return Directory(
-            path=path, mount=absent, kind=absent, device=absent, free=absent, writable=absent, direct=absent
+            path=path,
+            mount=absent,
+            kind=absent,
+            device=absent,
+            volume=absent,
+            attributes=absent,
+            free=absent,
+            writable=absent,
+            direct=absent,
         )
     where, space = next(iter(spaces.items()))
     mount = mounts.get(where)
@@ -128,10 +136,25 @@ def _directory(items: Items, name: str, path: str, mounts: Mapping[str, Mount], 
         mount=word(where, 4096) or unlisted,
         kind=unlisted if mount is None else word(mount.kind, 64) or unlisted,
         device=unlisted if mount is None else _device(mount, disks),
+        volume=unlisted if mount is None else _volume(mount, disks),
+        attributes=_attributes(items, name),
         free=space.free,
         writable=_writable(items, name),
         direct=_direct(items, name),
     )
+
+
+def _volume(mount: Mount, disks: Disks) -> str | Absent:
+    """Return the block device that is mounted itself, whatever lies below it."""
+    return disks.numbered(mount.number) or disks.named(mount.source) or Absent("/sys does not show its device")
+
+
+def _attributes(items: Items, name: str) -> str | Absent:
+    """Return the letters that lsattr prints before the path, without its dashes."""
+    found = re.match(r"([-A-Za-z]{4,64}) ", items.text(f"{name}.attributes") or "")
+    if found is None:
+        return items.missing(f"{name}.attributes", "its file system has none")
+    return found[1].replace("-", "") or Absent("none is set")
 
 
 def _device(mount: Mount, disks: Disks) -> str | Absent:

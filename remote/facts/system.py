@@ -41,6 +41,7 @@ def system_facts(items: Items, sent: float, received: float) -> SystemFacts:
         boot_id=word(items.text("boot_id")) or items.missing("boot_id"),
         uptime=items.missing("uptime") if uptime is None else uptime,
         load_1_minute=items.missing("load") if load is None else load,
+        clock_source=word(items.text("clock_source"), 32) or items.missing("clock_source"),
         clock_offset=_clock_offset(items, sent, received),
         user=_user(items),
         workstation_address=_client(items),

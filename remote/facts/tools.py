@@ -3,13 +3,16 @@
 import re
 
 from remote.facts.items import Items
-from remote.facts.values import number, word
+from remote.facts.values import number, whole, word
 from suites.facts import Absent, Measured, Tool
 
 PLACED = ("unixbench", "geekbench", "speccpu")
 """Tools that no package brings: their path is the folder they were found in."""
 
-TOOLS = ("fio", "sysbench", "iperf3", "dd", "stress-ng", "ioping", "hpcc", "mpirun", "cc", "gcc", "python3")
+STARTED = ("fio", "sysbench", "iperf3", "dd", "cp", "ioping", "stress-ng")
+"""The tools that facts.sh starts once for its time, in this order."""
+
+TOOLS = ("fio", "sysbench", "iperf3", "dd", "cp", "stress-ng", "ioping", "hpcc", "mpirun", "cc", "gcc", "python3")
 """The tools that facts.sh looks for."""
 
 
@@ -23,19 +26,61 @@ def _tool(items: Items, name: str) -> Tool:
     lines = [line for line in (items.text(f"tool.{name}") or "").splitlines() if line.strip()]
     telling = next((line for line in lines if re.search(r"[0-9]\.[0-9]", line)), lines[0] if lines else None)
     version = word(telling)
-    if version is None and items.text(f"tool.{name}.path"):
+    path = word(items.text(f"tool.{name}.path"), 4096)
+    if version is None and path is not None:
         version_absent = Absent("it does not tell its version")
-        return Tool(name=name, version=version_absent, path=word(items.text(f"tool.{name}.path"), 4096) or absent)
-    return Tool(name=name, version=version or absent, path=word(items.text(f"tool.{name}.path"), 4096) or absent)
+        return Tool(name=name, version=version_absent, path=path, start_up=_start_up(items, name, absent))
+    return Tool(name=name, version=version or absent, path=path or absent, start_up=_start_up(items, name, absent))
+
+
+def _start_up(items: Items, name: str, absent: Absent) -> float | Absent:
+    """Return the seconds from the tool's start to the next one's, which began when it had ended."""
+    moments = {tool: number(items.text(f"started.{tool}"), high=1e11) for tool in (*STARTED, "end")}
+    if moments.get(name) is None:
+        return items.missing(f"started.{name}", absent.reason if name in STARTED else "it is not timed")
+    later = sorted(moment for moment in moments.values() if moment is not None and moment > (moments[name] or 0))
+    return later[0] - (moments[name] or 0) if later else Absent("the host's date is too coarse")
 
 
 def measured(items: Items) -> Measured:
     """Return the rate at which dd read /dev/urandom, from the bytes and seconds dd itself printed."""
+    return Measured(urandom_rate=_urandom(items), foreign_cpu=_foreign_cpu(items))
+
+
+def _urandom(items: Items) -> float | Absent:
     text = items.text("urandom")
     found = re.search(r"^([0-9]{1,12}) bytes .*copied, ([0-9.]{1,16}) s", text or "", re.MULTILINE)
     if found is None:
-        return Measured(urandom_rate=items.missing("urandom", "dd on this host prints no times"))
+        return items.missing("urandom", "dd on this host prints no times")
     size, seconds = number(found[1]), number(found[2], 1e-6, 1e6)
     if not size or seconds is None:
-        return Measured(urandom_rate=Absent("dd on this host printed a time that cannot be"))
-    return Measured(urandom_rate=size / seconds)
+        return Absent("dd on this host printed a time that cannot be")
+    return size / seconds
+
+
+IDLE = (3, 4)
+"""Where /proc/stat has the ticks in which a CPU was idle, and idle while I/O was awaited (proc(5))."""
+
+OWN_TICKS = 1
+"""Ticks that starting the probe's own sleep may have taken."""
+
+
+def _foreign_cpu(items: Items) -> float | Absent:
+    """Return the share of all CPUs that was in use while the probe slept."""
+    before, after = (_ticks(items.text(f"idle.{moment}")) for moment in ("before", "after"))
+    if before is None or after is None or len(before) != len(after):
+        return items.missing("idle.after", "/proc/stat on this host is not as proc(5) has it")
+    grown = [later - earlier for earlier, later in zip(before, after, strict=True)]
+    total, busy = sum(grown), sum(ticks for place, ticks in enumerate(grown) if place not in IDLE)
+    if total <= 0 or min(grown) < -1:  # idle and iowait may step back by a tick
+        return Absent("the ticks in /proc/stat did not grow")
+    return max(0, busy - OWN_TICKS) / total
+
+
+def _ticks(text: str | None) -> list[int] | None:
+    """Return user, nice, system, idle, iowait, irq, softirq and steal; guests are counted in user already."""
+    words = (text or "").split()
+    found = [whole(word_) for word_ in words[1:9]]
+    if not words or words[0] != "cpu" or len(found) < 8 or None in found:
+        return None
+    return [ticks for ticks in found if ticks is not None]
