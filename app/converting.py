@@ -193,7 +193,7 @@ def converter() -> cattrs.Converter:
     later = {field.name: override(omit_if_default=True) for field in fields(Repetition)[_FIRST_FIELDS:]}
     write_repetition = make_dict_unstructure_fn(Repetition, made, **later)  # type: ignore[arg-type]  # named by field
     made.register_unstructure_hook(Repetition, write_repetition)
-    left_out = {name: override(omit_if_default=True) for name in ("seed", "acknowledged", "changed")}
+    left_out = {name: override(omit_if_default=True) for name in ("seed", "acknowledged", "changed", "goals")}
     write_plan = make_dict_unstructure_fn(Plan, made, **left_out)  # type: ignore[arg-type]  # named by field
     made.register_unstructure_hook(Plan, write_plan)
     return made

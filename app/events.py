@@ -11,6 +11,7 @@ from remote.link import LinkState
 from remote.workspace import Workspace
 from suites.base import Command, Parsed, Purpose
 from suites.facts import Facts
+from suites.verdict import Verdict
 from suites.vocab import Finding, Labels, Metric, Sample
 
 
@@ -82,6 +83,21 @@ class FindingRaised:
 
     finding: Finding
     trial: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    """All trials of a step on a host are made: it can be judged."""
+
+    step: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictReached:
+    """What may be said of a step on a host, or of the whole run, whose verdict names neither."""
+
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +308,8 @@ Event = (
     | Activity
     | FactsRead
     | FindingRaised
+    | StepEnded
+    | VerdictReached
     | TrialStarted
     | OutputRead
     | SampleRead

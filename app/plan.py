@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from app.goals import check_goals
 from app.plan_remarks import Acknowledged, Remedied
 from app.tuning import Tuning, check_tuning, tuning_values
 from suites.base import Suite, complete_values, device_of, metrics_of
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Value
 from suites.registry import suite as find_suite
+from suites.verdict import Goal
 from suites.vocab import Metric
 
 LOCAL = "local"
@@ -22,7 +24,7 @@ MAXIMUM_TRIALS = 1000
 
 FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
 """The formats of plans that are read, the oldest first. 2 has policies other than FIXED, orders drawn by lot, and
-changes of the hosts; 3 what is kept about findings."""
+changes of the hosts; 3 what is kept about findings, and goals."""
 
 
 class PlanError(BenchwrightError):
@@ -170,6 +172,7 @@ class Plan:
     tuning: Tuning = field(default_factory=Tuning)
     acknowledged: tuple[Acknowledged, ...] = ()  # neither of these two changes what runs: they are no part of the hash
     changed: tuple[Remedied, ...] = ()
+    goals: tuple[Goal, ...] = ()  # what the figures have to reach; they change nothing that runs, either
 
     def hash(self) -> str:
         """Return the hash of the plan's content."""
@@ -190,7 +193,7 @@ class Plan:
     @property
     def format(self) -> str:
         """The oldest format that can say what the plan says, so that an older program reads what it can run."""
-        if self.acknowledged or self.changed:
+        if self.acknowledged or self.changed or self.goals:
             return FORMATS[2]
         other = self.repetition.policy is not Policy.FIXED or self.order.drawn or self.tuning != Tuning()
         return FORMATS[other]
@@ -229,6 +232,7 @@ def validate(plan: Plan) -> Plan:
             raise PlanError(f"Two steps are named “{name}”.", "Give each step a name of its own.")
     check_repetition(plan.repetition)
     check_tuning(plan.tuning)
+    check_goals(plan.goals, plan.steps)
     return plan
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tomlkit
 
+from app.goals import GOAL, add_goals, read_goals
 from app.plan import FORMATS, Order, Plan, PlanError, Step, make_step, validate
 from app.plan_remarks_file import REMARKS, add_remarks, read_remarks
 from app.repetition_file import format_repetition, read_repetition
@@ -16,7 +17,7 @@ from suites.parameters import Parameter, Type, Value
 
 MAXIMUM_SIZE = 1024 * 1024
 
-_PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetition", "tuning", "step", *REMARKS}
+_PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetition", "tuning", "step", GOAL, *REMARKS}
 _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 
 
@@ -62,6 +63,7 @@ def parse_plan(text: str) -> Plan:
             order=_read_order(content.get("order", Order.BLOCK)),
             seed=_read_seed(content.get("seed")),
             tuning=_read_tuning(content.get("tuning", {})),
+            goals=read_goals(content),
             **read_remarks(content),
         )
     )
@@ -150,6 +152,7 @@ def format_plan(plan: Plan) -> str:
     for step in plan.steps:
         steps.append(_format_step(step))
     document["step"] = steps
+    add_goals(document, plan.goals)
     add_remarks(document, plan)
     return tomlkit.dumps(document)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from app.events import HostChange, State, Trial
 from app.plan import Plan
 from suites.facts import Facts
+from suites.verdict import Verdict
 from suites.vocab import Figure, Finding, Labels, Sample
 
 
@@ -26,6 +27,8 @@ class RunSummary:
     baseline: str | None = None  # the name under which the run is pinned
     suites: tuple[str, ...] = ()  # what the steps run, each once
     left: bool = False  # it has not ended, and nobody records it: it can be attached
+    trust: str = ""  # the level of its verdict; empty for a run that was never judged
+    limited_by: str = ""  # what its verdict names as the limit, where it names one
 
     @property
     def standing(self) -> str:
@@ -107,7 +110,20 @@ class RunRecord:
     findings: tuple[Finding, ...] = ()
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     changes: tuple[ChangeRecord, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()  # on each step on each host, and on the whole run
+    finding_trials: tuple[
+        int | None, ...
+    ] = ()  # of each finding, the trial in which it was raised, where it was in one
     published: Published | None = None  # where it is no run of ours but a table that somebody published
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the whole run; None where it was never judged."""
+        return self.verdict_on(None, None)
+
+    def verdict_on(self, step: str | None, host: str | None) -> Verdict | None:
+        """Return the verdict on `step` on `host`; None where it was never judged."""
+        return next((one for one in self.verdicts if (one.step, one.host) == (step, host)), None)
 
     def trials_of(self, step: str, host: str | None = None) -> tuple[TrialRecord, ...]:
         """Return the trials of `step` (on `host`) that count: no warm-ups, with figures of their own."""

@@ -21,6 +21,7 @@ from app.events import (
     RunLeft,
     RunStarted,
     State,
+    StepEnded,
 )
 from app.findings import CLOCK_STEPPED, clocks_apart
 from app.left import LeftRun, seconds_since
@@ -321,6 +322,7 @@ class Engine:
             yield from decided(schedule.took(trial.turn, trial.ended.parsed.figures, trial.seconds, spent))
         if not schedule.open(trial.turn.place) and not self.control.left:
             yield from self._close_place(trial.turn.place)
+            yield StepEnded(trial.turn.step.name, trial.turn.host)
 
     def _unfit(self, turn: Turn) -> Generator[Event, None, str]:
         """Return why nothing more can be measured where `turn` would run, empty where it can."""

@@ -25,6 +25,7 @@ from app.left import LeftRun
 from app.records import TrialRecord
 from app.run import Engine
 from app.store import Recorder, Store
+from app.verdict_events import with_verdicts
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -61,7 +62,7 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> 
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
-    events = engine.events()
+    events = with_verdicts(engine.events(), recorder.stored)
     ended = False
     try:
         for event in events:

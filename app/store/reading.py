@@ -13,8 +13,10 @@ from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.store import host_log, schema
 from app.store.baselines import run_named
 from app.store.errors import StoreError
+from app.store.rows import verdict_of
 from suites.facts import Facts
 from suites.units import Unit
+from suites.verdict import Verdict
 from suites.vocab import Better, Figure, Finding, Kind, Labels, Level, Metric, Sample
 
 CANDIDATES = 5
@@ -32,10 +34,18 @@ def summaries(connection: Connection, run_id: str | None = None) -> list[RunSumm
         runs.plan,
     )  # fmt: skip
     query = select(*wanted, done.label("trials"), pinned.label("baseline"))
-    query = query.order_by(runs.started.desc(), runs.id.desc())
+    query = query.add_columns(*_whole_verdict(runs.id)).order_by(runs.started.desc(), runs.id.desc())
     if run_id is not None:
         query = query.where(runs.id == run_id)
     return [_summary(row) for row in connection.execute(query).mappings()]
+
+
+def _whole_verdict(run_id: Any) -> tuple[Any, Any]:
+    """Return the queries for the level and the limiter of the verdict on a whole run."""
+    table = schema.verdicts.c
+    whole = (table.run_id == run_id) & table.step.is_(None)
+    level, limiter = (select(column).where(whole).scalar_subquery() for column in (table.level, table.limited_by))
+    return level.label("trust"), limiter.label("limited_by")
 
 
 def _newest_name(run_id: Any) -> Any:
@@ -87,8 +97,10 @@ def record(connection: Connection, run_id: str) -> RunRecord:
             _findings(connection, run_id),
             json.loads(cost),
             host_log.changes_of(connection, run_id),
+            _verdicts(connection, run_id),
+            _finding_trials(connection, run_id),
         )
-    except (FormatError, ValueError) as error:  # JSON and the words of our enumerations
+    except (FormatError, ValueError, TypeError, KeyError) as error:  # JSON and the words of our enumerations
         raise StoreError(
             f"The run {run_id} cannot be read: {error}", "The library is damaged; restore a copy."
         ) from error
@@ -119,7 +131,7 @@ def output(connection: Connection, run_id: str, trial: int) -> Mapping[str, byte
 def _samples(connection: Connection, run_id: str, owner: Any, chosen: Any) -> dict[Any, list[Sample]]:
     series, table = schema.series.c, schema.samples.c
     described: dict[int, tuple[Any, Metric, Labels]] = {}
-    metrics = _metrics(connection)
+    metrics = metrics_by_id(connection)
     for number, whose, metric, labels in connection.execute(
         select(series.id, owner, series.metric, series.labels).where(series.run_id == run_id, chosen)
     ):
@@ -150,6 +162,8 @@ def _summary(row: RowMapping) -> RunSummary:
         headline=row["headline"],
         baseline=row["baseline"],
         suites=_suites(row["plan"]),
+        trust=row["trust"] or "",
+        limited_by=row["limited_by"] or "",
     )
 
 
@@ -161,7 +175,8 @@ def _suites(plan: str) -> tuple[str, ...]:
         return ()
 
 
-def _metrics(connection: Connection) -> dict[int, Metric]:
+def metrics_by_id(connection: Connection) -> dict[int, Metric]:
+    """Return every metric the store knows by its number."""
     return {
         number: Metric(name, title, Unit(unit), Better(better), Kind(kind), percentile)
         for number, name, title, unit, better, kind, percentile in connection.execute(select(schema.metrics))
@@ -190,7 +205,7 @@ def _trial(row: Row[Any], figures: Sequence[Figure]) -> TrialRecord:
 
 
 def _figures(connection: Connection, run_id: str) -> dict[int, list[Figure]]:
-    metrics, table = _metrics(connection), schema.figures.c
+    metrics, table = metrics_by_id(connection), schema.figures.c
     found: dict[int, list[Figure]] = defaultdict(list)
     query = (
         select(table.trial, table.metric, table.value, table.labels).where(table.run_id == run_id).order_by(table.id)
@@ -209,6 +224,19 @@ def _findings(connection: Connection, run_id: str) -> tuple[Finding, ...]:
         )
         for row in connection.execute(query.order_by(schema.findings.c.id))
     )  # fmt: skip
+
+
+def _finding_trials(connection: Connection, run_id: str) -> tuple[int | None, ...]:
+    """Return the trial of each finding, in the order of the findings."""
+    table = schema.findings.c
+    query = select(table.trial).where(table.run_id == run_id).order_by(table.id)
+    return tuple(connection.execute(query).scalars())
+
+
+def _verdicts(connection: Connection, run_id: str) -> tuple[Verdict, ...]:
+    table = schema.verdicts
+    query = select(table).where(table.c.run_id == run_id).order_by(table.c.id)
+    return tuple(verdict_of(dict(row)) for row in connection.execute(query).mappings())
 
 
 def read_labels(text: str) -> Labels:

@@ -3,7 +3,7 @@
 import statistics
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
@@ -28,23 +28,38 @@ from app.events import (
     RunStarted,
     SampleRead,
     State,
+    StepEnded,
     TelemetryRead,
     Trial,
     TrialAttached,
     TrialEnded,
     TrialStarted,
+    VerdictReached,
     WorkspaceRemoved,
     WorkspaceUsed,
 )
 from app.formats import facts_to_json
 from app.left import LeftRun
 from app.plan import Plan
-from app.store import host_log, schema
+from app.records import RunRecord, SampleSeries
+from app.store import host_log, reading, schema
 from app.store.batch import Batch, Known, forget_samples, write_figures
 from app.store.database import Database
 from app.store.errors import StoreError
-from app.store.rows import Row, began_row, finding_row, job_row, run_row, storable, to_text, trial_row, workspace_row
+from app.store.rows import (
+    Row,
+    began_row,
+    finding_row,
+    job_row,
+    run_row,
+    storable,
+    to_text,
+    trial_row,
+    verdict_row,
+    workspace_row,
+)
 from app.wording import figure_text
+from suites.verdict import Verdict
 from suites.vocab import Figure, Sample
 
 GATHERING = 0.5
@@ -97,7 +112,7 @@ class Recorder:
         """Keep `event`; raise StoreError where the store cannot take it, saying what is kept."""
         with self._lock:
             match event:
-                case Activity() | Progress() | LinkChanged() | RunAttached():
+                case Activity() | Progress() | LinkChanged() | RunAttached() | StepEnded():
                     return
                 case OutputRead(trial, stream, data):
                     self._batch.add_output(trial, stream, data)
@@ -116,6 +131,16 @@ class Recorder:
         with self._lock:
             if self._batch or self._waiting:
                 self._commit()
+
+    def stored(self) -> tuple[RunRecord, SampleSeries, Mapping[str, tuple[Sample, ...]]]:
+        """Return what is stored of the run by now: its record, the samples of its trials, its hosts' telemetry."""
+        self.flush()
+        with self._database.reading() as connection:
+            return (
+                reading.record(connection, self._run_id),
+                reading.samples(connection, self._run_id),
+                reading.telemetry(connection, self._run_id),
+            )
 
     def close(self) -> None:
         """Commit what was gathered and let go of the store. A run that has not ended counts as interrupted."""
@@ -170,6 +195,8 @@ class Recorder:
             case FindingRaised(finding, trial):
                 about = {"run_id": self._run_id, "trial": trial}
                 self._insert(connection, schema.findings, {**about, **finding_row(finding)})
+            case VerdictReached(verdict):
+                self._write_verdict(connection, verdict)
             case TrialStarted(trial):
                 self._trials[trial.id] = trial
                 self._insert(connection, schema.trials, {"run_id": self._run_id, **trial_row(trial)})
@@ -208,6 +235,13 @@ class Recorder:
         whole = Batch()
         whole.add_samples(trial, None, samples)
         whole.write(connection, self._run_id, known)
+
+    def _write_verdict(self, connection: Connection, verdict: Verdict) -> None:
+        """Write a verdict in place of an earlier one: a run that is gone on with is judged again."""
+        table = schema.verdicts
+        place = (table.c.step.is_(verdict.step), table.c.host.is_(verdict.host))
+        connection.execute(delete(table).where(table.c.run_id == self._run_id, *place))
+        self._insert(connection, table, verdict_row(self._run_id, verdict))
 
     def _end_trial(self, connection: Connection, event: TrialEnded, known: Known) -> None:
         row = {

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from app.events import JobPlanned, State, Trial, WorkspaceUsed
@@ -10,7 +11,8 @@ from app.plan import Plan
 from app.store.identity import this_process
 from app.version import VERSION
 from remote.job_record import Began
-from suites.vocab import Finding
+from suites.verdict import Limiter, Trust, Verdict
+from suites.vocab import Finding, Level
 
 Row = Mapping[str, Any]
 
@@ -123,3 +125,27 @@ def finding_row(finding: Finding) -> Row:
         "changes": to_text(dict(finding.changes)),
         "install": finding.install,
     }
+
+
+def verdict_row(run_id: str, verdict: Verdict) -> Row:
+    """Return the row of a verdict."""
+    return {
+        "run_id": run_id,
+        "step": verdict.step,
+        "host": verdict.host,
+        "level": verdict.level.value,
+        "limited_by": None if verdict.limited_by is None else verdict.limited_by.value,
+        "summary": verdict.summary,
+        "findings": to_text([_finding_whole(finding) for finding in verdict.findings]),
+    }
+
+
+def _finding_whole(finding: Finding) -> Row:
+    return {field.name: getattr(finding, field.name) for field in fields(finding)} | {"changes": dict(finding.changes)}
+
+
+def verdict_of(row: Row) -> Verdict:
+    """Return the verdict that stands in a row; raise ValueError, TypeError or KeyError where it cannot be read."""
+    findings = tuple(Finding(**{**one, "level": Level(one["level"])}) for one in json.loads(row["findings"]))
+    limiter = None if row["limited_by"] is None else Limiter(row["limited_by"])
+    return Verdict(Trust(row["level"]), limiter, row["summary"], findings, row["step"], row["host"])

@@ -1,4 +1,4 @@
-"""The store's tables, format 4. What changes them needs a new format and a converter from this one."""
+"""The store's tables, format 5. What changes them needs a new format and a converter from this one."""
 
 from sqlalchemy import (
     Boolean,
@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
-FORMAT = 4
+FORMAT = 5
 
 _tables = MetaData()
 
@@ -96,6 +96,20 @@ findings = Table(
     Column("changes", Text, nullable=False),  # JSON object
     Column("install", Text),
     Index("findings_of_run", "run_id"),
+)
+
+verdicts = Table(  # since format 5
+    "verdicts",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("step", Text),  # NULL in the verdict on the whole run
+    Column("host", Text),
+    Column("level", Text, nullable=False),
+    Column("limited_by", Text),
+    Column("summary", Text, nullable=False),
+    Column("findings", Text, nullable=False),  # JSON list of the findings that it rests on
+    Index("verdicts_of_run", "run_id"),
 )
 
 metrics = Table(
@@ -283,7 +297,12 @@ def _to_4(connection: Connection) -> None:
     connection.exec_driver_sql("DROP TABLE pins")
 
 
-_STEPS = (_to_2, _to_3, _to_4)
+def _to_5(connection: Connection) -> None:
+    """From 4 to 5 only the table of verdicts is added: runs of before have none until they are judged when read."""
+    _tables.create_all(connection)
+
+
+_STEPS = (_to_2, _to_3, _to_4, _to_5)
 
 
 def create(connection: Connection) -> None:

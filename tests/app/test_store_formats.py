@@ -3,8 +3,9 @@
 import shutil
 from pathlib import Path
 
-from app.events import HostChange, State
+from app.events import HostChange, State, VerdictReached
 from app.store import Store
+from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
 from tests.app import recorded
 
@@ -52,3 +53,21 @@ def test_format_2_is_read_as_it_was_written(tmp_path: Path) -> None:
     (installed,) = store.actions("web-1")
     assert (installed.what, installed.exit_status, installed.output) == ("install fio", 0, b"Setting up fio\n")
     assert store.load("before the upgrade").trials[2].figures[0] == Figure(recorded.IOPS, 990.0, recorded.READ)
+
+
+def test_a_store_of_format_4_has_no_verdicts_and_takes_them(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-4.sqlite3", path)
+    store = Store(path)
+    run = "20261121-141530-k3f9"
+    assert store.load(run).verdicts == ()
+    assert [(line.trust, line.limited_by) for line in store.runs()] == [("", "")]
+    verdict = Verdict(Trust.CAVEATS, Limiter.DEVICE, "Valid with caveats.", (recorded.FINDING,), "random read", "web-1")
+    whole = Verdict(Trust.CAVEATS, None, "Valid with caveats.")
+    with store.recorder("20261122-141530-k3f9") as recorder:
+        for event in recorded.run_events("20261122-141530-k3f9"):
+            recorder.record(event)
+        recorder.record(VerdictReached(verdict))
+        recorder.record(VerdictReached(whole))
+    assert Store(path).load("20261122-141530-k3f9").verdicts == (verdict, whole)
+    assert [line.trust for line in store.runs()] == ["", "valid with caveats"]

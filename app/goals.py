@@ -1,0 +1,81 @@
+"""The goals of a plan: what a figure has to reach, as [[goal]] tables of a plan file."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+
+from suites.base import metrics_of
+from suites.errors import BenchwrightError
+from suites.verdict import Goal
+
+if TYPE_CHECKING:
+    from app.plan import Step
+
+GOAL = "goal"
+"""The key of a plan file that this module reads and writes."""
+
+MOST = 100
+
+
+class GoalError(BenchwrightError):
+    """A goal cannot be read, or no step can meet it."""
+
+
+def read_goals(content: Mapping[str, Any]) -> tuple[Goal, ...]:
+    """Return the goals in the `content` of a plan file; raise GoalError naming what is wrong."""
+    tables = content.get(GOAL, [])
+    if not isinstance(tables, list) or len(tables) > MOST or not all(isinstance(table, dict) for table in tables):
+        raise GoalError("goal is not [[goal]] tables.", "Write [[goal]] and its values below it.")
+    return tuple(_goal(table, f"goal {number}") for number, table in enumerate(tables, 1))
+
+
+def _goal(table: Mapping[str, Any], where: str) -> Goal:
+    known = [field.name for field in fields(Goal)]
+    for key in table:
+        if key not in known:
+            raise GoalError(f"{where} has no “{key[:60]}”.", f"It may have {', '.join(known)}.")
+    metric, step = table.get("metric"), table.get("step")
+    if not isinstance(metric, str) or not isinstance(step, str | None):
+        raise GoalError(f"{where} names no metric.", 'Write metric = "iops", for example.')
+    return Goal(metric, _bound(table, "at_least", where), _bound(table, "at_most", where), step)
+
+
+def _bound(table: Mapping[str, Any], name: str, where: str) -> float | None:
+    value = table.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise GoalError(f"{where}: {name} is {str(value)[:60]!r}.", "Give a number, in the metric’s unit.")
+    return float(value)
+
+
+def check_goals(goals: Sequence[Goal], steps: "Sequence[Step]") -> None:
+    """Raise GoalError where a goal has not exactly one bound, or no step has its metric."""
+    for goal in goals:
+        if (goal.at_least is None) == (goal.at_most is None):
+            raise GoalError(f"The goal for {goal.metric[:60]} needs one bound.", "Give at_least or at_most.")
+        asked = [step for step in steps if goal.step in {None, step.name}]
+        if not asked:
+            raise GoalError(f"A goal is of the step “{str(goal.step)[:60]}”, which the plan has not.")
+        names = {metric.name for step in asked for metric in metrics_of(step.suite, step.values)}
+        if goal.metric not in names:
+            listed = ", ".join(sorted(names))
+            raise GoalError(f"No step measures “{goal.metric[:60]}”, which a goal asks for.", f"They measure {listed}.")
+
+
+def add_goals(document: tomlkit.TOMLDocument, goals: Sequence[Goal]) -> None:
+    """Write `goals` into `document`; nothing where there are none."""
+    if not goals:
+        return
+    tables = tomlkit.aot()
+    for goal in goals:
+        table = tomlkit.table()
+        for field in fields(goal):
+            value = getattr(goal, field.name)
+            if value is not None:
+                table[field.name] = value
+        tables.append(table)
+    document[GOAL] = tables

@@ -1,0 +1,95 @@
+"""A run is judged as it goes, from what is stored of it, and the verdict is kept."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.checks import after
+from app.events import Event, FindingRaised, RunEnded, State, StepEnded, VerdictReached
+from app.judging import verdicts
+from app.records import RunRecord
+from app.store import Store
+from app.verdict_events import with_verdicts
+from suites.checks import Check, When
+from suites.evidence import TrialEvidence
+from suites.vocab import Level
+from tests.app import recorded
+
+RUN = "20261120-141530-k3f9"
+
+
+def judged_events(store: Store, events: Iterator[Event]) -> list[Event]:
+    with store.recorder(RUN) as recorder:
+        found = []
+        for event in with_verdicts(events, recorder.stored):
+            recorder.record(event)
+            found.append(event)
+    return found
+
+
+def with_step_end(events: Iterator[Event]) -> Iterator[Event]:
+    for event in events:
+        if isinstance(event, RunEnded):
+            yield StepEnded("random read", "web-1")
+        yield event
+
+
+def load(store: Store) -> RunRecord:
+    return store.load(RUN)
+
+
+def test_a_step_is_judged_at_its_end_and_the_run_before_its_own(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite3")
+    events = judged_events(store, with_step_end(recorded.run_events(RUN, (1000.0, 1010.0, 990.0))))
+    places = [(one.verdict.step, one.verdict.host) for one in events if isinstance(one, VerdictReached)]
+    assert places == [("random read", "web-1"), ("random read", "web-1"), (None, None)]
+    assert isinstance(events[-1], RunEnded)
+    record = load(store)
+    assert record.verdict is not None
+    assert record.verdict_on("random read", "web-1") is not None
+    assert record.summary.trust == record.verdict.level.value
+    ids = [finding.id for finding in record.findings]
+    assert len(ids) == len(set(ids)), "each finding of after is raised once"
+    assert record.verdicts == (record.verdict_on("random read", "web-1"), record.verdict)
+
+
+def test_a_step_that_never_ended_in_order_is_judged_at_the_end(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite3")
+    events = judged_events(store, recorded.run_events(RUN, (1000.0, 1300.0, 700.0)))
+    raised = [one.finding.id for one in events if isinstance(one, FindingRaised)]
+    assert "trials-disagree" in raised
+    assert load(store).verdict_on("random read", "web-1") is not None
+
+
+def test_what_is_stored_gives_the_same_verdict_again(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite3")
+    judged_events(store, with_step_end(recorded.run_events(RUN, (1000.0, 1300.0, 700.0))))
+    record = load(store)
+    again = verdicts(record, store.samples(RUN), store.telemetry(RUN))
+    assert sorted(map(str, again)) == sorted(map(str, record.verdicts))
+
+
+def test_a_check_that_fails_costs_the_run_nothing_but_its_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_trial: TrialEvidence) -> None:
+        raise ZeroDivisionError
+
+    check = Check(id="b", level=Level.INFO, title="b", why="b", remedy="", source="b", evaluate=broken, when=When.AFTER)
+    monkeypatch.setattr(after, "TRIAL_CHECKS", (check,))
+    store = Store(tmp_path / "runs.sqlite3")
+    events = judged_events(store, with_step_end(recorded.run_events(RUN)))
+    assert events[-1] == RunEnded(RUN, State.DONE, "", {"web-1": 0.002})
+    assert load(store).verdicts == ()
+    assert "cannot be judged" in caplog.text
+
+
+def test_a_run_that_is_judged_again_has_one_verdict_on_each_place(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite3")
+    judged_events(store, with_step_end(recorded.run_events(RUN)))
+    connection = sqlite3.connect(tmp_path / "runs.sqlite3")
+    count = connection.execute("SELECT count(*) FROM verdicts").fetchone()[0]
+    connection.close()
+    assert count == 2
