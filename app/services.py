@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from app.describing import Describing
     from app.events import Event
     from app.gathering import Gathering
+    from app.history import History, Wanted
     from app.hosts import HostEntry
     from app.left import LeftRun
     from app.leftovers import Leftover
@@ -325,7 +326,13 @@ class Workstation:
 
     def load(self, run: str) -> RunRecord:
         """Return a run by id, by an unambiguous beginning of it, by the name it is pinned under, or "last"."""
-        return self._store.load(run)
+        from app.events import State
+        from app.judging import judged
+
+        record = self._store.load(run)
+        if record.verdicts or record.summary.state is State.RUNNING:
+            return record
+        return judged(record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id))
 
     def samples(self, run_id: str) -> SampleSeries:
         """Return the samples of every trial of a run."""
@@ -380,6 +387,10 @@ class Workstation:
         `facts` are those of the host, to tell whether a baseline is of another universe.
         """
         return self._store.bands(step, host, facts)
+
+    def history(self, wanted: Wanted) -> History:
+        """Return a metric of a host, or of several, over all comparable runs, and where its level changed."""
+        return self._store.history(wanted)
 
     # Comparison and export
 

@@ -4,7 +4,20 @@ from pathlib import Path
 
 import click
 
-from app.cli import attach, baselines, checks, comparing, host_work, hosts, library, noise, plans, runs
+from app.cli import (
+    attach,
+    baselines,
+    checks,
+    comparing,
+    history,
+    host_work,
+    hosts,
+    library,
+    noise,
+    plans,
+    runs,
+    scaling,
+)
 from app.cli.common import speaks_to_people, start_log
 from app.services import Workstation
 from app.version import VERSION
@@ -34,7 +47,7 @@ for command in (host_work.install_tools, host_work.restore, host_work.show_log, 
     hosts.hosts.add_command(command)
 for command in (
     hosts.hosts, hosts.facts, plans.plan, plans.check, checks.checks, runs.run, runs.quick, attach.attach,
-    library.list_runs, library.show, comparing.compare, noise.noise, library.export, baselines.baseline, library.delete,
-    library.parse,
+    library.list_runs, library.show, comparing.compare, noise.noise, scaling.scaling, library.export,
+    baselines.baseline, history.history, library.delete, library.parse,
 ):  # fmt: skip
     benchwright.add_command(command)

@@ -9,12 +9,13 @@ from sqlalchemy import Connection, delete, select, update
 
 from app.baselines import Baseline, parts_of
 from app.events import HostPutBack, State
+from app.history import History, Wanted, history_of
 from app.left import LeftRun, StoredWorkspace
 from app.levels import WithinTrials
 from app.plan import Step
 from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
 from app.reference import Reference
-from app.store import baselines, host_log, left, reading, schema
+from app.store import baselines, history, host_log, left, reading, schema
 from app.store.bands import bands
 from app.store.database import Database
 from app.store.errors import StoreError
@@ -122,6 +123,13 @@ class Store:
         """Return every version of every baseline, the newest pinned first."""
         with self._database.reading() as connection:
             return baselines.baselines(connection)
+
+    def history(self, wanted: Wanted) -> History:
+        """Return a metric of hosts over all comparable runs. Raises HistoryError where there is no figure of it."""
+        with self._database.reading() as connection:
+            rows = history.rows(connection, wanted.hosts, wanted.metric)
+            plans = history.plans(connection, rows)
+            return history_of(wanted, rows, plans, lambda run, hosts: history.facts(connection, run, hosts))
 
     def bands(self, step: Step, host: str, facts: Facts | None = None) -> list[Band]:
         """Return what the baselines that measured the same as `step` say of it, the newest pinned first.

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,7 +39,7 @@ doubt = "an anomaly"
 """
 
 
-def stored(path: Path, runs: dict[str, tuple[str, tuple[float, ...]]]) -> Workstation:
+def stored(path: Path, runs: Mapping[str, tuple[str, tuple[float, ...]]]) -> Workstation:
     """Return a workstation with runs by id: the host each is of, and the IOPS of its trials."""
     store = Store(path)
     for run_id, (host, values) in runs.items():

@@ -1,0 +1,132 @@
+"""A metric over time: changes are found where they are, seldom elsewhere, and with what changed beside them."""
+
+import itertools
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.change_points import FEWEST, MATTERS, change_points
+from app.cli.main import benchwright
+from app.events import RunEnded, RunStarted, State
+from app.history import HistoryError, Wanted
+from app.store import Store
+from suites.vocab import Figure
+from tests.app import recorded
+from tests.simulation.history import false_alarms, power, results, store_of_history
+
+WANTED = Wanted(("web-1",), "iops")
+
+
+def test_a_step_and_a_dip_are_found_where_they_are() -> None:
+    values = results(np.random.default_rng(1), 200, 0.02)
+    values[60:] *= 1.12
+    values[120:140] *= 0.8
+    found = change_points(list(values))
+    assert [change.place for change in found.changes] == [60, 120, 140]
+    assert found.claimed
+    assert found.changes[0].ratio == pytest.approx(1.12, abs=0.02)
+
+
+def test_results_that_drift_are_no_evidence_of_changes() -> None:
+    found = change_points([1000 * 1.01**number for number in range(60)])
+    assert found.changes
+    assert not found.claimed
+
+
+@given(st.lists(st.floats(1.0, 1e6), max_size=40), st.floats(1e-3, 1e3))
+def test_the_unit_changes_nothing_and_every_change_is_one(values: list[float], factor: float) -> None:
+    found = change_points(values)
+    scaled = change_points([factor * value for value in values])
+    assert [change.place for change in found.changes] == [change.place for change in scaled.changes]
+    places = [0, *(change.place for change in found.changes), len(values)]
+    if found.changes:
+        assert all(later - earlier >= FEWEST for earlier, later in itertools.pairwise(places))
+    for change in found.changes:
+        assert max(change.ratio, 1 / change.ratio) >= 1 + MATTERS - 1e-9
+
+
+def test_time_turned_round_finds_the_same_levels() -> None:
+    values = [*results(np.random.default_rng(2), 30, 0.01), *(1.2 * results(np.random.default_rng(3), 20, 0.01))]
+    (change,) = change_points(values).changes
+    (turned,) = change_points(values[::-1]).changes
+    assert change.place == len(values) - turned.place == 30
+    assert change.ratio == pytest.approx(1 / turned.ratio)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store with forty runs, slower by a tenth since the kernel of the 21st."""
+    path = tmp_path_factory.mktemp("history") / "runs.sqlite3"
+    values = results(np.random.default_rng(4), 40, 0.01)
+    values[20:] *= 0.9
+    store_of_history(path, values, {20: "6.5.0"}, trials=2).close()
+    return path
+
+
+def test_a_change_tells_which_fact_changed_beside_it(stored: Path) -> None:
+    store = Store(stored)
+    found = store.history(WANTED)
+    (marked,) = found.marked
+    assert (marked.after.run, marked.before.run) == ("2026-000020-h", "2026-000019-h")
+    assert [(each.what, each.ours, each.baseline) for each in marked.differences] == [("kernel", "6.5.0", "6.1.0")]
+    assert marked.text.startswith("fell by ")
+    assert marked.text.endswith(": kernel 6.5.0 against 6.1.0")
+    assert len(found.points) == 40
+    assert found.points[0].low is not None
+    assert not found.points[0].interval
+
+
+def test_runs_of_other_parameters_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    store_of_history(path, np.full(5, 1000.0), {}).close()
+    store = Store(path)
+    other = replace(recorded.STEP, values={**recorded.STEP.values, "block_size": 8192})
+    with store.recorder("2025-other") as recorder:
+        recorder.record(RunStarted("2025-other", recorded.plan(other), "2025-01-01T00:00:00+00:00"))
+        for event in recorded.trial_events(recorded.trial(1), [Figure(recorded.IOPS, 1.0, recorded.READ)]):
+            recorder.record(event)
+        recorder.record(RunEnded("2025-other", State.DONE))
+    found = store.history(WANTED)
+    assert len(found.points) == 5
+    assert len(found.left_out) == 1
+    assert found.left_out[0].startswith("1 run of block_size")
+    with pytest.raises(HistoryError, match="no figure “nothing”"):
+        store.history(Wanted(("web-1",), "nothing"))
+
+
+def test_the_command_line_prints_what_changed(stored: Path) -> None:
+    result = CliRunner().invoke(benchwright, ["--store", str(stored), "history", "web-1", "--metric", "iops"])
+    assert result.exit_code == 0, result.output
+    assert "kernel 6.5.0 against" in result.output
+    words = ["--store", str(stored), "history", "web-1", "--metric", "iops", "--label", "operation=read", "--json"]
+    found = json.loads(CliRunner().invoke(benchwright, words).output)
+    assert (found["format"], len(found["points"]), len(found["changes"])) == ("benchwright-history/1", 40, 1)
+    assert found["changes"][0]["differences"][0]["what"] == "kernel"
+
+
+@pytest.mark.slow
+def test_false_alarms_and_power_are_what_the_help_says() -> None:
+    assert max(false_alarms(spread, 0.0, 400) for spread in (0.01, 0.03, 0.05, 0.1)) <= 0.03
+    assert max(false_alarms(spread, 0.3, 400) for spread in (0.01, 0.03, 0.05, 0.1)) <= 0.16
+    assert max(false_alarms(spread, 0.6, 400) for spread in (0.01, 0.03, 0.05, 0.1)) <= 0.26
+    assert power(0.10, 4, 400) >= 0.95
+    assert 0.3 <= power(0.05, 8, 400) <= 0.7  # at the very edge of what matters every second one is below it
+
+
+@pytest.mark.slow
+def test_a_thousand_runs_are_ready_within_a_second(tmp_path: Path) -> None:
+    values = results(np.random.default_rng(5), 1000, 0.02)
+    values[500:] *= 1.1
+    store_of_history(tmp_path / "runs.sqlite3", values, {500: "6.5.0"}, trials=3).close()
+    store = Store(tmp_path / "runs.sqlite3")
+    began = time.perf_counter()
+    found = store.history(WANTED)
+    assert time.perf_counter() - began < 1.0
+    assert [marked.after.run for marked in found.marked] == ["2026-000500-h"]
