@@ -6,12 +6,14 @@ from app.plan import LOCAL
 from remote.clock_watch import SLEWING, STEP, ClockStep
 from remote.lease import Holder
 from suites.facts import Facts, known
+from suites.network_path import NetworkPath
 from suites.vocab import Finding, Level
 
 HOST_IN_USE = "host-in-use"
 NO_LEASE = "no-lease"
 CLOCK_STEPPED = "clock-stepped"
 CONNECTION_LOST = "connection-lost"
+PATH_USED = "path-used"
 
 APART = 1.0
 """Seconds by which two offsets may differ: what measuring them over a slow connection is uncertain by."""
@@ -96,6 +98,25 @@ def connection_lost(host: str, seconds: float, detail: str) -> Finding:
         source="The connection itself.",
         host=host,
     )
+
+
+def path_used(step: str, host: str, peer: str, path: NetworkPath) -> Finding:
+    """Return the finding that tells which way the data of a network test go."""
+    return Finding(
+        id=PATH_USED,
+        level=Level.INFO,
+        title="The path of this test",
+        measured=path.words(_named(host), _named(peer)),
+        why="The figure is this path's: by another interface, router or packet size it would be another.",
+        remedy="Compare it with figures of the same path.",
+        source="ip route get on the host; the boot ids of both ends.",
+        step=step,
+        host=host,
+    )
+
+
+def _named(host: str) -> str:
+    return "this computer" if host == LOCAL else host
 
 
 def holder_text(holder: Holder, host: str) -> str:

@@ -3,19 +3,21 @@
 import contextlib
 import time
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.context import work_directory
 from app.control import Control
 from app.delivery import content_of, files_of
-from app.events import Activity, Event, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
+from app.events import Activity, Event, FindingRaised, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
+from app.findings import path_used
 from app.mailbox import Mailbox
 from app.plan import Step
 from app.run_hosts import RunHosts
 from remote.devices import guarded
 from remote.files import put_file
 from remote.job import OUTPUT_LIMIT, Job, Workspace, job_directory, make_workspace, remove_workspace
+from remote.path import meet, read_path
 from remote.script import new_mark
 from remote.session import Chunk, Session
 from suites.base import Command, Context, Purpose, destroys, device_of
@@ -129,6 +131,7 @@ class Place:
 
     def prepare(self, control: Control, trial: int) -> Iterator[Event]:
         """Run what must run before the first trial, once."""
+        yield from self._meet()
         if self.prepared:
             return
         yield from self.open()
@@ -138,6 +141,20 @@ class Place:
             job = yield from self.start(command, trial, number, {})
             yield from self.mailbox.during(partial(self._complete, job, command, control))
         self.prepared = not control.over
+
+    def _meet(self) -> Iterator[Event]:
+        """Find out how the host reaches its server end and where they can meet, once; tell the path."""
+        peer, context = self.step.peer, self.context
+        if peer is None or context.meeting is not None:
+            return
+        address = str(self.step.values.get("address", "")) or context.peer_address or ""
+        sessions = self.hosts.sessions
+        read = partial(read_path, sessions[self.host], address, context.facts, context.peer_facts)
+        path = yield from self.mailbox.during(read)
+        meeting = yield from self.mailbox.during(partial(meet, sessions[peer]))
+        self.context = replace(context, meeting=meeting)
+        if not self.prepared:
+            yield FindingRaised(path_used(self.step.name, self.host, peer, path))
 
     def _deliver(self) -> Iterator[Event]:
         """Put what the commands need beside them."""

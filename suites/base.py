@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.host_files import HostFile
+from suites.network_path import Meeting
 from suites.parameters import Parameter, Tuned, Value, Values
 from suites.vocab import Figure, Metric, Resource, Sample
 
@@ -51,12 +52,14 @@ class Context:
     """What a suite may know when it writes its commands.
 
     `facts` are the host's; `peer_facts` the other end's; `peer_address` the address at which the host
-    reaches the peer. Each is None where it is not known (yet).
+    reaches the peer; `meeting` where both ends of a test meet, which is found right before it. Each is None where it
+    is not known (yet).
     """
 
     facts: Facts | None = None
     peer_facts: Facts | None = None
     peer_address: str | None = None
+    meeting: Meeting | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """iperf3: how much a network carries between two hosts, by TCP or UDP, one way or both."""
 
-import re
 from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser, version_of
@@ -8,9 +7,10 @@ from suites.checks import StepCheck
 from suites.iperf3_checks import IPERF3_CHECKS
 from suites.iperf3_link import is_paced, is_udp, link_speed, tuned_bitrate, tuned_streams
 from suites.iperf3_output import Iperf3Parser
-from suites.iperf3_parameters import ADDRESS_PATTERN, PARAMETERS
+from suites.iperf3_parameters import PARAMETERS
 from suites.iperf3_rows import METRICS
 from suites.parameters import Parameter, Tuned, Values
+from suites.peer import peer_address, port_word
 from suites.runtime_checks import TRUSTED
 from suites.vocab import Metric, Resource
 
@@ -69,7 +69,7 @@ class Iperf3:
         Where no address of the peer is known yet, a placeholder in angle brackets stands for it: no shell and no
         resolver takes it for a host.
         """
-        serve = ("iperf3", "-s", "-1", "-p", str(values["port"]), "--forceflush")
+        serve = ("iperf3", "-s", "-1", "-p", port_word(values, context), "--forceflush")
         return (Command(serve, Purpose.SERVE, on_peer=True), Command(_client(values, context)))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
@@ -86,16 +86,8 @@ class Iperf3:
         return Iperf3Parser()
 
 
-def peer_address(values: Values, context: Context) -> str:
-    """Return the address the client connects to, or a placeholder where none is known."""
-    for candidate in (str(values["address"]), context.peer_address or ""):
-        if re.fullmatch(ADDRESS_PATTERN, candidate):
-            return candidate
-    return f"<address of {context.peer_facts.host if context.peer_facts else 'the peer'}>"
-
-
 def _client(values: Values, context: Context) -> tuple[str, ...]:
-    words = ["iperf3", "-c", peer_address(values, context), "-p", str(values["port"])]
+    words = ["iperf3", "-c", peer_address(values, context), "-p", port_word(values, context)]
     if is_udp(values):
         words += ["-u", "-b", _rate_word(float(values["bitrate"]))]
     if is_paced(values):

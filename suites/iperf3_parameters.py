@@ -3,9 +3,7 @@
 from suites.iperf3_link import is_paced, is_tcp, is_udp
 from suites.iperf3_rows import CONGESTION
 from suites.parameters import Choice, Parameter, Type
-
-ADDRESS_PATTERN = r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}"
-"""A host name or an IPv4 or IPv6 address; never an option, never anything a shell would take apart."""
+from suites.peer import ADDRESS
 
 PARAMETERS = (
     Parameter(
@@ -150,20 +148,11 @@ PARAMETERS = (
         title="Port",
         type=Type.INTEGER,
         default=5201,
-        help="The port on which the server end listens.",
+        help="The port on which the server end listens; 0 takes one that is free there, right before the test.",
         option="-p",
-        minimum=1,
+        minimum=0,
         maximum=65535,
         identity=False,
     ),
-    Parameter(
-        name="address",
-        title="Address of the peer",
-        type=Type.TEXT,
-        default="",
-        help="A host name or address at which the host reaches the peer; empty, and Benchwright finds it.",
-        option="-c",
-        pattern=ADDRESS_PATTERN,
-        identity=False,
-    ),
+    ADDRESS,
 )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Event, State, TrialEnded
+from app.events import Event, FindingRaised, State, TrialEnded
+from app.findings import PATH_USED
 from tests.lab.links import TCP_SHARE, LinkedHost, LinkedHosts
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.suites.captured_outputs import figures
@@ -44,6 +45,17 @@ def test_iperf3_by_hand_gives_the_same_figure(linked_hosts: LinkedHosts, tmp_pat
     near.shape(80)
     ours, _ = measured(tmp_path, "iperf3", time=4, omit=1, congestion="cubic")
     assert ours.parsed.figures[0].value == pytest.approx(by_hand(near, far), rel=0.03)
+
+
+def test_the_path_is_told_and_a_free_port_is_found(linked_hosts: LinkedHosts, tmp_path: Path) -> None:
+    near, far = linked_hosts(2)
+    with subprocess.Popen(far.words("iperf3", "-s", "--forceflush"), stdout=subprocess.PIPE) as other:
+        ended, events = measured(tmp_path, "iperf3", time=1, port=0)
+        other.terminate()
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    (path,) = (event.finding for event in events if isinstance(event, FindingRaised) and event.finding.id == PATH_USED)
+    words = f"near ({near.address}, eth0, MTU 1500 B) to far ({far.address}): same subnet, one host."
+    assert path.measured == words  # one kernel: the hosts are namespaces
 
 
 def by_hand(near: LinkedHost, far: LinkedHost) -> float:

@@ -1,14 +1,17 @@
 """iperf3: its commands for each version, its tuning and its estimates."""
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Interface
-from suites.iperf3 import Iperf3, peer_address
+from suites.iperf3 import Iperf3
 from suites.iperf3_link import is_loopback, link_speed
+from suites.network_path import Meeting
+from suites.peer import peer_address
 from tests.suites.host_facts import host
 
 SUITE = Iperf3()
@@ -61,6 +64,14 @@ def test_each_parameter_has_its_option(given: dict[str, object], words: str) -> 
     assert client(OLD, **given) == f"iperf3 -c 10.0.0.2 -p 5201 {words} -t 10 -i 1 --forceflush -f m -V"
 
 
+def test_port_0_is_the_one_that_was_found_free() -> None:
+    values = complete_values(SUITE, {"port": 0})
+    serve, measure = SUITE.commands(values, replace(OLD, meeting=Meeting(20001, "n")))
+    assert "-p 20001" in shlex.join(serve.argv)
+    assert "-p 20001" in shlex.join(measure.argv)
+    assert "-p '<a free port>'" in shlex.join(SUITE.commands(values, OLD)[0].argv)
+
+
 def test_what_has_no_effect_is_left_out() -> None:
     assert "-b" not in client(OLD, bitrate=100).split()
     assert "--fq-rate" not in client(OLD, protocol="udp", tcp_rate=40, pacing="kernel").split()
@@ -86,7 +97,7 @@ def test_an_address_that_is_none_is_refused(address: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"streams": 129}, {"time": 0}, {"time": 1.5}, {"omit": 601}, {"bitrate": -1}, {"port": 0}, {"length": "2 MiB"}],
+    [{"streams": 129}, {"time": 0}, {"time": 1.5}, {"omit": 601}, {"bitrate": -1}, {"port": -1}, {"length": "2 MiB"}],
 )
 def test_values_the_tool_would_refuse_are_refused_before(given: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
