@@ -16,6 +16,7 @@ def _all() -> tuple[Suite, ...]:
     from suites.iperf3 import Iperf3
     from suites.linpack import Linpack
     from suites.memory_blocks import MemoryBlocks
+    from suites.pgbench import Pgbench
     from suites.speccpu import SpecCpu
     from suites.stream import Stream
     from suites.stress_ng import StressNg
@@ -46,6 +47,7 @@ def _all() -> tuple[Suite, ...]:
         Cp(),
         Ioping(),
         Iperf3(),
+        Pgbench(),
         OwnCommand(),
     )
 

@@ -12,7 +12,21 @@ PLACED = ("unixbench", "geekbench", "speccpu")
 STARTED = ("fio", "sysbench", "iperf3", "dd", "cp", "ioping", "stress-ng")
 """The tools that facts.sh starts once for its time, in this order."""
 
-TOOLS = ("fio", "sysbench", "iperf3", "dd", "cp", "stress-ng", "ioping", "hpcc", "mpirun", "cc", "gcc", "python3")
+TOOLS = (
+    "fio",
+    "sysbench",
+    "pgbench",
+    "iperf3",
+    "dd",
+    "cp",
+    "stress-ng",
+    "ioping",
+    "hpcc",
+    "mpirun",
+    "cc",
+    "gcc",
+    "python3",
+)
 """The tools that facts.sh looks for."""
 
 

@@ -28,6 +28,7 @@ WHOLE = {
     "dd": "dd/9.1/zero_dsync_progress.stderr",
     "cp": "cp/9.1/cold_sync.screen",
     "ioping": "ioping/1.3/direct.stdout",
+    "pgbench": "pgbench/15.18/tpcb.screen",
     "command": "command/1/sleep.stderr",
     "iperf3": "iperf3/3.12/tcp_json.stdout",
 }

@@ -1,0 +1,207 @@
+"""pgbench as a suite: its commands, what is warned of, and what is read of its output."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
+from suites.errors import ParameterError
+from suites.pgbench import Pgbench
+from suites.pgbench_output import PgbenchParser
+from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
+from tests.suites.captured_outputs import capture, captures, figures, series
+from tests.suites.host_facts import evidence, spoken
+
+SUITE = Pgbench()
+NAMED = {"server": "named", "database": "bench", "address": "db-1", "user": "ann"}
+
+
+def lines(**given: object) -> list[tuple[Purpose, str]]:
+    commands = SUITE.commands(complete_values(SUITE, given), Context())
+    return [(command.purpose, shlex.join(command.argv)) for command in commands]
+
+
+def parsed(name: str, *, mixed: bool = False) -> Parsed:
+    return capture(f"pgbench/15.18/{name}").parse(PgbenchParser(), mixed=mixed)
+
+
+def test_a_server_of_its_own_is_made_filled_and_started() -> None:
+    there = "-h /proc/self/cwd/data -U benchwright postgres"
+    assert lines(scale=7, clients=4, threads=2, rate=500, buffers=64 * MIB) == [
+        (Purpose.PREPARE, f"sh database.sh make postgresql 64 on pgbench -i -q -s 7 {there}"),
+        (
+            Purpose.MEASURE,
+            f"sh database.sh run postgresql pgbench -b tpcb-like -T 10 -P 1 -c 4 -j 2 -M simple -R 500 {there}",
+        ),
+    ]
+    assert " 64 off " in lines(fsync=False, buffers=64 * MIB)[0][1]
+
+
+def test_a_server_that_runs_already_is_asked_as_a_person_would() -> None:
+    make, measure, drop = lines(**NAMED, port=6000)
+    assert measure == (
+        Purpose.MEASURE,
+        "pgbench -b tpcb-like -T 10 -P 1 -c 1 -j 1 -M simple -h db-1 -p 6000 -U ann bench",
+    )
+    assert (make[0], drop[0]) == (Purpose.PREPARE, Purpose.CLEAN_UP)
+    assert make[1].endswith(" pgbench 1 bench -h db-1 -p 6000 -U ann")
+    assert drop[1].endswith(" pgbench -h db-1 -p 6000 -U ann bench")
+    assert [purpose for purpose, _line in lines(**NAMED, tables="keep")] == [Purpose.MEASURE]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("scale", 0), ("clients", 0), ("database", "a b"), ("database", "host=x"), ("address", "-x"), ("user", "a'b")],
+)
+def test_values_that_could_be_something_else_are_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=name):
+        complete_values(SUITE, {name: value})
+
+
+def test_there_is_no_parameter_for_a_password() -> None:
+    assert not [parameter.name for parameter in SUITE.parameters if "pass" in parameter.name]
+
+
+def test_the_estimate_knows_what_the_tables_take() -> None:
+    own = SUITE.estimate(complete_values(SUITE, {"scale": 100, "time": 60}), Context())
+    assert (own.duration, own.written, own.prepared) == (60.0, None, 3_200_000_000)
+    assert own.space == 3_200_000_000 + 2 * GIB
+    named = SUITE.estimate(complete_values(SUITE, NAMED), Context())
+    assert (named.written, named.prepared, named.space, named.network) == (0, 0, 0, None)
+
+
+def test_tuning_follows_the_facts() -> None:
+    values = tuned_values(SUITE, Context(disk_host()))
+    assert (values["clients"], values["threads"], values["scale"]) == (16, 8, 32)
+    assert (values["directory"], values["buffers"], values["time"]) == ("/srv", 4 * GIB, 30.0)
+    assert set(outcomes(tuned_step(SUITE))) == {"pgbench-in-memory", "database-same-host"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"scale": 4, "clients": 8}, "pgbench-contended"),
+        ({"clients": 16, "threads": 1}, "pgbench-one-thread"),
+        ({"fsync": False}, "database-not-durable"),
+        ({"server": "named"}, "database-not-named"),
+        (NAMED, "pgbench-makes-tables"),
+        ({**NAMED, "address": ""}, "database-same-host"),
+        ({"time": 3}, "short-runtime"),
+    ],
+)
+def test_what_is_warned_of(given: dict[str, object], found: str) -> None:
+    step = evidence(SUITE, Context(disk_host()), **given)
+    assert found in spoken(step)
+    changes = spoken(step)[found].changes
+    if changes:
+        assert found not in spoken(replace(step, values=complete_values(SUITE, {**step.values, **changes})))
+
+
+def test_what_is_not_warned_of() -> None:
+    assert set(spoken(evidence(SUITE, Context(disk_host()), **NAMED, tables="keep"))) == set()
+    assert "pgbench-in-memory" not in spoken(evidence(SUITE, Context(disk_host()), scale=2000))
+    assert "pgbench-contended" not in spoken(evidence(SUITE, Context(), scale=1, clients=9, script="simple-update"))
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_the_figures_are_those_that_are_printed(*, mixed: bool) -> None:
+    found = parsed("tpcb", mixed=mixed)
+    assert (found.complete, found.notes, found.tool_version) == (True, (), "pgbench 15.18")
+    assert figures(found) == {
+        "transactions_per_second": 2477.813264,
+        "latency_mean": 0.807,
+        "latency_deviation": 0.211,
+        "failed_transactions": 0,
+        "connection_time": 5.502,
+        "total_transactions": 12380,
+    }
+    assert found.figures[0].metric == SUITE.metrics[0]
+    rates = series(found.samples, "transactions_per_second")
+    assert rates == [(1.0, 2605.9), (2.0, 2673.1), (3.0, 2728.9), (4.0, 2254.9), (5.0, 2116.0)]
+    assert series(found.samples, "failed_transactions")[0] == (1.0, 0.0)
+
+
+def test_a_rate_limit_has_a_lag() -> None:
+    found = parsed("rate")
+    assert figures(found)["schedule_lag_mean"] == 0.119
+    assert series(found.samples, "schedule_lag_mean") == [(1.0, 0.101), (2.0, 0.121), (3.0, 0.135)]
+
+
+def test_a_rate_that_includes_reconnecting_is_read() -> None:
+    assert figures(parsed("reconnect"))["transactions_per_second"] == 188.371780
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no_role", 'role "nobody" does not exist'),
+        ("no_table", 'relation "pgbench_branches" does not exist'),
+        ("no_server", "No such file or directory"),
+        ("interrupted", "cut off: it printed no summary. The live figures up to 3 s are kept."),
+    ],
+)
+def test_how_it_failed_is_said(name: str, said: str) -> None:
+    found = parsed(name)
+    assert (found.complete, found.figures) == (False, ())
+    assert said in " ".join(found.notes)
+
+
+OLD = b"""pgbench (13.14, server 9.6.24)
+transaction type: <builtin: TPC-B (sort of)>
+number of transactions actually processed: %d
+latency average = 1.900 ms
+tps = 520.100000 (including connections establishing)
+tps = 525.000000 (excluding connections establishing)
+"""
+
+
+def test_the_older_summary_is_read() -> None:
+    parser = PgbenchParser()
+    parser.feed(b"progress: 1.0 s, 500.0 tps, lat 1.9 ms stddev 0.1\n" + OLD % 5200)
+    found = parser.finish(0)
+    assert figures(found)["transactions_per_second"] == 525.0
+    assert found.tool_version == "pgbench 13.14, server 9.6.24"
+    assert [sample.metric.name for sample in found.samples] == [
+        "transactions_per_second",
+        "latency_mean",
+        "latency_deviation",
+    ]
+
+
+def test_no_transaction_is_no_figure() -> None:
+    parser = PgbenchParser()
+    parser.feed(OLD % 0)
+    found = parser.finish(0)
+    assert (found.complete, found.figures) == (False, ())
+    assert "no transaction" in found.notes[0]
+
+
+def test_failed_transactions_are_remarked_upon() -> None:
+    parser = PgbenchParser()
+    parser.feed(OLD % 9 + b"number of failed transactions: 12 (57.143%)\n")
+    found = parser.finish(0)
+    assert found.complete
+    assert found.notes == ("12 transactions failed; the rate counts the others.",)
+
+
+@pytest.mark.parametrize("name", captures("pgbench"))
+def test_however_the_bytes_arrive_they_mean_the_same(name: str) -> None:
+    whole, bits = PgbenchParser(), PgbenchParser()
+    output = capture(name)
+    whole.feed(output.stderr, "stderr")
+    whole.feed(output.stdout)
+    for start in range(0, len(output.stderr), 7):
+        bits.feed(output.stderr[start : start + 7], "stderr")
+    for start in range(0, len(output.stdout), 7):
+        bits.feed(output.stdout[start : start + 7])
+    assert whole.finish(output.exit_status) == bits.finish(output.exit_status)
+
+
+@pytest.mark.parametrize("noise", [b"", b"\x00\xff{{" * 5000, b"progress: NaN s, 1 tps\n", b"tps = 5 (excluding"])
+def test_garbage_is_no_measurement(noise: bytes) -> None:
+    parser = PgbenchParser()
+    parser.feed(noise)
+    found = parser.finish(0)
+    assert (found.complete, found.figures, found.samples) == (False, (), ())
+    assert found.notes
