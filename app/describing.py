@@ -9,9 +9,15 @@ from app.distributions.reading import Reader
 from app.gathering import Gathering
 from app.noise import Measured, Noise, noise_of
 from app.pairing import places
+from app.plan import Step
 from app.records import RunRecord
-from app.sides import Side
+from app.scaling import Scaling, scaling_of
+from app.scaling.scaling import leading
+from app.scaling.steps import curves_of_steps
+from app.sides import Place, Side
+from app.sweeps import curves_of
 from app.verdicts import Verdict
+from suites.vocab import Figure
 
 if TYPE_CHECKING:
     from app.store import Store
@@ -60,6 +66,24 @@ class Describing:
                     summary.values, samples,
                 )  # fmt: skip
 
+    def scaling(self, word: str, *, everything: bool = False) -> list[Scaling]:
+        """Return the curves of a run, or of a group of runs as one, over whatever was swept.
+
+        What a run swept itself stands in its labels; beside that, steps that differ in one parameter are points.
+        """
+        (group,) = self._gathering.chosen([word])
+        side = Side(group)
+        run = side.summary.id
+        found = [
+            scaling_of(run, step.name, host, curve)
+            for step in side.steps
+            for host in side.hosts
+            for curve in curves_of(_figures(side, step, host))
+        ]
+        for suite, hosts in curves_of_steps(side).items():
+            found += [scaling_of(run, suite, host, curve) for host, own in hosts.items() for curve in own]
+        return found if everything else leading(found)
+
     def describe(
         self, groups: Sequence[Sequence[RunRecord]], ids: Sequence[str], rows: Sequence[Row]
     ) -> list[Distribution]:
@@ -87,6 +111,10 @@ def _rows(groups: Sequence[tuple[RunRecord, ...]], overruled: str) -> Iterator[R
     for place in places(side):
         for (_, labels), summary in side.figures(place).items():
             yield Row(place.step.name, place.host, summary.metric, labels, (summary,), ())
+
+
+def _figures(side: Side, step: Step, host: str) -> list[Figure]:
+    return [figure for counted in side.trials(Place(step, (host,))) for figure in counted.record.figures]
 
 
 def _leading(rows: Sequence[Row]) -> list[Row]:

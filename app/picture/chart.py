@@ -53,7 +53,9 @@ def draw_chart(sheet: Sheet, chart: Chart, x: float, room: float) -> None:
 
 def _titled(chart: Chart) -> str:
     above = _axis_title(chart, chart.y)
-    return f"{chart.title}: {above}" if above else chart.title
+    if not chart.y.title:
+        return f"{chart.title}{above}"
+    return f"{chart.title}: {above}"
 
 
 def _axis_title(chart: Chart, axis: Axis) -> str:
