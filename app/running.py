@@ -6,6 +6,7 @@ from contextlib import closing
 
 from app.control import Control, HostInUseError
 from app.events import (
+    Activity,
     Event,
     FactsRead,
     FindingRaised,
@@ -24,10 +25,14 @@ from app.events import (
 from app.left import LeftRun
 from app.records import TrialRecord
 from app.run import Engine
-from app.store import Recorder, Store
+from app.store import Recorder, Store, StoreError
+from app.store.errors import StoreFullError
 from app.verdict_events import with_verdicts
 from suites.base import Parsed
 from suites.errors import BenchwrightError
+
+FULL_AGAIN = 2.0
+"""Seconds between two looks at whether a full disk has room again."""
 
 
 def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]:
@@ -66,17 +71,61 @@ def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[E
     ended = False
     try:
         for event in events:
-            recorder.record(event)
+            yield from _kept(event, recorder, control)
             ended = isinstance(event, RunEnded | RunLeft)
             yield event
     finally:
         if not ended:
             control.stop()
-            for event in events:
-                recorder.record(event)
-                ended = isinstance(event, RunEnded | RunLeft)
+            ended = _wound_up(events, recorder)
         if not ended and not engine.refused:
             recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))
+
+
+def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
+    """Let a run that was stopped end in order, whatever the store takes of it; return whether it came to its end.
+
+    Raises, after that, the first StoreError there was.
+    """
+    failure: StoreError | None = None
+    ended = False
+    for event in events:
+        try:
+            (recorder.put_by if failure else recorder.record)(event)
+        except StoreError as error:
+            failure = error
+        ended = isinstance(event, RunEnded | RunLeft)
+    if failure is not None:
+        raise failure
+    return ended
+
+
+def _kept(event: Event, recorder: Recorder, control: Control) -> Iterator[Event]:
+    """Record `event`. Where this computer's disk is full, wait for room: what measures on a host goes on there, its
+    output waits to be read, and nothing else begins. Raises StoreFullError where the user stops the run instead.
+
+    A run that is let go of then is not told to the store: it is found, at the next start, to be nobody's.
+    """
+    said = ""
+    while True:
+        try:
+            if said:
+                recorder.flush()
+            else:
+                recorder.record(event)
+        except StoreFullError as error:
+            if control.left:
+                return
+            if control.stopped:
+                raise
+            if not said:
+                said = f"paused: {error} The run goes on once there is room."
+                yield Activity(said)
+            control.wait(FULL_AGAIN)
+        else:
+            if said:
+                yield Activity("there is room again: the run goes on")
+            return
 
 
 def _replayed(taken: LeftRun, store: Store) -> Iterator[Event]:

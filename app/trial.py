@@ -255,7 +255,8 @@ class TrialRun:
         said = "; ".join(parsed.notes) or "the output holds no figure"
         tool = self.place.step.suite.tool
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
-        return TrialEnded(self.id, State.FAILED, exit_status, parsed, f"{tool} on {self.turn.host}: {said} ({status}).")
+        how = f"{status}; {self._why}" if self._why else status
+        return TrialEnded(self.id, State.FAILED, exit_status, parsed, f"{tool} on {self.turn.host}: {said} ({how}).")
 
 
 def _quietly_stop(job: Job) -> None:

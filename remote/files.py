@@ -11,8 +11,14 @@ LARGEST = 64 * 2**20
 SLOWEST = 100_000.0
 """Bytes a second that even a poor connection carries; the time a file may take follows from it."""
 
-# Written beside its place, counted, then moved there: what was cut off by a lost connection is never taken for whole.
-_PUT = 'umask 077; cat >"$1.new" && [ "$(wc -c <"$1.new")" -eq "$2" ] && chmod "$3" "$1.new" && mv -f -- "$1.new" "$1"'
+# Written beside its place, counted, then moved there: what a lost connection or a full disk cut off is never taken for
+# whole, and does not stay.
+_PUT = """
+umask 077
+cat >"$1.new" && [ "$(wc -c <"$1.new")" -eq "$2" ] && chmod "$3" "$1.new" && mv -f -- "$1.new" "$1" && exit
+rm -f -- "$1.new"
+exit 1
+"""
 
 
 def put_file(session: Session, workspace: Workspace, name: str, content: bytes, *, executable: bool = False) -> None:

@@ -55,8 +55,9 @@ class Ending:
             status_text, clock_text, _ = said.get("rc", "").split(maxsplit=2)
             status, clock = int(status_text), float(clock_text)
         except ValueError:
-            return cls(reason=_join(_lost(said, boot_id, stopped=stopped), _full(said)))
-        return cls(status, clock, _join(_signalled(status, stopped=stopped), _full(said) if status else ""))
+            return cls(reason=_join(_lost(said, boot_id, stopped=stopped), _starved(said), _full(said)))
+        why = (_signalled(status, stopped=stopped), _starved(said), _full(said)) if status else ()
+        return cls(status, clock, _join(*why))
 
 
 def restarted(said: Mapping[str, str], boot_id: str) -> bool:
@@ -94,6 +95,14 @@ def _signalled(status: int, *, stopped: bool) -> str:
         return f"ended by {signal.Signals(status - 128).name}"  # a shell reports a signal as 128 and its number
     except ValueError:
         return ""
+
+
+def _starved(said: Mapping[str, str]) -> str:
+    """Say that the kernel ended processes for want of memory while the command ran: /proc/vmstat, oom_kill."""
+    count = said.get("starved", "")
+    if not count.isdecimal() or int(count) == 0:
+        return ""
+    return f"the host ran out of memory, and its kernel ended {count} process{'' if count == '1' else 'es'} (OOM)"
 
 
 def _full(said: Mapping[str, str]) -> str:

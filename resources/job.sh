@@ -157,11 +157,16 @@ start() { # lease or "", command
     say begun "$line"
 }
 
+starved() { # processes that the kernel has ended since boot for want of memory; none where it does not count them
+    sed -n 's/^oom_kill //p' /proc/vmstat 2>/dev/null
+}
+
 launch() { # command
     command -v setsid >/dev/null 2>&1 || fail no setsid
     [ -z "$lease" ] || rm -f -- "$lease"/job=*
     complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || fail "$complaint"
     { printf '%-60s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
+    starved >"$job/starved"
     mkfifo -- "$job/life" 2>/dev/null # without it the end is noticed by asking
     # Run by sudo, the command is root's; its output belongs to whose account it is, who will read and remove it.
     [ -z "${SUDO_UID:-}" ] || chown -R -- "$SUDO_UID:${SUDO_GID:-0}" "$job"
@@ -229,6 +234,9 @@ status() {
     else
         [ -z "$(marked "$nonce/${job##*/}")" ] || say astray
         { read -r ended <"$job/rc"; } 2>/dev/null && say rc "$ended"
+        before=
+        { read -r before <"$job/starved"; } 2>/dev/null
+        [ -z "$before" ] || say starved $(($(starved) - before))
         df -Pk "$workspace" 2>/dev/null | { read -r _ && read -r _ _ _ free _ && say free "$free"; }
     fi
     say out "$(wc -c <"$job/out")"

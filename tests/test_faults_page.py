@@ -35,19 +35,22 @@ def functions(file: str) -> set[str]:
 
 def test_every_test_that_is_named_exists() -> None:
     wanted = {*named("Hostile input"), *named("Faults")}
-    assert len(wanted) > 50
+    assert len(wanted) > 100
     assert {
         (file, name) for file, name in wanted if not (TESTS / file).is_file() or name not in functions(file)
     } == set()
 
 
-def test_each_hostile_input_has_a_promise_and_proof() -> None:
-    found = rows("Hostile input")
-    assert [int(row[0].partition(".")[0]) for row in found] == list(range(1, 27))
+@pytest.mark.parametrize(("section", "count", "columns"), [("Hostile input", 26, 3), ("Faults", 27, 4)])
+def test_each_row_has_a_promise_and_proof(section: str, count: int, columns: int) -> None:
+    found = rows(section)
+    assert [int(row[0].partition(".")[0]) for row in found] == list(range(1, count + 1))
     for row in found:
-        assert len(row) == 3
-        assert row[1]
-        assert ".py` " in row[2]
+        assert len(row) == columns
+        assert all(row)
+        assert ".py` " in row[-1]
+        proofs = [proof.strip() for proof in row[-1].split(";")]
+        assert all(re.fullmatch(r"`[\w/]+\.py` [\w ]+", proof) for proof in proofs), row[0]
 
 
 @pytest.mark.parametrize("folder", PROGRAM)

@@ -111,20 +111,28 @@ class Recorder:
     def record(self, event: Event) -> None:
         """Keep `event`; raise StoreError where the store cannot take it, saying what is kept."""
         with self._lock:
-            match event:
-                case Activity() | Progress() | LinkChanged() | RunAttached() | StepEnded():
-                    return
-                case OutputRead(trial, stream, data):
-                    self._batch.add_output(trial, stream, data)
-                case SampleRead(trial, sample):
-                    self._batch.add_samples(trial, None, [sample])
-                    self._samples.setdefault(trial, []).append(sample)
-                case TelemetryRead(host, samples):
-                    self._batch.add_samples(None, host, samples)
-                case _:
-                    self._waiting.append(event)
+            self._take(event)
             if self._waiting or time.monotonic() - self._committed >= GATHERING:
                 self._commit()
+
+    def put_by(self, event: Event) -> None:
+        """Keep `event` with what waits, for when the store takes something again: it has just refused."""
+        with self._lock:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case Activity() | Progress() | LinkChanged() | RunAttached() | StepEnded():
+                return
+            case OutputRead(trial, stream, data):
+                self._batch.add_output(trial, stream, data)
+            case SampleRead(trial, sample):
+                self._batch.add_samples(trial, None, [sample])
+                self._samples.setdefault(trial, []).append(sample)
+            case TelemetryRead(host, samples):
+                self._batch.add_samples(None, host, samples)
+            case _:
+                self._waiting.append(event)
 
     def flush(self) -> None:
         """Commit what was gathered."""

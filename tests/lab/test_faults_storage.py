@@ -1,0 +1,163 @@
+"""This computer's disk fails while a run is recorded: it is full, or it no longer takes what was written."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app import running
+from app.control import Control
+from app.events import Activity, Event, SampleRead, State, TrialStarted
+from app.services import Workstation
+from app.store.errors import StoreFullError
+from suites import registry
+from tests.lab.counting import Counting, counting_plan, output
+from tests.lab.survival import QUICK, assert_nothing_left, assert_whole, attach, end, lab, run, workstation
+from tests.lab_sshd import LabHost
+
+__all__ = ["lab", "workstation"]
+
+SHIM = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int broken(void) { const char *flag = getenv("DISK_BROKEN"); return flag && access(flag, F_OK) == 0; }
+#define FAILING(name) \\
+    int name(int fd) { \\
+        if (broken()) { errno = EIO; return -1; } \\
+        return ((int (*)(int))dlsym(RTLD_NEXT, #name))(fd); \\
+    }
+FAILING(fsync)
+FAILING(fdatasync)
+"""
+"""A disk that takes no more: every fsync fails with EIO once the file DISK_BROKEN names is there."""
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a file system of 2 MiB."""
+    mount = tmp_path / "small"
+    mount.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(mount)], check=True)
+    yield mount
+    subprocess.run(["umount", str(mount)], check=True)
+
+
+@pytest.fixture
+def cramped(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workstation]:
+    """Return a workstation whose library is on the small disk, and which looks often whether there is room again."""
+    monkeypatch.setattr(registry, "SUITES", (*registry.SUITES, Counting()))
+    monkeypatch.setattr(running, "FULL_AGAIN", 0.1)
+    made = Workstation(small_disk / "runs.sqlite3", small_disk / "hosts.toml", patience=QUICK)
+    yield made
+    made.close()
+
+
+def fill(disk: Path) -> Path:
+    """Take all the room there is; return the file that has it."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        for size in (65536, 4096, 1):
+            while True:
+                try:
+                    file.write(bytes(size))
+                except OSError:
+                    break
+    return ballast
+
+
+def on_full(disk: Path, act: Callable[[Path, Control], None]) -> Callable[[Event, Control], None]:
+    """Return a hand that fills the disk once the trial has counted to ten, and acts once the run says that it waits."""
+    ballast: list[Path] = []
+
+    def hand(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead) and event.sample.value >= 10 and not ballast:
+            ballast.append(fill(disk))
+        elif isinstance(event, Activity) and event.text.startswith("paused: No space is left for the library"):
+            act(ballast[0], control)
+
+    return hand
+
+
+def test_a_full_disk_here_pauses_the_run_until_there_is_room(cramped: Workstation, lab: LabHost) -> None:
+    events = run(
+        cramped, counting_plan(60, trials=2), on_full(cramped._store.path.parent, lambda file, _: file.unlink())
+    )
+    assert end(events).state is State.DONE
+    words = [event.text for event in events if isinstance(event, Activity)]
+    paused = next(index for index, text in enumerate(words) if text.startswith("paused: "))
+    assert "Free some space" in words[paused]
+    assert words[paused + 1] == "there is room again: the run goes on"
+    for trial in (1, 2):
+        assert_whole(cramped, trial, 60)
+    assert_nothing_left(lab.home)
+
+
+def test_nothing_else_begins_while_the_disk_is_full(cramped: Workstation, lab: LabHost) -> None:
+    began: list[Event] = []
+    stop = on_full(cramped._store.path.parent, lambda _file, control: control.stop())
+
+    def hand(event: Event, control: Control) -> None:
+        began.extend([event] if isinstance(event, TrialStarted) else [])
+        stop(event, control)
+
+    with pytest.raises(StoreFullError, match=r"everything up to .* is kept"):
+        run(cramped, counting_plan(3000, trials=2), hand)
+    assert len(began) == 1
+    assert_nothing_left(lab.home)
+
+
+def test_a_run_that_is_let_go_of_on_a_full_disk_is_read_whole_later(cramped: Workstation, lab: LabHost) -> None:
+    disk = cramped._store.path.parent
+    with pytest.raises(StoreFullError):
+        run(cramped, counting_plan(100), on_full(disk, lambda _file, control: control.leave()))
+    (disk / "ballast").unlink()
+    assert end(attach(cramped)).state is State.DONE
+    assert_whole(cramped, 1, 100)
+    assert_nothing_left(lab.home)
+
+
+@pytest.fixture
+def failing_disk(tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a program for which fsync fails once the file DISK_BROKEN names is there."""
+    if shutil.which("cc") is None:
+        pytest.skip("letting fsync fail needs a C compiler")
+    source, library = tmp_path / "shim.c", tmp_path / "shim.so"
+    source.write_text(SHIM)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
+    return os.environ | {"LD_PRELOAD": str(library), "DISK_BROKEN": str(tmp_path / "broken")}
+
+
+def test_a_disk_that_does_not_keep_what_was_written_stops_the_run(
+    workstation: Workstation, lab: LabHost, tmp_path: Path, failing_disk: dict[str, str]
+) -> None:
+    store = tmp_path / "runs.sqlite3"
+    words = [sys.executable, "-m", "tests.lab.counting", str(store), "lab", "3000", "2", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=failing_disk) as other:
+        assert other.stdout is not None
+        for line in other.stdout:
+            if float(line) >= 30:
+                break
+        Path(failing_disk["DISK_BROKEN"]).touch()
+        _, complaint = other.communicate(timeout=30)
+    assert other.returncode == 1
+    assert "the disk reports an error" in complaint
+    assert "everything up to" in complaint
+    assert_nothing_left(lab.home)
+    connection = sqlite3.connect(store)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+    values = [sample.value for sample in workstation.samples("last")[1]]
+    assert values == [float(number) for number in range(1, len(values) + 1)]
+    assert len(values) >= 10
+    assert output(3000)["stdout"].startswith(workstation.output("last", 1)["stdout"])
+    assert workstation.load("last").summary.state is State.PARTIAL
