@@ -15,6 +15,7 @@ from suites.vocab import Figure, Labels, Sample
 SUMMARY_COLUMNS = (
     "run", "started", "plan", "host", "step", "suite", "trial", "warm_up", "state", "metric", "labels", "value", "unit",
     "better", "n", "median", "minimum", "maximum", "cov", "tool_version", "command", "findings", "acknowledged",
+    "verdict", "limited_by",
 )  # fmt: skip
 
 SAMPLE_COLUMNS = ("run", "host", "step", "trial", "kind", "time_s", "metric", "labels", "value", "unit", "warm_up")
@@ -62,6 +63,7 @@ def _place(record: RunRecord, host: str, step: str) -> Row:
         for finding in record.findings
         if finding.step in {None, step} and finding.host in {None, host}
     ]  # fmt: skip
+    verdict = record.verdict_on(step, host)
     reasons = {finding.id: reason_of(record.plan.acknowledged, finding) for finding in found}
     return {
         "run": record.summary.id,
@@ -71,6 +73,8 @@ def _place(record: RunRecord, host: str, step: str) -> Row:
         "step": step,
         "suite": next((known.suite_id for known in record.plan.steps if known.name == step), None),
         "findings": " ".join(dict.fromkeys(finding.id for finding in found)),
+        "verdict": "" if verdict is None else verdict.level.value,
+        "limited_by": "" if verdict is None or verdict.limited_by is None else verdict.limited_by.value,
         "acknowledged": "; ".join(f"{finding}: {reason}" for finding, reason in reasons.items() if reason),
     }
 

@@ -8,6 +8,7 @@ from app.baselines import PREFIX, Baseline, by_name, remarks, title
 from app.choosing import choose
 from app.comparison import Comparison
 from app.joining import join
+from app.judging import judged
 from app.levels import WithinTrials
 from app.records import Band, RunRecord, SampleSeries
 from app.reference import as_run
@@ -87,16 +88,20 @@ class Gathering:
         ids = {record.summary.id for record in records}
         samples = {run_id: self._store.samples(run_id) for run_id in ids}
         telemetry = {run_id: self._store.telemetry(run_id) for run_id in ids}
-        return export_csv(records, samples, telemetry, path)
+        whole = [judged(one, samples[one.summary.id], telemetry[one.summary.id]) for one in records]
+        return export_csv(whole, samples, telemetry, path)
 
     def export_png(self, words: Sequence[str], path: Path, margin: float, overruled: str) -> Path:
         """Write the report picture; several sides are compared with the first of them."""
         from app.picture import report_picture
 
         pairs = [self.joined(word) for word in words]
-        records = [record for record, _ in pairs]
+        telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
+        records = [
+            record if "," in record.summary.id else judged(record, series, telemetry[record.summary.id])
+            for record, series in pairs
+        ]
         samples = {record.summary.id: series for record, series in pairs}
-        telemetry = {record.summary.id: self._telemetry_of(record) for record in records}
         comparison = self.compare(words, margin, overruled) if len(words) > 1 else None
         return report_picture(records, samples, telemetry, self._bands(records), path, comparison=comparison)
 

@@ -42,6 +42,8 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         trials=tuple(trials),
         findings=tuple(findings),
         telemetry_cost={},
+        verdicts=(),  # of several runs there is none: each has its own
+        finding_trials=(),
     )
     return joined, series
 

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from app.checks.after import Judgement, judge_run, judge_step
@@ -46,6 +47,16 @@ def verdicts(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> 
     steps = tuple(judgement.verdict for judgement in judgements(record, samples, telemetry))
     whole = judge_run(steps)
     return () if whole is None else (whole, *steps)
+
+
+def judged(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> RunRecord:
+    """Return a run that has ended with its verdicts: those that are stored, or else what it is found to be now.
+
+    Only runs of before verdicts were kept, or that could not be judged when they ended, have none.
+    """
+    if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
+        return record
+    return replace(record, verdicts=verdicts(record, samples, telemetry))
 
 
 def evidence_of(

@@ -9,6 +9,7 @@ from app.levels import WithinTrials
 from app.records import ChangeRecord, RunRecord, RunSummary, TrialRecord
 from app.summary import MetricSummary, levels, summaries
 from suites.facts import known
+from suites.verdict import Verdict
 
 FORMAT = "benchwright-run/1"
 
@@ -38,9 +39,25 @@ def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
         "metrics": [_metric(summary, within or {}) for summary in summaries(record)],
         "trials": [_trial(trial) for trial in record.trials],
         "findings": [finding_to_json(finding) for finding in record.findings],
+        "verdict": None if record.verdict is None else verdict_to_json(record.verdict),
+        "verdicts": [
+            {"step": one.step, "host": one.host, **verdict_to_json(one)}
+            for one in record.verdicts
+            if one.step is not None
+        ],
         **remarks_to_json(record.plan, record.findings),
         "telemetry_cost": dict(record.telemetry_cost),
         "changes": [_change(change) for change in record.changes],
+    }
+
+
+def verdict_to_json(verdict: Verdict) -> Json:
+    """Return the public form of a verdict: level, limited_by, summary, findings."""
+    return {
+        "level": verdict.level.value,
+        "limited_by": None if verdict.limited_by is None else verdict.limited_by.value,
+        "summary": verdict.summary,
+        "findings": [finding_to_json(finding) for finding in verdict.findings],
     }
 
 

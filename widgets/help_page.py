@@ -26,6 +26,7 @@ TOPICS = {
     "words": "Words",
     "rules": "Rules of measurement",
     "checks": "Checks",
+    "verdicts": "Verdicts",
     "comparison": "How runs are compared",
     "connections": "Connections",
     "survival": "When something breaks",

@@ -37,6 +37,17 @@ STEP_CHECKS: tuple[OutcomeCheck, ...] = (
 )
 """What is asked of all trials of a step on a host together."""
 
+FAMILIES: tuple[tuple[str, tuple[TrialCheck | OutcomeCheck, ...]], ...] = (
+    ("After: did it happen", (*after_happened.OF_A_STEP, *after_happened.OF_A_TRIAL)),
+    ("After: did it break limits", after_limits.OF_A_TRIAL),
+    ("After: did it measure what it claims", after_claims.OF_A_TRIAL),
+    ("After: why not double", after_limiter.OF_A_TRIAL),
+    ("After: did it hold its rate", after_time.OF_A_TRIAL),
+    ("After: does it reproduce", (*after_reproduce.OF_A_STEP, *after_reproduce.OF_A_TRIAL)),
+    ("After: does it matter", after_matters.OF_A_STEP),
+)
+"""The checks of after by the question they answer."""
+
 FORETOLD = {
     "page-cache": "not-from-the-device",
     "read-after-write": "not-from-the-device",

@@ -59,11 +59,13 @@ def _against(weighing: Sequence[Finding]) -> str:
 def summary_of_run(level: Trust, verdicts: Sequence[Verdict]) -> str:
     """Return the sentence for a run: how far to believe it, and how many of its results are how good."""
     counts = [(trust, sum(one.level is trust for one in verdicts)) for trust in Trust]
-    parts = ", ".join(f"{count} {trust.value}" for trust, count in counts if count)
-    worst_ones = [place_text(one) for one in verdicts if one.level is level and level is not Trust.VALID]
+    found = [(trust, count) for trust, count in counts if count]
+    if len(found) == 1:
+        return f"{level.value.capitalize()}: so are all {len(verdicts)} results."
+    parts = ", ".join(f"{count} {trust.value}" for trust, count in found)
+    worst_ones = [place_text(one) for one in verdicts if one.level is level]
     named = "; ".join(worst_ones[:MOST_NAMED]) + ("; …" if len(worst_ones) > MOST_NAMED else "")
-    of = f"of {len(verdicts)} results, {parts}"
-    return f"{level.value.capitalize()}: {of}.{f' {level.value.capitalize()}: {named}.' if named else ''}"
+    return f"{level.value.capitalize()}: of {len(verdicts)} results, {parts} ({named})."
 
 
 def place_text(verdict: Verdict) -> str:

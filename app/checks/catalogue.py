@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from app.checks import HOST_CHECKS, OF_EVERY_SUITE, PLAN_CHECKS
+from app.checks.after import FAMILIES as AFTER
 from suites.checks import Check
 from suites.errors import BenchwrightError
 from suites.registry import SUITES
@@ -64,6 +65,7 @@ def _families() -> tuple[tuple[str, tuple[AnyCheck, ...]], ...]:
         ("The plan", PLAN_CHECKS),
         ("The host", HOST_CHECKS),
         ("Every test", OF_EVERY_SUITE),
+        *AFTER,
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from app.checks.after_words import place_text
 from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
 from app.cli.comparing import margin_option, overrule_option
 from app.cli.comparison_table import LEVELS_HEAD, level_cells
@@ -36,10 +37,12 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
         return
     rows = [
         [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(run.hosts), run.standing, str(run.trials),
-         run.headline, run.baseline or ""]
+         run.headline, run.trust, run.baseline or ""]
         for run in stored
     ]  # fmt: skip
-    print_table(["Run", "Started (UTC)", "Plan", "Hosts", "State", "Trials", "Headline", "Baseline"], rows, right=[5])
+    print_table(
+        ["Run", "Started (UTC)", "Plan", "Hosts", "State", "Trials", "Headline", "Verdict", "Baseline"], rows, right=[5]
+    )
 
 
 @click.command()
@@ -92,6 +95,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     _print_levels(record, within)
     if trials:
         _print_trials(record)
+    _print_verdicts(record)
     if record.facts_before:  # without facts nothing could be checked, and nothing is said of findings
         click.echo("")
         print_findings(list(record.findings), record.plan.acknowledged)
@@ -99,6 +103,17 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
         ran = next((trial for trial in record.trials if trial.trial.step == step.name), None)
         for command in () if ran is None else ran.trial.commands:
             click.echo(plain(f"$ {command.line}"))
+
+
+def _print_verdicts(record: RunRecord) -> None:
+    """Print what may be said of the run and of each step on each host: the sentences to quote."""
+    steps = [one for one in record.verdicts if one.step is not None]
+    whole = record.verdict
+    if whole is not None:
+        click.echo("")
+        click.echo(plain(f"Verdict: {whole.summary}"))
+    for one in steps if len(steps) > 1 else ():
+        click.echo(plain(f"  {place_text(one)}: {one.summary}"))
 
 
 def _print_levels(record: RunRecord, within: WithinTrials) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from app.checks.after_words import place_text, verdict_text
 from app.cli.common import plain
 from app.control import Busy, Control
 from app.decision_words import decision_text, forecast_text
@@ -28,10 +29,12 @@ from app.events import (
     TrialAttached,
     TrialEnded,
     TrialStarted,
+    VerdictReached,
 )
 from app.link_words import link_text
 from app.plan import Plan, Policy
 from app.wording import duration_text, figure_text
+from suites.verdict import Verdict
 
 
 def minds_others(command: Callable[..., None]) -> Callable[..., None]:
@@ -110,6 +113,7 @@ class _Teller:
         self._live, self._quiet = live, quiet
         self._moving = False
         self._plan: Plan | None = None
+        self._judged: set[str] = set()
 
     def tell(self, event: Event) -> None:
         """Say what `event` means, if anything."""
@@ -130,6 +134,8 @@ class _Teller:
                 self._moving = True
             case TrialStarted() | TrialAttached() | TrialEnded():
                 self._tell_of_trial(event)
+            case VerdictReached(verdict=verdict) if verdict.step is not None:
+                self._tell_of_verdict(verdict)
             case _:
                 self._tell_of_run(event)
 
@@ -141,6 +147,13 @@ class _Teller:
                 self._line(f"{trial.step} on {trial.host}: {kind} {trial.number}{again}")
             case TrialEnded(state=state, reason=reason) if state is not State.DONE:
                 self._line(f"{state}: {reason}")
+
+    def _tell_of_verdict(self, verdict: Verdict) -> None:
+        """Say what a step is worth; once, where the run's end finds the same."""
+        said = f"{place_text(verdict)}: {verdict_text(verdict)}"
+        if said not in self._judged:
+            self._judged.add(said)
+            self._line(said)
 
     def _tell_of_run(self, event: Event) -> None:
         match event:
