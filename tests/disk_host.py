@@ -36,10 +36,18 @@ def disk_host(
     return Facts(
         host="web-1",
         read_at="2026-01-02T03:04:05Z",
-        system=SystemFacts(distribution_id=distribution, user=user, virtualisation="none"),
-        cpu=CpuFacts(usable=cpus, quota=Absent("no limit")),
+        system=SystemFacts(
+            distribution_id=distribution,
+            user=user,
+            virtualisation="none",
+            kernel="6.1.0-32-amd64",
+            load_1_minute=0.04,
+            clock_source="tsc",
+            clock_offset=0.002,
+        ),
+        cpu=CpuFacts(usable=cpus, threads=cpus, offline=0, governor="performance", quota=Absent("no limit")),
         memory=MemoryFacts(total=memory, limit=Absent("no limit")),
-        measured=Measured(urandom_rate=Absent("dd prints no times") if urandom is None else urandom),
+        measured=Measured(urandom_rate=Absent("dd prints no times") if urandom is None else urandom, foreign_cpu=0.004),
         block_devices=(
             BlockDevice(name="nvme0n1", rotational=False),
             BlockDevice(name="sda", rotational=True),

@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
+from app.checks.clouds import CLOUD_CHECKS
+from app.checks.conditions import CONDITION_CHECKS
 from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK
+from app.checks.disks import LAYER_CHECKS
 from app.checks.plans import PLAN_CHECKS, PlanEvidence
+from app.checks.processors import PROCESSOR_CHECKS
 from app.checks.report import CheckReport, Unsure, evaluate, evidence_of, host_evidence, other_end, summarise
 from app.checks.space import LOW_SPACE, NO_SPACE
 from app.checks.tools import TOOL_MISSING
@@ -15,10 +19,12 @@ from suites.vocab import Finding
 
 __all__ = ["HOST_CHECKS", "OF_EVERY_SUITE", "PLAN_CHECKS", "CheckReport", "Unsure", "all_checks", "check_plan"]
 
-OF_EVERY_SUITE = (TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, LOW_SPACE)
+OF_EVERY_SUITE: tuple[StepCheck, ...] = (
+    TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, LOW_SPACE, *LAYER_CHECKS, *CLOUD_CHECKS,
+)  # fmt: skip
 """The checks of a step that hold whatever its suite is."""
 
-HOST_CHECKS: tuple[HostCheck, ...] = ()
+HOST_CHECKS: tuple[HostCheck, ...] = (*PROCESSOR_CHECKS, *CONDITION_CHECKS)
 """The checks of a host, told once whatever steps run there."""
 
 _OF_THE_OTHER_END = (TOOL_MISSING,)
