@@ -11,7 +11,7 @@ import pytest
 
 from app.control import Control
 from app.events import Event, LinkChanged, RunEnded, SampleRead, State, TrialEnded
-from app.leftovers import Leftover
+from app.leftovers import Leftover, Whose
 from app.plan import Plan
 from app.questions import Refuse
 from app.records import RunRecord
@@ -147,6 +147,11 @@ def workspaces_on(home: Path) -> list[Path]:
 def leftovers_in(home: Path, found: list[Leftover]) -> list[Leftover]:
     """Return those that this test left: others may work on this computer, too."""
     return [leftover for leftover in found if Path(leftover.path).parent == home]
+
+
+def left_by_us(found: list[Leftover]) -> list[Leftover]:
+    """Return those that the test's own library knows: others may work on this computer, too."""
+    return [leftover for leftover in found if leftover.whose is not Whose.OTHERS]
 
 
 def assert_nothing_left(home: Path) -> None:

@@ -16,6 +16,7 @@ from app.plan_file import write_plan
 from app.services import Workstation
 from app.tuning import Tuning
 from suites.vocab import Finding, Level
+from tests.lab.survival import left_by_us
 from tests.lab_sshd import AnsweringAsker
 from tests.loop_devices import MIB, MakeLoop, backing_file, make_loop, partition_of, run
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
@@ -216,7 +217,7 @@ def test_nothing_of_a_run_of_root_is_left_on_the_host(
     ):
         if isinstance(event, TrialStarted):
             control.stop()
-    assert workstation.leftovers("web-1", AnsweringAsker()) == []
+    assert left_by_us(workstation.leftovers("web-1", AnsweringAsker())) == []
     running = subprocess.run(["pgrep", "-f", f"filename={device}"], capture_output=True, text=True, check=False).stdout
     assert running == ""
 

@@ -12,6 +12,7 @@ from app.plan import Plan, Repetition, make_step
 from app.plan_file import write_plan
 from app.services import Workstation
 from remote.privilege import PrivilegeError
+from tests.lab.survival import left_by_us
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.loop_devices import MakeLoop, backing_file, make_loop
 from tests.processes import processes_with
@@ -66,7 +67,7 @@ def test_it_is_followed_to_its_end(
     assert len(asker.secret_questions) == (sudoers == WITH_PASSWORD)
     assert asker.loss_questions == []  # it was confirmed when the run began
     assert any(backing_file(device).read_bytes())
-    assert workstation.leftovers("web-1", AnsweringAsker(secrets=[PASSWORD])) == []
+    assert left_by_us(workstation.leftovers("web-1", AnsweringAsker(secrets=[PASSWORD]))) == []
 
 
 def test_it_is_ended_by_whoever_comes_back(
@@ -83,7 +84,7 @@ def test_it_is_ended_by_whoever_comes_back(
     assert isinstance(events[-1], RunEnded)
     assert events[-1].state is State.PARTIAL
     assert fio_on(device) == []
-    assert workstation.leftovers("web-1", AnsweringAsker()) == []
+    assert left_by_us(workstation.leftovers("web-1", AnsweringAsker())) == []
 
 
 def test_without_root_it_stays_left_to_itself(
