@@ -182,7 +182,8 @@ def _format_step(step: Step) -> tomlkit.items.Table:
 
 
 def _commented(value: Value, comment: str) -> tomlkit.items.Item:
-    item = tomlkit.item(value)
+    lines = isinstance(value, str) and "\n" in value
+    item = tomlkit.string(str(value), multiline=True) if lines else tomlkit.item(value)
     item.comment(comment)
     return item
 

@@ -87,6 +87,8 @@ class Timeline:
 
     def take(self, job: Job, clock: float | None) -> list[Sample]:
         """Return the samples of the interval that `job`, read at `clock` on the host's clock, completes."""
+        if self.last is None and not job.runtime:
+            return []  # it waits behind a stonewall
         if self._starts_again(job):
             self._restart(job, clock)
         if self._offset is None:

@@ -8,6 +8,9 @@ from types import MappingProxyType
 
 from suites.errors import ParameterError
 
+MAXIMUM_TEXT = 64 * 1024
+"""Characters of a text of several lines."""
+
 Value = bool | int | float | str
 Values = Mapping[str, Value]
 
@@ -22,6 +25,7 @@ class Type(StrEnum):
     CHOICE = "choice"
     FLAG = "flag"
     TEXT = "text"
+    LINES = "lines"  # text of several lines, such as a file's content
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +236,15 @@ def _read_text(parameter: Parameter, given: object) -> Value:
     return given
 
 
+def _read_lines(parameter: Parameter, given: object) -> Value:
+    if not isinstance(given, str):
+        raise parameter.refuse(given, "Give text.")
+    text = given.replace("\r\n", "\n")
+    if any(ord(character) < 32 and character not in "\n\t" for character in text) or len(text) > MAXIMUM_TEXT:
+        raise parameter.refuse(given, f"Give text without control characters, {MAXIMUM_TEXT} characters at most.")
+    return text
+
+
 def _of(parameter: Parameter) -> str:
     bounds = parameter.bounds()
     unit = f" in {parameter.unit}" if parameter.unit else ""
@@ -247,5 +260,6 @@ _READERS: Mapping[Type, Callable[[Parameter, object], Value]] = MappingProxyType
         Type.CHOICE: _read_choice,
         Type.FLAG: _read_flag,
         Type.TEXT: _read_text,
+        Type.LINES: _read_lines,
     }
 )

@@ -10,12 +10,14 @@ def _all() -> tuple[Suite, ...]:
     from suites.cp import Cp
     from suites.dd import Dd
     from suites.fio import Fio
+    from suites.fio_job import FioJob
     from suites.fio_sweep import FioSweep
     from suites.geekbench import Geekbench
     from suites.ioping import Ioping
     from suites.iperf3 import Iperf3
     from suites.linpack import Linpack
     from suites.memory_blocks import MemoryBlocks
+    from suites.oltp import SysbenchOltp
     from suites.pgbench import Pgbench
     from suites.speccpu import SpecCpu
     from suites.stream import Stream
@@ -42,11 +44,13 @@ def _all() -> tuple[Suite, ...]:
         StressNg(),
         Fio(),
         FioSweep(),
+        FioJob(),
         SysbenchFileio(),
         Dd(),
         Cp(),
         Ioping(),
         Iperf3(),
+        SysbenchOltp(),
         Pgbench(),
         OwnCommand(),
     )

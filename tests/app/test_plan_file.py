@@ -77,3 +77,12 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path, content: bytes) -> None
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="absent"):
         read_plan(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize("text", ["[a]\nrw=read\n", "\n[a]\n", '[a]\nname="""x"""\n', "[a]\\\nb\tc\n", "one line"])
+def test_text_of_several_lines_is_written_as_lines_and_survives(text: str) -> None:
+    plan = Plan("file", ("local",), (make_step("fio-job", {"job": text}),))
+    written = format_plan(plan)
+    assert parse_plan(written) == plan
+    if text.startswith("[a]\nrw"):
+        assert '"""[a]\nrw=read\n"""' in written

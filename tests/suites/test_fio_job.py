@@ -1,0 +1,114 @@
+"""The suite that runs a job file: its command, its estimate, and what is known to fool people about such a file."""
+
+import shlex
+
+import pytest
+
+from suites.base import Context, complete_values, tuned_values
+from suites.checks import Outcome
+from suites.errors import ParameterError
+from suites.fio_job import FioJob
+from suites.parameters import MAXIMUM_TEXT
+from suites.vocab import Level
+from tests.disk_host import MIB, disk_host, measured, outcomes, tuned_step
+
+JOB = FioJob()
+GOOD = """[global]
+size=256m
+direct=1
+ioengine=libaio
+iodepth=16
+runtime=30
+ramp_time=5
+time_based
+[random]
+rw=randread
+numjobs=$ncpus
+[sequence]
+stonewall
+rw=read
+bs=1m
+"""
+
+
+def line(job: str, environment: str = "") -> str:
+    (command,) = JOB.commands(complete_values(JOB, {"job": job, "environment": environment}), Context(disk_host()))
+    return shlex.join(command.argv)
+
+
+def test_it_is_run_as_it_is_with_nothing_but_a_report_that_can_be_read() -> None:
+    (command,) = JOB.commands(complete_values(JOB, {"job": GOOD}), Context())
+    assert line(GOOD) == "fio --thread=1 job.fio --output-format=json+ --status-interval=1"
+    assert [(file.name, file.text) for file in command.files] == [("job.fio", GOOD)]
+    assert line(GOOD, "A=1 B=2").startswith("env A=1 B=2 fio ")
+
+
+@pytest.mark.parametrize(
+    "job",
+    ["[job]\nrw=write\nfilename=/dev/sda\n", "[/dev/sda]\nrw=write\n", "[job]\nrw=write\nfilename=${X}\n", "nonsense"],
+)
+def test_what_may_write_to_a_device_may_not_write_at_all(job: str) -> None:
+    assert "--readonly" in line(job)
+    assert "--readonly" not in line("[job]\nrw=write\nsize=1m\n")
+
+
+def test_the_estimate_adds_up_what_stonewalls_part() -> None:
+    def estimate(job: str) -> tuple[float | None, int | None, int]:
+        found = JOB.estimate(complete_values(JOB, {"job": job}), Context(disk_host()))
+        return found.duration, found.written, found.space
+
+    assert estimate(GOOD)[:2] == (70.0, 0)
+    assert estimate(GOOD.replace("stonewall\n", ""))[0] == 35.0
+    assert estimate(GOOD.replace("numjobs=$ncpus", "numjobs=2"))[2] == 3 * 256 * MIB
+    assert estimate("[a]\nrw=write\nsize=1m\n") == (None, None, MIB)
+    assert estimate("nonsense") == (None, None, 0)
+
+
+def test_it_is_tuned_to_the_directory_with_the_most_room_alone() -> None:
+    assert tuned_values(JOB, Context(disk_host())) == {"directory": "/srv", "job": "", "environment": ""}
+
+
+def test_a_good_file_raises_nothing() -> None:
+    assert outcomes(tuned_step(JOB, job=GOOD)) == {}
+
+
+def test_the_checks_of_fio_are_asked_of_every_section() -> None:
+    buffered = tuned_step(JOB, job=GOOD.replace("direct=1", "direct=0"))
+    assert measured(buffered, "page-cache").startswith("[random]: ")
+    assert measured(buffered, "page-cache").endswith("Alike: [sequence].")
+    assert measured(tuned_step(JOB, job=GOOD.replace("libaio", "psync")), "depth-without-async-engine").startswith(
+        "[random]: iodepth 16 with psync"
+    )
+    (said,) = [outcome for name, outcome in outcomes(buffered).items() if name == "page-cache"]
+    assert isinstance(said, Outcome)
+    assert said.changes == {}
+
+
+@pytest.mark.parametrize(
+    ("job", "check", "said"),
+    [
+        ("", "job-file-unreadable", "no section"),
+        ("[a]\nsize=${SIZE}\n", "job-file-variable", "[a] uses ${SIZE}."),
+        ("[a]\nsize=1m\nrw=write\nfilename=/dev/sdb\n", "job-file-writes-device", "[a] writes to /dev/sdb"),
+        ("[a]\nsize=1m\nrw=write\nfilename=/etc/motd\n", "job-file-writes-outside", "[a] writes to /etc/motd."),
+        ("[a]\nsize=1m\nexec_prerun=reboot\n", "job-file-runs-programs", "[a] has exec_prerun."),
+        ("[a]\nrw=read\n", "job-file-without-size", "[a] has no size."),
+    ],
+)
+def test_what_is_special_to_job_files(job: str, check: str, said: str) -> None:
+    step = tuned_step(JOB, job=job)
+    assert said in measured(step, check)
+    level = next(known.level for known in JOB.checks if known.id == check)
+    assert (level is Level.ERROR) == (check in {"job-file-unreadable", "job-file-variable", "job-file-writes-device"})
+
+
+def test_many_sections_are_counted_not_listed() -> None:
+    job = "".join(f"[s{number}]\nrw=read\n" for number in range(8))
+    assert measured(tuned_step(JOB, job=job), "job-file-without-size").endswith("[s4] has no size; 3 more.")
+
+
+def test_the_text_may_have_many_lines_and_no_control_characters() -> None:
+    assert complete_values(JOB, {"job": "[a]\r\nrw=read\r\n"})["job"] == "[a]\nrw=read\n"
+    for bad in ("[a]\x1b[2J", "x" * (MAXIMUM_TEXT + 1)):
+        with pytest.raises(ParameterError, match="job"):
+            complete_values(JOB, {"job": bad})
