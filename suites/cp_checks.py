@@ -3,7 +3,7 @@
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
 from suites.cp_parameters import cold, flushed
 from suites.disk import MEMORY_KINDS, MIB, NETWORK_KINDS, amount, cache_of, directory_of
-from suites.disk_checks import CACHE_FACTOR, plausible_rate, short_runtime, unflushed_write
+from suites.disk_checks import CACHE_FACTOR, least_seconds, plausible_rate, short_runtime, unflushed_write
 from suites.facts import known
 from suites.vocab import Level
 
@@ -67,11 +67,11 @@ def _cold_in_memory(evidence: StepEvidence) -> Outcome | CannotTell | None:
 def _short(evidence: StepEvidence) -> Outcome | None:
     size = int(evidence.values["size"])
     rate, words = plausible_rate(evidence)
-    if size / rate >= SHORTEST:
+    least, started = least_seconds(evidence, SHORTEST)
+    if size / rate >= least:
         return None
-    return Outcome(
-        f"{amount(size)} take {size / rate:.1g} s {words}.", changes={"size": int(rate * ENOUGH) // MIB * MIB}
-    )
+    enough = int(rate * max(ENOUGH, least)) // MIB * MIB
+    return Outcome(f"{amount(size)} take {size / rate:.1g} s {words}.{started}", changes={"size": enough})
 
 
 CP_CHECKS = (

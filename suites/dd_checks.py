@@ -6,6 +6,7 @@ from suites.disk import KIB, ROTATING_RATE, accepts_direct, amount, cache_of, is
 from suites.disk_checks import (
     CACHE_FACTOR,
     direct_refused,
+    least_seconds,
     page_cache,
     plausible_rate,
     short_runtime,
@@ -93,18 +94,19 @@ def _short_runtime(evidence: StepEvidence) -> Outcome | None:
     values = evidence.values
     size = copied(values)
     rate, words = plausible_rate(evidence)
-    if _each_block_is_safe(values) or size / rate >= SHORTEST:
+    least, started = least_seconds(evidence, SHORTEST)
+    if _each_block_is_safe(values) or size / rate >= least:
         return None
     block = int(values["block_size"])
     return Outcome(
-        measured=f"{amount(size)} take {size / rate:.1g} s {words}.",
+        measured=f"{amount(size)} take {size / rate:.1g} s {words}.{started}",
         changes={"count": -(-_enough(evidence) // block)},
     )
 
 
 def _enough(evidence: StepEvidence) -> int:
     """Return the bytes that take long enough on a disk of plausible speed."""
-    return int(plausible_rate(evidence)[0] * ENOUGH)
+    return int(plausible_rate(evidence)[0] * max(ENOUGH, least_seconds(evidence, SHORTEST)[0]))
 
 
 def _random_source(evidence: StepEvidence) -> Outcome | None:

@@ -2,7 +2,7 @@
 
 from suites.base import Context, device_of
 from suites.checks import CannotTell, StepEvidence
-from suites.facts import Directory, Facts, known
+from suites.facts import BlockDevice, Directory, Facts, known
 from suites.parameters import Parameter, Type
 from suites.units import Unit, display
 
@@ -98,6 +98,13 @@ def is_rotating(context: Context, path: str) -> bool:
     if facts is None or device is None or device.name.startswith(("vd", "xvd")):
         return False
     return device.rotational is True and known(facts.system.virtualisation) in {None, "", "none"}
+
+
+def disk_under(evidence: StepEvidence) -> BlockDevice | None:
+    """Return the whole disk below the step's directory, or None where it is not known."""
+    facts, found = evidence.context.facts, directory_of(evidence)
+    name = None if isinstance(found, CannotTell) else known(found.device)
+    return None if facts is None or name is None else facts.block_device(name)
 
 
 def accepts_direct(evidence: StepEvidence) -> bool:

@@ -87,6 +87,22 @@ def short_runtime(evaluate: Evaluate, remedy: str) -> StepCheck:
     )
 
 
+SHARE_OF_STARTING = 0.01
+"""How much of a figure may be the tool's own start."""
+
+
+def least_seconds(evidence: StepEvidence, least: float) -> tuple[float, str]:
+    """Return the seconds below which a timed copy is too short, and why where the host's own slowness says so.
+
+    `least` is a constant; where starting the tool was timed on the host, it may be no more than 1 % of the figure.
+    """
+    facts = evidence.context.facts
+    started = None if facts is None else known(facts.tool(evidence.suite.tool).start_up)
+    if started is None or started / SHARE_OF_STARTING <= least:
+        return least, ""
+    return started / SHARE_OF_STARTING, f" Starting {evidence.suite.tool} alone took {started:.2g} s here."
+
+
 def plausible_rate(evidence: StepEvidence) -> tuple[float, str]:
     """Return the B/s that the disk below the step's directory may well reach, and in words why."""
     parameter = evidence.suite.directory_parameter if works_in_directory(evidence) else None

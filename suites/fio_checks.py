@@ -11,6 +11,7 @@ from suites.disk_checks import (
     unflushed_write,
 )
 from suites.fio_parameters import ONE_AT_A_TIME, largest_block, mixes, past_memory, total_size, writes
+from suites.fio_pattern_checks import FIO_PATTERN_CHECKS
 from suites.parameters import Value, Values
 from suites.vocab import Level
 
@@ -198,4 +199,5 @@ FIO_CHECKS = (
         needs="The share of the data that compresses.",
         evaluate=_compressible,
     ),
+    *FIO_PATTERN_CHECKS,
 )

@@ -75,6 +75,18 @@ def _never_written(evidence: StepEvidence) -> Outcome | None:
     return Outcome(f"The first and last MiB of {device.path} hold nothing but zeros.")
 
 
+def _fresh(evidence: StepEvidence) -> Outcome | None:
+    device = _device(evidence)
+    if not writes(evidence.values) or not isinstance(device, RawDevice) or device.written is not False:
+        return None
+    facts = evidence.context.facts
+    node = (known(device.node) or "").rpartition("/")[2]
+    disk = None if facts is None else facts.block_device(node)
+    if disk is not None and disk.rotational is True:
+        return None
+    return Outcome(f"The first and last MiB of {device.path} hold nothing but zeros.")
+
+
 DEVICE_CHECKS = (
     Check(
         id="device-unusable",
@@ -116,5 +128,16 @@ DEVICE_CHECKS = (
         source="SNIA Solid State Storage Performance Test Specification; AWS, Initialize Amazon EBS volumes.",
         needs="The pattern; the first and last MiB of the device, read as root.",
         evaluate=_never_written,
+    ),
+    Check(
+        id="fresh-device",
+        level=Level.WARNING,
+        title="A fresh device is faster than a used one",
+        why="A solid-state drive that was never filled has empty blocks at hand; a thin volume has yet to find room. "
+        "Once it was written over, the same test is slower, often by a factor: fresh, then transition, then steady.",
+        remedy="Fill it in sequence, twice its capacity, then write at random until the figure no longer falls.",
+        source="SNIA Solid State Storage Performance Test Specification; TKperf, which does so.",
+        needs="The pattern; the first and last MiB of the device, read as root; whether it rotates.",
+        evaluate=_fresh,
     ),
 )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
+from suites.disk import amount
 from suites.facts import known
 from suites.geekbench_output import METRICS, GeekbenchParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -88,6 +89,30 @@ GEEKBENCH_UPLOADS = Check(
     evaluate=_uploads,
 )
 
+LITTLE_MEMORY = 1.2e9
+"""Bytes below which Geekbench was seen to swap or to be ended (sbc-bench)."""
+
+
+def _little_memory(evidence: StepEvidence) -> Outcome | CannotTell | None:
+    if evidence.context.facts is None:
+        return FACTS_NOT_READ
+    available = known(evidence.context.facts.memory.available)
+    if available is None:
+        return CannotTell("The available memory is not known.")
+    return None if available >= LITTLE_MEMORY else Outcome(f"{amount(available)} of memory are available.")
+
+
+GEEKBENCH_MEMORY = Check(
+    id="geekbench-little-memory",
+    level=Level.WARNING,
+    title="There is little memory for Geekbench",
+    why="Below 1.2 GB it swaps, or the kernel ends it in the middle of its work.",
+    remedy="Free memory, or use another test on this host.",
+    source="sbc-bench, which checks for it before Geekbench.",
+    needs="The available memory.",
+    evaluate=_little_memory,
+)
+
 
 class Geekbench:
     """Geekbench. Fixed work, timed, given as scores: higher is better."""
@@ -102,7 +127,7 @@ class Geekbench:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
     directory_parameter: str | None = None
-    checks: tuple[StepCheck, ...] = (GEEKBENCH_NOWHERE, GEEKBENCH_UPLOADS)
+    checks: tuple[StepCheck, ...] = (GEEKBENCH_NOWHERE, GEEKBENCH_UPLOADS, GEEKBENCH_MEMORY)
 
     def needs_tool(self, values: Values) -> bool:
         """Return False: the user says where it is."""
