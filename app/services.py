@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from app.leftovers import Leftover
     from app.levels import WithinTrials
     from app.plan import Step
+    from app.ranking import Question, Ranking
     from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
     from app.root_commands import RootCommand
     from app.run import Engine
@@ -208,7 +209,7 @@ class Workstation:
                 estimate = step.suite.estimate(step.values, context)
                 lines = [file_text(file) for file, _on_peer in files_of(commands)]
                 text = "\n".join([*lines, *(command_text(command) for command in commands)])
-                previews.append(StepPreview(host, step.name, commands, estimate, text))
+                previews.append(StepPreview(host, step.name, commands, estimate, text, job_file(step, host, facts)))
         return previews
 
     def root_commands(self, plan: Plan, facts: Mapping[str, Facts]) -> tuple[RootCommand, ...]:
@@ -393,6 +394,12 @@ class Workstation:
         return self._store.history(wanted)
 
     # Comparison and export
+
+    def rank(self, words: Sequence[str], question: Question) -> Ranking:
+        """Rank runs, groups and baselines by what `question` calls best."""
+        from app.ranking import rank
+
+        return rank(words, self._gathering.chosen(words), question)
 
     def compare(self, runs: Sequence[str], margin: float = 0.05, overruled: str = "") -> Comparison:
         """Compare runs with the first of them. Each is a word as app.choosing.choose() takes it: a run, or a group.

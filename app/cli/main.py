@@ -7,6 +7,7 @@ import click
 from app.cli import (
     attach,
     baselines,
+    best,
     checks,
     comparing,
     history,
@@ -48,6 +49,6 @@ for command in (host_work.install_tools, host_work.restore, host_work.show_log, 
 for command in (
     hosts.hosts, hosts.facts, plans.plan, plans.check, checks.checks, runs.run, runs.quick, attach.attach,
     library.list_runs, library.show, comparing.compare, noise.noise, scaling.scaling, library.export,
-    baselines.baseline, history.history, library.delete, library.parse,
+    baselines.baseline, history.history, best.best, library.delete, library.parse,
 ):  # fmt: skip
     benchwright.add_command(command)

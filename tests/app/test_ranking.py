@@ -1,0 +1,256 @@
+"""Best as the user defines it: what cannot be told apart shares a place, and the order says what it hangs on."""
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.candidates import Limit
+from app.cli.best import amount_of, limit_of
+from app.cli.main import benchwright
+from app.compare import CompareError, Verdict, compare
+from app.prices import Price, PriceError, parse_price, parse_table
+from app.ranking import Goal, Question, Ranking, Reached, Threshold, rank
+from app.ranking_text import place_text, ranking_csv, ranking_rows
+from app.records import RunRecord
+from app.scores import Score, separated, tied_groups
+from suites.errors import BenchwrightError
+from suites.units import Unit
+from suites.vocab import Figure
+from tests.app import recorded
+from tests.app.recorded import run_record
+from tests.app.test_baselines import stored
+
+
+def trials(centre: float, seed: int, spread: float = 0.01, count: int = 8) -> list[float]:
+    rng = random.Random(seed)
+    return [centre * (1 + rng.gauss(0, spread)) for _ in range(count)]
+
+
+def machine(name: str, centre: float, seed: int, **more: float) -> RunRecord:
+    return run_record(name, trials(centre, seed, **more), host=name)  # type: ignore[arg-type]  # numbers by name
+
+
+def ranked(runs: Sequence[RunRecord], question: Question) -> Ranking:
+    return rank([run.summary.id for run in runs], [[run] for run in runs], question)
+
+
+HIGHEST = Question({"iops": 1.0})
+THREE = [machine("slow", 800.0, 1), machine("a", 1000.0, 2), machine("b", 1005.0, 3)]
+
+
+def test_what_cannot_be_told_apart_shares_a_place() -> None:
+    found = ranked(THREE, HIGHEST)
+    assert [(one.candidate.name, place_text(found, one.group)) for one in found.ranked] == [
+        ("b", "1–2"),
+        ("a", "1–2"),
+        ("slow", "3"),
+    ]
+    assert found.ranked[2].ranks == (3, 3)
+    assert found.ranked[0].ranks == (1, 2) or found.ranked[1].ranks == (1, 2)
+
+
+def test_few_trials_tell_nothing_apart() -> None:
+    found = ranked([machine("a", 1000.0, 1, count=3), machine("b", 3000.0, 2, count=3)], HIGHEST)
+    assert found.groups == 1
+    assert found.notes[0].startswith("with 3 trials nothing is told apart")
+
+
+def test_two_are_told_apart_exactly_where_compare_tells_them_apart() -> None:
+    for seed in range(30):
+        one, other = machine("a", 1000.0, seed), machine("b", 1000.0 + 4 * seed, 100 + seed, spread=0.02)
+        (row,) = compare([one, other]).rows
+        told = ranked([one, other], HIGHEST).groups == 2
+        assert told == (row.against[0].verdict in {Verdict.BETTER, Verdict.WORSE})
+
+
+def test_a_lower_figure_is_better_where_the_metric_says_so() -> None:
+    slow, quick = (
+        run_record(name, trials(centre, seed), host=name, metric=recorded.P99)
+        for name, centre, seed in (("slow", 900.0, 1), ("quick", 500.0, 2))
+    )
+    found = ranked([slow, quick], Question({"latency_p99": 1.0}))
+    assert [one.candidate.name for one in found.ranked] == ["quick", "slow"]
+
+
+def test_a_threshold_is_reached_missed_or_not_sure_by_the_interval() -> None:
+    question = Question({"iops": 1.0}, threshold=Threshold(1000.0))
+    reached = {one.candidate.name: one.reached for one in ranked([*THREE, machine("c", 1100.0, 4)], question).ranked}
+    assert (reached["c"], reached["slow"], reached["a"]) == (Reached.YES, Reached.NO, Reached.UNSURE)
+    single = ranked([machine("one", 5000.0, 1, count=1), THREE[0]], question)
+    assert next(one for one in single.ranked if one.candidate.name == "one").reached is Reached.UNSURE
+
+
+def test_the_cheapest_is_among_those_that_reach_the_threshold() -> None:
+    prices = {"slow": Price(0.1, "USD"), "a": Price(0.3, "USD"), "b": Price(0.2, "USD")}
+    question = Question({"iops": 1.0}, Goal.CHEAPEST, Threshold(900.0), prices=prices)
+    found = ranked([*THREE, machine("c", 1100.0, 4)], question)
+    assert [one.candidate.name for one in found.ranked] == ["b", "a", "slow"]
+    assert found.left_out == (("c", "its price is not given"),)
+    with pytest.raises(CompareError, match="needs a threshold"):
+        ranked(THREE, Question({"iops": 1.0}, Goal.CHEAPEST, prices=prices))
+
+
+def test_work_for_the_money_may_turn_the_order_round() -> None:
+    prices = {"slow": Price(0.1), "a": Price(0.3), "b": Price(0.3)}
+    found = ranked(THREE, Question({"iops": 1.0}, Goal.PER_PRICE, prices=prices))
+    assert found.ranked[0].candidate.name == "slow"
+    assert found.ranked[0].per_price == pytest.approx(8000, rel=0.02)
+
+
+def test_prices_go_by_instance_type_and_not_across_currencies() -> None:
+    found = ranked(THREE, Question({"iops": 1.0}, Goal.PER_PRICE, prices={"c7i.2xlarge": Price(0.36, "EUR")}))
+    assert found.currency == "EUR"
+    mixed = {"a": Price(1.0, "EUR"), "b": Price(1.0, "USD"), "slow": Price(1.0, "USD")}
+    with pytest.raises(PriceError, match=r"EUR and USD|USD and EUR"):
+        ranked(THREE, Question({"iops": 1.0}, Goal.PER_PRICE, prices=mixed))
+
+
+def two_metrics(name: str, iops: float, p99: float, seed: int) -> RunRecord:
+    made = run_record(name, trials(iops, seed), host=name)
+    times = trials(p99, seed + 50)
+    records = tuple(
+        replace(one, figures=(*one.figures, Figure(recorded.P99, value, recorded.READ)))
+        for one, value in zip(made.trials, times, strict=True)
+    )
+    return replace(made, trials=records)
+
+
+def test_several_metrics_are_one_score_and_each_left_out_shows_what_it_hangs_on() -> None:
+    runs = [two_metrics("base", 1000.0, 100.0, 1), two_metrics("wide", 2000.0, 160.0, 2)]
+    found = ranked(runs, Question({"iops": 1.0, "latency_p99": 1.0}))
+    assert found.ranked[0].candidate.name == "wide"
+    assert found.ranked[0].value == pytest.approx((2.0 / 1.6) ** 0.5, rel=0.02)
+    orders = {one.what: one.order for one in found.sensitivity}
+    assert orders["without iops"] == "base > wide"
+    assert orders["without latency_p99"] == "wide > base"
+    assert not next(one for one in found.sensitivity if one.what == "without iops").same
+    weighed = ranked(runs, Question({"iops": 1.0, "latency_p99": 3.0}))
+    assert weighed.ranked[0].candidate.name == "base"
+
+
+def sweep(name: str, points: Sequence[tuple[int, float, float]]) -> RunRecord:
+    """Return a run of eight trials, each with IOPS and p99 at several depths."""
+    made = run_record(name, [1.0] * 8, host=name)
+    figures = tuple(
+        Figure(metric, value * (1 + 0.001 * number), (("depth", str(depth)),))
+        for number, (depth, iops, p99) in enumerate(points)
+        for metric, value in ((recorded.IOPS, iops), (recorded.P99, p99))
+    )
+    return replace(made, trials=tuple(replace(one, figures=figures) for one in made.trials))
+
+
+def test_a_limit_takes_the_best_point_of_a_sweep_at_which_it_holds() -> None:
+    runs = [sweep("a", [(1, 100, 50), (8, 700, 300), (32, 2000, 9000)]), sweep("b", [(1, 90, 40), (8, 900, 1500)])]
+    limit = Limit("latency_p99", 1.0, Unit.MILLISECOND)
+    found = ranked(runs, Question({"iops": 1.0}, limit=limit))
+    assert [(one.candidate.name, round(one.value)) for one in found.ranked] == [("a", 701), ("b", 90)]
+    tight = ranked(runs, Question({"iops": 1.0}, limit=Limit("latency_p99", 45.0, Unit.MICROSECOND)))
+    assert tight.left_out == (("a", "it has no figure “iops” that counts"),)
+
+
+def test_what_measured_something_else_has_no_place_unless_overruled() -> None:
+    other = run_record("c", trials(9000.0, 4), host="c", version="fio-2.1")
+    found = ranked([*THREE, other], HIGHEST)
+    assert found.left_out[0][0] == "c"
+    assert "not comparable" in found.left_out[0][1]
+    assert ranked([*THREE, other], replace(HIGHEST, overruled="old image")).ranked[0].candidate.name == "c"
+
+
+def test_a_group_is_one_candidate_whose_hosts_weigh_alike() -> None:
+    groups = [
+        [machine(f"{kind}{n}", centre * (1 + 0.01 * n), n) for n in range(4)]
+        for kind, centre in (("a", 100.0), ("b", 130.0))
+    ]
+    found = rank(["a", "b"], groups, HIGHEST)
+    assert [(one.candidate.name, one.n) for one in found.ranked] == [("b (4 hosts)", 4), ("a (4 hosts)", 4)]
+    assert found.groups == 2
+
+
+@given(st.lists(st.lists(st.floats(-3, 3), min_size=6, max_size=8), min_size=2, max_size=5), st.floats(0, 0.2))
+def test_separation_is_never_mutual_and_groups_hold_everybody_once(values: list[list[float]], margin: float) -> None:
+    scores = [Score((tuple(part),)) for part in values]
+    better = separated(scores, margin)
+    for one, row in enumerate(better):
+        assert not any(row[other] and better[other][one] for other in range(len(scores)))
+    assert sorted(place for group in tied_groups(scores, margin) for place in group) == list(range(len(scores)))
+
+
+def test_the_table_as_csv_keeps_numbers_and_guards_words() -> None:
+    found = ranked([machine("=cmd", 1000.0, 1), *THREE], HIGHEST)
+    text = ranking_csv(found)
+    assert "'=cmd" in text
+    assert len(text.splitlines()) == 5
+    assert all(len(row) == 9 for row in ranking_rows(found))
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1e3", "abc", "1 USD EUR", "1\x1b"])
+def test_what_is_no_price_is_refused(text: str) -> None:
+    with pytest.raises(PriceError):
+        parse_price(text)
+
+
+def test_prices_are_read_from_a_table() -> None:
+    table = parse_table("instance_type,price,currency\nc7i.2xlarge,0.357,USD\nm5,0.1,USD\n")
+    assert table["c7i.2xlarge"] == Price(0.357, "USD")
+    with pytest.raises(PriceError, match="head lacks"):
+        parse_table("a,b\n1,2\n")
+
+
+def test_amounts_and_limits_have_units() -> None:
+    assert amount_of("20000 MB/s") == (20000.0, Unit.MB_PER_SECOND)
+    assert limit_of("latency_p99 <= 1 ms") == Limit("latency_p99", 1.0, Unit.MILLISECOND)
+    for wrong in ("latency_p99", "a <= b", "a <= 1 parsec"):
+        with pytest.raises(BenchwrightError):
+            limit_of(wrong)
+
+
+def test_the_command_line_ranks_the_hosts_of_runs(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    runs = {
+        f"2026110{n}-{name}": (name, tuple(trials(centre, n)))
+        for n, (name, centre) in enumerate((("a", 500.0), ("b", 700.0)))
+    }
+    stored(path, runs).close()
+    words = [
+        "--store",
+        str(path),
+        "best",
+        *runs,
+        "--metric",
+        "iops",
+        "--at-least",
+        "600 1/s",
+        "--price",
+        "a=1",
+        "--price",
+        "b=2",
+    ]
+    shown = CliRunner().invoke(benchwright, [*words, "--cheapest", "--csv", str(tmp_path / "best.csv")])
+    assert shown.exit_code == 0, shown.output
+    assert "reached" in shown.output
+    assert (tmp_path / "best.csv").read_text().startswith("place,candidate")
+    found = json.loads(CliRunner().invoke(benchwright, [*words, "--json"]).output)
+    assert [one["name"] for one in found["candidates"]] == ["b", "a"]
+    assert found["threshold"] == {"value": 600.0, "at_least": True}
+    both = CliRunner().invoke(benchwright, [*words, "--metric", "latency_p99"])
+    assert both.exit_code == 2
+
+
+@pytest.mark.slow
+def test_machines_that_are_alike_are_seldom_ranked() -> None:
+    wrong = sum(
+        ranked(
+            [machine(name, 1000.0, 10 * seed + number, spread=0.03) for number, name in enumerate("abcd")],
+            replace(HIGHEST, margin=0.0),
+        ).groups
+        > 1
+        for seed in range(300)
+    )
+    assert wrong / 300 <= 0.07  # all six pairs together; with the margin of 5 % next to none
