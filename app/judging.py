@@ -56,7 +56,12 @@ def judged(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> Ru
     """
     if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
         return record
-    return replace(record, verdicts=verdicts(record, samples, telemetry))
+    made = replace(record, verdicts=verdicts(record, samples, telemetry))
+    whole = made.verdict
+    if whole is None:
+        return made
+    limited = "" if whole.limited_by is None else whole.limited_by.value
+    return replace(made, summary=replace(record.summary, trust=whole.level.value, limited_by=limited))
 
 
 def evidence_of(

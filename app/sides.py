@@ -9,6 +9,7 @@ from app.plan import Step
 from app.records import Published, RunRecord, RunSummary, TrialRecord
 from app.summary import MetricSummary
 from suites.units import convert
+from suites.verdict import Trust, worst
 from suites.vocab import Labels, Metric
 
 Key = tuple[str, Labels]
@@ -76,6 +77,8 @@ class Side:
             ended=max((summary.ended for summary in summaries if summary.ended is not None), default=None),
             trials=sum(summary.trials for summary in summaries),
             baseline=None,
+            trust=_worst(summary.trust for summary in summaries),
+            limited_by="",
             suites=tuple(dict.fromkeys(suite for summary in summaries for suite in summary.suites)),
         )
 
@@ -138,6 +141,12 @@ class Side:
             repetitions=tuple(run.plan.repetition for run, _ in runs),
             programs=frozenset(run.program_version for run, _ in runs if run.program_version),
         )
+
+
+def _worst(levels: Iterable[str]) -> str:
+    """Return the least believable of the levels of some runs; empty where one was never judged."""
+    given = list(levels)
+    return worst(tuple(Trust(level) for level in given)).value if all(given) else ""
 
 
 def _each_once(steps: Iterable[Step]) -> tuple[Step, ...]:

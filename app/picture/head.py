@@ -1,10 +1,27 @@
 """The head of the picture: the question, which runs answer it, on which hosts, when; and its foot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 
+from app.checks.after_words import place_text
 from app.events import State
-from app.picture.look import BODY, CONTENT, ERROR, LINE, MARGIN, QUIET, SMALL, STRONG, SUBTITLE, TITLE, WIDTH, Style
+from app.picture.look import (
+    BODY,
+    CONTENT,
+    ERROR,
+    INFO,
+    LINE,
+    MARGIN,
+    QUIET,
+    SMALL,
+    STRONG,
+    SUBTITLE,
+    TITLE,
+    WARNING,
+    WIDTH,
+    Style,
+)
 from app.picture.sheet import Sheet
 from app.picture.words import width
 from app.plan import LOCAL
@@ -12,9 +29,13 @@ from app.records import RunRecord
 from app.version import VERSION
 from app.wording import bytes_text, run_name
 from suites.facts import Facts, known
+from suites.verdict import Trust, Verdict
 
 _INDENT = 150
 """Pixels to the right at which what is said of a host or run begins."""
+
+_STEP = 20
+"""Pixels from a mark to its words."""
 
 
 def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
@@ -25,6 +46,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         named = f"{first.plan.name}, " if first.plan.question else ""
         sheet.paragraph(f"{named}{_when(first)}", SUBTITLE)
         _draw_state(sheet, first, MARGIN)
+        _draw_verdict(sheet, first, MARGIN)
         sheet.y += 10
         for host in first.plan.hosts:
             _entry(sheet, host_name(host), describe(first.facts_before.get(host)))
@@ -33,6 +55,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     for number, record in enumerate(records):
         _entry(sheet, run_name(number), f"{record.plan.name}, {_when(record)}, run {record.summary.id}")
         _draw_state(sheet, record, MARGIN + _INDENT)
+        _draw_verdict(sheet, record, MARGIN + _INDENT)
         for host in record.plan.hosts:
             told = f"{host_name(host)}: {describe(record.facts_before.get(host))}"
             sheet.paragraph(told, QUIET, MARGIN + _INDENT, CONTENT - _INDENT)
@@ -52,6 +75,33 @@ def _draw_state(sheet: Sheet, record: RunRecord, x: float) -> None:
     if record.summary.state is not State.DONE:
         words = f"{record.summary.state.capitalize()}. {record.reason}".strip()
         sheet.paragraph(words, Style(BODY.size, BODY.leading, ERROR, bold=True), x, WIDTH - MARGIN - x)
+
+
+_VERDICTS: Mapping[Trust, tuple[str, str]] = MappingProxyType(
+    {
+        Trust.VALID: ("✔", INFO),
+        Trust.CAVEATS: ("●", INFO),
+        Trust.DOUBTFUL: ("▲", WARNING),
+        Trust.INVALID: ("✖", ERROR),
+    }
+)
+
+
+def _draw_verdict(sheet: Sheet, record: RunRecord, x: float) -> None:
+    """Draw what may be believed of the run, and of each step on each host where there are several."""
+    whole = record.verdict
+    if whole is None:
+        return
+    _draw_sentence(sheet, whole, x, "")
+    steps = [one for one in record.verdicts if one.step is not None]
+    for one in steps if len(steps) > 1 else ():
+        _draw_sentence(sheet, one, x + _STEP, f"{place_text(one)}: ")
+
+
+def _draw_sentence(sheet: Sheet, verdict: Verdict, x: float, before: str) -> None:
+    mark, colour = _VERDICTS[verdict.level]
+    sheet.words(x, sheet.y, mark, Style(BODY.size, BODY.leading, colour, bold=True))
+    sheet.paragraph(f"{before}{verdict.summary}", BODY, x + _STEP, WIDTH - MARGIN - x - _STEP)
 
 
 def _when(record: RunRecord) -> str:

@@ -26,6 +26,7 @@ from app.events import (
     Trial,
     TrialEnded,
     TrialStarted,
+    VerdictReached,
 )
 from app.plan import Plan, Repetition, make_step
 from app.services import Workstation
@@ -35,6 +36,7 @@ from suites.facts import CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio_metrics import BANDWIDTH, IOPS, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
 from suites.sysbench_cpu import EVENTS_PER_SECOND
 from suites.units import Unit
+from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Better, Figure, Finding, Kind, Level, Metric, Sample, labels
 
 READ = labels(operation="read")
@@ -64,6 +66,7 @@ class Made:
     kernel: str = "6.1.0-28-cloud-amd64"
     output: bytes = b""
     samples: int = SECONDS
+    trust: Trust | None = None  # of its verdict; None: it was never judged
 
     @property
     def started(self) -> datetime:
@@ -122,7 +125,18 @@ def events(made: Made) -> Iterator[Event]:
     yield from _cpu(made)
     if made.state is not State.RUNNING:
         yield FactsRead(made.host, Moment.AFTER, facts(made, load=1.9))
+        yield from _judged(made)
         yield RunEnded(made.run_id, made.state, made.reason, {made.host: 0.002})
+
+
+def _judged(made: Made) -> Iterator[Event]:
+    if made.trust is None:
+        return
+    said = f"{made.trust.value.capitalize()}: IOPS of {len(made.iops)} trials, limited by the device."
+    findings = () if made.trust is Trust.VALID else (FINDING,)
+    verdict = Verdict(made.trust, Limiter.DEVICE, said, findings, DISK, made.host)
+    yield VerdictReached(verdict)
+    yield VerdictReached(replace(verdict, step=None, host=None))
 
 
 def _disk(made: Made) -> Iterator[Event]:
@@ -177,7 +191,11 @@ def _trial(made: Made, number_of_all: int, number: int, *, step: str, command: C
 
 def library(workstation: Workstation) -> list[str]:
     """Fill the library with runs of every kind; return their ids, the oldest first."""
-    first = Made("20260112-081502-a1b2", cpu=(8123.0, 8090.0, 8155.0, 8101.0, 8132.0, 8119.0, 8097.0, 8140.0))
+    first = Made(
+        "20260112-081502-a1b2",
+        cpu=(8123.0, 8090.0, 8155.0, 8101.0, 8132.0, 8119.0, 8097.0, 8140.0),
+        trust=Trust.VALID,
+    )
     slower = [value * 0.91 for value in STEADY]
     runs = [
         first,
@@ -185,11 +203,11 @@ def library(workstation: Workstation) -> list[str]:
         replace(first, run_id="20260113-141230-e5f6", name="after the kernel update", iops=slower,
                 kernel="6.12.3-cloud-amd64", cpu=(8302.0, 8290.0, 8255.0, 8311.0, 8287.0, 8299.0, 8260.0, 8305.0)),
         replace(first, run_id="20260113-160544-g7h8", name="gp3 with 16000 IOPS", iops=STEADY[:3], host="web-2", cpu=(),
-                question="Does the larger volume pay?", instance="c7i.4xlarge"),
-        replace(first, run_id="20260114-090120-i9j0", name="with 16 KiB blocks", block_size=16384, cpu=()),
-        replace(first, run_id="20260114-101500-k1l2", state=State.FAILED, cpu=(), iops=(1.0,),
+                trust=Trust.CAVEATS, question="Does the larger volume pay?", instance="c7i.4xlarge"),
+        replace(first, run_id="20260114-090120-i9j0", name="with 16 KiB blocks", block_size=16384, cpu=(), trust=None),
+        replace(first, run_id="20260114-101500-k1l2", state=State.FAILED, cpu=(), iops=(1.0,), trust=Trust.INVALID,
                 reason="fio ended with exit status 1: No space left on device."),
-        replace(first, run_id="20260114-112233-m3n4", state=State.PARTIAL, iops=STEADY[:2], cpu=(),
+        replace(first, run_id="20260114-112233-m3n4", state=State.PARTIAL, iops=STEADY[:2], cpu=(), trust=Trust.DOUBTFUL,
                 reason="Stopped before its end."),
         replace(first, run_id="20260114-123456-o5p6", host="local", name="quick benchmark of local",
                 question="What do this host's CPU, memory and disk deliver?"),

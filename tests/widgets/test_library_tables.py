@@ -45,11 +45,14 @@ def test_a_run_is_told_with_its_state_in_a_word_and_a_mark(qtbot: QtBot, worksta
     by_id = {line.id: row for row, line in enumerate(model.shown)}
     pinned = _row(model, by_id["20260112-081502-a1b2"])
     assert pinned[1:] == [
-        "volume check", "web-1", "412k IOPS", "done", "16", "before the update", "disk random read, cpu",
+        "volume check", "web-1", "412k IOPS", "done", "valid", "16", "before the update", "disk random read, cpu",
         "Is the volume as fast as promised?",
     ]  # fmt: skip
     failed = _row(model, by_id["20260114-101500-k1l2"])
     assert (failed[Column.HEADLINE], failed[Column.STATE], failed[Column.TRIALS]) == ("—", "failed", "0")
+    unjudged = _row(model, by_id["20260114-090120-i9j0"])
+    assert (pinned[Column.VERDICT], failed[Column.VERDICT], unjudged[Column.VERDICT]) == ("valid", "invalid", "")
+    assert model.index(by_id["20260114-090120-i9j0"], Column.VERDICT).data(Qt.ItemDataRole.DecorationRole) is None
     for row, state in ((by_id["20260114-101500-k1l2"], "failed"), (by_id["20260112-081502-a1b2"], "done")):
         index = model.index(row, Column.STATE)
         assert index.data() == state

@@ -11,9 +11,11 @@ from app.wording import run_letter, run_name
 from widgets.compare.cells import draw_mark
 from widgets.compare.run_words import short_words, telling_words
 from widgets.flow_layout import flowing
+from widgets.notice import Picture
 from widgets.one_line import OneLine
 from widgets.text import set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
+from widgets.trust_marks import mark_of
 
 WIDEST, NARROWEST = 260, 84
 """Pixels of a chip's words, the most and the least; the rest is in the tool tip."""
@@ -61,12 +63,18 @@ class RunChip(QFrame):
         self.words = OneLine(text_font(TextSize.BODY))
         self.words.set_text(telling)
         self.words.setMaximumWidth(WIDEST)
+        self.trust_mark, self.trust = Picture(mark_of(run.trust) or "info", 14), OneLine(text_font(TextSize.BODY))
+        self.trust.set_text(run.trust)
         self.menu = self._build_menu()
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE[1], 2, 2, 2)
         row.setSpacing(SPACE[0])
-        for widget in (_Mark(number), letter, self.words, self._menu_button(), self._remove_button()):
+        for widget in (_Mark(number), letter, self.words, self.trust_mark, self.trust):
             row.addWidget(widget)
+        for button in (self._menu_button(), self._remove_button()):
+            row.addWidget(button)
+        for widget in (self.trust_mark, self.trust):  # once they have a parent: alone they would be windows
+            widget.setVisible(bool(run.trust))
 
     def fit(self, width: int) -> None:
         """Cut the words so that the chip takes no more than `width`, if that can be."""

@@ -28,5 +28,5 @@ def telling_words(runs: Sequence[RunSummary]) -> list[str]:
 
 
 def named_words(number: int, run: RunSummary) -> str:
-    """Return the letter of a run with what tells it from the others."""
-    return f"{run_name(number)}: {short_words(run)}"
+    """Return the letter of a run with what tells it from the others, and how far it may be believed."""
+    return f"{run_name(number)}: {short_words(run)}{f' · {run.trust}' if run.trust else ''}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from app.records import RunSummary
 from app.wording import duration_text
+from suites.verdict import Trust
 from widgets.names import host_title
 from widgets.text import visible
 
@@ -30,10 +31,11 @@ class Column(IntEnum):
     HOSTS = 2
     HEADLINE = 3
     STATE = 4
-    TRIALS = 5
-    BASELINE = 6
-    STEPS = 7
-    QUESTION = 8
+    VERDICT = 5
+    TRIALS = 6
+    BASELINE = 7
+    STEPS = 8
+    QUESTION = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,13 @@ def took(run: RunSummary) -> str:
 def _line(run: RunSummary) -> RunLine:
     hosts = ", ".join(host_title(host) for host in run.hosts)
     whole = (
-        local_time(run.started), run.name, hosts, run.headline or "—", run.standing, str(run.trials),
-        run.baseline or "", ", ".join(run.steps), run.question,
+        local_time(run.started), run.name, hosts, run.headline or "—", run.standing, run.trust,
+        str(run.trials), run.baseline or "", ", ".join(run.steps), run.question,
     )  # fmt: skip
     texts = tuple(_cell(text) for text in whole)
     keys: list[Key] = [text.casefold() for text in texts]
     keys[Column.STARTED], keys[Column.HEADLINE], keys[Column.TRIALS] = run.started, _size(run.headline), run.trials
+    keys[Column.VERDICT] = Trust(run.trust).rank if run.trust in set(Trust) else -1
     searched = " ".join([*whole, *run.hosts, *run.suites, run.id]).casefold()
     return RunLine(run, texts, tuple(keys), searched)
 

@@ -12,6 +12,7 @@ from widgets.icons import icon
 from widgets.library.run_lines import Column, RunLine, in_order, matching, took
 from widgets.text import tool_tip
 from widgets.theme import figure_font, palette
+from widgets.trust_marks import mark_of
 
 Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
@@ -26,10 +27,22 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 class RunModel(QAbstractTableModel):
     """One run a line, the newest first until told otherwise."""
 
-    HEADS: ClassVar = ("Started", "Name", "Hosts", "Headline", "State", "Trials", "Baseline", "Steps", "Question")
+    HEADS: ClassVar = (
+        "Started",
+        "Name",
+        "Hosts",
+        "Headline",
+        "State",
+        "Verdict",
+        "Trials",
+        "Baseline",
+        "Steps",
+        "Question",
+    )
     TIPS: ClassVar = {
         Column.STARTED: "In your own time",
         Column.HEADLINE: "The first step's first figure: the median of its trials",
+        Column.VERDICT: "May the result be believed: the worst of its steps",
         Column.TRIALS: "Trials that are done; warm-ups are left out",
         Column.BASELINE: "The name under which the run is pinned",
     }
@@ -128,6 +141,8 @@ def _look(line: RunLine, column: Column, role: int) -> object:
 def _mark(run: RunSummary, column: Column) -> QIcon | None:
     if column is Column.STATE:
         return icon(STATE_ICONS[run.state])
+    if column is Column.VERDICT:
+        return icon(mark_of(run.trust)) if run.trust else None
     return icon("pin", "accent") if column is Column.BASELINE and run.baseline else None
 
 
@@ -138,6 +153,7 @@ def _more(run: RunSummary, column: Column) -> str:
         Column.STARTED: f"{run.started}\n{run.id}{f', took {lasted}' if lasted else ''}",
         Column.NAME: f"{run.name}\n{run.question}".strip(),
         Column.HOSTS: "\n".join(run.hosts),
+        Column.VERDICT: f"{run.trust}\n{f'limited by {run.limited_by}' if run.limited_by else ''}".strip(),
         Column.BASELINE: f"Pinned as the baseline “{run.baseline}”" if run.baseline else "",
         Column.STEPS: "\n".join(run.steps),
         Column.QUESTION: run.question,

@@ -27,10 +27,12 @@ from app.events import (
     TrialAttached,
     TrialEnded,
     TrialStarted,
+    VerdictReached,
 )
 from app.link_words import LinkState
 from app.plan import Plan
 from suites.facts import Facts
+from suites.verdict import Verdict
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 from widgets.plots.series import Numbers, SeriesBuffer
 
@@ -161,6 +163,7 @@ class RunModel:
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     progress: Progress | None = None
     decisions: dict[Place, list[PolicyDecided]] = field(default_factory=dict)
+    verdicts: dict[Place | None, Verdict] = field(default_factory=dict)  # on each place; None: on the whole run
     _progress_at: float = 0.0
 
     def fold(self, event: Event, now: float) -> None:
@@ -228,6 +231,9 @@ class RunModel:
                 self.progress, self._progress_at = event, now
             case PolicyDecided():
                 self.decisions.setdefault((event.step, event.host), []).append(event)
+            case VerdictReached(verdict=verdict):
+                place = None if verdict.step is None or verdict.host is None else (verdict.step, verdict.host)
+                self.verdicts[place] = verdict
             case RunEnded():
                 self._end(event, now)
             case RunAttached() | RunLeft() | LinkChanged():

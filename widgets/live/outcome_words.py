@@ -3,6 +3,7 @@
 from app.plan import Policy
 from widgets.live.model import Phase, RunModel
 from widgets.live.words import host_text
+from widgets.trust_marks import MARKS
 
 
 def outcome(model: RunModel) -> tuple[str, str, str]:
@@ -12,7 +13,11 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     hosts = ", ".join(host_text(host) for host in model.plan.hosts)
     kept = _kept(model, counted, wanted)
     if model.phase is Phase.DONE:
-        return "good", f"Finished on {hosts}: {_trials(counted)}.", "Everything is in the library."
+        verdict = model.verdicts.get(None)
+        said = f"Finished on {hosts}: {_trials(counted)}."
+        if verdict is None:
+            return "good", said, "Everything is in the library."
+        return MARKS[verdict.level], f"{said} {verdict.level.value.capitalize()}.", verdict.summary
     if model.phase is Phase.LEFT:
         left = f"Left to itself on {hosts}: {_share(counted, wanted)} done."
         return "info", left, "What measures there goes on; the trials after it wait until the run is attached."

@@ -15,6 +15,7 @@ from app.events import (
     TelemetryRead,
     TrialEnded,
     TrialStarted,
+    VerdictReached,
 )
 from app.policies import replayed
 from app.records import RunRecord, SampleSeries, TrialRecord
@@ -48,6 +49,8 @@ def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, 
         yield from _trial(trial, samples)
         if trial.trial.id in decided:
             yield decided[trial.trial.id], _moment(trial.ended, began)
+    for verdict in record.verdicts:
+        yield VerdictReached(verdict), began
     if summary.state is not State.RUNNING:
         over = RunEnded(summary.id, summary.state, record.reason, record.telemetry_cost)
         yield over, _moment(summary.ended, began)

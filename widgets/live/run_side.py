@@ -11,6 +11,7 @@ from widgets.live.words import command_text, cost_text, facts_text
 from widgets.names import host_title
 from widgets.text import Text, Tone, strong, visible
 from widgets.theme import SPACE, code_font
+from widgets.trust import VerdictView
 
 _LINES = 6
 """Lines of the command that are seen at once; the rest scrolls."""
@@ -21,6 +22,7 @@ class RunSide(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
+        self.verdict = VerdictView()
         self._findings_head = Text("Findings", font=strong())
         self.findings = FindingList(actions=False)
         self.findings.set_empty_text("No finding so far.")
@@ -44,6 +46,7 @@ class RunSide(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE[2], SPACE[2], SPACE[2], SPACE[2])
         column.setSpacing(SPACE[1])
+        column.addWidget(self.verdict)
         column.addWidget(self._findings_head)
         column.addWidget(self.findings, 1)
         column.addWidget(self._host_head)
@@ -53,7 +56,8 @@ class RunSide(QWidget):
         self.show_run(None, None, None)
 
     def show_run(self, model: RunModel | None, place: Place | None, view: TrialView | None) -> None:
-        """Show what is known of `model`, of the host of `place`, and the command of `view`."""
+        """Show what is known of `model`, the verdict on `place` and its host, and the command of `view`."""
+        self.verdict.show_verdict(None if model is None else model.verdicts.get(place))
         acknowledged = model.plan.acknowledged if model is not None and model.plan is not None else ()
         self._show_findings(tuple(model.findings) if model is not None else (), acknowledged)
         facts = model.facts.get(place[1]) if model is not None and place is not None else None
