@@ -47,6 +47,12 @@ class Describing:
             raise CompareError(f"No run has the metric “{metric[:60]}”.", f"They have {', '.join(names) or 'none'}.")
         return self.describe(groups, ids, chosen)
 
+    def of_row(self, words: Sequence[str], row: Row) -> Distribution:
+        """Return the distribution of one row of the comparison of `words`."""
+        groups = self._gathering.chosen(words)
+        (found,) = self.describe(groups, [Side(group).summary.id for group in groups], [row])
+        return found
+
     def noise(self, words: Sequence[str], *, everything: bool = False) -> Noise:
         """Return how repeatable each step, host and run is: by the first metric of each step, or by `everything`."""
         reader = Reader(self._store)

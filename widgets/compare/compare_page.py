@@ -190,8 +190,19 @@ class ComparePage(Page):
             from widgets.compare.row_plots import RowPlots
 
             self.plots = RowPlots()
+            self.plots.distribution.wanted.connect(self._read_distribution)
             self._splitter.addWidget(self.plots)
         return self.plots
+
+    def _read_distribution(self, row: Row) -> None:
+        """Read how the values of a row are distributed: samples and requests, which are too many to have at hand."""
+        if self.plots is None:
+            return
+        pane, ids, workstation = self.plots.distribution, tuple(self._ids), self.workstation
+        job = Job(lambda: workstation.describing.of_row(ids, row), self)
+        job.returned.connect(lambda found: pane.show_distribution(row, found))
+        job.failed.connect(lambda error: pane.show_failure(row, error))
+        job.start()
 
     def _share_height(self) -> None:
         """Give the table what it needs, up to its share, and the plots the rest."""

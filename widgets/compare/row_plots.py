@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QHBoxLayout, QTabBar, QVBoxLayout, QWidget
 
 from widgets.compare.compare_lines import CompareLine
 from widgets.compare.compared import Compared
+from widgets.compare.distribution_pane import DistributionPane
 from widgets.compare.overlay import Overlay
-from widgets.compare.trial_dots import TrialDots
 from widgets.compare.trial_lanes import lanes_of
 from widgets.theme import SPACE
 
@@ -17,11 +17,13 @@ BESIDE_FROM = 600
 
 
 class RowPlots(QWidget):
-    """Two plots of one metric; in a narrow place a bar of tabs turns between them."""
+    """Two plots of one metric: its trials or their distribution, and its samples over time; in a narrow place a bar of
+    tabs turns between them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.dots = TrialDots()
+        self.distribution = DistributionPane()
+        self.dots = self.distribution.dots
         self.overlay = Overlay()
         self.tabs = QTabBar()
         self.tabs.addTab("Trials")
@@ -31,7 +33,7 @@ class RowPlots(QWidget):
         self.tabs.currentChanged.connect(self._fit)
         plots = QHBoxLayout()
         plots.setSpacing(SPACE[2])
-        plots.addWidget(self.dots, 2)
+        plots.addWidget(self.distribution, 2)
         plots.addWidget(self.overlay, 3)
         rows = QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
@@ -45,6 +47,7 @@ class RowPlots(QWidget):
         row = line.row
         if row is not None:
             self.dots.show_lanes(row.metric, row.labels, lanes_of(compared, row), compared.comparison.margin)
+            self.distribution.show_row(row)
             self.overlay.show_row(compared, row)
 
     def minimumSizeHint(self) -> QSize:
@@ -59,5 +62,5 @@ class RowPlots(QWidget):
     def _fit(self) -> None:
         beside = self.width() >= BESIDE_FROM
         self.tabs.setVisible(not beside)
-        self.dots.setVisible(beside or self.tabs.currentIndex() == 0)
+        self.distribution.setVisible(beside or self.tabs.currentIndex() == 0)
         self.overlay.setVisible(beside or self.tabs.currentIndex() == 1)

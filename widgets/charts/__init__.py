@@ -1,0 +1,1 @@
+"""Charts that are not over time: distributions, noise, scaling."""
