@@ -75,6 +75,16 @@ class HostWatch:
         whole = sum(weight for _, weight in weights)
         return sum(value * weight for value, weight in weights) / whole if whole > 0 else None
 
+    def mean_within(self, metric: str, **labelled: str) -> float | None:
+        """Return the mean of one series over the intervals that lie in the measured window as a whole.
+
+        What came right before, such as the writing of files, is in none of them.
+        """
+        spans = self._spans(metric, labels(**labelled))
+        inside = [(value, until - since) for since, until, value in spans if since >= self.start and until <= self.end]
+        whole = sum(weight for _, weight in inside)
+        return sum(value * weight for value, weight in inside) / whole if whole > 0 else None
+
     def last(self, metric: str, **labelled: str) -> float | None:
         """Return the last value in the measured window."""
         values = self.values(metric, **labelled)

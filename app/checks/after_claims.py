@@ -1,7 +1,7 @@
 """Did it measure what it claims: the device and the link, rather than memory, the tool or a quota."""
 
 from app.checks.after_cpu import busy, cpus_of, throttled, tool_share
-from app.checks.after_disk import IN_MEMORY, READ, WRITE, buffered, disk_below, in_sequence, issued, reached
+from app.checks.after_disk import IN_MEMORY, READ, WRITE, buffered, disk_below, in_sequence, issued, reached, seconds_of
 from app.checks.after_network import busiest, carried, throughput, within_host
 from app.wording import bytes_text, quantity, share_text
 from suites.base import device_of
@@ -112,16 +112,16 @@ def _amplified(trial: TrialEvidence) -> Outcome | CannotTell | None:
     disk = disk_below(trial)
     if isinstance(disk, CannotTell) or trial.watch is None:
         return disk if isinstance(disk, CannotTell) else None
-    for operation in (READ, WRITE):
-        did, got = issued(trial, operation), reached(trial.watch, disk, operation)
-        if did is None or not did.size or got.size is None or got.size < ENOUGH:
+    seconds = seconds_of(trial)
+    for operation in (READ, WRITE) if seconds else ():
+        did, rate = issued(trial, operation), trial.watch.mean_within(f"disk_{operation}_rate", device=disk)
+        if did is None or not did.size or rate is None or not seconds or rate * seconds < ENOUGH:
             continue
-        usual = trial.watch.seconds + 2  # whole intervals at both ends belong to others
-        fair = did.size * max(1.0, usual / max(1.0, trial.watch.seconds))
-        if got.size > AMPLIFIED * fair:
+        if rate > AMPLIFIED * did.size / seconds:
+            asked, got = (quantity(one, Unit.BYTES_PER_SECOND) for one in (did.size / seconds, rate))
             return Outcome(
-                f"{operation.capitalize()}: {bytes_text(did.size)} by the tool, {bytes_text(got.size)} at {disk}: "
-                f"{got.size / did.size:.2g} times as much."
+                f"{operation.capitalize()}: {asked} by the tool, {got} at {disk}: "
+                f"{rate * seconds / did.size:.2g} times as much."
             )
     return None
 

@@ -12,7 +12,7 @@ from widgets.theme import SPACE
 
 _WIDTHS = {
     Column.STARTED: 128, Column.NAME: 180, Column.HOSTS: 108, Column.HEADLINE: 92, Column.STATE: 78,
-    Column.VERDICT: 132, Column.TRIALS: 50, Column.BASELINE: 112, Column.STEPS: 140, Column.QUESTION: 240,
+    Column.VERDICT: 144, Column.TRIALS: 50, Column.BASELINE: 112, Column.STEPS: 140, Column.QUESTION: 240,
 }  # fmt: skip
 """Pixels of the columns at the platform's usual size of text."""
 

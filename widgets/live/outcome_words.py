@@ -17,7 +17,7 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
         said = f"Finished on {hosts}: {_trials(counted)}."
         if verdict is None:
             return "good", said, "Everything is in the library."
-        return MARKS[verdict.level], f"{said} {verdict.level.value.capitalize()}.", verdict.summary
+        return MARKS[verdict.level], said, verdict.summary
     if model.phase is Phase.LEFT:
         left = f"Left to itself on {hosts}: {_share(counted, wanted)} done."
         return "info", left, "What measures there goes on; the trials after it wait until the run is attached."
