@@ -56,6 +56,8 @@ BLOCKING = frozenset(
         "command-empty",
         "command-unreadable",
         "command-no-figure",
+        "database-not-named",
+        "oltp-needs-sysbench-1",
     }
 )
 """Findings that mean, as errors, that a step cannot run at all."""

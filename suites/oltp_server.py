@@ -59,7 +59,7 @@ make_mysql() { # buffers fsync
         fail "There is no MariaDB server here."
     flush=1
     [ "$2" = on ] || flush=0
-    printf '%s\n' "[mariadbd]" "datadir=$data" "socket=$data/mysql.sock" "pid-file=$data/pid" skip-networking \
+    printf '%s\n' "[mariadbd]" "datadir=$data" socket=mysql.sock "pid-file=$data/pid" skip-networking \
         "user=$(id -un)" "innodb_buffer_pool_size=$1M" "innodb_flush_log_at_trx_commit=$flush" skip-log-bin >my.cnf
     mariadb-install-db --defaults-file="$here/my.cnf" --auth-root-authentication-method=normal --skip-test-db \
         >make.log 2>&1 || fail "$(tail -n 5 make.log)"

@@ -17,6 +17,7 @@ def _all() -> tuple[Suite, ...]:
     from suites.iperf3 import Iperf3
     from suites.linpack import Linpack
     from suites.memory_blocks import MemoryBlocks
+    from suites.net_blocks import NetBlocks
     from suites.oltp import SysbenchOltp
     from suites.pgbench import Pgbench
     from suites.speccpu import SpecCpu
@@ -50,6 +51,7 @@ def _all() -> tuple[Suite, ...]:
         Cp(),
         Ioping(),
         Iperf3(),
+        NetBlocks(),
         SysbenchOltp(),
         Pgbench(),
         OwnCommand(),

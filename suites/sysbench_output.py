@@ -41,6 +41,10 @@ _NUMBERS = tuple(
             rf"(?:Total operations|Operations performed): \d+ \(\s*{_N} (?:per second|ops/sec)\)",
         ),
         ("throughput", rf"[\d.]+ (?:MiB|MB) transferred \(\s*{_N} (?:MiB|MB)/sec\)"),
+        ("transactions_per_second", rf"\s*transactions:\s+\d+\s+\(\s*{_N} per sec\.\)"),
+        ("queries_per_second", rf"\s*queries:\s+\d+\s+\(\s*{_N} per sec\.\)"),
+        ("errors_per_second", rf"\s*ignored errors:\s+\d+\s+\(\s*{_N} per sec\.\)"),
+        ("reconnects_per_second", rf"\s*reconnects:\s+\d+\s+\(\s*{_N} per sec\.\)"),
         ("finished", rf"\s*execution time \(avg/stddev\):\s*{_N}/\d+\.\d{{2}}"),
     )
 )
@@ -53,12 +57,16 @@ _TESTS = (
     ("fileio", re.compile(r"Extra file open flags: .*")),
     ("threads", re.compile(r"Doing thread subsystem performance test")),
     ("mutex", re.compile(r"Doing mutex performance test")),
+    ("oltp", re.compile(r"SQL statistics:")),
 )
 
 _UNNAMED = frozenset({"threads", "mutex"})
 """Tests that sysbench 1.0 does not name in what it prints."""
 
-_FAILURE = re.compile(r"(?:FATAL|PANIC|ALERT): .+|[Ii]nvalid (?:option|value).+|.*: (?:command )?not found|Killed")
+_FAILURE = re.compile(
+    r"(?:FATAL|PANIC|ALERT): .+|[Ii]nvalid (?:option|value).+|.*: (?:command )?not found|Killed|"
+    r"The server did not start: .*|There is no \w+ server here\."
+)
 
 
 @dataclass(slots=True)
