@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.checks import check_plan
+from app.checks.blocking import BLOCKING
 from app.context import step_context
 from app.control import Control, HostInUseError, LeftError
 from app.destruction import Confirming
@@ -45,22 +46,6 @@ from suites.base import Command, device_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding, Level
-
-BLOCKING = frozenset(
-    {
-        "tool-missing",
-        "no-space",
-        "directory-not-writable",
-        "device-unusable",
-        "device-in-use",
-        "command-empty",
-        "command-unreadable",
-        "command-no-figure",
-        "database-not-named",
-        "oltp-needs-sysbench-1",
-    }
-)
-"""Findings that mean, as errors, that a step cannot run at all."""
 
 Output = tuple[tuple[str, bytes], ...]
 

@@ -6,6 +6,7 @@ from app.checks.clouds import CLOUD_CHECKS
 from app.checks.conditions import CONDITION_CHECKS
 from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK
 from app.checks.disks import LAYER_CHECKS
+from app.checks.own_commands import COMMAND_WRITES_DEVICE, say_own
 from app.checks.plans import PLAN_CHECKS, PlanEvidence
 from app.checks.processors import PROCESSOR_CHECKS
 from app.checks.report import CheckReport, Unsure, evaluate, evidence_of, host_evidence, other_end, summarise
@@ -21,6 +22,7 @@ __all__ = ["HOST_CHECKS", "OF_EVERY_SUITE", "PLAN_CHECKS", "CheckReport", "Unsur
 
 OF_EVERY_SUITE: tuple[StepCheck, ...] = (
     TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, LOW_SPACE, *LAYER_CHECKS, *CLOUD_CHECKS,
+    COMMAND_WRITES_DEVICE,
 )  # fmt: skip
 """The checks of a step that hold whatever its suite is."""
 
@@ -50,6 +52,7 @@ def _say(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | 
         yield from evaluate(HOST_CHECKS, host_evidence(plan, host, facts, steps))
         for evidence in steps:
             yield from evaluate((*OF_EVERY_SUITE, *evidence.suite.checks), evidence)
+            yield from say_own(evidence)
             peer = other_end(plan, evidence, facts)
             if peer is not None:
                 yield from evaluate(_OF_THE_OTHER_END, peer)

@@ -2,11 +2,11 @@
 
 import re
 
-from app.checks.processors import of_facts
+from app.checks.processors import computes, of_facts
 from suites.checks import CannotTell, Check, HostEvidence, Outcome
 from suites.disk import amount
 from suites.facts import Absent, Facts, known
-from suites.vocab import Level, Resource
+from suites.vocab import Level
 
 FOREIGN = 0.05
 """The share of all CPUs that others may use: what pyperf's and sbc-bench's gates come down to."""
@@ -47,7 +47,7 @@ def _swap(evidence: HostEvidence, facts: Facts) -> Outcome | None:
     if not used:
         return None
     scarce = available is not None and total is not None and available < total // 10
-    needs = any(step.suite.resource in {Resource.MEMORY, Resource.CPU} for step in evidence.steps)
+    needs = computes(evidence)
     left = "" if available is None else f"; {amount(available)} of memory are available"
     return Outcome(f"{amount(used)} of swap are in use{left}.", level=Level.WARNING if scarce and needs else None)
 

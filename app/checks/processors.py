@@ -7,7 +7,8 @@ from suites.checks import CannotTell, Check, HostEvidence, Outcome
 from suites.facts import Absent, Facts, known
 from suites.vocab import Level, Resource
 
-COMPUTING = frozenset({Resource.CPU, Resource.MEMORY})
+NOT_COMPUTING = frozenset({Resource.DISK, Resource.NETWORK})
+"""What disks and networks deliver hangs little on the clock of the processors."""
 
 FACTS_NOT_READ = CannotTell("The host's facts have not been read.")
 
@@ -19,7 +20,7 @@ BURSTABLE = re.compile(
 
 def computes(evidence: HostEvidence) -> bool:
     """Whether a step there puts processor or memory under load, so that the figure is theirs."""
-    return any(step.suite.resource in COMPUTING for step in evidence.steps)
+    return any(step.suite.resource not in NOT_COMPUTING for step in evidence.steps)
 
 
 Look = Callable[[HostEvidence, Facts], Outcome | CannotTell | None]

@@ -9,15 +9,27 @@ from hypothesis import strategies as st
 from suites.base import Suite, complete_values
 from suites.compute import Compute
 from suites.memory_blocks import MemoryBlocks
+from suites.net_blocks import NetBlocks
 from suites.stream import Stream
 from tests.suites.captured_outputs import capture, captures
 
-SUITES: dict[str, Suite] = {"stream": Stream(), "compute": Compute(), "memory-blocks": MemoryBlocks()}
+SUITES: dict[str, Suite] = {
+    "stream": Stream(),
+    "compute": Compute(),
+    "memory-blocks": MemoryBlocks(),
+    "net-blocks": NetBlocks(),
+}
 CASES = [(tool, case) for tool in SUITES for case in captures(tool)]
 PIECES = [
     b"# benchwright-stream 1\n",
     b"# benchwright-compute 1\n",
     b"# benchwright-blocks 1\n",
+    b"# benchwright-netblocks 1\n",
+    b"# peer 127.0.0.1\n",
+    b"live time 1.0 test latency protocol udp block 1 threads 1 trips 0 rate 0.0 lost 0\n",
+    b"result test latency protocol udp block 1 threads 1 trips 0 rate 0.0 lost 9 local 1.0 remote 2.0\n",
+    b"result test upload protocol udp block 9000 threads 1 rate 0 took 1.0 sent 5 lost 9 local 1.0 remote 2.0\n",
+    b"result test download protocol tcp block 9000 threads 1 rate 0 took 1.0 local nan remote 2.0\n",
     b"live time 1.0 threads 1 iteration 1 copy 1.0 scale 2.0 add 3.0 triad 4.0\n",
     b"live time " + b"9" * 5000 + b" threads 1\n",
     b"live time 1.0 threads 999999999999999999999 iteration 1 triad nan\n",

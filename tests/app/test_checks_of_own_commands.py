@@ -1,0 +1,59 @@
+"""What fooled people who typed a line of their own is told of such a line, too."""
+
+import pytest
+
+from app.checks import check_plan
+from app.plan import Plan, make_step
+from suites.vocab import Finding, Level
+from tests.app.test_quiet_hosts import server
+
+GOOD_FIO = (
+    "fio --name=a --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --size=4g --directory=/srv "
+    "--runtime=60 --time_based"
+)
+FACTS = {"web-1": server()}
+
+
+def found(command: str, *, shell: bool = False) -> dict[str, Finding]:
+    plan = Plan("p", ("web-1",), (make_step("command", {"command": command, "shell": shell}, name="mine"),), "Why?")
+    return {finding.id: finding for finding in check_plan(plan, FACTS).findings}
+
+
+def grave(command: str, *, shell: bool = False) -> set[str]:
+    return {name for name, finding in found(command, shell=shell).items() if finding.level is not Level.INFO}
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("dd if=/dev/zero of=/srv/x bs=1M count=1024", {"unflushed-write", "page-cache"}),
+        ("dd if=/dev/urandom of=/srv/x bs=1M count=9000 oflag=direct", {"random-source"}),
+        ("sysbench cpu run", {"sysbench-cpu-defaults"}),
+        ("sysbench memory run", {"sysbench-memory-block"}),
+        ("sysbench fileio --file-total-size=32G --file-test-mode=rndrd run", {"page-cache"}),
+        ("fio --name=a --rw=randread --size=1m --directory=/srv", {"page-cache", "short-runtime"}),
+        ("iperf3 -c 127.0.0.1 -u", {"same-host-peer", "udp-default-rate"}),
+        ("dd if=/dev/zero of=/dev/sdb bs=1M", {"command-writes-device"}),
+    ],
+)
+def test_a_line_that_fools_people_is_warned_of(command: str, told: set[str]) -> None:
+    assert told <= grave(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "dd if=/dev/zero of=/srv/x bs=1M count=9000 oflag=direct",
+        "sysbench cpu --threads=8 --cpu-max-prime=20000 --time=30 run",
+        GOOD_FIO,
+        "make -j8",
+    ],
+)
+def test_its_clean_twin_draws_no_warning(command: str) -> None:
+    assert grave(command) == set()
+
+
+def test_nobody_edits_a_line_of_the_users_own() -> None:
+    finding = found("dd if=/dev/zero of=/srv/x bs=1M count=1024")["unflushed-write"]
+    assert finding.measured.startswith("Read as dd: 1 GiB are written")
+    assert (finding.changes, finding.install, finding.step) == ({}, None, "mine")

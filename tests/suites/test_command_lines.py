@@ -1,0 +1,131 @@
+"""A command line of the user's own is read as the suite that does the same would have it."""
+
+import pytest
+
+from suites.command_lines import Recognised, recognised
+from suites.parameters import Parameter
+from suites.registry import suite
+
+
+def parameters(suite_id: str) -> tuple[Parameter, ...]:
+    return suite(suite_id).parameters
+
+
+def read(text: str, *, shell: bool = False) -> tuple[Recognised, ...]:
+    return recognised(text, shell=shell, parameters=parameters)
+
+
+def one(text: str, *, shell: bool = False) -> Recognised:
+    (found,) = read(text, shell=shell)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "suite_id", "given"),
+    [
+        (
+            "dd if=/dev/zero of=/srv/x bs=1M count=1024",
+            "dd",
+            {"input": "/dev/zero", "directory": "/srv", "block_size": 2**20, "count": 1024, "flush": "none"},
+        ),
+        (
+            "sudo /bin/dd if=/dev/urandom of=/srv/x bs=1MB count=5 conv=fdatasync",
+            "dd",
+            {"block_size": 10**6, "flush": "fdatasync"},
+        ),
+        (
+            "dd if=/srv/big of=/dev/null bs=4k count=9 iflag=direct",
+            "dd",
+            {"input": "file", "directory": "/srv", "read": "direct"},
+        ),
+        ("dd if=/dev/zero of=/x bs=1M count=9 oflag=direct,nonblock", "dd", {"flush": "direct"}),
+        (
+            "fio --name=a --rw=randread --iodepth=32 --size=1g --directory=/srv --direct=1 --runtime=60 --time_based",
+            "fio",
+            {"rw": "randread", "iodepth": 32, "size": 2**30, "directory": "/srv", "direct": True, "runtime": 60.0},
+        ),
+        ("fio --name=a --rw=write --filename=/srv/db/file --size=1m", "fio", {"directory": "/srv/db", "size": 2**20}),
+        ("sysbench cpu run", "sysbench-cpu", {}),
+        ("time sysbench --test=cpu --num-threads=4 --max-time=20 run", "sysbench-cpu", {"threads": 4, "time": 20.0}),
+        ("sysbench memory --memory-block-size=1M run", "sysbench-memory", {"block_size": 2**20}),
+        (
+            "sysbench fileio --file-test-mode=rndrw --file-total-size=32G run",
+            "sysbench-fileio",
+            {"mode": "rndrw", "total_size": 32 * 2**30},
+        ),
+        (
+            "taskset -c 1 iperf3 -c 10.0.0.2 -u -b 100M -t20 -P 2",
+            "iperf3",
+            {"protocol": "udp", "bitrate": 100.0, "time": 20.0, "streams": 2},
+        ),
+        ("iperf3 --client=web-2 --reverse", "iperf3", {"address": "web-2", "direction": "receive"}),
+        ("A=1 ioping -c 10 -s 4k -D /srv", "ioping", {"count": 10, "cache": "direct", "directory": "/srv"}),
+    ],
+)
+def test_a_line_is_read_as_its_suite_has_it(line: str, suite_id: str, given: dict[str, object]) -> None:
+    found = one(line)
+    assert found.suite_id == suite_id
+    assert {name: found.given.get(name) for name in given} == given
+    assert found.whole
+    assert found.written == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "make -j8",
+        "echo dd if=/dev/zero of=/x bs=1M count=5",
+        "fio job.fio",
+        "fio --name=a job.fio",
+        "sysbench cpu help",
+        "sysbench oltp_read_only run",
+        "iperf3 -s",
+        "cp a b",
+        "dd 'if=/dev/zero",
+    ],
+)
+def test_what_no_suite_does_is_not_recognised(line: str) -> None:
+    assert read(line) == ()
+
+
+def test_the_commands_of_a_shell_line_are_read_one_by_one() -> None:
+    line = "cd /srv && dd if=/dev/zero of=/srv/x bs=1M count=9; sysbench cpu run | tee log"
+    found = read(line, shell=True)  # noqa: S604 (nothing is run: it says how the line is read)
+    assert [each.suite_id for each in found] == ["dd", "sysbench-cpu"]
+
+
+def test_without_a_shell_its_signs_are_words() -> None:
+    assert [each.suite_id for each in read("sysbench cpu run ; dd if=/dev/zero of=/x bs=1 count=1")] == ["sysbench-cpu"]
+
+
+@pytest.mark.parametrize(
+    ("line", "devices", "written"),
+    [
+        ("dd if=/dev/zero of=/dev/sdb bs=1M", ("/dev/sdb",), ("/dev/sdb",)),
+        ("dd if=/dev/sdb of=/dev/null bs=1M count=100", ("/dev/sdb",), ()),
+        ("fio --name=a --rw=randwrite --filename=/dev/nvme1n1", ("/dev/nvme1n1",), ("/dev/nvme1n1",)),
+        ("fio --name=a --rw=randread --filename=/dev/nvme1n1", ("/dev/nvme1n1",), ()),
+        ("ioping -W -c 5 /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
+    ],
+)
+def test_raw_devices_are_seen_and_what_is_written(
+    line: str, devices: tuple[str, ...], written: tuple[str, ...]
+) -> None:
+    found = one(line)
+    assert found.devices == devices
+    assert found.written == written
+
+
+@pytest.mark.parametrize("line", ["dd if=/dev/zero of=/srv/x bs=1M", "dd if=/dev/zero of=/dev/null bs=1M count=5"])
+def test_a_copy_of_which_too_little_is_said_is_not_judged(line: str) -> None:
+    assert not one(line).whole
+
+
+def test_a_value_that_the_suite_does_not_take_is_left_at_its_default() -> None:
+    assert "threads" not in one("sysbench cpu --threads=many run").given
+    assert "bitrate" not in one("iperf3 -c h -b fast").given
+
+
+def test_a_line_without_end_is_read_to_an_end() -> None:
+    assert read("dd " + "x " * 100_000) == (one("dd x"),)
