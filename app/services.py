@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from app.context import step_context
 from app.delivery import file_text, files_of
 from app.hosts import ConnectReport, Hosts, SavedHosts
+from app.job_files import job_file
 from app.paths import hosts_path, store_path
 from app.plan import Plan, Policy, validate, with_seed
 from app.plan_changes import apply_remedy
@@ -61,13 +62,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StepPreview:
-    """What a step will run on a host and what one trial will take. `text` can be pasted into a shell there."""
+    """What a step will run on a host and what one trial will take. `text` can be pasted into a shell there.
+
+    `job_file` is the step as a file of its tool's own, None where the tool reads none.
+    """
 
     host: str
     step: str
     commands: tuple[Command, ...]
     estimate: Estimate
     text: str
+    job_file: str | None = None
 
 
 class Workstation:

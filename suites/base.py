@@ -161,6 +161,15 @@ class UsesDevice(Protocol):
 
 
 @runtime_checkable
+class HasJobFile(Protocol):
+    """A suite whose tool reads files that say what to do: a step can be written as such a file."""
+
+    def job_file(self, values: Values, context: Context) -> str:
+        """Return the file that makes the tool do what a step with these values does."""
+        ...
+
+
+@runtime_checkable
 class NamesMetrics(Protocol):
     """A suite whose metrics depend on what the user asks for: its figure is whatever the user's own program prints."""
 

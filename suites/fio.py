@@ -9,6 +9,7 @@ from suites.fio_checks import FIO_CHECKS
 from suites.fio_commands import REPORT, layout_options, measure_options
 from suites.fio_device import DEVICE, FIO_DIRECTORY, needs_root, on_device
 from suites.fio_device_checks import DEVICE_CHECKS
+from suites.fio_export import job_file_of
 from suites.fio_metrics import METRICS
 from suites.fio_output import FioParser
 from suites.fio_parameters import FIO_PARAMETERS, mixes, total_size, writes
@@ -55,6 +56,10 @@ class Fio:
         if on_device(values):
             return (measure,)
         return (Command(("fio", *layout_options(values)), Purpose.PREPARE), measure)
+
+    def job_file(self, values: Values, context: Context) -> str:
+        """Return the step as a job file: the layout, and what is measured behind a stonewall."""
+        return job_file_of(self.commands(values, context))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial takes; the time of the layout before the first cannot be known."""

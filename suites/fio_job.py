@@ -75,6 +75,11 @@ class FioJob:
         words = (*given, "fio", "--thread=1", *guard, FILE, *REPORT)
         return (Command(words, files=(HostFile(FILE, text=str(values["job"])),)),)
 
+    def job_file(self, values: Values, context: Context) -> str:
+        """Return the job file, as it is."""
+        del context
+        return str(values["job"])
+
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what the sections take together: side by side, or one after the other behind a stonewall."""
         sections = _sections(values, context)

@@ -75,7 +75,7 @@ def read_job_file(text: str) -> tuple[Section, ...]:
                 found.append((name, current))
         else:
             if current is None:
-                raise JobFileError(f"Line {number} stands before any section: {line[:60]}", "Begin with [global].")
+                raise JobFileError(f"Line {number} stands before any section: “{line[:60]}”.", "Begin with [global].")
             option, value = _option(line, number)
             current[option] = value
     if not found:
@@ -120,19 +120,19 @@ def _lines(text: str) -> Iterator[str]:
 def _section_name(line: str, number: int) -> str:
     match = re.fullmatch(r"\[([^\]]{1,200})\]", line)
     if match is None:
-        raise JobFileError(f"Line {number} is no section: {line[:60]}", "Write [name], alone on its line.")
+        raise JobFileError(f"Line {number} is no section: “{line[:60]}”.", "Write [name], alone on its line.")
     return match[1].strip()
 
 
 def _option(line: str, number: int) -> tuple[str, str]:
     if re.match(r"include\s", line):
         raise JobFileError(
-            f"Line {number} includes another file: {line[:60]}", "Put the content of that file in its place."
+            f"Line {number} includes another file: “{line[:60]}”.", "Put the content of that file in its place."
         )
     name, equals, value = line.partition("=")
     name = name.strip()
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise JobFileError(f"Line {number} is no option: {line[:60]}", "Write name=value.")
+        raise JobFileError(f"Line {number} is no option: “{line[:60]}”.", "Write name=value.")
     return ALIASES.get(name, name), value.strip() if equals else "1"
 
 

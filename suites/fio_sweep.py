@@ -7,6 +7,7 @@ from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.fio_commands import REPORT, layout_options, measure_options
 from suites.fio_device import needs_root, on_device
+from suites.fio_export import job_file_of
 from suites.fio_parameters import total_size, writes
 from suites.fio_sweep_checks import SWEEP_CHECKS
 from suites.fio_sweep_metrics import METRICS
@@ -76,6 +77,10 @@ class FioSweep:
             return measured
         layout = layout_options(point_values(values, widest(values)))
         return (Command(("fio", *layout, *shared), Purpose.PREPARE), *measured)
+
+    def job_file(self, values: Values, context: Context) -> str:
+        """Return the sweep as a job file: a section for each point, one after the other."""
+        return job_file_of(self.commands(values, context))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial takes: so many points of so many seconds."""

@@ -57,6 +57,18 @@ def _parameters(stage: Stage) -> QWidget:
     return window
 
 
+def _job_file(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.begin([LOCAL])
+    _settle(stage, page)
+    step = page.draft.add_step(page.tests.cards["fio-job"].suite)
+    step.form.set_text("job", "[global]\nsize=256m\ndirect=1\nruntime=${TIME}\n\n[random]\nrw=randread\nbs=4k\n")
+    page.tests.changed.emit()
+    _settle(stage, page)
+    page.go(PARAMETERS)
+    return window
+
+
 def _parameters_refused(stage: Stage) -> QWidget:
     window, page = _planned(stage, PARAMETERS)
     page.parameters.tabs.setCurrentIndex(1)
@@ -154,6 +166,7 @@ SHOTS: list[Shot] = [
     ("measure-2-tests", _tests),
     ("measure-3-parameters", _parameters),
     ("measure-3-parameters-refused", _parameters_refused),
+    ("measure-3-job-file", _job_file),
     ("measure-4-findings", _findings),
     ("measure-4-findings-applied", _findings_applied),
     ("measure-4-no-findings", _no_findings),

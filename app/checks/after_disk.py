@@ -15,6 +15,10 @@ READ, WRITE = "read", "write"
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 
 
+IN_PARTS = frozenset({"fio-sweep", "fio-job"})
+"""Suites whose parts may run one after the other: their rates do not add up to what was done in a trial's time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """Bytes and I/Os in one direction; None where it is not known."""
@@ -50,7 +54,7 @@ def issued(trial: TrialEvidence, operation: str) -> Work | None:
     copied = trial.value("copied")
     if copied is not None:
         return Work(copied) if operation in _copied(trial) else None
-    seconds = seconds_of(trial)
+    seconds = None if trial.suite.id in IN_PARTS else seconds_of(trial)
     if seconds is None:
         return None
     size = _total(trial, "bandwidth", operation, seconds, Unit.BYTES_PER_SECOND)

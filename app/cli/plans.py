@@ -26,8 +26,9 @@ from app.formats import (
     read_json,
     remarks_to_json,
 )
+from app.job_files import FIO_JOB, job_files_text, with_fio_jobs
 from app.plan import LOCAL, Order, Plan, PlanError, Repetition, make_step, validate
-from app.plan_changes import changes_text
+from app.plan_changes import remarks_text
 from app.plan_file import format_plan
 from app.plan_remarks import Acknowledged, reason_of
 from app.presets import preset_names, preset_plan
@@ -57,6 +58,9 @@ def plan() -> None:
     help=f"One of {', '.join(suite.id for suite in SUITES)}; may be given again.",
 )
 @click.option(
+    "--fio-job", "fio_jobs", multiple=True, type=EXISTING, metavar="FILE", help="Run this fio job file, as it is."
+)
+@click.option(
     "--set",
     "settings",
     multiple=True,
@@ -82,6 +86,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     hosts: tuple[str, ...],
     preset: str | None,
     suites: tuple[str, ...],
+    fio_jobs: tuple[Path, ...],
     settings: tuple[str, ...],
     peer: str | None,
     repeating: Repeating,
@@ -95,8 +100,9 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Write a plan with one step for each suite, tuned to the first host; or a preset, as it comes along."""
+    suites += (FIO_JOB,) * len(fio_jobs)
     if preset is None and not suites:
-        raise PlanError("The plan would have no step.", "Give --suite, as often as you like, or --preset.")
+        raise PlanError("The plan would have no step.", "Give --suite or --fio-job, as often as you like, or --preset.")
     if preset is not None:
         made, repeating = _preset(preset, hosts, suites, repeating)
         question = question or made.question
@@ -107,7 +113,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
         made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
     repetition, order, seed = repeating.repetition, repeating.order, repeating.seed
     made = replace(made, question=question, repetition=repetition, order=order, seed=seed, tuning=tuning)
-    made = validate(_with_settings(_with_peer(made, peer), settings))
+    made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
     if output is not None:
         workstation.save_plan(made, output)
         click.echo(f"Wrote {output}. Look at it with: benchwright check {output}", err=True)
@@ -153,12 +159,16 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
 
 @plan.command("show")
 @click.argument("file", type=EXISTING)
+@click.option("--fio-job", is_flag=True, help="Print the steps of fio as the job files that do the same.")
 @json_option
 @pass_workstation
 @speaks_to_people
-def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
+def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: bool) -> None:
     """Print the exact commands of the plan in FILE and what they will take."""
     loaded = workstation.load_plan(file)
+    if fio_job:
+        click.echo(job_files_text(loaded), nl=False)
+        return
     as_root = workstation.root_commands(loaded, {})
     if as_json:
         print_json({**plan_to_json(loaded), "as_root": [asdict(command) for command in as_root]})
@@ -171,10 +181,8 @@ def show_plan(workstation: Workstation, file: Path, *, as_json: bool) -> None:
         volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
         click.echo(f"# {preview.step} on {preview.host}: {took} a trial, {volume}")
         click.echo(plain(preview.text))
-    for line in changes_text(loaded):
-        click.echo(plain(f"# Changed by a finding: {line}"))
-    for given in loaded.acknowledged:
-        click.echo(plain(f"# Acknowledged: {given.finding} ({given.step or 'every step'}): {given.reason}"))
+    for line in remarks_text(loaded):
+        click.echo(plain(f"# {line}"))
     if as_root:
         click.echo("# As root:")
     for command in as_root:

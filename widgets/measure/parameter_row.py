@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy
 
 from suites.errors import ParameterError
 from suites.parameters import Parameter, Type, Value
-from widgets.measure.editors import make_editor
+from widgets.measure.editors import Editor, make_editor
 from widgets.measure.form import Form, Source
 from widgets.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE, TextSize, code_font, palette, text_font
@@ -62,11 +62,20 @@ class ValueChip(QPushButton):
         self.setText(self.fontMetrics().elidedText(self._said, Qt.TextElideMode.ElideMiddle, space).replace("&", "&&"))
 
 
+def _editor(parameter: Parameter) -> Editor:
+    """Return the field for `parameter`; one that reads files is only loaded where a suite has such a parameter."""
+    if parameter.type is Type.LINES:
+        from widgets.measure.lines_editor import LinesEditor
+
+        return LinesEditor(parameter)
+    return make_editor(parameter)
+
+
 def value_words(parameter: Parameter, value: Value) -> str:
     """Return `value` with its unit, or a choice by its title."""
     if parameter.type is Type.CHOICE:
         return next((choice.title for choice in parameter.choices if choice.value == value), str(value))
-    if parameter.type is Type.TEXT and not value:
+    if parameter.type in {Type.TEXT, Type.LINES} and not value:
         return "empty"
     return f"{parameter.format(value)} {parameter.unit}".strip()
 
@@ -82,7 +91,7 @@ class ParameterRow(QWidget):
         self._arrangement = ""
         self._focused = False
         self._shown: tuple[str, Value | ParameterError, bool] | None = None
-        self.editor = make_editor(parameter)
+        self.editor = _editor(parameter)
         self.editor.edited.connect(self._say)
         self.editor.field.installEventFilter(self)
         self.default_chip = ValueChip(parameter, Source.DEFAULT)
@@ -101,6 +110,8 @@ class ParameterRow(QWidget):
         self._grid.setHorizontalSpacing(SPACE[2])
         self._grid.setVerticalSpacing(2)
         self._field = self._build_field()
+        if parameter.type is Type.LINES:
+            self.default_chip.hide()
         self._arrange()
 
     def show_form(self, form: Form) -> None:
@@ -170,7 +181,8 @@ class ParameterRow(QWidget):
         self._arrangement = arrangement
         self.title.setFixedWidth(left)
         self._option.setFixedWidth(left)
-        self._field.setFixedWidth(FIELD_WIDTH)
+        if self.parameter.type is not Type.LINES:
+            self._field.setFixedWidth(FIELD_WIDTH)
         self.default_chip.setMaximumWidth(CHIP_WIDTH if wide else WIDE_FROM)
         for part, (row, column, rows, columns) in self._cells(arrangement).items():
             middle = Qt.AlignmentFlag.AlignVCenter if part in {self.title, self._field} else Qt.AlignmentFlag.AlignTop
@@ -182,8 +194,10 @@ class ParameterRow(QWidget):
         self._grid.setColumnStretch(3, 1)
 
     def _cells(self, arrangement: str) -> dict[QWidget, Cell]:
-        """Return where each part stands."""
+        """Return where each part stands; text of several lines takes the whole width."""
         head: dict[QWidget, Cell] = {self.title: (0, 0, 1, 1), self._option: (1, 0, 2, 1)}
+        if self.parameter.type is Type.LINES:
+            return head | {self._field: (0, 1, 1, 3), self.message: (1, 1, 1, 3)}
         if arrangement == "wide":
             return head | {
                 self._field: (0, 1, 1, 1),

@@ -35,7 +35,7 @@ from widgets.measure.totals import Totals, totals
 from widgets.measure.tuning_form import TuningForm
 from widgets.measure.words import UNKNOWN, duration, size
 from widgets.names import host_title, host_words
-from widgets.text import Text, Tone, tool_tip, visible
+from widgets.text import Text, Tone, set_tool_tip, tool_tip, visible
 from widgets.theme import SPACE, TextSize, text_font
 
 HEADS = ("Step", "Host", "One trial", "Written", "Space", "Network")
@@ -185,7 +185,12 @@ class ReviewStep(StepView):
         self.save_button.clicked.connect(self.save_requested)
         row = QHBoxLayout()
         row.setSpacing(SPACE[1])
+        self.job_file_button = QPushButton("Copy as job file")
+        set_icon(self.job_file_button, "copy")
+        set_tool_tip(self.job_file_button, "The selected step as a file that its tool reads")
+        self.job_file_button.clicked.connect(self._copy_job_file)
         row.addWidget(self.script_button)
+        row.addWidget(self.job_file_button)
         row.addWidget(self.save_button)
         row.addStretch(1)
         return row
@@ -248,6 +253,7 @@ class ReviewStep(StepView):
         row = self.table.currentRow()
         preview = self._previews[row] if 0 <= row < len(self._previews) else None
         self.command.set_text(preview.text if preview is not None else "")
+        self.job_file_button.setVisible(preview is not None and preview.job_file is not None)
         if preview is not None:
             self.command.caption.setText(f"Exact command: {preview.step} on {host_words(preview.host)}")
 
@@ -267,6 +273,11 @@ class ReviewStep(StepView):
     def _ask(self, question: str) -> None:
         self.draft.question = question
         self.changed.emit()
+
+    def _copy_job_file(self) -> None:
+        preview = self.selected()
+        if preview is not None and preview.job_file is not None:
+            QGuiApplication.clipboard().setText(preview.job_file)
 
     def _copy_script(self) -> None:
         if self._plan is not None:
