@@ -8,7 +8,7 @@ import click
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
 from app.scaling import Scaling
 from app.scaling.scaling import Efficiency
-from app.scaling.to_json import scaling_to_json
+from app.scaling.to_json import scaling_to_json, write_scaling
 from app.scaling.words import scaling_lines
 from app.services import Workstation
 from app.wording import figure_text, metric_text, range_text
@@ -17,6 +17,7 @@ from app.wording import figure_text, metric_text, range_text
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--all", "everything", is_flag=True, help="Every metric, not only the first of each step.")
+@click.option("--csv", "csv_path", type=click.Path(path_type=Path), help="Write the points here.")
 @click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the picture here.")
 @json_option
 @pass_workstation
@@ -26,6 +27,7 @@ def scaling(
     runs: tuple[str, ...],
     *,
     everything: bool,
+    csv_path: Path | None,
     png_path: Path | None,
     as_json: bool,
 ) -> None:
@@ -34,6 +36,8 @@ def scaling(
     Runs joined by commas are one: their steps are the points where they differ in one parameter.
     """
     found = [one for run in runs for one in workstation.describing.scaling(run, everything=everything)]
+    if csv_path is not None:
+        write_scaling(found, csv_path)
     if png_path is not None:
         from app.picture.chart import write_charts
         from app.scaling.chart import scaling_charts

@@ -23,7 +23,7 @@ def ecdf_chart(one: Distribution) -> Chart:
         "the shade is from the lowest to the highest trial" if one.source is not Source.TRIALS else "one step a trial"
     )
     return Chart(
-        f"{one.title}: share of {_VALUES[one.source]} at or below",
+        f"ECDF of {_VALUES[one.source]}: {one.title}",
         Axis("", one.metric, logarithmic=_wide(one)), Axis("", share=True, from_zero=True), series,
         f"Mean of the trials' ECDF, each trial weighing alike; {shade}.",
     )  # fmt: skip
@@ -37,7 +37,7 @@ def shift_chart(one: Distribution) -> Chart:
     series = _each(one, lambda side, name, colour: _shift(side, name, colour, by_ratio=by_ratio))
     upward = Axis("", share=True) if by_ratio else Axis("", one.metric)
     return Chart(
-        f"{one.title}: difference from the baseline at each percentile",
+        f"Shift against the baseline: {one.title}",
         Axis("percentile"), upward, (zero, *(each for each in series if each.xs)),
         f"95 % intervals, each by itself: {one.method}." if shifts else _unshifted(one),
     )  # fmt: skip
@@ -69,7 +69,7 @@ def histogram_chart(one: Distribution) -> Chart:
     """Return the share of values in each bin, the sides over each other; the bins are the same for all."""
     series = _each(one, _bars)
     return Chart(
-        f"{one.title}: share of {_VALUES[one.source]} in each bin",
+        f"Histogram of {_VALUES[one.source]}: {one.title}",
         Axis("", one.metric, logarithmic=_wide(one)), Axis("", share=True, from_zero=True), series,
         "Mean of the trials, each trial weighing alike; the same bins for all.",
     )  # fmt: skip

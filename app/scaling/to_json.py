@@ -1,7 +1,8 @@
 """Scaling as the public JSON of “scaling”."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from app.scaling.fits import Fit
@@ -15,6 +16,29 @@ Json = dict[str, Any]
 def scaling_to_json(found: Sequence[Scaling]) -> Json:
     """Return the document."""
     return {"format": FORMAT, "curves": [_curve(one) for one in found]}
+
+
+_COLUMNS = (
+    "run", "step", "host", "metric", "unit", "labels", "over", "x", "text", "n", "value", "minimum", "maximum",
+    "efficiency", "low", "high",
+)  # fmt: skip
+
+
+def write_scaling(found: Sequence[Scaling], path: Path) -> Path:
+    """Write the points of all curves as CSV, one row each; return `path`."""
+    from app.export import write_csv
+
+    return write_csv([row for one in found for row in _rows(one)], _COLUMNS, path)
+
+
+def _rows(one: Scaling) -> Iterator[Json]:
+    curve = _curve(one)
+    efficient = {each.x: each for each in one.efficiencies}
+    for point in curve["points"]:
+        at = efficient.get(point["x"])
+        sure = {} if at is None else {"efficiency": at.value, "low": at.low, "high": at.high}
+        labels = ";".join(f"{name}={value}" for name, value in one.curve.rest)
+        yield {name: curve[name] for name in _COLUMNS[:5]} | {"over": curve["over"], "labels": labels} | point | sure
 
 
 def _curve(one: Scaling) -> Json:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF
 from app.chart import Axis, Chart
 from widgets.plots.scale import logarithmic_ticks, plain, tick_step, ticks
 
-_ACROSS, _UPWARD = 64, 34
+_ACROSS, _UPWARD = 46, 34
 """Pixels from tick to tick."""
 
 

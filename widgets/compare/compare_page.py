@@ -23,6 +23,7 @@ from app.compare import Comparison, Row
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from widgets.charts.studies import show_noise
 from widgets.compare.compare_lines import CompareLine, folded, lines_of, rows_for_text
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.compared import Compared, read_runs
@@ -341,7 +342,10 @@ class ComparePage(Page):
         row.addWidget(self.margin)
         self._meaning = Text("differences up to it do not matter", Tone.MUTED, wrap=False)
         row.addWidget(self._meaning)
-        return flowing(named, self.everything, spacing=SPACE[3])
+        self.noise_button = QPushButton("Noise…")
+        set_tool_tip(self.noise_button, "Rank what these runs measured by how repeatable it is")
+        self.noise_button.clicked.connect(lambda _checked: show_noise(self.workstation, self._ids, self))
+        return flowing(named, self.everything, self.noise_button, spacing=SPACE[3])
 
     def _arrange(self) -> None:
         self._splitter = QSplitter(Qt.Orientation.Vertical)

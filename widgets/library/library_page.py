@@ -11,6 +11,7 @@ from app.plan import LOCAL
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from widgets.charts.studies import show_noise, show_scaling
 from widgets.empty_state import EmptyState
 from widgets.jobs import Job
 from widgets.library.delete_question import DeleteQuestion
@@ -186,6 +187,11 @@ class LibraryPage(Page):
         if len(chosen := self._chosen()) > 1:
             self.compare_requested.emit(baseline_first(chosen))
 
+    def _study(self, show: Callable[[Workstation, Sequence[str], QWidget], object]) -> None:
+        """Open a window of charts of the selected runs."""
+        if chosen := self._chosen():
+            show(self.workstation, baseline_first(chosen), self)
+
     def _ask_for_name(self) -> None:
         if not (chosen := self._chosen()):
             return
@@ -250,6 +256,8 @@ class LibraryPage(Page):
         actions.compare_requested.connect(self._compare)
         actions.pin_requested.connect(self._ask_for_name)
         actions.unpin_requested.connect(self._unpin)
+        actions.noise_requested.connect(lambda: self._study(show_noise))
+        actions.scaling_requested.connect(lambda: self._study(show_scaling))
         actions.export_requested.connect(self.export)
         actions.repeat_requested.connect(self._repeat)
         actions.delete_requested.connect(self._ask_to_delete)

@@ -18,6 +18,8 @@ class RunActions(QObject):
     compare_requested = Signal()
     pin_requested = Signal()
     unpin_requested = Signal()
+    noise_requested = Signal()
+    scaling_requested = Signal()
     export_requested = Signal()
     repeat_requested = Signal()
     delete_requested = Signal()
@@ -28,6 +30,8 @@ class RunActions(QObject):
         self.compare = self._make("Compare", self.compare_requested, "Ctrl+D")
         self.pin = self._make("Pin as baseline…", self.pin_requested, "Ctrl+B")
         self.unpin = self._make("Unpin", self.unpin_requested, "Ctrl+B")
+        self.noise = self._make("Noise…", self.noise_requested)
+        self.scaling = self._make("Scaling…", self.scaling_requested)
         self.export = self._make("Export…", self.export_requested)
         self.repeat = self._make("Repeat", self.repeat_requested, "Ctrl+R")
         self.delete = self._make("Delete…", self.delete_requested, "Del")
@@ -35,7 +39,8 @@ class RunActions(QObject):
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in the order in which they are offered."""
-        return (self.open, self.compare, self.pin, self.unpin, self.export, self.repeat, self.delete)
+        studies = (self.noise, self.scaling)
+        return (self.open, self.compare, self.pin, self.unpin, *studies, self.export, self.repeat, self.delete)
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
         """Offer what can be done with `chosen`; say of the rest why it cannot."""
@@ -46,6 +51,8 @@ class RunActions(QObject):
         _offer(self.compare, several, "Put the selected runs side by side", "Select two runs or more, with Ctrl")
         _offer(self.pin, one and not pinned, "Show this run beneath the curves of the next ones", "Select one run")
         _offer(self.unpin, pinned, "Stop showing it beneath other runs; the run stays", "Select a pinned run")
+        _offer(self.noise, one or several, "Rank what these runs measured by how repeatable it is", "Select a run")
+        _offer(self.scaling, one or several, "Show what more threads, depth or streams give", "Select a run")
         _offer(self.export, bool(chosen), "Write the selected runs as CSV and picture (Ctrl+E)", "Select a run")
         _offer(self.repeat, one, "Open this run's plan, to run it again", "Select one run")
         reason = "A run that is under way is stopped first" if under_way else "Select a run"

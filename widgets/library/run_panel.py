@@ -156,7 +156,16 @@ class RunPanel(QWidget):
         return tabs
 
     def _build(self, actions: RunActions) -> None:
-        offered = (actions.compare, actions.pin, actions.unpin, actions.export, actions.repeat, actions.delete)
+        offered = (
+            actions.compare,
+            actions.pin,
+            actions.unpin,
+            actions.noise,
+            actions.scaling,
+            actions.export,
+            actions.repeat,
+            actions.delete,
+        )
         self.buttons = {action: ActionButton(action) for action in offered}
         corner = QToolButton()
         corner.setDefaultAction(actions.open)
