@@ -3,15 +3,13 @@
 import click
 
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
-from app.history import FALSE_ALARMS, History, Wanted
+from app.history import History, Wanted
 from app.history_json import history_to_json
+from app.history_text import SHOWN, notes_of
 from app.services import Workstation
 from app.wording import direction_text, figure_text, range_text
 from suites.errors import BenchwrightError
 from suites.vocab import Labels
-
-SHOWN = 40
-"""Runs that the table lists; --json has all."""
 
 
 @click.command()
@@ -66,17 +64,7 @@ def print_history(found: History) -> None:
         mark = marks[place].text if place in marks else ""
         rows.append([point.run, moment, figure_text(found.metric, point.value), reach, str(point.n), mark])
     print_table(["Run", "Started (UTC)", "Value", "95 % interval", "n", "What changed"], rows, right=[2, 4])
+    if first:
+        click.echo(f"The newest {SHOWN} of {len(found.points)} runs; --json has all.")
     for line in notes_of(found):
         click.echo(plain(f"Note: {line}"))
-
-
-def notes_of(found: History) -> list[str]:
-    """Return what is to be known of a history."""
-    notes = [f"left out: {reason}" for reason in found.left_out]
-    if not found.found.claimed:
-        notes.append(
-            f"neighbouring results hang together ({found.found.hanging:.2f}), so the marks are no evidence of changes"
-        )
-    if len(found.points) > SHOWN:
-        notes.append(f"the newest {SHOWN} of {len(found.points)} runs are listed; --json has all")
-    return [*notes, f"a change needs p < 0.001, 5 % and four runs on either side; {FALSE_ALARMS}"]

@@ -150,7 +150,7 @@ def test_a_name_that_is_taken_or_none_is_told_before_it_is_given(qtbot: QtBot, p
     page.actions_of_runs.pin.trigger()
     dialog = _open(page, PinDialog)
     dialog.name.setText("before the update")
-    assert "pinned no more" in dialog.message.label.text()
+    qtbot.waitUntil(lambda: "becomes version 2" in dialog.message.label.text())
     assert dialog.accept_button.isEnabled()
     for wrong in ("", "   ", "last"):
         dialog.name.setText(wrong)

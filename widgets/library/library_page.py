@@ -195,14 +195,14 @@ class LibraryPage(Page):
     def _ask_for_name(self) -> None:
         if not (chosen := self._chosen()):
             return
-        pinned = {line.summary.baseline: line.summary for line in self.table.runs.lines if line.summary.baseline}
-        dialog = PinDialog(chosen[0].summary, pinned, self)
-        dialog.accepted.connect(lambda: self._pin(chosen[0].id, dialog.chosen()))
+        dialog = PinDialog([line.summary for line in chosen], self.workstation, self)
+        ids = ",".join(sorted(line.id for line in chosen))
+        dialog.accepted.connect(lambda: self._pin(ids, dialog.chosen(), dialog.oldest()))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
-    def _pin(self, run_id: str, name: str) -> None:
-        self._do(lambda: self.workstation.pin(run_id, name), f"Pinned as the baseline “{name}”")
+    def _pin(self, word: str, name: str, oldest: float | None) -> None:
+        self._do(lambda: self.workstation.pin(word, name, oldest), f"Pinned as the baseline “{name}”")
 
     def _unpin(self) -> None:
         chosen = self._chosen()
@@ -265,6 +265,8 @@ class LibraryPage(Page):
         self.table.rested.connect(self._open_current)
         self.table.activated.connect(self._turn_alone)
         self.panel.output_requested.connect(self._read_output)
+        self.panel.read_history = self.workstation.history
+        self.panel.history.run_chosen.connect(self.show_run)
         self.search.textChanged.connect(self._search)
         for keys, reached in (
             (QKeySequence(QKeySequence.StandardKey.Find), self.search.setFocus),

@@ -49,9 +49,14 @@ class RunActions(QObject):
         under_way = any(line.summary.state is State.RUNNING for line in chosen)
         _offer(self.open, one or several, "Give the run the whole page, or the list back", "Select a run")
         _offer(self.compare, several, "Put the selected runs side by side", "Select two runs or more, with Ctrl")
-        _offer(self.pin, one and not pinned, "Show this run beneath the curves of the next ones", "Select one run")
+        shown = "these runs, as one group," if several else "this run"
+        _offer(
+            self.pin, bool(chosen) and not pinned, f"Show {shown} beneath the curves of the next ones", "Select a run"
+        )
         _offer(self.unpin, pinned, "Stop showing it beneath other runs; the run stays", "Select a pinned run")
-        _offer(self.noise, one or several, "Rank what these runs measured by how repeatable it is", "Select a run")
+        _offer(
+            self.noise, one or several, "Rank what the selected runs measured by how repeatable it is", "Select a run"
+        )
         _offer(self.scaling, one or several, "Show what more threads, depth or streams give", "Select a run")
         _offer(self.export, bool(chosen), "Write the selected runs as CSV and picture (Ctrl+E)", "Select a run")
         _offer(self.repeat, one, "Open this run's plan, to run it again", "Select one run")

@@ -1,16 +1,18 @@
 """The selected run: what can be done with it, its figures, its plots and output, the facts of its hosts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollArea, QTabWidget, QToolButton, QVBoxLayout, QWidget
 
+from app.history import History, Wanted
 from app.records import RunSummary
 from suites.errors import BenchwrightError
 from widgets.flow_layout import flowing
 from widgets.library.facts_panel import FactsPanel
 from widgets.library.figure_table import FigureTable
+from widgets.library.history_panel import HistoryPanel
 from widgets.library.opened_run import OpenedRun
 from widgets.library.run_actions import ActionButton, RunActions
 from widgets.library.run_head import RunHead
@@ -44,6 +46,8 @@ class RunPanel(QWidget):
         self.figures = FigureTable()
         self.figures.chosen.connect(self.show_place)
         self.facts = FactsPanel()
+        self.history = HistoryPanel()
+        self.read_history: Callable[[Wanted], History] | None = None
         self.run_view: RunView | None = None
         self._plots = QScrollArea()
         self._plots.setWidgetResizable(True)
@@ -91,6 +95,8 @@ class RunPanel(QWidget):
         self._nothing.setVisible(not self.figures.figures.rowCount())
         self.figures.setVisible(bool(self.figures.figures.rowCount()))
         self.facts.show_run(opened.record)
+        if self.read_history is not None:
+            self.history.show_run(opened.record, self.read_history)
         places = opened.model.places()
         self.show_place(self._place if self._place in places else places[0])
 
@@ -136,6 +142,8 @@ class RunPanel(QWidget):
         self._place = place
 
     def _turn(self) -> None:
+        if self.tabs.currentWidget() is self.history:
+            self.history.look()
         if self._opened is not None and self._place is not None:
             self.show_place(self._place)
 
@@ -152,6 +160,7 @@ class RunPanel(QWidget):
         tabs.addTab(figures, "Figures")
         tabs.addTab(self._plots, "Plots and output")
         tabs.addTab(self.facts, "Facts")
+        tabs.addTab(self.history, "History")
         tabs.currentChanged.connect(self._turn)
         return tabs
 

@@ -1,0 +1,66 @@
+"""The history of a run's metric: read when it is looked at, its dots open runs, its changes are named."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from pytestqt.qtbot import QtBot
+
+from app.history import HistoryError, Wanted
+from app.store import Store
+from tests.simulation.history import results, store_of_history
+from widgets.library.history_panel import HistoryPanel
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store with thirty runs, slower by a tenth since the kernel of the 16th."""
+    path = tmp_path_factory.mktemp("history") / "runs.sqlite3"
+    values = results(np.random.default_rng(4), 30, 0.01)
+    values[15:] *= 0.9
+    store_of_history(path, values, {15: "6.5.0"}, trials=2).close()
+    return path
+
+
+def shown(qtbot: QtBot, stored: Path) -> HistoryPanel:
+    """Return the panel with the history of the last run."""
+    store = Store(stored)
+    panel = HistoryPanel()
+    qtbot.addWidget(panel)
+    panel.resize(700, 420)
+    panel.show()
+    panel.show_run(store.load("last"), store.history)
+    qtbot.waitUntil(lambda: "fell by" in panel.changes.text())
+    return panel
+
+
+def test_a_change_is_named_with_what_changed_beside_it(qtbot: QtBot, stored: Path) -> None:
+    panel = shown(qtbot, stored)
+    assert panel.changes.text().startswith("▼1 ")
+    assert "kernel 6.5.0 against 6.1.0" in panel.changes.text()
+    assert panel.notes.text().startswith("30 comparable runs, ↑ higher is better")
+    assert panel.metrics.currentText() == "I/O operations, read · random read"
+
+
+def test_a_dot_opens_its_run_by_mouse_and_by_keys(qtbot: QtBot, stored: Path) -> None:
+    plot = shown(qtbot, stored).plot
+    with qtbot.waitSignal(plot.run_chosen) as clicked:
+        qtbot.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(round(plot._x(3)), plot.height() // 2))
+    assert clicked.args == ["2026-000003-h"]
+    qtbot.keyClick(plot, Qt.Key.Key_Left)
+    with qtbot.waitSignal(plot.run_chosen) as opened:
+        qtbot.keyClick(plot, Qt.Key.Key_Return)
+    assert opened.args == ["2026-000028-h"]
+
+
+def test_what_cannot_be_read_is_said(qtbot: QtBot, stored: Path) -> None:
+    def fail(_wanted: Wanted) -> None:
+        raise HistoryError("There is no figure.")
+
+    panel = HistoryPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.show_run(Store(stored).load("last"), fail)  # type: ignore[arg-type]  # it never returns
+    qtbot.waitUntil(lambda: panel.notice.text() == "There is no figure.")
+    assert not panel.plot.isVisible()
