@@ -17,7 +17,7 @@ __all__ = ["OUTPUT_LIMIT", "Began", "Job", "Workspace", "make_workspace", "remov
 OUTPUT_LIMIT = 64 * 2**20
 """Bytes a job may print on one stream, unless the caller allows another amount."""
 
-FOLLOW_WAIT = 0.2
+FOLLOW_WAIT = 1.0
 """Seconds without output after which `follow` yields None."""
 
 FRUITLESS = 3
@@ -116,7 +116,7 @@ class Job:
         return "alive" in self._ask("status")
 
     def follow(self) -> Iterator[Chunk | None]:
-        """Yield the job's output as it arrives, None about every 0.2 s when nothing came, until the job ended
+        """Yield the job's output as it arrives, None about every second when nothing came, until the job ended
         and every byte was read.
 
         Begins where the last `follow` of this object left off, and goes on there where a session that outlives its

@@ -1,6 +1,7 @@
 """OpenSSH's client configuration, read by rules of our own: reading it executes nothing."""
 
 import contextlib
+import functools
 import getpass
 import glob
 import re
@@ -107,14 +108,25 @@ _PIECE = re.compile(r"""(?P<quote>["'])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=q
 
 
 def _words(text: str, path: Path, number: int) -> tuple[str, ...]:
-    """Split `text` as OpenSSH does: at blanks, minding quotes, up to a comment. Source: misc.c, argv_split."""
+    words = _split(text)
+    if words is None:
+        raise bad_line(path, number, "a quotation mark is missing.")
+    return words
+
+
+@functools.lru_cache(maxsize=1024)
+def _split(text: str) -> tuple[str, ...] | None:
+    """Split `text` as OpenSSH does: at blanks, minding quotes, up to a comment; None where a quote is not closed.
+
+    Source: misc.c, argv_split. The files are read anew for every host, and a line with a hundred names is long.
+    """
     words = []
     position = 0
     rest = text.rstrip()
     while position < len(rest):
         match = _WORD.match(rest, position)
         if match is None:
-            raise bad_line(path, number, "a quotation mark is missing.")
+            return None
         if match["comment"]:
             break
         words.append("".join(_unquoted(piece) for piece in _PIECE.finditer(match["word"])))

@@ -187,8 +187,8 @@ follow() { # bytes of out and of err that were read before
     say follow >&2
     [ ! -p life ] || exec 3<>life # so that opening it below does not wait
     if ! alive; then
-        tail -c "+$(($1 + 1))" out
-        tail -c "+$(($2 + 1))" err >&2
+        tail -c "+$(($1 + 1))" out 2>/dev/null
+        tail -c "+$(($2 + 1))" err >&2 2>/dev/null
     elif [ -p life ] && tail -c 0 --pid=$$ /dev/null 2>/dev/null; then
         wait_for_writes "$@"
     else
@@ -196,13 +196,15 @@ follow() { # bytes of out and of err that were read before
     fi
 }
 
-wait_for_writes() { # GNU tail is told of every write; ten times a second it looks whether the watcher has ended
+# GNU tail is told of every write; ten times a second it looks whether the watcher has ended. What it has to say itself,
+# such as that the kernel tells it of no more files, must not be taken for the job's.
+wait_for_writes() {
     exec 4<life 3>&-
     read -r _ <&4 >/dev/null 2>&1 &
     watcher=$!
     exec 4<&-
-    tail -c "+$(($1 + 1))" -s 0.1 -f --pid="$watcher" out &
-    tail -c "+$(($2 + 1))" -s 0.1 -f --pid="$watcher" err >&2 &
+    tail -c "+$(($1 + 1))" -s 0.1 -f --pid="$watcher" out 2>/dev/null &
+    tail -c "+$(($2 + 1))" -s 0.1 -f --pid="$watcher" err >&2 2>/dev/null &
     wait
 }
 

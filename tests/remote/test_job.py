@@ -1,6 +1,7 @@
 """A job keeps its output and exit status, is ended as a whole, and leaves nothing on the host, under every shell."""
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -160,6 +161,33 @@ def test_bytes_are_not_touched(session: Session, workspace: Workspace) -> None:
     source = Path(workspace.path) / "data"
     source.write_bytes(data)
     assert gather(Job.start(session, workspace, ["cat", "data"]))["stdout"] == data
+
+
+def test_what_tail_itself_has_to_say_is_not_the_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that tells of no more files (fs.inotify.max_user_instances) makes every tail complain."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    real = shutil.which("tail")
+    complaint = "tail: inotify cannot be used, reverting to polling: Too many open files"
+    (folder / "tail").write_text(f'#!/bin/sh\necho "{complaint}" >&2\nexec {real} "$@"\n')
+    (folder / "tail").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    session = LocalSession()
+    made = make_workspace(session, str(tmp_path))
+    said = script("echo one; echo bad >&2; while [ ! -e go ]; do sleep 0.02; done; echo two; echo worse >&2")
+    job = Job.start(session, made, said)
+    follower = until(job, b"one\n")
+    Path(made.path, "go").touch()
+    output = {"stdout": b"one\n", "stderr": b""}
+    for chunk in follower:
+        if chunk is not None:
+            output[chunk.stream] += chunk.data
+    assert output["stdout"] == b"one\ntwo\n"
+    assert b"inotify" not in output["stderr"]
+    assert job.exit_status == 0
+    assert gather(Job(session, made, job.directory, job.began)) == {"stdout": b"one\ntwo\n", "stderr": b"bad\nworse\n"}
+    remove_workspace(session, made)
+    session.close()
 
 
 def test_bytes_missed_by_a_follower_that_ended_early_are_fetched(session: Session, workspace: Workspace) -> None:
