@@ -176,14 +176,12 @@ def test_what_tail_itself_has_to_say_is_not_the_jobs(tmp_path: Path, monkeypatch
     made = make_workspace(session, str(tmp_path))
     said = script("echo one; echo bad >&2; while [ ! -e go ]; do sleep 0.02; done; echo two; echo worse >&2")
     job = Job.start(session, made, said)
-    follower = until(job, b"one\n")
-    Path(made.path, "go").touch()
-    output = {"stdout": b"one\n", "stderr": b""}
-    for chunk in follower:
+    output = {"stdout": b"", "stderr": b""}
+    for chunk in job.follow():
         if chunk is not None:
             output[chunk.stream] += chunk.data
-    assert output["stdout"] == b"one\ntwo\n"
-    assert b"inotify" not in output["stderr"]
+            Path(made.path, "go").touch()
+    assert output == {"stdout": b"one\ntwo\n", "stderr": b"bad\nworse\n"}
     assert job.exit_status == 0
     assert gather(Job(session, made, job.directory, job.began)) == {"stdout": b"one\ntwo\n", "stderr": b"bad\nworse\n"}
     remove_workspace(session, made)
