@@ -25,7 +25,7 @@ class Answers:
     """What is to become of the findings of a plan: ids whose remedies are applied, and reasons to let others stand."""
 
     apply: tuple[str, ...] = ()
-    acknowledge: tuple[tuple[str, str], ...] = ()
+    acknowledge: tuple[str, ...] = ()  # as they are written: ID=REASON
 
     def __bool__(self) -> bool:
         """Whether anything is asked for at all."""
@@ -51,7 +51,7 @@ def answers_findings(command: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(command)
     def answering(*arguments: Any, remedies: tuple[str, ...], reasons: tuple[str, ...], **named: Any) -> None:
-        command(*arguments, answers=Answers(remedies, tuple(map(_reason, reasons))), **named)
+        command(*arguments, answers=Answers(remedies, reasons), **named)
 
     return answering
 
@@ -67,9 +67,10 @@ def _reason(text: str) -> tuple[str, str]:
 
 def answered(workstation: Workstation, plan: Plan, facts: Mapping[str, Facts], answers: Answers) -> Plan:
     """Return `plan` with its findings answered; raise PlanError for one that is not there or has no change to make."""
+    reasons = [_reason(text) for text in answers.acknowledge]
     plan = _applied(workstation, plan, facts, answers.apply)
-    findings = workstation.check(plan, facts) if answers.acknowledge else []
-    for finding, reason in answers.acknowledge:
+    findings = workstation.check(plan, facts) if reasons else []
+    for finding, reason in reasons:
         plan = acknowledge(plan, findings, Acknowledged(finding, reason))
     return plan
 
