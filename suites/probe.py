@@ -98,18 +98,34 @@ def portable_options(facts: Facts | None) -> tuple[str, ...]:
 
 def probe_commands(name: str, words: Sequence[str], values: Values, context: Context) -> tuple[Command, ...]:
     """Return the commands that build the probe `name`, where the host does that, and run it with `words`."""
-    run = ("./" + name, *words)
-    sources = (f"probes/{name}.c", f"probes/{SHARED}")
-    if built_here(values, context.facts):
-        architecture = "" if context.facts is None else known(context.facts.system.architecture) or ""
-        options = portable_options(context.facts)
-        build = Build(sources, architecture, (*options, build_macro((*options, "-static"))))
-        return (Command(run, files=(HostFile(name, build=build, executable=True),)),)
-    options = own_options(context.facts)
-    compiler = compiler_of(context.facts) or "gcc"
-    compile_it = (compiler, *options, build_macro(options), "-o", name, f"{name}.c")
-    files = tuple(HostFile(source.rpartition("/")[2], resource=source) for source in sources)
-    return (Command(compile_it, Purpose.PREPARE, files=files), Command(run))
+    return probe_end(name, words, values, context.facts)
+
+
+def probe_end(
+    name: str,
+    words: Sequence[str],
+    values: Values,
+    facts: Facts | None,
+    *,
+    sources: Sequence[str] = (),
+    files: tuple[HostFile, ...] = (),
+    serves: bool = False,
+) -> tuple[Command, ...]:
+    """Return the commands that build the probe `name` on the host with `facts`, and run it there with `words`.
+
+    `sources` are what it includes beside probe.h, `files` what it reads; where it `serves`, it runs on the peer.
+    """
+    run, purpose = ("./" + name, *words), Purpose.SERVE if serves else Purpose.MEASURE
+    resources = tuple(f"probes/{source}" for source in (f"{name}.c", SHARED, *sources))
+    if built_here(values, facts):
+        architecture = "" if facts is None else known(facts.system.architecture) or ""
+        options = portable_options(facts)
+        build = Build(resources, architecture, (*options, build_macro((*options, "-static"))))
+        return (Command(run, purpose, serves, (HostFile(name, build=build, executable=True), *files)),)
+    options = own_options(facts)
+    compile_it = (compiler_of(facts) or "gcc", *options, build_macro(options), "-o", name, f"{name}.c")
+    needed = tuple(HostFile(resource.rpartition("/")[2], resource=resource) for resource in resources)
+    return (Command(compile_it, Purpose.PREPARE, serves, needed), Command(run, purpose, serves, files))
 
 
 def build_macro(options: Sequence[str]) -> str:

@@ -94,3 +94,15 @@ def test_iperf3_finds_the_loss_of_udp(linked_hosts: LinkedHosts, tmp_path: Path,
     assert found["lost send"] == pytest.approx(100 * dropped / found["datagrams send"], rel=0.03)
     assert ended.parsed.figures[0].value == pytest.approx(40e6 * (1 - dropped / found["datagrams send"]), rel=0.03)
     assert "the received rate is the result" in " ".join(ended.parsed.notes)
+
+
+def test_net_blocks_finds_the_rate_of_a_link_both_ways(linked_hosts: LinkedHosts, tmp_path: Path) -> None:
+    near, far = linked_hosts(2)
+    near.shape(100)
+    far.shape(50)
+    given = {"protocol": "tcp", "tests": "upload,download", "buffers": "64 KiB", "time": 3, "omit": 1}
+    ended, _ = measured(tmp_path, "net-blocks", **given)
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    up, down = (figure.value for figure in ended.parsed.figures[:2])
+    assert up == pytest.approx(100e6 * TCP_SHARE, rel=0.03)
+    assert down == pytest.approx(50e6 * TCP_SHARE, rel=0.03)
