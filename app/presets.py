@@ -32,6 +32,11 @@ def preset_names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
+def preset_title(name: str) -> str:
+    """Return how a preset is offered: its file's name in words."""
+    return name.replace("-", " ").capitalize()
+
+
 def preset_plan(name: str, hosts: Sequence[str] = ()) -> Plan:
     """Return the preset `name`, on `hosts` where they are given; raise PlanError where there is none."""
     if name not in preset_names():

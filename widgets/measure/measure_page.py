@@ -188,6 +188,7 @@ class MeasurePage(Page):
         self.foot.back.clicked.connect(self.back)
         self.foot.new.clicked.connect(self._ask_new)
         self.foot.open.clicked.connect(self._files.ask_open)
+        self.foot.preset_chosen.connect(self._files.open_preset)
         self.foot.next.clicked.connect(self.forward)
         return self.foot
 
