@@ -129,9 +129,8 @@ def _amplified(trial: TrialEvidence) -> Outcome | CannotTell | None:
 def _generator(trial: TrialEvidence) -> Outcome | CannotTell | None:
     if trial.suite.resource is not Resource.DISK or not trial.done:
         return None
-    by_source = _source(trial)
-    if by_source is not None:
-        return by_source
+    if trial.values.get("input") == "/dev/urandom":
+        return _source(trial)
     share, disk = tool_share(trial), disk_below(trial)
     if share is None or isinstance(disk, CannotTell) or trial.watch is None:
         return CannotTell("The tool’s use of the processor, or the disk’s, is not known.")
@@ -145,13 +144,13 @@ def _generator(trial: TrialEvidence) -> Outcome | CannotTell | None:
     )
 
 
-def _source(trial: TrialEvidence) -> Outcome | None:
+def _source(trial: TrialEvidence) -> Outcome | CannotTell | None:
     """Say that the random generator is as slow as the copy."""
     facts, rate = trial.context.facts, trial.value("bandwidth")
     generated = None if facts is None else known(facts.measured.urandom_rate)
-    if trial.values.get("input") != "/dev/urandom" or rate is None:
-        return None
-    if generated is None or rate * 1e6 < HALF * generated:
+    if generated is None or rate is None:
+        return CannotTell("The rate of /dev/urandom on this host was not measured.")
+    if rate * 1e6 < HALF * generated:
         return None
     told = quantity(generated, Unit.BYTES_PER_SECOND)
     return Outcome(

@@ -30,6 +30,9 @@ ENOUGH_SECONDS = 5
 SHALLOW = 4
 """I/Os in flight up to which waiting for each, not the device’s rate, decides."""
 
+IDLE = 50.0
+"""Per cent of the time busy below which a disk had no part in what limited it."""
+
 LARGE_BLOCK = 512 * 1024
 """Bytes from which the kernel cuts one I/O into several, so that one at a time already keeps a device at work."""
 
@@ -150,14 +153,19 @@ def _disk(trial: TrialEvidence) -> Outcome | None:
         return _named(Limiter.TOOL, said, "Run it with more jobs, or with a cheaper engine such as io_uring.")
     used, usable = busy(trial.watch, cpus_of(trial)), usable_of(trial)
     if used is not None and usable is not None and used >= 0.97 * usable:
-        said = f"{used:.2g} of {usable:g} processors were at work."
-        return _named(Limiter.CPU, said, "More processors, or larger blocks, would help.")
+        own = "" if share is None else f", {share:.2g} of them for each worker of {trial.suite.tool}"
+        said = f"{used:.2g} of {usable:g} processors were at work{own}."
+        return _named(
+            Limiter.CPU, said, "More processors, or larger blocks, would help; or a host that nobody else uses."
+        )
     disk, depth = disk_below(trial), depth_of(trial)
     at_work = None if isinstance(disk, CannotTell) or trial.watch is None else trial.watch.mean(
         "disk_busy", device=disk
     )  # fmt: skip
     if at_work is None or isinstance(disk, CannotTell):
         return None
+    if at_work < IDLE:
+        return _processors(trial)
     return _waiting(trial, disk, at_work, depth) or _used_up(trial, disk, at_work, depth)
 
 

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from app.checks.after_matters import latency_text
+from app.plan import LOCAL
 from app.wording import figure_text, metric_text
 from suites.evidence import StepOutcomeEvidence
 from suites.verdict import Limiter, Trust, Verdict
@@ -72,7 +73,8 @@ def place_text(verdict: Verdict) -> str:
     """Return which step on which host a verdict is about; empty for a whole run."""
     if verdict.step is None:
         return ""
-    return f"{verdict.step} on {verdict.host}" if verdict.host else verdict.step
+    host = "this computer" if verdict.host == LOCAL else verdict.host
+    return f"{verdict.step} on {host}" if host else verdict.step
 
 
 def verdict_text(verdict: Verdict) -> str:
