@@ -49,7 +49,11 @@ def said(lines: Iterable[str]) -> list[str]:
     kept: list[str] = []
     for line in lines:
         words = tool_words(line)
-        if re.match(r"fio: |note: |Did you mean ", words) and not SIGNAL_LINE.match(words) and words not in kept:
+        if (
+            re.match(r"fio: |note: |Bad option <|Did you mean ", words)
+            and not SIGNAL_LINE.match(words)
+            and words not in kept
+        ):
             kept.append(words)
     kept.sort(key=lambda words: bool(re.match(r"fio: (?:file:|pid=)", words)))
     return [f"fio says: {words.removeprefix('fio: ')}" for words in kept[:MAXIMUM_NOTES]]

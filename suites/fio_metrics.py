@@ -85,8 +85,16 @@ class Timeline:
     _clock: float | None = None
     _offset: float | None = None
 
-    def take(self, job: Job, clock: float | None) -> list[Sample]:
-        """Return the samples of the interval that `job`, read at `clock` on the host's clock, completes."""
+    @property
+    def now(self) -> float:
+        """The time up to which it is known, in seconds since fio began."""
+        return (self._offset or 0.0) + (self.last.runtime if self.last else 0.0)
+
+    def take(self, job: Job, clock: float | None, began: float | None = None) -> list[Sample]:
+        """Return the samples of the interval that `job`, read at `clock` on the host's clock, completes.
+
+        `began` is when fio did, on that clock, where an earlier job has told it.
+        """
         if self.last is None and not job.runtime:
             return []  # it waits behind a stonewall
         if self._starts_again(job):
@@ -94,6 +102,8 @@ class Timeline:
         if self._offset is None:
             # `elapsed` is in whole seconds, rounded up: what is surely spent before the first I/O.
             self._offset = max(0.0, job.elapsed - 1.0 - job.runtime)
+            if clock is not None and began is not None:
+                self._offset = max(self._offset, clock - began - job.runtime)
         seconds = job.runtime - (self.last.runtime if self.last else 0.0)
         if seconds < SHORTEST_INTERVAL:
             return []

@@ -32,6 +32,7 @@ class FioParser:
     _samples: list[tuple[JobKey, Sample]] = field(default_factory=list)
     _report: Report | None = None
     _after_ramp: Report | None = None  # the disks' counters do not start again at the end of the ramp
+    _began: float | None = None  # when fio did, on the host's clock
     _refused: str = ""  # why the last document could not be read, where it could not
 
     def feed(self, data: bytes, stream: str = "stdout") -> list[Sample]:
@@ -82,7 +83,9 @@ class FioParser:
         for job in report.jobs:
             key = (job.name, job.group)
             timeline = self._timelines.setdefault(key, Timeline())
-            found += [(key, sample) for sample in timeline.take(job, report.time)]
+            found += [(key, sample) for sample in timeline.take(job, report.time, self._began)]
+            if self._began is None and report.time is not None and timeline.last is not None:
+                self._began = report.time - timeline.now
         if was_in_ramp and self._measuring:
             self._after_ramp = report
         self._report, self._refused = report, ""

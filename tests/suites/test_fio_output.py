@@ -345,3 +345,23 @@ JSON = st.recursive(
 def test_any_json_in_the_place_of_jobs_is_read(jobs: list[object]) -> None:
     document = json.dumps({"jobs": jobs, "disk_util": jobs, "timestamp_ms": 3}, indent=2).encode()
     parse(document + b"\n" + document)
+
+
+def test_a_section_behind_a_stonewall_stands_where_it_ran() -> None:
+    """Its own clock begins when it does; `elapsed` is in whole seconds, rounded up."""
+
+    def both(elapsed: int, stamp: int, first: int, second: int) -> bytes:
+        jobs = [
+            {"jobname": name, "groupid": group, "elapsed": elapsed, "read": read(runtime, runtime) if runtime else {}}
+            for name, group, runtime in (("a", 0, first), ("b", 1, second))
+        ]
+        return json.dumps({"timestamp_ms": stamp, "jobs": jobs}, indent=2).encode() + b"\n"
+
+    parsed = parse(both(1, 50_900, 900, 0) + both(2, 51_900, 1000, 700) + both(3, 52_200, 1000, 1000), exit_status=0)
+    times = {(dict(s.labels)["job"], round(s.time, 3)) for s in parsed.samples if s.metric.name == "iops"}
+    assert times == {("a", 0.9), ("b", 1.9), ("b", 2.2)}
+
+
+def test_an_option_that_fio_does_not_know_is_named() -> None:
+    parsed = parse(b"", b"Bad option <nosuch=1>\nDid you mean numjobs?\nfio: job x dropped\n", exit_status=1)
+    assert parsed.notes[0] == "fio says: Bad option <nosuch=1>"
