@@ -25,7 +25,7 @@ METRIC = {"name", "value", "unit", "better", "labels"}
 RUN = {
     "format", "id", "name", "question", "hosts", "steps", "suites", "state", "started", "ended", "trials", "headline",
     "baseline", "reason", "program_version", "plan_hash", "plan", "facts_before", "facts_after", "metrics", "findings",
-    "telemetry_cost", "clock_offset", "left", "changes",
+    "telemetry_cost", "clock_offset", "left", "changes", "verdict", "verdicts", "trust", "limited_by",
 }  # fmt: skip
 TRIAL = {
     "id", "host", "step", "number", "warm_up", "state", "started", "ended", "exit_status", "tool_version", "commands",
@@ -37,7 +37,7 @@ COMPARED = {
 }  # fmt: skip
 LISTED = {
     "id", "name", "question", "hosts", "steps", "suites", "state", "started", "ended", "trials", "headline", "baseline",
-    "left",
+    "left", "trust", "limited_by",
 }  # fmt: skip
 
 

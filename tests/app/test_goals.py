@@ -1,0 +1,59 @@
+"""The goals of a plan: written, read, refused by name, and no part of what runs."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.formats import plan_from_json, plan_to_json
+from app.goals import GoalError
+from app.plan import Plan, make_step, validate
+from app.plan_file import format_plan, parse_plan
+from suites.verdict import Goal
+
+PLAN = Plan(
+    name="volume",
+    hosts=("local",),
+    steps=(make_step("fio", {"rw": "randread"}, name="disk"), make_step("sysbench-cpu", {}, name="cpu")),
+)
+GOALS = (Goal("iops", at_least=20_000.0, step="disk"), Goal("latency_p99", at_most=2e6))
+
+
+def test_goals_survive_file_and_json_and_change_nothing_that_runs() -> None:
+    asked = replace(PLAN, goals=GOALS)
+    assert parse_plan(format_plan(asked)).goals == GOALS
+    assert plan_from_json(plan_to_json(asked)) == asked
+    assert asked.hash() == PLAN.hash()
+    assert asked.format == "benchwright-plan/3"
+    assert "goal" not in format_plan(PLAN)
+    assert "goals" not in plan_to_json(PLAN)
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        (Goal("iops"), "needs one bound"),
+        (Goal("iops", at_least=1.0, at_most=2.0), "needs one bound"),
+        (Goal("triad", at_least=1.0), "No step measures “triad”"),
+        (Goal("iops", at_least=1.0, step="cpu"), "No step measures “iops”"),
+        (Goal("iops", at_least=1.0, step="tape"), "which the plan has not"),
+    ],
+)
+def test_a_goal_that_no_step_can_meet_is_refused(goal: Goal, said: str) -> None:
+    with pytest.raises(GoalError, match=said):
+        validate(replace(PLAN, goals=(goal,)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("goal = 3", "goal is not"),
+        ("[[goal]]\nat_least = 3", "names no metric"),
+        ('[[goal]]\nmetric = "iops"\nat_least = "3"', "at_least is"),
+        ('[[goal]]\nmetric = "iops"\nat_least = nan', "at_least is"),
+        ('[[goal]]\nmetric = "iops"\nleast = 3', "has no “least”"),
+    ],
+)
+def test_a_bad_goal_is_refused_by_name(text: str, said: str) -> None:
+    before, after = (f'hosts = ["local"]\n{text}\n', "") if text.startswith("goal") else ('hosts = ["local"]\n', text)
+    with pytest.raises(GoalError, match=said):
+        parse_plan(f'{before}[[step]]\nsuite = "fio"\n{after}\n')
