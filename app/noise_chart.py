@@ -1,6 +1,7 @@
 """A noise study as charts: everything ranked by its CoV, with the interval of each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from app.chart import Axis, Chart, Mark, Series
 from app.noise import Noise, NoiseEntry, NoiseLevel, Spread
@@ -19,7 +20,8 @@ TITLES = {
 def noise_charts(found: Noise) -> tuple[Chart, ...]:
     """Return a chart for each level that has entries; trials first: they decide what a comparison can show."""
     order = (NoiseLevel.TRIAL, NoiseLevel.HOST, NoiseLevel.SAMPLE)
-    return tuple(noise_chart(found, level) for level in order if found.at(level))
+    charts = [noise_chart(found, level) for level in order if found.at(level)]
+    return (*charts[:-1], *(replace(chart, note=f"{chart.note} {found.method}.".strip()) for chart in charts[-1:]))
 
 
 def noise_chart(found: Noise, level: NoiseLevel) -> Chart:
@@ -28,7 +30,7 @@ def noise_chart(found: Noise, level: NoiseLevel) -> Chart:
     spreads = [entry.spread for entry in entries]
     names = tuple(f"{entry.rank}  {name}" for entry, name in zip(entries, _names(entries), strict=True))
     left = len(found.at(level)) - len(entries)
-    note = f"{found.method}." + (f" {left} more are not drawn." if left else "")
+    note = f"{left} more are not drawn." if left else ""
     return Chart(
         f"{TITLES[level]}, the most repeatable first",
         Axis("coefficient of variation", share=True, from_zero=True),

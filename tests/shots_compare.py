@@ -1,5 +1,6 @@
 """Pictures of the comparison: empty, two runs, five runs, what cannot be compared, long names."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtWidgets import QLabel, QWidget
@@ -88,6 +89,17 @@ def _undecided(stage: Stage) -> QWidget:
     return _opened(stage, BEFORE, OTHER)[0]
 
 
+def _distribution(kind: int) -> Callable[[Stage], QWidget]:
+    def shot(stage: Stage) -> QWidget:
+        window, page = _opened(stage, BEFORE, AFTER)
+        if page.plots is not None:
+            page.plots.distribution.kinds.setCurrentIndex(kind)
+        stage.settle()
+        return window
+
+    return shot
+
+
 def _long(stage: Stage) -> QWidget:
     known = {run.id for run in stage.workstation.runs()}
     host = "ip-10-20-30-40.eu-central-1.compute.internal.example.org"
@@ -131,6 +143,9 @@ SHOTS: list[Shot] = [
     ("compare-overrule", _overrule),
     ("compare-groups", _groups),
     ("compare-undecided", _undecided),
+    ("compare-ecdf", _distribution(1)),
+    ("compare-shift", _distribution(2)),
+    ("compare-histogram", _distribution(3)),
     ("compare-picker", _picker),
     ("compare-picture", _picture),
 ]

@@ -1,0 +1,50 @@
+"""Pictures of the windows of charts: the noise of runs, and a sweep with its model."""
+
+from PySide6.QtWidgets import QWidget
+
+from app.events import RunEnded, RunStarted, State
+from suites.units import Unit
+from suites.vocab import Better, Figure, Kind, Metric, labels
+from tests.app import recorded
+from tests.shot_stage import Shot, Stage
+from tests.widgets.library_runs import library
+from widgets.charts.studies import show_noise, show_scaling
+
+RUNS = ("20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8")
+TRIAD = Metric("triad", "Triad", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+SWEEP = "20260116-090000-swep"
+NOISE = (1.0, 0.985, 1.02)
+"""What the trials of the sweep are off by."""
+
+
+def _noise(stage: Stage) -> QWidget:
+    if RUNS[0] not in {run.id for run in stage.workstation.runs()}:
+        library(stage.workstation)
+    dialog = show_noise(stage.workstation, RUNS, stage.window())
+    stage.settle()
+    return dialog
+
+
+def _scaling(stage: Stage) -> QWidget:
+    if SWEEP not in {run.id for run in stage.workstation.runs()}:
+        _record_sweep(stage)
+    dialog = show_scaling(stage.workstation, [SWEEP], stage.window())
+    stage.settle()
+    return dialog
+
+
+def _record_sweep(stage: Stage) -> None:
+    """Write down a sweep of 1 to 24 threads that turns at 12."""
+    with stage.workstation._store.recorder(SWEEP) as recorder:
+        recorder.record(RunStarted(SWEEP, recorded.plan(trials=len(NOISE)), "2026-01-16T09:00:00+00:00"))
+        for number, off in enumerate(NOISE, 1):
+            figures = [
+                Figure(TRIAD, off * 11e9 * n / (1 + 0.06 * (n - 1) + 0.0065 * n * (n - 1)), labels(threads=str(n)))
+                for n in (1, 2, 4, 6, 8, 12, 16, 24)
+            ]
+            for event in recorded.trial_events(recorded.trial(number), figures):
+                recorder.record(event)
+        recorder.record(RunEnded(SWEEP, State.DONE, "", {}))
+
+
+SHOTS: list[Shot] = [("charts-noise", _noise), ("charts-scaling", _scaling)]

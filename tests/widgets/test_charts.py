@@ -1,0 +1,197 @@
+"""Charts in the window: what is drawn, read under the pointer, copied and exported."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF, QSize
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.chart import Axis, Chart, Mark, Series
+from app.questions import Refuse
+from app.services import Workstation
+from tests.widgets.library_runs import copied_library
+from widgets import jobs
+from widgets.charts.chart_dialog import ChartDialog
+from widgets.charts.chart_view import ChartView
+from widgets.charts.studies import show_noise, show_scaling
+from widgets.compare.compare_page import ComparePage
+from widgets.library.library_page import LibraryPage
+from widgets.measure.measure_page import MeasurePage
+from widgets.text import Text
+
+Keep = Callable[[QWidget], QWidget]
+
+BEFORE, AFTER = "20260112-081502-a1b2", "20260113-141230-e5f6"
+
+CHART = Chart(
+    "Rate",
+    Axis("threads"),
+    Axis("", share=True, from_zero=True),
+    (
+        Series("measured", (1.0, 2.0, 4.0), (0.2, 0.4, 0.5), Mark.DOTS, 0, (0.1, None, 0.4), (0.3, None, 0.6)),
+        Series("linear", (1.0, 4.0), (0.2, 0.8), colour=None, dashed=True),
+        Series("steps", (1.0, 2.0, 4.0), (0.1, 0.2, 0.3), Mark.STEPS, 1, (0.0, 0.1, 0.2), (0.2, 0.3, 0.4)),
+        Series("bars", (1.0, 2.0, 4.0), (0.1, 0.3, 0.0), Mark.BARS, 2),
+    ),
+    "What it is.",
+)
+
+
+def _settle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+
+
+@pytest.fixture
+def view(qtbot: QtBot, keep: Keep) -> ChartView:
+    made = ChartView()
+    keep(made)
+    made.resize(500, 300)
+    made.show_chart(CHART)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_every_mark_is_drawn_in_its_colour(view: ChartView) -> None:
+    image = view.grab().toImage()
+    colours = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+    assert {"#0072b2", "#e69f00", "#009e73"} <= colours
+
+
+def test_the_pointer_reads_a_point_and_nothing_beside_it(view: ChartView) -> None:
+    point = view._frame(CHART).point(2.0, 0.4)
+    assert view.words_at(point).splitlines() == ["measured", "threads: 2", "40 %"]
+    assert view.words_at(point + QPointF(60, 5)) == ""
+
+
+def test_a_chart_is_copied_as_data_and_picture(view: ChartView) -> None:
+    view.copy_data()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert lines[0].split("\t")[:2] == ["series", "threads"]
+    assert lines[1].split("\t") == ["measured", "1", "0.2", "0.1", "0.3"]
+    assert len(lines) == 1 + 3 + 2 + 3 + 3
+    view.copy_picture()
+    assert QGuiApplication.clipboard().image().size() == QSize(500, 300)
+
+
+def test_nothing_to_show_draws_nothing(view: ChartView) -> None:
+    view.show_chart(None)
+    view.grab()
+    assert view.words_at(QPointF(10, 10)) == ""
+
+
+def test_the_window_of_noise_reads_shows_and_exports(
+    qtbot: QtBot, keep: Keep, workstation: Workstation, tmp_path: Path
+) -> None:
+    copied_library(workstation)
+    owner = QPushButton()
+    keep(owner)
+    dialog = show_noise(workstation, [BEFORE, AFTER], owner)
+    assert not dialog.export_button.isEnabled()
+    _settle(qtbot)
+    titles = [view.chart.title.split(",")[0] for view in dialog.views if view.chart]
+    assert titles == ["Trials on a host", "Samples within a trial"]
+    for name in ("noise.png", "noise.csv"):
+        dialog.export_to(tmp_path / name)
+        _settle(qtbot)
+    assert (tmp_path / "noise.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "noise.csv").read_text().count("\n") > 4
+    dialog.export_to(tmp_path / "noise.txt")
+    assert not (tmp_path / "noise.txt").exists()
+    dialog.copy_data()
+    assert "most repeatable" in QGuiApplication.clipboard().text()
+    dialog.accept()
+
+
+def test_where_nothing_was_swept_the_window_says_so(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    copied_library(workstation)
+    owner = QPushButton()
+    keep(owner)
+    dialog = show_scaling(workstation, [BEFORE], owner)
+    _settle(qtbot)
+    assert dialog.views == []
+    assert not dialog.export_button.isEnabled()
+    assert any("Nothing was swept" in text.text() for text in dialog.findChildren(Text))
+    dialog.accept()
+
+
+def test_runs_that_cannot_be_read_are_told(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    owner = QPushButton()
+    keep(owner)
+    dialog = show_noise(workstation, ["nothing"], owner)
+    _settle(qtbot)
+    assert "There is no run" in dialog.notice.text()
+    dialog.accept()
+
+
+def test_the_library_opens_both_for_what_is_selected(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    copied_library(workstation)
+    page = LibraryPage(workstation, Refuse())
+    keep(page)
+    assert page.side is not None
+    keep(page.side)
+    page.show()
+    page.activated()
+    _settle(qtbot)
+    for action in (page.actions_of_runs.noise, page.actions_of_runs.scaling):
+        action.trigger()
+        _settle(qtbot)
+        (dialog,) = page.findChildren(ChartDialog)
+        assert dialog.content is not None
+        dialog.accept()
+        qtbot.waitUntil(lambda: not page.findChildren(ChartDialog))
+
+
+def test_the_comparison_shows_how_values_are_distributed(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    copied_library(workstation)
+    page = ComparePage(workstation, Refuse())
+    keep(page)
+    keep(page.explanation)
+    page.resize(1000, 700)
+    page.show()
+    page.compare([BEFORE, AFTER])
+    _settle(qtbot)
+    assert page.plots is not None
+    pane = page.plots.distribution
+    assert pane.dots.isVisible()
+    for kind, title in ((1, "ECDF of samples"), (2, "Shift against the baseline"), (3, "Histogram of samples")):
+        pane.kinds.setCurrentIndex(kind)
+        _settle(qtbot)
+        assert pane.view.chart is not None
+        assert pane.view.chart.title.startswith(title)
+        assert pane.view.isVisible()
+    page.table.selectRow(3)  # another metric: what was read of the one before is not shown
+    _settle(qtbot)
+    pane.kinds.setCurrentIndex(0)
+    assert pane.dots.isVisible()
+
+
+def test_a_preset_is_opened_from_the_wizard(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    page = MeasurePage(workstation, Refuse())
+    keep(page)
+    assert page.side is not None
+    keep(page.side)
+    page.show()
+    titles = [action.text() for action in page.foot.preset_menu.actions()]
+    assert "Noise study" in titles
+    page.foot.preset_menu.actions()[titles.index("Noise study")].trigger()
+    qtbot.waitUntil(lambda: page.draft.name == "noise study", timeout=10_000)
+    _settle(qtbot)
+
+
+def test_a_distribution_that_cannot_be_read_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    copied_library(workstation)
+    page = ComparePage(workstation, Refuse())
+    keep(page)
+    keep(page.explanation)
+    page.show()
+    page.compare([BEFORE, AFTER])
+    _settle(qtbot)
+    workstation.delete(AFTER)
+    assert page.plots is not None
+    page.plots.distribution.kinds.setCurrentIndex(1)
+    _settle(qtbot)
+    assert "There is no run" in page.plots.distribution.words.text()
