@@ -37,8 +37,8 @@ def _row(ranking: Ranking, ranked: Ranked) -> list[str]:
     low, high = ranked.ranks
     per_price = ""
     if ranked.per_price is not None and ranking.metric is not None:
-        unit = ranking.currency or "money"
-        per_price = f"{figure_text(ranking.metric, ranked.per_price)} per {unit} an hour"
+        unit = f"1 {ranking.currency}".strip()
+        per_price = f"{figure_text(ranking.metric, ranked.per_price)} for {unit} an hour"
     return [
         place_text(ranking, ranked.group),
         ranked.candidate.name,

@@ -417,6 +417,10 @@ class Workstation:
         """Return a run, or a group of runs as one, with the samples of its trials."""
         return self._gathering.joined(run)
 
+    def joined_record(self, run: str) -> RunRecord:
+        """Return a run, or a group of runs as one, without samples."""
+        return self._gathering.record(run)
+
     def within(self, runs: Sequence[str]) -> WithinTrials:
         """Return how the samples within each trial of some runs spread."""
         return self._gathering.within(runs)

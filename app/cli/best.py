@@ -1,11 +1,10 @@
 """benchwright best: which is best, as the user defines it."""
 
-import re
 from pathlib import Path
 
 import click
 
-from app.candidates import Limit
+from app.amounts import amount_of, limit_of
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
 from app.cli.comparing import margin_option, overrule_option
 from app.cli.history import labels_of
@@ -16,11 +15,6 @@ from app.ranking_text import HEAD, closing_lines, ranking_csv, ranking_rows, sho
 from app.services import Workstation
 from app.writing import write_whole
 from suites.errors import BenchwrightError
-from suites.units import Unit
-from suites.units import unit as unit_of
-
-_LIMIT = re.compile(r"\s*([^\s<>=≤≥]+)\s*(<=|>=|≤|≥)\s*(.+)")
-_AMOUNT = re.compile(r"\s*([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*(\S*)\s*", re.IGNORECASE)
 
 
 @click.command()
@@ -108,20 +102,3 @@ def threshold_of(at_least: object, at_most: object) -> Threshold | None:
         return None
     value, unit = amount_of(str(text))
     return Threshold(value, at_least is not None, unit)
-
-
-def limit_of(text: str) -> Limit:
-    """Return the limit written ``latency_p99 <= 1 ms``."""
-    found = _LIMIT.fullmatch(text)
-    if found is None:
-        raise BenchwrightError(f"“{text[:60]}” is no limit.", "Write latency_p99 <= 1 ms, for example.")
-    value, unit = amount_of(found[3])
-    return Limit(found[1], value, unit, found[2] in {"<=", "≤"})
-
-
-def amount_of(text: str) -> tuple[float, Unit | None]:
-    """Return the number in ``20000 MB/s`` and its unit, None where it has none."""
-    found = _AMOUNT.fullmatch(text) if len(text) < 60 else None
-    if found is None:
-        raise BenchwrightError(f"“{text[:60]}” is no amount.", "Write 20000, or 20000 MB/s.")
-    return float(found[1].replace("_", "")), unit_of(found[2]) if found[2] else None

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.amounts import amount_of, limit_of
 from app.candidates import Limit
-from app.cli.best import amount_of, limit_of
 from app.cli.main import benchwright
 from app.compare import CompareError, Verdict, compare
 from app.prices import Price, PriceError, parse_price, parse_table

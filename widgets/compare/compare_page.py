@@ -24,6 +24,7 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.charts.studies import show_noise
+from widgets.compare.baseline_picker import BaselinePicker
 from widgets.compare.compare_lines import CompareLine, folded, lines_of, rows_for_text
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.compared import Compared, read_runs
@@ -36,6 +37,7 @@ from widgets.icons import set_icon
 from widgets.jobs import Job
 from widgets.notice import Notice
 from widgets.page import Page
+from widgets.rank.rank_dialog import show_ranking
 from widgets.sheet_text import sheet_text
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
@@ -253,6 +255,12 @@ class ComparePage(Page):
         picker.finished.connect(picker.deleteLater)
         picker.open()
 
+    def _ask_for_baseline(self) -> None:
+        picker = BaselinePicker(self.workstation, self)
+        picker.accepted.connect(lambda: self.compare([picker.chosen(), *self._ids]) if picker.chosen() else None)
+        picker.finished.connect(picker.deleteLater)
+        picker.open()
+
     # Copying
 
     def copy_text(self) -> None:
@@ -345,7 +353,14 @@ class ComparePage(Page):
         self.noise_button = QPushButton("Noise…")
         set_tool_tip(self.noise_button, "Rank what these runs measured by how repeatable it is")
         self.noise_button.clicked.connect(lambda _checked: show_noise(self.workstation, self._ids, self))
-        return flowing(named, self.everything, self.noise_button, spacing=SPACE[3])
+        self.rank_button = QPushButton("Rank…")
+        set_tool_tip(self.rank_button, "Find the best of these runs, as you define it")
+        self.rank_button.clicked.connect(lambda _checked: show_ranking(self.workstation, self._ids, self))
+        self.baseline_button = QPushButton("Baseline…")
+        set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
+        self.baseline_button.clicked.connect(self._ask_for_baseline)
+        buttons = (self.baseline_button, self.noise_button, self.rank_button)
+        return flowing(named, self.everything, *buttons, spacing=SPACE[3])
 
     def _arrange(self) -> None:
         self._splitter = QSplitter(Qt.Orientation.Vertical)

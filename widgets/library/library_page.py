@@ -24,6 +24,7 @@ from widgets.library.run_table import RunTable
 from widgets.live.run_side import RunSide
 from widgets.notice import Notice
 from widgets.page import Page
+from widgets.rank.rank_dialog import show_ranking
 from widgets.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -258,6 +259,7 @@ class LibraryPage(Page):
         actions.unpin_requested.connect(self._unpin)
         actions.noise_requested.connect(lambda: self._study(show_noise))
         actions.scaling_requested.connect(lambda: self._study(show_scaling))
+        actions.rank_requested.connect(lambda: self._study(show_ranking))
         actions.export_requested.connect(self.export)
         actions.repeat_requested.connect(self._repeat)
         actions.delete_requested.connect(self._ask_to_delete)

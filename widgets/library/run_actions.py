@@ -20,6 +20,7 @@ class RunActions(QObject):
     unpin_requested = Signal()
     noise_requested = Signal()
     scaling_requested = Signal()
+    rank_requested = Signal()
     export_requested = Signal()
     repeat_requested = Signal()
     delete_requested = Signal()
@@ -32,6 +33,7 @@ class RunActions(QObject):
         self.unpin = self._make("Unpin", self.unpin_requested, "Ctrl+B")
         self.noise = self._make("Noise…", self.noise_requested)
         self.scaling = self._make("Scaling…", self.scaling_requested)
+        self.rank = self._make("Rank…", self.rank_requested)
         self.export = self._make("Export…", self.export_requested)
         self.repeat = self._make("Repeat", self.repeat_requested, "Ctrl+R")
         self.delete = self._make("Delete…", self.delete_requested, "Del")
@@ -39,7 +41,7 @@ class RunActions(QObject):
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in the order in which they are offered."""
-        studies = (self.noise, self.scaling)
+        studies = (self.noise, self.scaling, self.rank)
         return (self.open, self.compare, self.pin, self.unpin, *studies, self.export, self.repeat, self.delete)
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
@@ -57,6 +59,7 @@ class RunActions(QObject):
         _offer(
             self.noise, one or several, "Rank what the selected runs measured by how repeatable it is", "Select a run"
         )
+        _offer(self.rank, bool(chosen), "Find the best of the selected runs, as you define it", "Select runs")
         _offer(self.scaling, one or several, "Show what more threads, depth or streams give", "Select a run")
         _offer(self.export, bool(chosen), "Write the selected runs as CSV and picture (Ctrl+E)", "Select a run")
         _offer(self.repeat, one, "Open this run's plan, to run it again", "Select one run")

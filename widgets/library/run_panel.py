@@ -171,6 +171,7 @@ class RunPanel(QWidget):
             actions.unpin,
             actions.noise,
             actions.scaling,
+            actions.rank,
             actions.export,
             actions.repeat,
             actions.delete,

@@ -1,0 +1,92 @@
+"""The window that ranks: what best means is asked above, the places stand below, and both leave as picture and CSV."""
+
+import random
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from pytestqt.qtbot import QtBot
+
+from app.ranking import Goal
+from app.services import Workstation
+from tests.app.test_baselines import stored
+from widgets.compare.baseline_picker import BaselinePicker
+from widgets.rank.rank_dialog import RankDialog
+
+RUNS = ("20261101-a", "20261102-b", "20261103-c")
+
+
+def trials(centre: float) -> tuple[float, ...]:
+    """Return eight trials around `centre`, one in a hundred apart."""
+    rng = random.Random(centre)
+    return tuple(centre * (1 + rng.gauss(0, 0.01)) for _ in range(8))
+
+
+@pytest.fixture
+def workstation(tmp_path: Path) -> Workstation:
+    """Return one with a run on each of three hosts, of which two are alike."""
+    runs = {RUNS[0]: ("web-1", trials(1000)), RUNS[1]: ("web-2", trials(1004)), RUNS[2]: ("web-3", trials(700))}
+    return stored(tmp_path / "runs.sqlite3", runs)
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot, workstation: Workstation) -> RankDialog:
+    """Return the window with a ranking in it."""
+    made = RankDialog(workstation, RUNS)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitUntil(lambda: made.ranking is not None)
+    return made
+
+
+def test_those_that_are_not_told_apart_share_a_place(dialog: RankDialog) -> None:
+    head, *rows = dialog.table.texts()
+    assert head[:2] == ["Place", "Candidate"]
+    assert sorted(row[1] for row in rows[:2]) == ["web-1", "web-2"]
+    assert [row[0] for row in rows] == ["1–2", "1–2", "3"]
+    assert "not told apart by 5 %" in dialog.notes.text()
+
+
+def test_prices_and_a_threshold_make_the_cheapest_win(qtbot: QtBot, dialog: RankDialog) -> None:
+    form = dialog.form
+    form.threshold.setText("900")
+    form.prices.setText("web-1=0.4 USD, web-2=0.2 USD, web-3=0.1 USD")
+    form.goal.setCurrentText("Cheapest that reaches the threshold")
+    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.question.goal is Goal.CHEAPEST)
+    assert [row[1] for row in dialog.table.texts()[1:]] == ["web-2", "web-1", "web-3"]
+    assert dialog.table.texts()[0][-1] == "Threshold"
+
+
+def test_what_cannot_be_read_is_said_and_nothing_old_stays(qtbot: QtBot, dialog: RankDialog) -> None:
+    dialog.form.limit.setText("latency")
+    qtbot.keyClick(dialog.form.limit, Qt.Key.Key_Return)
+    assert "is no limit" in dialog.notice.text()
+    assert not dialog.table.isVisible()
+    assert not dialog.export_button.isEnabled()
+
+
+def test_the_ranking_is_written_as_picture_and_table(qtbot: QtBot, dialog: RankDialog, tmp_path: Path) -> None:
+    for name in ("best.png", "best.csv"):
+        dialog.export_to(tmp_path / name)
+        qtbot.waitUntil((tmp_path / name).exists)
+    assert QImage(str(tmp_path / "best.png")).width() == 2400
+    assert (tmp_path / "best.csv").read_text().splitlines()[1].startswith("1–2,web-")
+    qtbot.waitUntil(lambda: dialog.notice.text().startswith("Written: "))
+
+
+def test_a_baseline_is_chosen_and_a_table_imported(qtbot: QtBot, workstation: Workstation, tmp_path: Path) -> None:
+    workstation.pin(",".join(RUNS), "fleet")
+    picker = BaselinePicker(workstation, None)
+    qtbot.addWidget(picker)
+    qtbot.waitUntil(lambda: picker.table.rowCount() == 5)
+    assert picker.chosen() == "baseline:fleet@1"
+    assert picker.about.text() == ", ".join(RUNS)
+    table = tmp_path / "lab.csv"
+    table.write_text("metric,unit,value,source\niops,1/s,900,our lab\n")
+    picker.import_file(table)
+    qtbot.waitUntil(lambda: picker.chosen() == "baseline:lab@1")
+    assert picker.about.text() == "Source: our lab."
+    table.write_text("metric\n")
+    picker.import_file(table)
+    qtbot.waitUntil(lambda: "head lacks" in picker.notice.text())

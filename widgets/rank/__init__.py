@@ -1,0 +1,1 @@
+"""The window that ranks runs by what the user calls best."""

@@ -1,0 +1,115 @@
+"""What best means: fields that make the question of a ranking."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QFormLayout, QLineEdit, QListWidget, QListWidgetItem, QWidget
+
+from app.amounts import amount_of, limit_of
+from app.prices import parse_pairs
+from app.ranking import Goal, Question, Threshold
+from suites.vocab import Labels
+from widgets.text import set_tool_tip, visible
+from widgets.theme import SPACE
+
+_GOALS = {
+    "Highest figure": Goal.HIGHEST,
+    "Cheapest that reaches the threshold": Goal.CHEAPEST,
+    "Most for the money": Goal.PER_PRICE,
+}
+_MOST_LINES = 5
+
+
+class RankForm(QWidget):
+    """The fields. Whatever changes is told once, through `changed`."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.metrics = QListWidget()
+        self.metrics.setAccessibleName("Metrics")
+        set_tool_tip(self.metrics, "Several make one score: the geometric mean of their ratios")
+        self.goal = QComboBox()
+        self.goal.addItems(list(_GOALS))
+        self.goal.setAccessibleName("Best is")
+        self.threshold = QLineEdit()
+        self.threshold.setPlaceholderText("none, or ≥ 20000 MB/s")
+        self.limit = QLineEdit()
+        self.limit.setPlaceholderText("none, or latency_p99 <= 1 ms")
+        set_tool_tip(self.limit, "Of a sweep the best point at which it holds")
+        self.prices = QLineEdit()
+        self.prices.setPlaceholderText("none, or web-1=0.34 USD, web-2=0.17 USD")
+        set_tool_tip(self.prices, "What an hour of a host or an instance type costs; nothing is looked up")
+        self.margin = QDoubleSpinBox()
+        self.margin.setRange(0, 100)
+        self.margin.setValue(5)
+        self.margin.setSuffix(" %")
+        self._choices: list[tuple[str, str, Labels]] = []
+        self._arrange()
+        self._connect()
+
+    def offer(self, choices: Sequence[tuple[str, str, str, Labels]]) -> None:
+        """Offer metrics: each in words, and its step, name and labels. The first is chosen."""
+        self.metrics.blockSignals(True)
+        self.metrics.clear()
+        self._choices = [(step, name, labels) for _, step, name, labels in choices]
+        for number, (words, _, _, _) in enumerate(choices):
+            item = QListWidgetItem(visible(words))
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            item.setCheckState(Qt.CheckState.Unchecked if number else Qt.CheckState.Checked)
+            self.metrics.addItem(item)
+        self.metrics.blockSignals(False)
+        line = self.metrics.sizeHintForRow(0) if choices else 20
+        self.metrics.setFixedHeight(line * min(max(2, len(choices)), _MOST_LINES) + SPACE[1])
+
+    def question(self) -> Question:
+        """Return what is asked; raise BenchwrightError for a field that cannot be read."""
+        chosen = [
+            choice
+            for number, choice in enumerate(self._choices)
+            if self.metrics.item(number).checkState() is Qt.CheckState.Checked
+        ]
+        one = chosen[0] if len(chosen) == 1 else None
+        limit = limit_of(self.limit.text()) if self.limit.text().strip() else None
+        return Question(
+            {name: 1.0 for _, name, _ in chosen},
+            _GOALS[self.goal.currentText()],
+            self._threshold(),
+            limit,
+            one[2] if one is not None and limit is None else None,
+            one[0] if one is not None else "",
+            parse_pairs(part for part in self.prices.text().split(",") if part.strip()),
+            self.margin.value() / 100,
+        )
+
+    def _threshold(self) -> Threshold | None:
+        text = self.threshold.text().strip()
+        if not text:
+            return None
+        at_least = not text.startswith(("<=", "≤"))
+        value, unit = amount_of(text.lstrip("<>=≤≥ "))
+        return Threshold(value, at_least, unit)
+
+    def _connect(self) -> None:
+        self.metrics.itemChanged.connect(lambda _item: self.changed.emit())
+        self.goal.currentIndexChanged.connect(lambda _place: self.changed.emit())
+        for field in (self.threshold, self.limit, self.prices):
+            field.editingFinished.connect(self.changed)
+        self.margin.editingFinished.connect(self.changed)
+
+    def _arrange(self) -> None:
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setHorizontalSpacing(SPACE[3])
+        form.setVerticalSpacing(SPACE[1])
+        for name, field in (
+            ("Metrics", self.metrics),
+            ("Best is", self.goal),
+            ("Threshold", self.threshold),
+            ("Only where", self.limit),
+            ("Prices an hour", self.prices),
+            ("Margin", self.margin),
+        ):
+            field.setAccessibleName(name)
+            form.addRow(name, field)
