@@ -5,6 +5,7 @@ import shlex
 from PySide6.QtWidgets import QWidget
 
 from app.plan import LOCAL
+from suites.vocab import Level
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.main_window import MainWindow
@@ -103,6 +104,43 @@ def _findings_applied(stage: Stage) -> QWidget:
     return window
 
 
+def _findings_acknowledged(stage: Stage) -> QWidget:
+    window, page = _with_findings(stage)
+    for card in page.findings.list.cards()[1:3]:
+        if card.finding.level is not Level.ERROR:
+            card.acknowledge_requested.emit(
+                card.finding, "The default is what is asked for: it stands in our contract."
+            )
+    _settle(stage, page)
+    asked = next(card for card in page.findings.list.cards() if card.finding.level is not Level.ERROR)
+    asked.acknowledge.click()
+    asked.reason_field.setText("A first look")
+    return window
+
+
+def _acknowledged(stage: Stage) -> QWidget:
+    window, page = _with_findings(stage)
+    for card in page.findings.list.cards():
+        if card.finding.level is not Level.ERROR:
+            card.acknowledge_requested.emit(
+                card.finding, "The default is what is asked for: it stands in our contract."
+            )
+    _settle(stage, page)
+    return window
+
+
+def _review_changed(stage: Stage) -> QWidget:
+    window, page = _with_findings(stage)
+    card = next(card for card in page.findings.list.cards() if card.finding.changes)
+    card.buttons[0].click()
+    _settle(stage, page)
+    noted = next(card for card in page.findings.list.cards() if card.finding.id == "few-trials")
+    noted.acknowledge_requested.emit(noted.finding, "A first look")
+    _settle(stage, page)
+    page.go(REVIEW)
+    return window
+
+
 def _no_findings(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.begin([LOCAL])
@@ -169,8 +207,11 @@ SHOTS: list[Shot] = [
     ("measure-3-job-file", _job_file),
     ("measure-4-findings", _findings),
     ("measure-4-findings-applied", _findings_applied),
+    ("measure-4-findings-acknowledged", _findings_acknowledged),
+    ("measure-4-all-acknowledged", _acknowledged),
     ("measure-4-no-findings", _no_findings),
     ("measure-5-review", _review),
+    ("measure-5-review-changed", _review_changed),
     ("measure-5-until", _until),
     ("measure-5-until-verdict", _until_verdict),
     ("measure-5-quick", _quick),

@@ -175,7 +175,7 @@ SHOTS: list[Shot] = [
     ("hosts-refused-while-running", _refused),
     ("hosts-many", _many),
     ("hosts-folded", _folded),
-    *((f"help-{topic}", partial(_help, topic)) for topic in TOPICS),
+    *((f"help-{topic}", partial(_help, topic)) for topic in (*TOPICS, "check-page-cache", "check-memory-too-small")),
     ("empty-state", _no_measurement),
     ("add-host", _add_host),
     ("add-host-faults", _add_host_faults),

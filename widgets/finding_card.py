@@ -67,7 +67,7 @@ class FindingCard(QWidget):
         self._grid.addLayout(self._build_head(), 0, 0, 1, 2)
         self._grid.addWidget(self._title, 1, 0, 1, 2)
         self._grid.addLayout(self._build_words(), 2, 0)
-        self._foot = self._build_foot(actions=actions, describe=describe)
+        self._grid.addWidget(self._build_foot(actions=actions, describe=describe), 3, 0, 1, 2)
         self._grid.addWidget(self._build_asking(), 4, 0, 1, 2)
         self.set_compact(compact=False)
 
@@ -80,10 +80,6 @@ class FindingCard(QWidget):
         self._grid.setContentsMargins(margin, margin - 4, margin, 8 if compact else margin - 4)
         self._title.setVisible(compact)
         self._head_title.setVisible(not compact)
-        if compact:
-            self._grid.addWidget(self._foot, 3, 0, 1, 2)
-        else:
-            self._grid.addWidget(self._foot, 2, 1, Qt.AlignmentFlag.AlignBottom)
         self._more.setVisible(compact and bool(self.finding.why or self.finding.source))
         for caption in self._captions:
             caption.setVisible(not compact)
