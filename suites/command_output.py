@@ -77,7 +77,10 @@ class CommandParser:
             figures.append(Figure(figure_metric(self.values), value))
         if self._timed is not None and self._timed.seconds > 0:
             figures.append(Figure(WALL_TIME, self._timed.seconds))
-        return Parsed(tuple(figures), notes=(*notes, *(() if notes else self._remarks())), complete=not notes)
+        remarks = [] if notes else self._remarks()
+        # The program's own version is not known; what two runs have to share is the clock.
+        clock = None if self._timed is None else f"clock of {self._timed.resolution:g} s"
+        return Parsed(tuple(figures), (), (*notes, *remarks), not notes, clock)
 
     def _take(self, line: str, stream: str, *, whole: bool = True) -> None:
         if match := _TIMED.fullmatch(line):

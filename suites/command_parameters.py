@@ -156,7 +156,6 @@ TIMEOUT = Parameter(
     type=Type.DURATION,
     default=0.0,
     help="After this long the command is ended and the trial has failed; 0 s is never.",
-    unit="s",
     minimum=0,
     maximum=86400,
     whole=True,

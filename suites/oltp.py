@@ -6,7 +6,7 @@ from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.facts import known
 from suites.oltp_checks import OLTP_CHECKS, TUNED_ROWS, TUNED_TABLES, size_of
-from suites.oltp_output import METRICS, conclude, read_live
+from suites.oltp_output import METRICS, OltpParser
 from suites.oltp_parameters import (
     CONFIG_FILE,
     DISTRIBUTION,
@@ -40,7 +40,6 @@ from suites.oltp_server import (
 from suites.parameters import Parameter, Tuned, Values
 from suites.runtime_checks import TRUSTED
 from suites.sysbench import PACKAGES, PERCENTILE, THREADS, TIME, command
-from suites.sysbench_output import SysbenchParser
 from suites.thread_checks import cpus_for
 from suites.vocab import Metric, Resource
 
@@ -148,7 +147,7 @@ class SysbenchOltp:
     def parser(self, values: Values) -> TrialParser:
         """Return a fresh parser; the output says all it needs to know."""
         del values
-        return SysbenchParser("oltp", read_live, conclude)
+        return OltpParser()
 
 
 def _where(values: Values) -> list[str]:

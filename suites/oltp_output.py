@@ -1,9 +1,19 @@
 """What sysbench says of its database tests: live every second, and at the end."""
 
 import re
+from dataclasses import replace
 
+from suites.base import Parsed
+from suites.oltp_server import server_version
 from suites.pgbench_output import TPS
-from suites.sysbench_output import LATENCY_MAXIMUM, LATENCY_MEAN, SysbenchOutput, latency_percentile, unresolved_note
+from suites.sysbench_output import (
+    LATENCY_MAXIMUM,
+    LATENCY_MEAN,
+    SysbenchOutput,
+    SysbenchParser,
+    latency_percentile,
+    unresolved_note,
+)
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, Sample
 
@@ -22,9 +32,29 @@ _LIVE = re.compile(
 )
 
 
-def read_live(line: str, output: SysbenchOutput) -> list[Sample]:
+class OltpParser(SysbenchParser):
+    """Reads one run; the version is sysbench's and that of the server, where the step has one of its own."""
+
+    def __init__(self) -> None:
+        self._server = ""
+        super().__init__("oltp", self._read_line, _conclude)
+
+    def finish(self, exit_status: int | None = None) -> Parsed:
+        """Say what the whole output means."""
+        parsed = super().finish(exit_status)
+        version = self._output.version
+        if version is None or not self._server:
+            return parsed
+        return replace(parsed, tool_version=f"sysbench {version}, {self._server}")
+
+    def _read_line(self, line: str, output: SysbenchOutput) -> list[Sample]:
+        del output
+        self._server = server_version(line) or self._server
+        return _live(line)
+
+
+def _live(line: str) -> list[Sample]:
     """Return the samples of a line of progress; a latency of 0.00 is below sysbench's resolution and left out."""
-    del output
     match = _LIVE.fullmatch(line)
     if match is None:
         return []
@@ -35,7 +65,7 @@ def read_live(line: str, output: SysbenchOutput) -> list[Sample]:
     return [Sample(time, metric, value) for metric, value in pairs]
 
 
-def conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:
+def _conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:
     """Return the figures, the rate of transactions first, and what is to be said of them."""
     figures = output.figures(TPS, QPS)
     if "finished" in output.numbers and not any(figure.metric == TPS for figure in figures):

@@ -1,5 +1,6 @@
 """A database server of a step's own: in its private directory, reached by a socket alone, gone with the directory."""
 
+import re
 from collections.abc import Mapping
 
 from suites.base import Context
@@ -54,6 +55,8 @@ make_postgresql() { # buffers fsync
 }
 start_postgresql() { server pg_ctl -D "$data" -l "$data/server.log" -w -t 120 start >/dev/null 2>&1; }
 stop_postgresql() { server pg_ctl -D "$data" -m fast -w -t 120 stop >/dev/null 2>&1; }
+version_postgresql() { postgres --version; }
+version_mysql() { mariadbd --version; }
 make_mysql() { # buffers fsync
     command -v mariadbd >/dev/null && command -v mariadb-install-db >/dev/null ||
         fail "There is no MariaDB server here."
@@ -85,6 +88,7 @@ if [ "$mode" = make ]; then
 fi
 "start_$kind" || fail "The server did not start: $(tail -n 5 "$data/server.log" 2>&1)"
 trap '"stop_$kind"; exit 143' HUP INT TERM
+[ "$mode" = make ] || echo "benchwright-server $("version_$kind" 2>/dev/null)" >&2
 "$@"
 status=$?
 "stop_$kind"
@@ -92,6 +96,16 @@ exit "$status"
 """
 
 FILE = HostFile(SCRIPT, text=_TEXT)
+
+_SERVER = re.compile(r"benchwright-server .{0,60}?\b(\d{1,3}\.\d{1,4}[\w.-]{0,40}).{0,200}")
+_NAMES = (("postgres", "PostgreSQL"), ("MariaDB", "MariaDB"))
+
+
+def server_version(line: str) -> str | None:
+    """Return the name and version of the step's own server, where `line` is that with which it says so."""
+    match = _SERVER.fullmatch(line.strip())
+    name = next((name for sign, name in _NAMES if sign in line), "server")
+    return None if match is None else f"{name} {match[1].partition('-')[0]}"
 
 
 def is_own(values: Values) -> bool:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from suites.base import LineSplitter, Parsed
+from suites.oltp_server import server_version
 from suites.sysbench_output import LATENCY_MEAN
 from suites.tool_words import how_it_ended, tool_words
 from suites.units import Unit
@@ -53,6 +54,7 @@ class PgbenchParser:
     _numbers: dict[Metric, float] = field(default_factory=dict)
     _failures: list[str] = field(default_factory=list)
     _version: str | None = None
+    _server: str = ""
     _time: float = 0.0
     _summed_up: bool = False
 
@@ -81,13 +83,19 @@ class PgbenchParser:
         figures = tuple(Figure(metric, found[metric]) for metric in METRICS if metric in found)
         lost = found.get(FAILED, 0)
         remarks = [f"{lost:,.0f} transactions failed; the rate counts the others."] if lost else []
-        return Parsed(figures, tuple(self._samples), (*notes, *remarks), not notes, self._version)
+        return Parsed(figures, tuple(self._samples), (*notes, *remarks), not notes, self._told_version())
+
+    def _told_version(self) -> str | None:
+        told = [words for words in (self._version, self._server) if words]
+        return ", ".join(told) or None
 
     def _take(self, line: str) -> None:
         if match := _PROGRESS.fullmatch(line):
             self._take_progress(match)
         elif match := _VERSION.fullmatch(line):
             self._version = f"pgbench {match[1]}" + (f", server {match[2]}" if match[2] else "")
+        elif server := server_version(line):
+            self._server = server
         elif _SUMMARY.fullmatch(line):
             self._summed_up = True
         elif (_FAILURE.fullmatch(line) or _REFUSED.fullmatch(line)) and len(self._failures) < MAXIMUM_FAILURES:

@@ -59,7 +59,6 @@ TIME = Parameter(
     default=10.0,
     help="How long the test runs.",
     option="-T",
-    unit="s",
     minimum=1,
     maximum=86400,
     whole=True,

@@ -66,6 +66,7 @@ def test_a_server_of_its_own_gives_what_it_gives_by_hand_and_goes(
     assert f"({rate:.2f} per sec.)" in shown
     assert rate == pytest.approx(by_hand(hand, **given)["transactions_per_second"], rel=0.7)
     assert ended.parsed.samples
+    assert {"pgsql": "PostgreSQL ", "mysql": "MariaDB "}[driver] in str(ended.parsed.tool_version)
     assert list(place.iterdir()) == []
 
 

@@ -56,6 +56,7 @@ def test_a_server_of_its_own_gives_what_it_gives_by_hand_and_goes(lab_host: LabH
         by_hand(hand)["transactions_per_second"], rel=0.7
     )  # the machine that tests this has other things to do
     assert ended.parsed.samples
+    assert ", PostgreSQL " in str(ended.parsed.tool_version)
     assert list(place.iterdir()) == []
     assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if str(place) in _text(path)]
 

@@ -83,6 +83,7 @@ def test_without_perl_the_clock_is_coarser_and_says_so() -> None:
     found = parsed("uptime")
     assert figures(found)["wall_time"] == pytest.approx(0.25, abs=0.02)
     assert found.notes == ("The clock counts in steps of 0.01 s.",)
+    assert (found.tool_version, parsed("sleep").tool_version) == ("clock of 0.01 s", "clock of 1e-06 s")
 
 
 def test_the_pattern_reads_the_last_line_or_the_first() -> None:

@@ -181,6 +181,14 @@ def test_a_server_that_did_not_start_is_named() -> None:
     assert parser.finish(1).notes[0] == "sysbench failed: The server did not start: FATAL: could not map memory"
 
 
+def test_the_version_is_that_of_the_server_too() -> None:
+    parser = SUITE.parser(complete_values(SUITE, {}))
+    said = b"benchwright-server mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n"
+    parser.feed(said, "stderr")
+    parser.feed(b"sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n")
+    assert parser.finish(0).tool_version == "sysbench 1.0.20, MariaDB 10.11.19"
+
+
 def test_the_output_of_another_test_is_none_of_this() -> None:
     other = capture("sysbench/1.0.20/cpu_default").parse(SUITE.parser(complete_values(SUITE, {})))
     assert (other.complete, other.figures) == (False, ())

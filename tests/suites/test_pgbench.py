@@ -169,6 +169,13 @@ def test_the_older_summary_is_read() -> None:
     ]
 
 
+def test_the_version_is_that_of_the_server_too() -> None:
+    parser = PgbenchParser()
+    parser.feed(b"benchwright-server postgres (PostgreSQL) 16.4 (Ubuntu 16.4-1.pgdg22.04+1)\n", "stderr")
+    parser.feed(b"pgbench (16.4 (Ubuntu 16.4-1.pgdg22.04+1))\n")
+    assert parser.finish(0).tool_version == "pgbench 16.4, PostgreSQL 16.4"
+
+
 def test_no_transaction_is_no_figure() -> None:
     parser = PgbenchParser()
     parser.feed(OLD % 0)

@@ -1,0 +1,30 @@
+"""The metric that leads a step: the suite's first, or what the user calls the figure of a command of their own."""
+
+import pytest
+
+from app.plan import Step, make_step
+from app.schedule import deciding
+from suites.command_parameters import WALL_TIME, figure_metric
+from suites.errors import UnknownSuiteError
+from suites.vocab import Figure
+from widgets.leading import leading
+
+OWN = make_step("command", {"command": "true", "figure": "pattern", "pattern": "([0-9]+)", "metric": "Jobs done"})
+
+
+def test_the_users_figure_leads() -> None:
+    assert OWN.headline.title == "Jobs done"
+    assert make_step("command", {"command": "true"}).headline == WALL_TIME
+    assert make_step("pgbench", {}).headline.name == "transactions_per_second"
+
+
+def test_it_decides_and_is_shown_first_wherever_it_stands() -> None:
+    own = figure_metric(OWN.values)
+    figures = [Figure(WALL_TIME, 1.0), Figure(own, 7.0)]
+    assert deciding(OWN, figures) == [Figure(own, 7.0)]
+    assert leading(OWN, [WALL_TIME, own]) == {"own_jobs_done"}
+
+
+def test_a_suite_that_has_gone_has_none() -> None:
+    with pytest.raises(UnknownSuiteError):
+        _ = Step("s", "bonnie", {}).headline

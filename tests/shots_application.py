@@ -1,0 +1,73 @@
+"""Pictures of the wizard with tests of databases and of the user's own programs."""
+
+from PySide6.QtWidgets import QScrollArea, QWidget
+
+from app.plan import LOCAL
+from tests.shot_stage import Shot, Stage
+from widgets import jobs
+from widgets.main_window import MainWindow
+from widgets.measure.measure_page import FINDINGS, PARAMETERS, TESTS, MeasurePage
+from widgets.rail import Room
+
+OWN = {"command": "make -j 8 | tail -n 1", "figure": "pattern", "pattern": "built in ([0-9.]+) s", "unit": "s"}
+
+
+def _settle(stage: Stage, page: MeasurePage) -> None:
+    stage.settle(lambda: not jobs.running() and not page.assessor.busy and not page.reader.waiting)
+
+
+def _planned(stage: Stage, suite: str, texts: dict[str, str]) -> tuple[MainWindow, MeasurePage]:
+    """Return the wizard with one step of `suite`, its parameters written as a person writes them."""
+    window = stage.window()
+    page = window.show_room(Room.MEASURE)
+    if not isinstance(page, MeasurePage):
+        raise TypeError("the wizard could not be opened")
+    page.begin([LOCAL])
+    _settle(stage, page)
+    page.draft.add_step(page.tests.cards[suite].suite)
+    page.tests.changed.emit()
+    _settle(stage, page)
+    page.go(PARAMETERS)
+    for name, text in texts.items():
+        editor = page.parameters.row(name).editor
+        editor.set_text(text)
+        editor.edited.emit(text)
+    _settle(stage, page)
+    return window, page
+
+
+def _tests(stage: Stage) -> QWidget:
+    window, page = _planned(stage, "pgbench", {})
+    page.go(TESTS)
+    _settle(stage, page)
+    card = page.tests.cards["command"]
+    for area in page.tests.findChildren(QScrollArea):
+        area.ensureWidgetVisible(card)
+    return window
+
+
+def _command(stage: Stage) -> QWidget:
+    return _planned(stage, "command", OWN | {"metric": "Build time"})[0]
+
+
+def _command_findings(stage: Stage) -> QWidget:
+    window, page = _planned(stage, "command", OWN | {"environment": "PGPASSWORD=x"})
+    page.go(FINDINGS)
+    return window
+
+
+def _pgbench(stage: Stage) -> QWidget:
+    return _planned(stage, "pgbench", {})[0]
+
+
+def _oltp_named(stage: Stage) -> QWidget:
+    return _planned(stage, "sysbench-oltp", {"server": "named", "address": "db-1"})[0]
+
+
+SHOTS: list[Shot] = [
+    ("application-1-tests", _tests),
+    ("application-2-command", _command),
+    ("application-3-command-findings", _command_findings),
+    ("application-4-pgbench", _pgbench),
+    ("application-5-oltp-named", _oltp_named),
+]
