@@ -19,6 +19,7 @@ _THOUSANDS_FROM = 10_000.0
 _NAMED_RATES = {
     "iops": "IOPS",
     "iops_by_point": "IOPS",
+    "steady_iops": "IOPS",
     "floating_point_rate": "FLOPS",
     "floating_point_rate_by_threads": "FLOPS",
     "integer_rate": "OPS",

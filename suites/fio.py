@@ -6,7 +6,7 @@ from types import MappingProxyType
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.fio_checks import FIO_CHECKS
-from suites.fio_commands import REPORT, layout_options, measure_options
+from suites.fio_commands import REPORT, layout_options, measure_options, prewarm_options
 from suites.fio_device import DEVICE, FIO_DIRECTORY, needs_root, on_device
 from suites.fio_device_checks import DEVICE_CHECKS
 from suites.fio_export import job_file_of
@@ -54,7 +54,8 @@ class Fio:
         """
         measure = Command(("fio", *measure_options(values), *REPORT), root=needs_root(values, context))
         if on_device(values):
-            return (measure,)
+            prewarm = Command(("fio", *prewarm_options(values)), Purpose.PREPARE, root=measure.root)
+            return (prewarm, measure) if values["prewarm"] else (measure,)
         return (Command(("fio", *layout_options(values)), Purpose.PREPARE), measure)
 
     def job_file(self, values: Values, context: Context) -> str:

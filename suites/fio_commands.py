@@ -2,7 +2,8 @@
 
 from suites.disk import GIB, KIB, MIB
 from suites.fio_device import device_options
-from suites.fio_parameters import block_options, mixes, writes
+from suites.fio_more_parameters import NONE, waits_for_steady_state
+from suites.fio_parameters import block_options, mixes, total_size, writes
 from suites.parameters import Values
 
 NAME = "benchwright"
@@ -30,6 +31,21 @@ def layout_options(values: Values) -> list[str]:
     ]
 
 
+def prewarm_options(values: Values) -> list[str]:
+    """Return fio's options that read every block of the device's part once, in sequence and past the page cache."""
+    reading = {**values, "rw": "read", "numjobs": 1, "size": total_size(values)}
+    size = size_text(total_size(values))
+    return [
+        f"--name={NAME}",
+        "--rw=read",
+        "--bs=1m",
+        "--direct=1",
+        f"--size={size}",
+        *device_options(reading, size),
+        "--thread=1",
+    ]
+
+
 def measure_options(values: Values) -> list[str]:
     """Return fio's options of the measurement, but for those of its report."""
     options = [f"--name={NAME}", f"--rw={values['rw']}"]
@@ -44,7 +60,7 @@ def measure_options(values: Values) -> list[str]:
         f"--ioengine={values['ioengine']}",
         *device_options(values, size_text(int(values["size"]))),
     ]
-    options += [*_until(values), *_flushing(values)]
+    options += [*_until(values), *_flushing(values), *_caching(values)]
     # Threads die with fio; processes of its own would go on when the connection breaks.
     return [*options, "--thread=1", "--group_reporting"]
 
@@ -60,7 +76,18 @@ def _until(values: Values) -> list[str]:
         options.append(f"--ramp_time={time_text(float(values['ramp_time']))}")
     if values["rate_iops"]:
         options.append(f"--rate_iops={values['rate_iops']}")
+    if waits_for_steady_state(values):
+        options.append(f"--steadystate={values['steady_state']}")
+        options.append(f"--ss_dur={time_text(float(values['steady_duration']))}")
+        if values["steady_ramp"]:
+            options.append(f"--ss_ramp={time_text(float(values['steady_ramp']))}")
     return options
+
+
+def _caching(values: Values) -> list[str]:
+    """Return what the kernel is told about the page cache, where that is not what fio does untold."""
+    options = [] if values["invalidate"] else ["--invalidate=0"]
+    return options if values["fadvise_hint"] == "1" else [*options, f"--fadvise_hint={values['fadvise_hint']}"]
 
 
 def _flushing(values: Values) -> list[str]:
@@ -76,6 +103,8 @@ def _flushing(values: Values) -> list[str]:
         options.append(f"--buffer_compress_percentage={values['buffer_compress_percentage']}")
     if values["refill_buffers"]:
         options.append("--refill_buffers")
+    if values["verify"] != NONE:
+        options.append(f"--verify={values['verify']}")
     return options
 
 

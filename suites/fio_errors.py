@@ -20,6 +20,7 @@ _MEANINGS = {
     "multiple of the device's; switch direct I/O off or choose another directory",
     errno.EFBIG: "the file is larger than the file system or a limit allows",
     errno.ENOSPC: "no space left on the device; choose a smaller size or another directory",
+    errno.EILSEQ: "what was read back is not what was written: the device, its driver or its memory corrupts data",
     errno.EROFS: "the file system is read-only; choose another directory",
     errno.EDQUOT: "the user's disk quota is used up; choose a smaller size or another directory",
     errno.ENOSYS: "this kernel or this fio does not have the engine; use psync or libaio",

@@ -26,9 +26,12 @@ CPU_SYSTEM = Metric("cpu_system", "CPU time of a job in the kernel", Unit.PERCEN
 ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, Kind.COUNT)
 DEVICE_IOS = Metric("device_ios", "I/Os that reached the device", Unit.ONE, Better.HIGHER, Kind.COUNT)
 
+STEADY_IOPS = Metric("steady_iops", "I/Os per second in the steady window", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+
 PERCENTILES = (LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_P99_9)
 METRICS = (
     IOPS, BANDWIDTH, LATENCY_MEAN, *PERCENTILES, LATENCY_MAX, CPU_USER, CPU_SYSTEM, ISSUED_IOS, DEVICE_IOS,
+    STEADY_IOPS,
 )  # fmt: skip
 
 SHORTEST_INTERVAL = 0.25
@@ -51,6 +54,8 @@ def job_figures(job: Job, label: Mapping[str, str]) -> Iterator[Figure]:
     for metric, value in ((CPU_USER, job.cpu_user), (CPU_SYSTEM, job.cpu_system)):
         if value is not None and job.ios:
             yield Figure(metric, value, labels(**label))
+    if job.steady is not None and job.steady.attained and job.steady.iops:
+        yield Figure(STEADY_IOPS, job.steady.iops, labels(**label))
 
 
 def _direction_figures(direction: Direction, labelled: Labels) -> Iterator[Figure]:
@@ -137,6 +142,18 @@ class Timeline:
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
             for metric, value in _latencies(before.latency, direction.latency):
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
+
+
+def steady_note(job: Job) -> str:
+    """Return whether the steady state was reached that fio was told to wait for; nothing where it was not told."""
+    steady = job.steady
+    if steady is None:
+        return ""
+    window = f" over {steady.seconds:g} s" if steady.seconds else ""
+    asked = f"“{steady.asked}”{window}"
+    if steady.attained:
+        return f"Steady state {asked} was reached after {job.runtime:.0f} s, at {steady.found or 'no deviation'}."
+    return f"Steady state {asked} was not reached in {job.runtime:.0f} s: the figures are those of a device on its way."
 
 
 def in_ramp(job: Job) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from suites.base import LineSplitter, Parsed
 from suites.fio_documents import Document, DocumentReader, Piece, Refused
 from suites.fio_errors import errors_in, explain_error, said, signal_in
-from suites.fio_metrics import DEVICE_IOS, ISSUED_IOS, SETTLED, Timeline, job_figures
+from suites.fio_metrics import DEVICE_IOS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
 from suites.fio_report import Job, Report, read_report
 from suites.fio_text import read_text, text_ended
 from suites.parameters import parse_duration, parse_size
@@ -161,6 +161,7 @@ class FioParser:
             yield "Read from fio's text, which rounds its figures; --output-format=json+ gives exact ones."
         if len(self._samples) >= MAXIMUM_SAMPLES:
             yield f"Only the first {MAXIMUM_SAMPLES} samples were kept."
+        yield from (note for job in (self._report.jobs if self._report else ()) if (note := steady_note(job)))
         yield from said(self._text)
 
     def _nothing_read(self, exit_status: int | None) -> Iterator[str]:
@@ -190,6 +191,8 @@ def _unfinished(job: Job) -> bool:
     At first fio gives no estimate, and without a time limit none in its last document. A job that ends by size
     has done exactly that much; one that is bound by time goes round and round, so it has done more or less.
     """
+    if job.steady is not None and job.steady.attained:
+        return False
     if job.ends_in is not None:
         return job.ends_in > 0
     asked, size = job.options.get("runtime", ""), job.options.get("size", "")

@@ -3,6 +3,7 @@
 import re
 
 from suites.disk import DIRECTORY, GIB, KIB, MIB
+from suites.fio_more_parameters import MORE_PARAMETERS
 from suites.parameters import Choice, Parameter, Type, Values, parse_size
 
 
@@ -260,5 +261,5 @@ REFILL_BUFFERS = Parameter(
 
 FIO_PARAMETERS = (
     DIRECTORY, RW, RWMIXREAD, BLOCK_SIZE, BLOCK_SIZES, IODEPTH, NUMJOBS, DIRECT, SIZE, RUNTIME, RAMP_TIME, IOENGINE,
-    RATE_IOPS, FSYNC, END_FSYNC, LOOPS, COMPRESSIBLE, REFILL_BUFFERS,
+    RATE_IOPS, FSYNC, END_FSYNC, LOOPS, COMPRESSIBLE, REFILL_BUFFERS, *MORE_PARAMETERS,
 )  # fmt: skip

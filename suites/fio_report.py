@@ -47,6 +47,20 @@ class Direction:
 
 
 @dataclass(frozen=True, slots=True)
+class SteadyState:
+    """What fio says of the steady state it was told to wait for: how far off its window was, and its means.
+
+    `asked` and `found` are its own words: “iops_slope:0.1%” and “0.08%”; `seconds` is the length of the window.
+    """
+
+    asked: str
+    attained: bool
+    found: str = ""
+    seconds: float | None = None
+    iops: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One job, or the clones of one job together. `runtime` is in seconds and excludes the ramp.
 
@@ -64,6 +78,7 @@ class Job:
     sync: Latency = Latency()
     cpu_user: float | None = None
     cpu_system: float | None = None
+    steady: SteadyState | None = None
 
     @property
     def ios(self) -> int:
@@ -137,6 +152,20 @@ def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> J
         sync=_latency(_mapping(_mapping(entry.get("sync")).get("lat_ns")), 1),
         cpu_user=_number(entry, "usr_cpu"),
         cpu_system=_number(entry, "sys_cpu"),
+        steady=_steady(_mapping(entry.get("steadystate"))),
+    )
+
+
+def _steady(source: Mapping[str, Any]) -> SteadyState | None:
+    asked, found = source.get("ss"), source.get("criterion")
+    if not isinstance(asked, str):
+        return None
+    return SteadyState(
+        asked=re.sub(r"(\.\d*?)0+(?=%?$)", r"\1", asked[:60]).replace(".%", "%"),
+        attained=bool(_number(source, "attained")),
+        found=found[:60] if isinstance(found, str) else "",
+        seconds=_number(source, "duration"),
+        iops=_number(_mapping(source.get("data")), "iops_mean"),
     )
 
 
@@ -232,6 +261,7 @@ def _together(clones: list[Job]) -> Job:
         sync=reduce(_pooled, (job.sync for job in clones)),
         cpu_user=_mean([job.cpu_user for job in clones]),
         cpu_system=_mean([job.cpu_system for job in clones]),
+        steady=next((job.steady for job in clones if job.steady is not None), None),
     )
 
 

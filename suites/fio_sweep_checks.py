@@ -12,6 +12,9 @@ from suites.vocab import Level
 _OWN = frozenset(parameter.name for parameter in SWEEP_PARAMETERS) | {"device"}
 
 
+NOT_OF_POINTS = ("ends-before-its-size", "one-io-in-flight")
+"""A point always has a runtime; and one of depth 1 is where the curve begins."""
+
 LONG = 3600.0
 """Seconds of a trial beyond which a sweep had better be thinned out."""
 
@@ -46,7 +49,7 @@ def _without(checks: Iterable[StepCheck], *ids: str) -> tuple[StepCheck, ...]:
 
 
 SWEEP_CHECKS: tuple[StepCheck, ...] = (
-    *(_of_points(check) for check in _without((*FIO_CHECKS, *DEVICE_CHECKS), "ends-before-its-size")),
+    *(_of_points(check) for check in _without((*FIO_CHECKS, *DEVICE_CHECKS), *NOT_OF_POINTS)),
     Check(
         id="sweep-takes-long",
         level=Level.WARNING,

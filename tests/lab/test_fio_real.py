@@ -201,3 +201,29 @@ def test_a_directory_that_is_not_there_is_told_from_real_facts() -> None:
     assert ("directory-not-writable", "/nowhere/at/all: there is no such directory.") in [
         (found.id, found.measured) for found in report.findings
     ]
+
+
+def test_a_steady_state_is_reached_and_told(tmp_path: Path) -> None:
+    given = {"rw": "randread", "size": "16 MiB", "runtime": 30, "steady_state": "iops:90%", "steady_duration": 2}
+    values = complete_values(Fio(), given)
+    prepare(Fio(), values, tmp_path)
+    run = Run(Fio(), values, tmp_path)
+    parsed = run.end()
+    assert parsed.complete
+    told = last_document(run.output)["steadystate"]
+    assert isinstance(told, dict)
+    assert told["attained"] == 1
+    assert any(note.startswith("Steady state “iops:90%” over 2 s was reached") for note in parsed.notes)
+    found = {figure.metric.name: figure.value for figure in parsed.figures}
+    assert found["steady_iops"] == told["data"]["iops_mean"]
+
+
+def test_written_data_are_read_back_and_hints_are_accepted(tmp_path: Path) -> None:
+    given = {"rw": "write", "size": "4 MiB", "verify": "crc32c", "invalidate": False, "fadvise_hint": "sequential"}
+    values = complete_values(Fio(), given)
+    prepare(Fio(), values, tmp_path)
+    parsed = Run(Fio(), values, tmp_path).end()
+    assert parsed.complete
+    assert {dict(figure.labels)["operation"] for figure in parsed.figures if figure.metric.name == "iops"} == {
+        "read", "write",
+    }  # fmt: skip
