@@ -7,6 +7,7 @@ from pathlib import Path
 from app.baselines import PREFIX, Baseline, by_name, remarks, title
 from app.choosing import choose
 from app.comparison import Comparison
+from app.distributions import Distribution
 from app.joining import join
 from app.judging import judged
 from app.levels import WithinTrials
@@ -52,10 +53,14 @@ class Gathering:
         (group,) = self.chosen([word])
         return join(group, {record.summary.id: {} for record in group})[0]
 
-    def joined(self, word: str) -> tuple[RunRecord, SampleSeries]:
-        """Return a run, or a group of runs as one, with the samples of its trials."""
-        (group,) = self.chosen([word])
-        return join(group, {record.summary.id: self._samples(record) for record in group})
+    def joined(self, words: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
+        """Return each run, or group of runs as one, with the samples of its trials.
+
+        Together, for a published table is told in the words of the runs beside it.
+        """
+        return [
+            join(group, {record.summary.id: self._samples(record) for record in group}) for group in self.chosen(words)
+        ]
 
     def _samples(self, record: RunRecord) -> SampleSeries:
         return {} if record.published else self._store.samples(record.summary.id)
@@ -95,7 +100,7 @@ class Gathering:
         """Write the report picture; several sides are compared with the first of them."""
         from app.picture import report_picture
 
-        pairs = [self.joined(word) for word in words]
+        pairs = self.joined(words)
         telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
         records = [
             record if "," in record.summary.id else judged(record, series, telemetry[record.summary.id])
@@ -103,7 +108,21 @@ class Gathering:
         ]
         samples = {record.summary.id: series for record, series in pairs}
         comparison = self.compare(words, margin, overruled) if len(words) > 1 else None
-        return report_picture(records, samples, telemetry, self._bands(records), path, comparison=comparison)
+        return report_picture(
+            records,
+            samples,
+            telemetry,
+            self._bands(records),
+            path,
+            comparison=comparison,
+            distributions=self._distributions(words, comparison),
+        )
+
+    def _distributions(self, words: Sequence[str], comparison: Comparison | None) -> list[Distribution]:
+        """Return the distributions that a picture of a comparison shows."""
+        from app.describing import Describing
+
+        return [] if comparison is None else Describing(self._store).pictured(words, comparison.rows)
 
     def _within(self, groups: Sequence[Sequence[RunRecord]]) -> WithinTrials:
         return self._store.within([record.summary.id for group in groups for record in group])

@@ -413,9 +413,9 @@ class Workstation:
         """
         return self._gathering.compare(runs, margin, overruled)
 
-    def joined(self, run: str) -> tuple[RunRecord, SampleSeries]:
-        """Return a run, or a group of runs as one, with the samples of its trials."""
-        return self._gathering.joined(run)
+    def joined(self, runs: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
+        """Return each run, or group of runs as one, with the samples of its trials."""
+        return self._gathering.joined(runs)
 
     def joined_record(self, run: str) -> RunRecord:
         """Return a run, or a group of runs as one, without samples."""

@@ -29,6 +29,6 @@ def read_runs(workstation: Workstation, words: Sequence[str], margin: float) -> 
     """Read and compare runs, or groups of them; this takes a while where they have many samples."""
     comparison = workstation.compare(words, margin)
     with collection_paused():
-        pairs = [workstation.joined(word) for word in words]
+        pairs = workstation.joined(words)
         models = tuple(stored(record, samples, {}) for record, samples in pairs)
     return Compared(comparison, tuple(record for record, _ in pairs), models)

@@ -151,6 +151,8 @@ def _edge(logarithm: float) -> str:
 
 def _more(row: Row, number: int) -> str:
     """Return how many more trials would settle an undecided ratio, in words; empty where that is not known."""
+    if any(caveat.id == "reference" for caveat in row.against[number - 1].caveats):
+        return "Runs of your own in its place: how far a published figure spreads, nobody knows."
     counts = [(run_letter(place), 0 if side is None else side.n) for place, side in enumerate(row.sides)]
     sides = [counts[0], counts[number]]
     if few := [f"{FEWEST_TRIALS - n} more of {name}" for name, n in sides if n < FEWEST_TRIALS]:

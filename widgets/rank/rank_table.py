@@ -2,12 +2,15 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem
+from PySide6.QtWidgets import QAbstractItemView, QTableWidget, QTableWidgetItem
 
 from app.ranking import Ranking
 from app.ranking_text import HEAD, RIGHT_ALIGNED, ranking_rows, shown_columns
 from widgets.text import tool_tip, visible
 from widgets.theme import figure_font, palette
+
+_WIDEST = 300
+"""Pixels of a candidate's name; the rest is in its tool tip."""
 
 _TIPS = {
     0: "Candidates of one place are not told apart by the margin",
@@ -42,7 +45,8 @@ class RankTable(QTableWidget):
             for place, column in enumerate(columns):
                 self.setItem(number, place, _cell(row[column], column, shaded=ranked.group % 2 == 0))
         self.resizeColumnsToContents()
-        self.horizontalHeader().setSectionResizeMode(columns.index(1), QHeaderView.ResizeMode.Stretch)
+        name = columns.index(1)
+        self.setColumnWidth(name, min(self.columnWidth(name), _WIDEST))
 
     def texts(self) -> list[list[str]]:
         """Return what is shown, the head first, for copying."""
@@ -61,6 +65,7 @@ class RankTable(QTableWidget):
 def _cell(text: str, column: int, *, shaded: bool) -> QTableWidgetItem:
     item = QTableWidgetItem(visible(text))
     item.setTextAlignment(_alignment(column))
+    item.setToolTip(tool_tip(text))
     if column != 1:
         item.setFont(figure_font(bold=column == 0))
     if shaded:
