@@ -17,10 +17,13 @@ from app.scaling.steps import curves_of_steps
 from app.sides import Place, Side
 from app.sweeps import curves_of
 from app.verdicts import Verdict
-from suites.vocab import Figure
+from suites.vocab import Figure, Kind
 
 if TYPE_CHECKING:
     from app.store import Store
+
+MOST_PICTURED = 12
+"""Distributions in one picture: it has to stay a page."""
 
 MOST_NAMED = 12
 """Metrics that a refusal lists."""
@@ -52,6 +55,16 @@ class Describing:
         groups = self._gathering.chosen(words)
         (found,) = self.describe(groups, [Side(group).summary.id for group in groups], [row])
         return found
+
+    def pictured(self, words: Sequence[str], rows: Sequence[Row]) -> list[Distribution]:
+        """Return the distributions that stand for the steps in a picture: the first metric and the first latency."""
+        groups = self._gathering.chosen(words)
+        chosen: dict[tuple[str, str, Kind], Row] = {}
+        for row in rows:
+            if row.metric.kind in {Kind.RATE, Kind.TIME}:
+                chosen.setdefault((row.step, row.host, row.metric.kind), row)
+        ids = [Side(group).summary.id for group in groups]
+        return self.describe(groups, ids, list(chosen.values())[:MOST_PICTURED])
 
     def noise(self, words: Sequence[str], *, everything: bool = False) -> Noise:
         """Return how repeatable each step, host and run is: by the first metric of each step, or by `everything`."""

@@ -19,6 +19,7 @@ ROW = 26
 
 LEFT = 60
 RIGHT = 12
+GUTTER = 24
 WIDEST = 420
 """Pixels that the names of rows may take."""
 
@@ -36,10 +37,22 @@ def write_charts(charts: Sequence[Chart], path: Path, heading: str = "", *, scal
     return write_whole(path, sheet.png(scale))
 
 
+def draw_beside(sheet: Sheet, charts: Sequence[Chart]) -> None:
+    """Draw charts in rows of two, from the sheet's `y` on."""
+    room = (CONTENT - GUTTER) / 2
+    for first in range(0, len(charts), 2):
+        top, ends = sheet.y, []
+        for place, chart in enumerate(charts[first : first + 2]):
+            sheet.y = top
+            draw_chart(sheet, chart, MARGIN + place * (room + GUTTER), room)
+            ends.append(sheet.y)
+        sheet.y = max(ends)
+
+
 def draw_chart(sheet: Sheet, chart: Chart, x: float, room: float) -> None:
     """Draw a chart with its title, legend and note at `x`, `room` pixels wide, from the sheet's `y` on."""
     sheet.words(x, sheet.y, _titled(chart), SMALL)
-    top = _legend(sheet, chart, x, sheet.y + SMALL.leading + 4)
+    top = _legend(sheet, chart, x, sheet.y + SMALL.leading + 4, room)
     names = max((width(name, SMALL) for name in chart.y.names), default=0.0)
     left = max(LEFT, min(WIDEST, names + 12))
     height = max(90.0, ROW * len(chart.y.names)) if chart.y.names else HEIGHT
@@ -64,12 +77,12 @@ def _axis_title(chart: Chart, axis: Axis) -> str:
     return f"{axis.title}{unit}"
 
 
-def _legend(sheet: Sheet, chart: Chart, x: float, y: float) -> float:
+def _legend(sheet: Sheet, chart: Chart, x: float, y: float, room: float) -> float:
     """Write the names of the series in rows; return where they end."""
     left, named = x, [series for series in chart.series if series.name]
     for series in named:
         wide = width(series.name, SMALL) + 44
-        if left > x and left + wide > x + CONTENT:
+        if left > x and left + wide > x + room:
             left, y = x, y + SMALL.leading
         colour, middle = _colour(series), y + SMALL.leading / 2
         sheet.rule((left, middle), (left + 18, middle), colour=colour, dashed=series.dashed)

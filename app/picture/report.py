@@ -5,7 +5,10 @@ from pathlib import Path
 
 from app.compare import compare
 from app.comparison import Comparison
+from app.distributions import Distribution
+from app.distributions.charts import distribution_charts
 from app.pairing import answering_steps, left_out
+from app.picture.chart import draw_beside
 from app.picture.curves import Samples, Shown
 from app.picture.head import draw_foot, draw_head
 from app.picture.host import Telemetry
@@ -29,13 +32,15 @@ def report_picture(
     *,
     scale: float = 1.0,
     comparison: Comparison | None = None,
+    distributions: Sequence[Distribution] = (),
 ) -> Path:
     """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`; return `path`.
 
     One run stands beside the `bands` of its pinned baseline; of several, the first is the baseline. `samples` and
-    `telemetry` are those of each run by its id. Raises WriteError.
+    `telemetry` are those of each run by its id; `distributions` stand below the step they are of. Raises WriteError.
     """
-    return write_whole(path, draw_report(records, samples, telemetry, bands, comparison).png(scale))
+    sheet = draw_report(records, samples, telemetry, bands, comparison, distributions=distributions)
+    return write_whole(path, sheet.png(scale))
 
 
 def draw_report(
@@ -44,6 +49,8 @@ def draw_report(
     telemetry: Telemetry,
     bands: Sequence[Band],
     comparison: Comparison | None = None,
+    *,
+    distributions: Sequence[Distribution] = (),
 ) -> Sheet:
     """Return the report as a sheet. A `comparison` has a side for each of `records`; without one they are compared."""
     if comparison is None and len(records) > 1:
@@ -53,6 +60,9 @@ def draw_report(
     for steps in _steps(records):
         sheet.y += SECTION
         draw_step(sheet, Shown(records, steps, samples, bands), comparison, telemetry)
+        name = next(step.name for step in steps if step is not None)
+        sheet.y += 10
+        draw_beside(sheet, distribution_charts([one for one in distributions if one.step == name]))
     sheet.y += SECTION
     draw_findings(sheet, records)
     notes = [note for record in records for note in left_out(record)] if comparison is None else comparison.notes
