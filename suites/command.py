@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.command_checks import COMMAND_CHECKS
-from suites.command_output import CommandParser
+from suites.command_output import BEFORE_FAILED, CommandParser
 from suites.command_parameters import COMMAND_PARAMETERS, WALL_TIME, figure_metric, reads_output, words
 from suites.host_files import HostFile
 from suites.parameters import Parameter, Tuned, Values
@@ -53,6 +53,11 @@ exit "$end"
 """
 
 
+_QUIETLY = (
+    f'"$@" >before.log 2>&1 || {{ status=$?; tail -n 5 before.log; printf "%s\\n" "{BEFORE_FAILED}"; exit "$status"; }}'
+)
+
+
 class OwnCommand:
     """A command of the user's own. Its figure is what the user says it is."""
 
@@ -83,13 +88,14 @@ class OwnCommand:
         return {}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return the preparation, the command under its clock, and the cleaning up."""
+        """Return the preparation, what runs before each trial, the command under its clock, and the cleaning up."""
         del context
         timed = ("sh", SCRIPT, str(values["accepted"]), f"{values['timeout']:g}", str(values["working_directory"]))
         file = HostFile(SCRIPT, text=_TIMED)
         argv = (*timed, *_environment(values), *_words(values, "command"))
         return (
             *_beside(values, "prepare", Purpose.PREPARE),
+            *_before(values),
             Command(argv, files=(file,)),
             *_beside(values, "clean_up", Purpose.CLEAN_UP),
         )
@@ -112,6 +118,14 @@ def _words(values: Values, name: str) -> tuple[str, ...]:
 def _environment(values: Values) -> tuple[str, ...]:
     given = words(values["environment"], shell=False) or ()
     return ("env", *given) if given else ()
+
+
+def _before(values: Values) -> tuple[Command, ...]:
+    """Return the command before each trial, of whose output nothing is seen unless it fails."""
+    return tuple(
+        Command(("sh", "-c", _QUIETLY, "before", *command.argv))
+        for command in _beside(values, "before", Purpose.MEASURE)
+    )
 
 
 def _beside(values: Values, name: str, purpose: Purpose) -> tuple[Command, ...]:

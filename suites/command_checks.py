@@ -13,7 +13,7 @@ _SECRET = re.compile(
     r"(?:^|[_-])(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|APIKEY|API[_-]KEY|PWD|PGPASSWORD)(?:$|[_-])", re.IGNORECASE
 )
 _GIVEN = re.compile(r"(?:--)?([\w-]+)=\S")
-_NAMES = ("command", "prepare", "clean_up")
+_NAMES = ("command", "prepare", "before", "clean_up")
 
 
 def _empty(evidence: StepEvidence) -> Outcome | None:

@@ -18,6 +18,9 @@ MAXIMUM_JSON = 4 * 2**20
 ENOUGH = 10
 """Times the clock's resolution below which a time is mostly the clock's own steps: an error of up to a tenth."""
 
+BEFORE_FAILED = "benchwright-before failed"
+"""What is printed where the command that runs before each trial fails."""
+
 TIMED_OUT = 124
 """The exit status of timeout(1) where it had to end the command."""
 
@@ -50,6 +53,7 @@ class CommandParser:
     _kept: list[str] = field(default_factory=list)
     _size: int = 0
     _last: str = ""
+    _before: bool = False
 
     def __post_init__(self) -> None:
         longest = MAXIMUM_JSON if self.values["figure"] == JSON else MAXIMUM_LINE
@@ -68,8 +72,8 @@ class CommandParser:
 
     def finish(self, exit_status: int | None = None) -> Parsed:
         """Say what the whole output means."""
-        for line in self._lines.rest():
-            self._take(line, "stdout", whole=False)
+        for line in self._lines.rest():  # where the command ended by itself, a line without a line break is whole
+            self._take(line, "stdout", whole=self._timed is not None)
         notes = self._failures(exit_status)
         figures = []
         value = None if self.values["figure"] == TIME else self._value(notes)
@@ -86,6 +90,9 @@ class CommandParser:
         if match := _TIMED.fullmatch(line):
             self._timed = _Timed(float(match[1]), int(match[2]), float(match[3]), match[4] == "accepted")
             return
+        if line == BEFORE_FAILED:
+            self._before = True
+            return
         self._last = line if line.strip() else self._last
         if self._pattern is not None and whole and (self._found is None or self.values["occurrence"] == "last"):
             found = self._pattern.search(line)
@@ -96,6 +103,8 @@ class CommandParser:
 
     def _failures(self, exit_status: int | None) -> list[str]:
         timed = self._timed
+        if timed is None and self._before:
+            return [f"What runs before each trial failed, so that nothing was measured.{self._words()}"]
         if timed is None:
             status = f" It {how_it_ended(exit_status)}." if exit_status else ""
             return [f"The command was cut off: its clock printed no time.{status}{self._words()}"]

@@ -62,6 +62,14 @@ PREPARE = Parameter(
     help="A command that runs once on each host before the first trial, such as a build. It is not timed.",
 )
 
+BEFORE = Parameter(
+    name="before",
+    title="Before each trial",
+    type=Type.TEXT,
+    default="",
+    help="A command that runs before each trial, such as “make clean”. It is not timed; what it prints is left out.",
+)
+
 CLEAN_UP = Parameter(
     name="clean_up",
     title="Cleaning up",
@@ -174,6 +182,7 @@ COMMAND_PARAMETERS = (
     WORKING_DIRECTORY,
     ENVIRONMENT,
     PREPARE,
+    BEFORE,
     CLEAN_UP,
     ACCEPTED,
     TIMEOUT,

@@ -67,6 +67,16 @@ def test_a_cleaning_up_that_fails_is_told(lab_host: LabHost, tmp_path: Path) -> 
     assert "could not clean up on lab: sh ended with exit status 4: no" in record.reason
 
 
+def test_what_runs_before_each_trial_may_fail(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    ended = run(tmp_path, command="cat made", before="touch made", figure="time")
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    failed = run(tmp_path, command="true", before="ls /nowhere/at/all")
+    assert failed.state is State.FAILED
+    assert "What runs before each trial failed" in failed.reason
+    assert "/nowhere/at/all" in failed.reason
+
+
 def test_a_time_limit_ends_it_on_the_host(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     ended = run(tmp_path, command="sleep 60", timeout=1)

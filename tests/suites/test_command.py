@@ -56,6 +56,26 @@ def test_all_that_surrounds_the_command() -> None:
     assert after == (Purpose.CLEAN_UP, f"{there} make clean")
 
 
+def test_what_runs_before_each_trial_is_not_timed_and_seen_only_where_it_fails() -> None:
+    before, timed = lines(command="make", before="make clean", working_directory="/src")
+    assert (before[0], timed[0]) == (Purpose.MEASURE, Purpose.MEASURE)
+    assert before[1].endswith(" command make clean")
+    parser = SUITE.parser(complete_values(SUITE, {}))
+    parser.feed(b"No rule for clean\nbenchwright-before failed\n")
+    found = parser.finish(2)
+    assert (found.complete, found.figures) == (False, ())
+    assert found.notes == (
+        "What runs before each trial failed, so that nothing was measured. It printed last: No rule for clean",
+    )
+
+
+def test_a_figure_without_a_line_break_is_found() -> None:
+    assert figures(read(b"score = 7", **SCORE))["own_own_score"] == 7
+    parser = SUITE.parser(complete_values(SUITE, SCORE))
+    parser.feed(b"score = 7")
+    assert parser.finish(None).figures == ()  # it was cut off: it may have been 71
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("working_directory", "srv"), ("accepted", "none"), ("unit", "tps"), ("metric", " ")]
 )
