@@ -290,7 +290,7 @@ def _order(found: Sequence[Candidate], question: Question) -> str:
 def _notes(found: Sequence[Candidate], ranked: Sequence[Ranked], question: Question) -> Iterator[str]:
     fewest = min((row.n for row in ranked if len(row.candidate.hosts) < 2), default=FEWEST_TRIALS)
     if fewest < FEWEST_TRIALS and len(ranked) > 1:
-        yield f"with {fewest} trial{'s' if fewest > 1 else ''} nothing is told apart: {FEWEST_TRIALS} each are needed"
+        yield f"who has fewer than {FEWEST_TRIALS} trials is told apart from nobody"
     if any(len(one.hosts) < FEWEST_HOSTS for one in found) and len(found) > 1:
         yield f"it ranks these machines; of their types nothing is said before {FEWEST_HOSTS} hosts of each"
     if question.overruled:

@@ -28,6 +28,7 @@ TOPICS = {
     "checks": "Checks",
     "verdicts": "Verdicts",
     "comparison": "How runs are compared",
+    "baselines": "Baselines, best and history",
     "connections": "Connections",
     "survival": "When something breaks",
     "safety": "Root, raw devices, installing",

@@ -23,7 +23,7 @@ from widgets.sheet_text import sheet_text
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
-SIZE = (920, 680)
+SIZE = (1120, 700)
 PICTURE_WIDTH = 1200
 DENSITY = 2
 """Pixels of the picture for each of the screen, so that it reads well in a ticket."""
