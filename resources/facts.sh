@@ -45,6 +45,7 @@ system() {
     item client "${SSH_CONNECTION:-}"
     if [ -e /etc/os-release ]; then text os_release /etc/os-release; else text os_release /usr/lib/os-release; fi
     text boot_id /proc/sys/kernel/random/boot_id
+    text io_uring_disabled /proc/sys/kernel/io_uring_disabled
     text uptime /proc/uptime
     text load /proc/loadavg
     text clock_source /sys/devices/system/clocksource/clocksource0/current_clocksource
@@ -239,6 +240,7 @@ tool() { # name
     hpcc) ;; # it knows no options: asked for its version, it would begin to measure
     *) item "tool.$1" "$(within 2 "$1" --version 2>&1 </dev/null | head -c 1024)" ;;
     esac
+    [ "$1" != fio ] || item engines.fio "$(within 2 fio --enghelp 2>/dev/null </dev/null | head -c 2048)"
 }
 
 placed() { # name folder/file...: the folder of the first file that is there; these tools lie where their users put them

@@ -49,6 +49,7 @@ class SystemFacts:
     clock_offset: float | Absent = fact("s")  # host minus workstation, by the middle of the round trip
     user: str | Absent = fact()
     workstation_address: str | Absent = fact()  # the client's address as this host sees it
+    io_uring_disabled: int | Absent = fact("1")  # 0: for nobody, 1: for all but root and one group, 2: for everybody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +200,7 @@ class Tool:
     version: str | Absent = fact()
     path: str | Absent = fact()
     start_up: float | Absent = fact("s")  # to start it, have it print its version, and end
+    engines: tuple[str, ...] | Absent = fact()  # the ways of doing I/O that fio was built with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

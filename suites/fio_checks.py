@@ -10,6 +10,7 @@ from suites.disk_checks import (
     short_runtime,
     unflushed_write,
 )
+from suites.fio_engine_checks import ENGINE_MISSING
 from suites.fio_parameters import ONE_AT_A_TIME, largest_block, mixes, past_memory, total_size, writes
 from suites.fio_pattern_checks import FIO_PATTERN_CHECKS
 from suites.parameters import Value, Values
@@ -142,6 +143,7 @@ def _compressible(evidence: StepEvidence) -> Outcome | None:
 
 
 FIO_CHECKS = (
+    ENGINE_MISSING,
     direct_refused(lambda values: bool(values["direct"]) and not values.get("device"), {"direct": False}),
     page_cache(_page_cache),
     unflushed_write(_unflushed_write),

@@ -3,6 +3,7 @@
 from suites.base import Context
 from suites.disk import GIB, MIB, amount, best_directory, whole_mebibytes
 from suites.facts import Directory, Facts, known
+from suites.fio_engine_checks import usable
 from suites.parameters import Tuned
 from suites.thread_checks import cpus_for
 
@@ -45,7 +46,7 @@ def tune_fio(context: Context) -> dict[str, Tuned]:
     if directory.direct is False:
         tuned["direct"] = Tuned(False, f"{directory.path} is on {_kind(directory)}, which refuses direct I/O (tried).")
     elif directory.direct is True:
-        tuned |= _asynchronous(directory)
+        tuned |= _asynchronous(directory) if usable(facts, "libaio") else _one_at_a_time(directory)
     return tuned
 
 
@@ -76,6 +77,15 @@ def _asynchronous(directory: Directory) -> dict[str, Tuned]:
             f"psync cannot keep {DEPTH} I/Os in flight; libaio can wherever fio runs on Linux, while io_uring is "
             "switched off in many containers and hardened kernels.",
         ),
+    }
+
+
+def _one_at_a_time(directory: Directory) -> dict[str, Tuned]:
+    """Return direct I/O alone: this fio was built without libaio."""
+    return {
+        "direct": Tuned(
+            True, f"{directory.path} accepts direct I/O (tried), so that the device is measured, not the page cache."
+        )
     }
 
 

@@ -19,6 +19,8 @@ from suites.facts import (
 
 MIB, GIB = 2**20, 2**30
 
+ENGINES = ("mmap", "sync", "psync", "pvsync2", "posixaio", "io_uring", "libaio")
+
 DATA = Directory(path="/srv", mount="/srv", kind="ext4", device="nvme0n1", free=100 * GIB, writable=True, direct=True)
 HOME = Directory(path="/home/ann", mount="/", kind="ext4", device="sda", free=20 * GIB, writable=True, direct=True)
 SHM = Directory(path="/tmp", mount="/tmp", kind="tmpfs", free=500 * GIB, writable=True, direct=True)
@@ -59,7 +61,7 @@ def disk_host(
         ),
         directories=directories or (HOME, SHM, DATA),
         tools=(
-            Tool(name="fio", version="fio-3.33", path="/usr/bin/fio"),
+            Tool(name="fio", version="fio-3.33", path="/usr/bin/fio", engines=ENGINES),
             Tool(name="dd", version="dd (coreutils) 9.1", path="/usr/bin/dd"),
         ),
     )

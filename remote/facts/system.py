@@ -4,7 +4,7 @@ import ipaddress
 import re
 
 from remote.facts.items import Items
-from remote.facts.values import fields, number, word
+from remote.facts.values import fields, number, whole, word
 from suites.facts import Absent, SystemFacts
 
 _VENDORS = (
@@ -45,6 +45,7 @@ def system_facts(items: Items, sent: float, received: float) -> SystemFacts:
         clock_offset=_clock_offset(items, sent, received),
         user=_user(items),
         workstation_address=_client(items),
+        io_uring_disabled=_io_uring(items),
     )
 
 
@@ -95,6 +96,12 @@ def _detected(items: Items, name: str) -> str | None:
 def _user(items: Items) -> str | Absent:
     found = re.match(r"uid=([0-9]{1,10})(?:\(([^)]{1,64})\))?", items.text("id") or "")
     return items.missing("id") if found is None else word(found[2] or found[1]) or items.missing("id")
+
+
+def _io_uring(items: Items) -> int | Absent:
+    """Return the kernel's switch; before Linux 6.6 there is none."""
+    found = whole(items.text("io_uring_disabled"), high=2)
+    return items.missing("io_uring_disabled", "the kernel has no such switch") if found is None else found
 
 
 def _client(items: Items) -> str | Absent:

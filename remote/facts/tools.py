@@ -44,7 +44,20 @@ def _tool(items: Items, name: str) -> Tool:
     if version is None and path is not None:
         version_absent = Absent("it does not tell its version")
         return Tool(name=name, version=version_absent, path=path, start_up=_start_up(items, name, absent))
-    return Tool(name=name, version=version or absent, path=path or absent, start_up=_start_up(items, name, absent))
+    return Tool(
+        name=name,
+        version=version or absent,
+        path=path or absent,
+        start_up=_start_up(items, name, absent),
+        engines=_engines(items, name),
+    )
+
+
+def _engines(items: Items, name: str) -> tuple[str, ...] | Absent:
+    """Return the engines that fio lists below its heading, one to a line."""
+    listed = (items.text(f"engines.{name}") or "").splitlines()[1:]
+    found = tuple(line.strip() for line in listed if re.fullmatch(r"\s*[A-Za-z0-9_-]{1,40}", line))
+    return found or items.missing(f"engines.{name}", "it does not list its engines" if name == "fio" else "it has none")
 
 
 def _start_up(items: Items, name: str, absent: Absent) -> float | Absent:
