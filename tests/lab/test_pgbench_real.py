@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.events import State
+from app.control import Control
+from app.events import SampleRead, State, TrialEnded
+from app.plan import Plan, Repetition, make_step
+from app.questions import Refuse
 from suites.base import Context, Purpose, complete_values
 from suites.oltp_server import FILE
 from suites.pgbench import Pgbench
@@ -58,7 +61,33 @@ def test_a_server_of_its_own_gives_what_it_gives_by_hand_and_goes(lab_host: LabH
     assert ended.parsed.samples
     assert ", PostgreSQL " in str(ended.parsed.tool_version)
     assert list(place.iterdir()) == []
-    assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if str(place) in _text(path)]
+    assert running_in(place) == []
+
+
+def test_a_run_that_is_stopped_leaves_no_server(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    place = tmp_path / "place"
+    place.mkdir()
+    control = Control()
+    step = make_step("pgbench", {**SMALL, "time": 60, "directory": str(place)})
+    plan = Plan("stopped", ("lab",), (step,), repetition=Repetition(trials=2))
+    during: list[Path] = []
+    with workstation_in(tmp_path) as workstation:
+        for event in workstation.run(plan, Refuse(), control):
+            if isinstance(event, SampleRead) and not control.stopped:
+                during += running_in(place)
+                control.stop()
+            if isinstance(event, TrialEnded):
+                assert event.state is State.PARTIAL
+                assert event.parsed.samples
+    assert during
+    assert running_in(place) == []
+    assert list(place.iterdir()) == []
+
+
+def running_in(place: Path) -> list[Path]:
+    """Return the processes with a directory below `place` on their command lines."""
+    return [path for path in Path("/proc").glob("[0-9]*/cmdline") if str(place) in _text(path)]
 
 
 def _text(path: Path) -> str:
