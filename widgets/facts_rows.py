@@ -92,7 +92,8 @@ def _entry(record: Record, key: str, summary: tuple[str, ...]) -> Row:
     name = getattr(record, key)
     if told:
         return Row(name, " · ".join(told), children=tuple(rows.values()))
-    return Row(name, rows[summary[0]].value, absent=True, children=tuple(rows.values()) if len(rows) > 2 else ())
+    found = any(not row.absent for row in rows.values())
+    return Row(name, rows[summary[0]].value, absent=True, children=tuple(rows.values()) if found else ())
 
 
 def _declared(record: Record) -> list[tuple[str, str]]:
