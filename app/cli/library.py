@@ -230,3 +230,20 @@ def _read(file: Path) -> bytes:
         raise BenchwrightError(
             f"{file} cannot be read: {error.strerror}.", "Check the name and its permissions."
         ) from error
+
+
+@click.command()
+@click.argument("damaged", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@speaks_to_people
+def salvage(damaged: Path, new: Path) -> None:
+    """Write what can be read of the DAMAGED library to a NEW one; the damaged file is only copied from."""
+    from app.store.salvage import salvage as save
+
+    saved = save(damaged, new)
+    runs = f"{saved.runs} run{'' if saved.runs == 1 else 's'}"
+    if saved.incomplete:
+        click.echo(f"{runs} saved to {new}. Not all could be read of: {', '.join(saved.incomplete)}.")
+        click.echo("What was lost is missing there; look at each run before you rely on it.")
+    else:
+        click.echo(f"{runs} saved to {new}; everything could be read.")

@@ -49,6 +49,6 @@ for command in (host_work.install_tools, host_work.restore, host_work.show_log, 
 for command in (
     hosts.hosts, hosts.facts, plans.plan, plans.check, checks.checks, runs.run, runs.quick, attach.attach,
     library.list_runs, library.show, comparing.compare, noise.noise, scaling.scaling, library.export,
-    baselines.baseline, history.history, best.best, library.delete, library.parse,
+    baselines.baseline, history.history, best.best, library.delete, library.parse, library.salvage,
 ):  # fmt: skip
     benchwright.add_command(command)

@@ -44,5 +44,5 @@ def damaged(path: Path, detail: str) -> StoreError:
     """Return the error that says the file at `path` is left as it is, because it cannot be understood."""
     return StoreError(
         f"The library {path} is damaged or is none ({detail}). Nothing in it was changed.",
-        "Move it away or restore a copy; --store names another library.",
+        f"Restore a copy, or save what can be read: benchwright salvage {path} NEW. --store names another library.",
     )

@@ -1,4 +1,4 @@
-"""Measures Benchwright itself: ``python -m tests.perf [NAME ...]``; without names, everything, in some five minutes.
+"""Measures Benchwright itself: ``python -m tests.perf [NAME ...]``; without names, everything, in some ten minutes.
 
 It reports; that an aim was missed is no error, since another program on this computer may be the reason.
 """
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from app.cli.common import print_table
-from tests.perf import compared, first_window, line_to_point, live_plot, observer, same_figure, simulated
+from tests.perf import compared, first_window, fleet, line_to_point, live_plot, observer, same_figure, simulated
 from tests.perf.outcome import Outcome
 
 BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
     "first-window": first_window.run,
     "line-to-point": line_to_point.run,
     "live-plot": live_plot.run,
+    "fleet": fleet.run,
     "statistics": simulated.run,
     "comparison": compared.run,
 }

@@ -1,0 +1,119 @@
+"""A damaged library keeps its every byte, and what can be read of it is saved into a new one."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from app.events import OutputRead, RunEnded, RunStarted, State
+from app.store import Store, StoreError
+from app.store.salvage import salvage
+from suites.vocab import Figure
+from tests.app import recorded
+from tests.app.recorded import IOPS
+
+RUNS = [f"20261120-14153{number}-sal{number}" for number in range(4)]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Return a library of four runs, closed."""
+    store = Store(tmp_path / "runs.sqlite3")
+    for number, run_id in enumerate(RUNS):
+        with store.recorder(run_id) as recorder:
+            recorder.record(RunStarted(run_id, recorded.plan(), f"2026-11-20T14:15:3{number}+00:00"))
+            for event in recorded.trial_events(recorded.trial(1), [Figure(IOPS, 100.0 + number)]):
+                recorder.record(event)
+            recorder.record(OutputRead(1, "stdout", b"%d" % number * 9000))
+            recorder.record(RunEnded(run_id, State.DONE))
+    store.pin(RUNS[0], "first")
+    store.close()
+    connection = sqlite3.connect(store.path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return store.path
+
+
+def page_size(path: Path) -> int:
+    return int.from_bytes(path.read_bytes()[16:18], "big")
+
+
+def damage(path: Path, page: int) -> bytes:
+    """Overwrite a page, counted from 1; return the file as it is now."""
+    size = page_size(path)
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * size : page * size] = b"\xa5" * size
+    path.write_bytes(content)
+    return bytes(content)
+
+
+def check(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    connection.close()
+
+
+def test_a_whole_library_is_saved_whole(library: Path, tmp_path: Path) -> None:
+    saved = salvage(library, tmp_path / "new.sqlite3")
+    assert (saved.runs, saved.incomplete) == (4, ())
+    old, new = Store(library), Store(tmp_path / "new.sqlite3")
+    assert new.runs() == old.runs()
+    assert [new.load(run) for run in RUNS] == [old.load(run) for run in RUNS]
+    assert new.output(RUNS[2], 1) == old.output(RUNS[2], 1)
+    assert new.load("first") == old.load(RUNS[0])
+
+
+def test_whatever_page_is_damaged_the_rest_is_saved_and_the_file_left_alone(library: Path, tmp_path: Path) -> None:
+    whole = library.read_bytes()
+    full = refused = tried = 0
+    for page in range(2, len(whole) // page_size(library) + 1, 3):  # one in three, for time
+        library.write_bytes(whole)
+        content = damage(library, page)
+        tried += 1
+        target = tmp_path / f"new-{page}.sqlite3"
+        try:
+            saved = salvage(library, target)
+        except StoreError:
+            refused += 1
+            assert not target.exists()
+            continue
+        finally:
+            assert library.read_bytes() == content
+        check(target)
+        summaries = Store(target).runs()
+        assert len(summaries) == saved.runs
+        assert [summary.state for summary in summaries] == [State.DONE] * saved.runs
+        full += saved.runs == len(RUNS)
+    assert full > 0.8 * tried  # only the pages of the runs themselves cost whole runs
+    assert refused < 0.1 * tried  # and only those that say what there is cost everything
+
+
+def test_what_was_written_last_is_saved_too(library: Path, tmp_path: Path) -> None:
+    """It may still be in the file beside it, where the program was killed."""
+    connection = sqlite3.connect(library)
+    connection.execute("UPDATE runs SET name = 'late'")
+    connection.commit()
+    assert library.with_name("runs.sqlite3-wal").stat().st_size > 0
+    salvage(library, tmp_path / "new.sqlite3")
+    connection.close()
+    assert {summary.name for summary in Store(tmp_path / "new.sqlite3").runs()} == {"late"}
+
+
+def test_what_cannot_be_read_at_all_is_said_and_nothing_is_left(library: Path, tmp_path: Path) -> None:
+    damage(library, 1)
+    with pytest.raises(StoreError, match="Nothing can be read of"):
+        salvage(library, tmp_path / "new.sqlite3")
+    assert not (tmp_path / "new.sqlite3").exists()
+
+
+def test_no_file_is_overwritten(library: Path) -> None:
+    content = library.read_bytes()
+    with pytest.raises(StoreError, match="is there already"):
+        salvage(library, library)
+    assert library.read_bytes() == content
+
+
+def test_a_library_that_is_missing_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="No such file"):
+        salvage(tmp_path / "none.sqlite3", tmp_path / "new.sqlite3")
