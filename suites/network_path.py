@@ -37,13 +37,18 @@ class NetworkPath:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Where both ends of a test meet: a port of the server end that was free, and a nonce that only they know."""
+    """Where both ends of a test meet: ports of the server end that were free, and a nonce that only they know."""
 
     port: int
     nonce: str
+    second_port: int = 0
 
 
 def draw_meeting(used: Collection[int]) -> Meeting | None:
-    """Return a meeting at a port drawn from those that are not `used`; None where none is left."""
+    """Return a meeting at two ports drawn from those that are not `used`; None where there are none."""
     free = [port for port in PORTS if port not in used]
-    return Meeting(secrets.choice(free), secrets.token_hex(NONCE_BYTES)) if free else None
+    if len(free) < 2:
+        return None
+    port = secrets.choice(free)
+    second = secrets.choice([other for other in free if other != port])
+    return Meeting(port, secrets.token_hex(NONCE_BYTES), second)

@@ -20,6 +20,7 @@ def _all() -> tuple[Suite, ...]:
     from suites.net_blocks import NetBlocks
     from suites.oltp import SysbenchOltp
     from suites.pgbench import Pgbench
+    from suites.ping import LatencyUnderLoad
     from suites.speccpu import SpecCpu
     from suites.stream import Stream
     from suites.stress_ng import StressNg
@@ -52,6 +53,7 @@ def _all() -> tuple[Suite, ...]:
         Ioping(),
         Iperf3(),
         NetBlocks(),
+        LatencyUnderLoad(),
         SysbenchOltp(),
         Pgbench(),
         OwnCommand(),

@@ -21,6 +21,7 @@ WHOLE = {
     "geekbench": "geekbench/documented/geekbench6.stdout",
     "speccpu": "speccpu/documented/intrate2017.stdout",
     "memory-blocks": "memory-blocks/1/all.stdout",
+    "latency-under-load": "latency-under-load/1/ping.stdout",
     "net-blocks": "net-blocks/1/all.stdout",
     "stress-ng": "stress-ng/0.15.06/stream_two.stderr",
     "stream": "stream/1/sweep.stdout",

@@ -45,9 +45,13 @@ class LinkedHost:
 
     def shape(self, megabits: float, *, latency: float = 20) -> None:
         """Hold what this host sends to a rate; its queue holds what takes `latency` milliseconds to send."""
-        burst = max(16_000, round(megabits * 320))
-        words = ("rate", f"{megabits}mbit", "burst", str(burst), "latency", f"{latency}ms")
-        self.run("tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", *words)
+        self.run("tc", "qdisc", "replace", "dev", "eth0", "root", *_bucket(megabits, latency))
+
+    def shape_arrivals(self, megabits: float, *, latency: float = 20) -> None:
+        """Hold what this host receives to a rate, with a queue in the network, where no sender sees it."""
+        port = self.namespace.replace("-", "")
+        words = ["tc", "qdisc", "replace", "dev", port, "root", *_bucket(megabits, latency)]
+        subprocess.run(words, check=True, capture_output=True)
 
     def lose(self, share: float, *, protocol: str = "udp") -> None:
         """Drop a share of the packets of a protocol that arrive at this host, at random; skip where that cannot be."""
@@ -60,6 +64,11 @@ class LinkedHost:
         """Return how many packets were dropped by what `lose` set up: the truth, where chance had its way."""
         lines = self.run("iptables", "-nvxL", "INPUT").splitlines()
         return sum(int(line.split()[0]) for line in lines if "statistic" in line)
+
+
+def _bucket(megabits: float, latency: float) -> tuple[str, ...]:
+    burst = max(16_000, round(megabits * 320))
+    return "tbf", "rate", f"{megabits}mbit", "burst", str(burst), "latency", f"{latency}ms"
 
 
 @pytest.fixture

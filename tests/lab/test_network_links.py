@@ -106,3 +106,18 @@ def test_net_blocks_finds_the_rate_of_a_link_both_ways(linked_hosts: LinkedHosts
     up, down = (figure.value for figure in ended.parsed.figures[:2])
     assert up == pytest.approx(100e6 * TCP_SHARE, rel=0.03)
     assert down == pytest.approx(50e6 * TCP_SHARE, rel=0.03)
+
+
+@pytest.mark.skipif(shutil.which("ping") is None, reason="ping is not installed")
+@pytest.mark.parametrize("method", ["ping", "probe"])
+def test_the_queue_of_a_full_link_is_found_as_latency(linked_hosts: LinkedHosts, tmp_path: Path, method: str) -> None:
+    """UDP beyond the rate keeps the queue full: what comes out of it has waited for as long as the queue holds."""
+    _near, far = linked_hosts(2)
+    far.shape_arrivals(20, latency=80)
+    given = {"time": 6, "interval": 0.05, "protocol": "udp", "bitrate": 24, "method": method}
+    ended, _ = measured(tmp_path, "latency-under-load", **given)
+    found = figures(ended.parsed)
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert found["latency_p50 idle"] < 5
+    assert found["latency_p50 loaded"] == pytest.approx(80, rel=0.12)
+    assert found["latency_increase"] == found["latency_p50 loaded"] - found["latency_p50 idle"]
