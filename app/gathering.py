@@ -26,7 +26,7 @@ class Gathering:
 
     def chosen(self, words: Sequence[str]) -> list[tuple[RunRecord, ...]]:
         """Return the runs that each of `words` means, a published table as a run like those of the other words."""
-        pinned = {word: self.baseline(word) for word in words if word.startswith(PREFIX)}
+        pinned = self._pinned(words)
         tables = {word: one.reference for word, one in pinned.items() if one.reference is not None}
         with self._store.loading() as load:
             found = {
@@ -36,6 +36,16 @@ class Gathering:
             }
         like = [run for runs in found.values() for run in runs]
         return [(as_run(tables[word], pinned[word].word, like),) if word in tables else found[word] for word in words]
+
+    def _pinned(self, words: Sequence[str]) -> dict[str, Baseline]:
+        """Return the baselines among `words`; without ``baseline:`` only those that a run's name cannot mean."""
+        known = self.baselines()
+        named = {name: one for one in reversed(known) if one.kind != "run" for name in _names(one)}
+        return {
+            word: by_name(known, word, tuple) if word.startswith(PREFIX) else named[word]
+            for word in words
+            if word.startswith(PREFIX) or word in named
+        }
 
     def _parts(self, baseline: Baseline | None, word: str) -> tuple[str, ...]:
         return (word,) if baseline is None else baseline.parts
@@ -79,11 +89,9 @@ class Gathering:
 
     def _of_baselines(self, words: Sequence[str]) -> Iterator[str]:
         """Yield what has to be known of the baselines among `words`."""
-        for word in words:
-            if word.startswith(PREFIX):
-                baseline = self.baseline(word)
-                said = "; ".join(remarks(baseline))
-                yield f"Baseline {title(baseline)}{f': {said}' if said else ''}"
+        for baseline in self._pinned(words).values():
+            said = "; ".join(remarks(baseline))
+            yield f"Baseline {title(baseline)}{f': {said}' if said else ''}"
 
     def export_csv(self, words: Sequence[str], path: Path) -> list[Path]:
         """Write the summary to `path` and the tidy samples beside it; return both."""
@@ -146,3 +154,9 @@ class Gathering:
             for band in self._store.bands(step, host, facts.get(host))
         )
         return [band for band in bands if not own.intersection(band.run_id.split(","))]
+
+
+def _names(baseline: Baseline) -> tuple[str, ...]:
+    """Return the words that mean a baseline without saying that it is one."""
+    whole = f"{baseline.name}@{baseline.version}"
+    return (whole, baseline.name) if baseline.newest else (whole,)

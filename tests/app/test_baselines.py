@@ -14,9 +14,13 @@ from app.baselines import Baseline, BaselineError, remarks, split_name
 from app.cli.main import benchwright
 from app.compare import Verdict
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
+from app.plan import Policy, Repetition
+from app.references import built_in
 from app.services import Workstation
 from app.store import Store
 from suites.errors import BenchwrightError
+from suites.registry import suite
+from suites.units import alike
 from suites.vocab import Figure
 from tests.app import recorded
 
@@ -104,6 +108,37 @@ def test_compare_takes_a_version_of_a_baseline_as_a_side(tmp_path: Path) -> None
     with pytest.raises(BaselineError, match="no baseline “gold@3”"):
         with_runs.compare(["baseline:gold@3", "20261103-c"])
     with_runs.close()
+
+
+def test_a_group_is_named_as_a_run_is_and_can_settle_a_plan(tmp_path: Path) -> None:
+    runs = {"20261101-a": ("web-1", BASE), "20261102-b": ("web-1", BASE), "20261103-c": ("web-1", BASE)}
+    with_runs = stored(tmp_path / "runs.sqlite3", runs)
+    with_runs.pin("20261101-a,20261102-b", "fleet")
+    assert with_runs.compare(["fleet", "20261103-c"]).runs[0].id == "20261101-a,20261102-b"
+    assert len(with_runs.joined_record("fleet").trials) == 2 * len(BASE)
+    repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="fleet")
+    waited_for = with_runs._baseline(replace(recorded.plan(), repetition=repetition))
+    assert waited_for is not None
+    assert len(waited_for.trials) == 2 * len(BASE)
+    table = replace(repetition, baseline="t2-micro-cpu")
+    with pytest.raises(BenchwrightError, match="is a published table"):
+        with_runs._baseline(replace(recorded.plan(), repetition=table))
+    with_runs.close()
+
+
+def test_every_built_in_figure_answers_to_a_metric_and_labels_of_its_suite() -> None:
+    made: dict[str, set[tuple[str, ...]]] = {
+        "compute": {("threads",)},
+        "memory-blocks": {("block", "operation", "pattern", "threads")},
+        "net-blocks": {("buffer", "direction", "protocol", "threads"), ("buffer", "protocol", "threads")},
+        "iperf3": {("direction", "end"), ("direction",)},
+    }
+    for one in built_in():
+        assert one.reference is not None
+        for figure in one.reference.figures:
+            metric = next(metric for metric in suite(figure.suite).metrics if metric.name == figure.metric)
+            assert alike(metric.unit, figure.unit)
+            assert tuple(name for name, _ in figure.labels) in made[figure.suite]
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -5,10 +5,17 @@ from dataclasses import fields
 from pathlib import Path
 
 import resources
+from app.baseline_json import baseline_to_json
+from app.history import HistoryRow, Wanted, history_of
+from app.history_json import history_to_json
 from app.hosts import ConnectReport, HostEntry
+from app.ranking import Question, rank
+from app.ranking_json import ranking_to_json
 from app.records import RunSummary
+from app.references import built_in
 from remote.errors import Outcome
 from suites.units import Unit
+from tests.app.recorded import IOPS, STEP, plan, run_record
 
 PAGE = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")
 
@@ -34,3 +41,24 @@ def test_every_outcome_of_a_connection_is_named() -> None:
     section = _section("benchwright hosts test HOST --json").replace("\n", " ")
     assert {field.name for field in fields(ConnectReport)} <= set(re.findall(r"[a-z]+", section))
     assert set(Outcome) <= _words(section)
+
+
+def test_the_fields_of_baselines_rankings_and_histories_are_named() -> None:
+    baseline = baseline_to_json(built_in()[0], whole=True)
+    section = _section("benchwright baseline list --json, benchwright baseline show NAME --json")
+    assert set(baseline) <= set(re.findall(r"[a-z_]+", section))
+    ranking = ranking_to_json(
+        rank(["a", "b"], [[run_record("a", BASE)], [run_record("b", BASE)]], Question({"iops": 1.0}))
+    )
+    for found, title in ((ranking, "benchwright best RUN … --metric NAME --json"),):
+        assert set(found) | set(found["candidates"][0]) <= _words(_section(title)) | {"metrics"}
+    rows = [
+        HistoryRow(f"r{number}", "2026", "p", "web-1", STEP.name, None, IOPS, (), value) for number, value in _LEVELS
+    ]
+    history = history_to_json(history_of(Wanted(("web-1",), "iops"), rows, {"p": plan()}, lambda _run, _hosts: ()))
+    named = _words(_section("benchwright history HOST --metric NAME --json"))
+    assert set(history) | set(history["points"][0]) | set(history["changes"][0]) <= named
+
+
+BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0)
+_LEVELS = list(enumerate((*BASE, *(1.2 * value for value in BASE))))

@@ -93,7 +93,7 @@ class RepetitionForm(QWidget):
 
     def read_baselines(self, workstation: Workstation) -> None:
         """Read which baselines there are."""
-        job = Job(lambda: frozenset(run.baseline for run in workstation.runs() if run.baseline is not None), self)
+        job = Job(lambda: frozenset(one.name for one in workstation.baselines() if one.reference is None), self)
         job.returned.connect(self._take_baselines)
         job.start()
 
