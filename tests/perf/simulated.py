@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.plan import Order
 from tests.perf.outcome import Met, Outcome
-from tests.simulation import experiments
+from tests.simulation import experiments, shapes
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
 
@@ -33,6 +33,24 @@ def run() -> list[Outcome]:
         *_hosts(),
         *_order(),
         *_starts(),
+        *_shapes(),
+    ]
+
+
+def _shapes() -> list[Outcome]:
+    """Return what percentiles, noise figures and models of scaling hold."""
+    tries = TRIES // 4
+    held = Expected("", 0.93, 0.97)
+    alike = shapes.fits(shapes.amdahl(0.2), range(1, 9), tries)
+    turning = shapes.fits(shapes.usl(0.05, 18), [1, 2, 4, 8, 16, 32, 64], tries, peak=18)
+    return [
+        _shared("the interval of a p95 of 5 trials holds the truth", shapes.percentile_coverage(95, 5, tries), held),
+        _shared("the same by resampling trials", shapes.resampled_coverage(95, 5, tries), Expected("", 0.78, 0.9)),
+        _shared("the interval of a shift at p90 holds it, 6 trials", shapes.shift_coverage(90, 1.1, 6, tries), held),
+        _shared("the interval of a CoV of 6 trials holds it", shapes.cov_coverage(normal(0.03), 0.03, 6, tries), held),
+        _shared("Amdahl's law from 1 to 8 is given a peak", alike.usl, Expected(".52 (USL alone)", 0.0, 0.02)),
+        _shared("a peak at 18 of 1 to 64 is found", turning.usl, Expected("", 0.97, 1.0)),
+        _shared("its interval holds 18", turning.peak, held),
     ]
 
 
