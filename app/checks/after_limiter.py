@@ -1,13 +1,13 @@
 """Why not double: what kept a trial from being faster, named from evidence, or honestly unknown with the next test."""
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from app.checks.after_claims import OF_A_TRIAL as CLAIMS
 from app.checks.after_cpu import busiest_core, busy, cpus_of, tool_share, usable_of
 from app.checks.after_disk import depth_of, disk_below
 from app.checks.after_limits import in_flight
-from app.checks.after_network import link_of, speed_of, throughput, within_host
+from app.checks.after_network import busiest, link_of, speed_of, throughput, within_host
 from app.wording import bytes_text, duration_text, quantity, share_text
 from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
 from suites.evidence import TrialEvidence
@@ -22,7 +22,8 @@ ALONE = 0.85
 """The share of the asked threads that were at work from which threads, not processors, were what ran out."""
 
 FLAT = 0.01
-"""The variation between seconds below which something holds the rate, rather than the device giving what it can."""
+"""The share of the median within which half of the seconds have to lie before something is said to hold the rate,
+rather than the device to give what it can. A single odd second at the start changes nothing."""
 
 ENOUGH_SECONDS = 5
 """Samples from which a rate is called flat."""
@@ -203,14 +204,27 @@ def _held(trial: TrialEvidence) -> str:
     figure = trial.headline
     if figure is None:
         return ""
-    values = [sample.value for sample in trial.series(figure.metric.name, figure.labels)]
-    if len(values) < ENOUGH_SECONDS or not (mean := statistics.fmean(values)):
+    return _level([sample.value for sample in trial.series(figure.metric.name, figure.labels)], "the rate")
+
+
+def _level(values: Sequence[float], what: str) -> str:
+    """Return that half of the values lie next to the median; empty where they do not, or are too few."""
+    if len(values) < ENOUGH_SECONDS:
         return ""
-    variation = statistics.stdev(values) / mean
-    if variation >= FLAT:
+    low, middle, high = statistics.quantiles(values, n=4)
+    if not middle or (high - low) / middle >= FLAT:
         return ""
     took = duration_text(float(len(values)))
-    return f"the rate varied by {share_text(variation)} over {took}, as only a limit holds it."
+    return f"half of {took} lies within {share_text((high - low) / middle)} of {what}, as only a limit holds it."
+
+
+def _held_link(trial: TrialEvidence) -> str:
+    """Return that what the busiest interface carried hardly varies: the kernel counts bytes, iperf3 whole blocks."""
+    watch, link = trial.watch, None if trial.watch is None else busiest(trial.watch)
+    if watch is None or link is None:
+        return ""
+    both = [watch.values(metric, interface=link) for metric in ("network_sent", "network_received")]
+    return _level(max(both, key=sum)[1:], f"what {link} carried")
 
 
 def _network(trial: TrialEvidence) -> Outcome | None:
@@ -226,7 +240,7 @@ def _network(trial: TrialEvidence) -> Outcome | None:
     busy_tool = _busy_tool(trial, share)
     if busy_tool is not None:
         return busy_tool
-    held = _held(trial)
+    held = _held(trial) or _held_link(trial)
     if held:
         return _named(Limiter.LINK, held, "Run it with four streams: what stays is shaped on the way.")
     return _processors(trial)
