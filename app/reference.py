@@ -7,6 +7,7 @@ from app.events import State, Trial
 from app.plan import Plan, Repetition, Step, make_step
 from app.records import Published, RunRecord, RunSummary, TrialRecord
 from app.sides import Side
+from suites.base import metrics_of
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, SystemFacts
 from suites.units import Unit, convert
@@ -142,7 +143,7 @@ def _figures(reference: Reference, step: Step, metrics: dict[tuple[str, str], Me
 def step_metrics(step: Step) -> Sequence[Metric]:
     """Return the metrics of a step's suite; none where this program no longer has it."""
     try:
-        return step.suite.metrics
+        return metrics_of(step.suite, step.values)
     except BenchwrightError:
         return ()
 

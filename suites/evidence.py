@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Self
 
-from suites.base import Command, Context, Suite
+from suites.base import Command, Context, Suite, metrics_of
 from suites.facts import Facts
 from suites.parameters import Values
 from suites.verdict import Goal
@@ -164,8 +164,8 @@ class TrialEvidence:
 
     @property
     def headline(self) -> Figure | None:
-        """The figure that stands for the trial: the first of the suite's first metric that it has."""
-        for metric in self.suite.metrics:
+        """The figure that stands for the trial: the first of the step's first metric that it has."""
+        for metric in metrics_of(self.suite, self.values):
             found = self.all_of(metric.name)
             if found:
                 return found[0]

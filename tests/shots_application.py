@@ -2,9 +2,10 @@
 
 from PySide6.QtWidgets import QScrollArea, QWidget
 
-from app.plan import LOCAL
+from app.plan import LOCAL, Plan, Repetition, make_step
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
+from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
 from widgets.measure.measure_page import FINDINGS, PARAMETERS, TESTS, MeasurePage
 from widgets.rail import Room
@@ -64,10 +65,24 @@ def _oltp_named(stage: Stage) -> QWidget:
     return _planned(stage, "sysbench-oltp", {"server": "named", "address": "db-1"})[0]
 
 
+def _own_figure(stage: Stage) -> QWidget:
+    """Return the live page after a run whose figure the user named; it leads."""
+    window = stage.window()
+    page = window.show_room(Room.LIVE)
+    if not isinstance(page, LivePage):
+        raise TypeError("the live page could not be opened")
+    own = {"command": "sh -c 'echo built in 0.$$ s; sleep 0.4'", "figure": "pattern", "metric": "Build time"}
+    step = make_step("command", {**own, "pattern": "built in ([0-9.]+) s", "unit": "s", "better": "lower"})
+    page.start_run(Plan("Build", (LOCAL,), (step,), repetition=Repetition(trials=3)))
+    stage.settle(lambda: not page.running)
+    return window
+
+
 SHOTS: list[Shot] = [
     ("application-1-tests", _tests),
     ("application-2-command", _command),
     ("application-3-command-findings", _command_findings),
     ("application-4-pgbench", _pgbench),
     ("application-5-oltp-named", _oltp_named),
+    ("application-6-own-figure", _own_figure),
 ]

@@ -3,9 +3,12 @@
 import pytest
 
 from app.plan import Step, make_step
+from app.reference import step_metrics
 from app.schedule import deciding
+from suites.base import Context
 from suites.command_parameters import WALL_TIME, figure_metric
 from suites.errors import UnknownSuiteError
+from suites.evidence import TrialEvidence
 from suites.vocab import Figure
 from widgets.leading import leading
 
@@ -23,6 +26,16 @@ def test_it_decides_and_is_shown_first_wherever_it_stands() -> None:
     figures = [Figure(WALL_TIME, 1.0), Figure(own, 7.0)]
     assert deciding(OWN, figures) == [Figure(own, 7.0)]
     assert leading(OWN, [WALL_TIME, own]) == {"own_jobs_done"}
+
+
+def test_it_stands_for_the_trial_in_what_is_judged() -> None:
+    own = figure_metric(OWN.values)
+    figures = (Figure(WALL_TIME, 1.0), Figure(own, 7.0))
+    judged = TrialEvidence(
+        name="s", suite=OWN.suite, values=OWN.values, context=Context(), host="web-1", figures=figures
+    )
+    assert judged.headline == Figure(own, 7.0)
+    assert step_metrics(OWN) == (own, WALL_TIME)
 
 
 def test_a_suite_that_has_gone_has_none() -> None:
