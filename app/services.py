@@ -20,6 +20,7 @@ from app.context import step_context
 from app.delivery import file_text, files_of
 from app.hosts import ConnectReport, Hosts, SavedHosts
 from app.job_files import job_file
+from app.library_services import LibraryServices
 from app.paths import hosts_path, store_path
 from app.plan import Plan, Policy, validate, with_seed
 from app.plan_changes import apply_remedy
@@ -33,21 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
-    from app.baselines import Baseline
     from app.checks import CheckReport
-    from app.compare import Comparison
     from app.control import Control
-    from app.describing import Describing
     from app.events import Event
-    from app.gathering import Gathering
-    from app.history import History, Wanted
     from app.hosts import HostEntry
     from app.left import LeftRun
     from app.leftovers import Leftover
-    from app.levels import WithinTrials
-    from app.plan import Step
-    from app.ranking import Question, Ranking
-    from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
+    from app.records import ChangeRecord, HostAction, RunRecord
     from app.root_commands import RootCommand
     from app.run import Engine
     from app.store import Store
@@ -55,7 +48,7 @@ if TYPE_CHECKING:
     from remote.tuning import Note, PutBack
     from suites.base import Command, Estimate
     from suites.facts import Facts
-    from suites.vocab import Finding, Sample
+    from suites.vocab import Finding
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +68,7 @@ class StepPreview:
     job_file: str | None = None
 
 
-class Workstation:
+class Workstation(LibraryServices):
     """Everything the workstation does."""
 
     def __init__(self, store: Path | None = None, hosts: Path | None = None, *, patience: Patience = PATIENCE) -> None:
@@ -323,128 +316,6 @@ class Workstation:
 
         with closing(self._hosts.connect(name, asker)) as session:
             return remove(session, self._store, nonces)
-
-    # Library
-
-    def runs(self) -> list[RunSummary]:
-        """Return every stored run, the newest first."""
-        return self._store.runs()
-
-    def load(self, run: str) -> RunRecord:
-        """Return a run by id, by an unambiguous beginning of it, by the name it is pinned under, or "last"."""
-        from app.events import State
-        from app.judging import judged
-
-        record = self._store.load(run)
-        if record.verdicts or record.summary.state is State.RUNNING:
-            return record
-        return judged(record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id))
-
-    def samples(self, run_id: str) -> SampleSeries:
-        """Return the samples of every trial of a run."""
-        return self._store.samples(run_id)
-
-    def telemetry(self, run_id: str) -> Mapping[str, tuple[Sample, ...]]:
-        """Return the telemetry of every host of a run; times are the host's monotonic clock."""
-        return self._store.telemetry(run_id)
-
-    def output(self, run_id: str, trial: int) -> Mapping[str, bytes]:
-        """Return the raw output of a trial, byte for byte, by stream."""
-        return self._store.output(run_id, trial)
-
-    def delete(self, run_id: str) -> None:
-        """Delete a run for good."""
-        self._store.delete(run_id)
-
-    # Baselines
-
-    def pin(self, word: str, name: str, oldest: float | None = None) -> int:
-        """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
-
-        After `oldest` seconds it counts as too old. A published table, ``baseline:NAME``, is copied under the name.
-        """
-        if word.startswith("baseline:") and (table := self.baseline(word).reference) is not None:
-            return self._store.pin_reference(table, name, oldest)
-        return self._store.pin(word, name, oldest)
-
-    def import_baseline(self, path: Path, name: str = "", oldest: float | None = None) -> Baseline:
-        """Keep the table in a TOML or CSV file as the next version of a baseline, and return it."""
-        from app.reference_file import read_reference
-
-        table = read_reference(path, name)
-        version = self._store.pin_reference(table, table.name, oldest)
-        return self.baseline(f"{table.name}@{version}")
-
-    def unpin(self, name: str) -> None:
-        """Remove the baseline `name`, or one version of it; its runs stay."""
-        self._store.unpin(name)
-
-    def baselines(self) -> list[Baseline]:
-        """Return every version of every baseline, the newest pinned first, then the published tables."""
-        return self._gathering.baselines()
-
-    def baseline(self, word: str) -> Baseline:
-        """Return the baseline that ``NAME`` or ``NAME@VERSION`` means."""
-        return self._gathering.baseline(word)
-
-    def bands(self, step: Step, host: str, facts: Facts | None = None) -> list[Band]:
-        """Return the bands of the baselines that measured the same as `step`, the newest pinned first.
-
-        `facts` are those of the host, to tell whether a baseline is of another universe.
-        """
-        return self._store.bands(step, host, facts)
-
-    def history(self, wanted: Wanted) -> History:
-        """Return a metric of a host, or of several, over all comparable runs, and where its level changed."""
-        return self._store.history(wanted)
-
-    # Comparison and export
-
-    def rank(self, words: Sequence[str], question: Question) -> Ranking:
-        """Rank runs, groups and baselines by what `question` calls best."""
-        from app.ranking import rank
-
-        return rank(words, self._gathering.chosen(words), question)
-
-    def compare(self, runs: Sequence[str], margin: float = 0.05, overruled: str = "") -> Comparison:
-        """Compare runs with the first of them. Each is a word as app.choosing.choose() takes it: a run, or a group.
-
-        `overruled` is the reason for which what forbids to compare is let by; it stands in the comparison.
-        """
-        return self._gathering.compare(runs, margin, overruled)
-
-    def joined(self, runs: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
-        """Return each run, or group of runs as one, with the samples of its trials."""
-        return self._gathering.joined(runs)
-
-    def joined_record(self, run: str) -> RunRecord:
-        """Return a run, or a group of runs as one, without samples."""
-        return self._gathering.record(run)
-
-    def within(self, runs: Sequence[str]) -> WithinTrials:
-        """Return how the samples within each trial of some runs spread."""
-        return self._gathering.within(runs)
-
-    def export_csv(self, runs: Sequence[str], path: Path) -> list[Path]:
-        """Write the summary to `path` and the tidy samples beside it; return both."""
-        return self._gathering.export_csv(runs, path)
-
-    def export_png(self, runs: Sequence[str], path: Path, margin: float = 0.05, overruled: str = "") -> Path:
-        """Write the report picture; several runs are compared with the first of them as in compare()."""
-        return self._gathering.export_png(runs, path, margin, overruled)
-
-    @property
-    def describing(self) -> Describing:
-        """What tells of runs more than their medians: distributions, noise, scaling."""
-        from app.describing import Describing
-
-        return Describing(self._store)
-
-    @property
-    def _gathering(self) -> Gathering:
-        from app.gathering import Gathering
-
-        return Gathering(self._store)
 
     @property
     def _store(self) -> Store:
