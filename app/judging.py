@@ -56,12 +56,20 @@ def judged(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> Ru
     """
     if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
         return record
-    made = replace(record, verdicts=verdicts(record, samples, telemetry))
-    whole = made.verdict
+    made = tuple(judgements(record, samples, telemetry))
+    whole = judge_run(one.verdict for one in made)
     if whole is None:
-        return made
+        return record
+    found = [one for judgement in made for one in judgement.found]
+    raised_in = record.finding_trials or (None,) * len(record.findings)
     limited = "" if whole.limited_by is None else whole.limited_by.value
-    return replace(made, summary=replace(record.summary, trust=whole.level.value, limited_by=limited))
+    return replace(
+        record,
+        summary=replace(record.summary, trust=whole.level.value, limited_by=limited),
+        findings=(*record.findings, *(one.finding for one in found)),
+        finding_trials=(*raised_in, *(one.trial for one in found)),
+        verdicts=(*(one.verdict for one in made), whole),
+    )
 
 
 def evidence_of(
