@@ -37,6 +37,7 @@ from widgets.live.live_page import LivePage
 __all__ = ["lab", "lossy", "workstation"]
 
 
+@pytest.mark.slow
 def test_half_of_all_packets_may_be_lost_and_the_window_stays_quick(
     qtbot: QtBot, workstation: Workstation, lossy: tuple[LabHost, LossyLink]
 ) -> None:
