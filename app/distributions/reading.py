@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from app.baselines import PREFIX
 from app.distributions.values import Moment, Source, TrialValues, counted_values, trial_values
 from app.records import SampleSeries
 from app.summary import MetricSummary
@@ -62,7 +63,8 @@ class Reader:
         if read is None or side.metric.kind is not Kind.TIME or not side.metric.name.startswith("latency"):
             return None
         if (suite_id, key) not in self._bins:
-            self._bins[suite_id, key] = read(self._store.output(*key).get("stdout", b""))
+            output = {} if key[0].startswith(PREFIX) else self._store.output(*key)
+            self._bins[suite_id, key] = read(output.get("stdout", b""))
         bins = self._bins[suite_id, key].get(side.labels)
         if not bins:
             return None
@@ -74,7 +76,8 @@ class Reader:
     def _sampled(self, side: MetricSummary, key: TrialKey, host: str) -> TrialValues | None:
         run, trial = key
         if run not in self._samples:
-            self._samples[run] = self._store.samples(run)
+            # A published table has figures alone.
+            self._samples[run] = {} if run.startswith(PREFIX) else self._store.samples(run)
         samples = [
             Moment(convert(sample.value, sample.metric.unit, side.metric.unit), sample.time)
             for sample in self._samples[run].get(trial, ())

@@ -34,6 +34,8 @@ def draw_step(sheet: Sheet, shown: Shown, comparison: Comparison | None, telemet
     rows = rows_alone(shown) if comparison is None else rows_compared(comparison, name)
     if rows:
         draw_table(sheet, columns_alone(shown) if comparison is None else COMPARED, rows)
+        for line in _about_baselines(shown) if comparison is None else ():
+            sheet.paragraph(line, QUIET)
     else:
         sheet.paragraph("No trial of this step gave a figure.", QUIET)
 
@@ -70,6 +72,13 @@ def _against_band(summary: MetricSummary, shown: Shown) -> str:
     if band.reference:  # without a spread nothing is better or worse
         return f"{ratio.partition(',')[0]} the published figure of “{band.name}”{note}."
     return f"{ratio}, against the baseline “{band.name}”{note}."
+
+
+def _about_baselines(shown: Shown) -> list[str]:
+    """Return what has to be known of the baselines whose ratios stand in the table."""
+    names = {step.name for step in shown.steps if step is not None}
+    found = (band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in names)
+    return list(dict.fromkeys(f"“{band.name}”: {band.note}." for band in found if band is not None and band.note))
 
 
 def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str, Style, str]]:
