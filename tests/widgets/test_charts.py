@@ -24,7 +24,7 @@ from widgets.text import Text
 
 Keep = Callable[[QWidget], QWidget]
 
-BEFORE, AFTER = "20260112-081502-a1b2", "20260113-141230-e5f6"
+BEFORE, AFTER, BLOCKS = "20260112-081502-a1b2", "20260113-141230-e5f6", "20260114-090120-i9j0"
 
 CHART = Chart(
     "Rate",
@@ -167,6 +167,24 @@ def test_the_comparison_shows_how_values_are_distributed(qtbot: QtBot, keep: Kee
     _settle(qtbot)
     pane.kinds.setCurrentIndex(0)
     assert pane.dots.isVisible()
+
+
+def test_what_is_not_comparable_has_no_shift_and_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    copied_library(workstation)
+    page = ComparePage(workstation, Refuse())
+    keep(page)
+    keep(page.explanation)
+    page.show()
+    page.compare([BEFORE, BLOCKS])
+    _settle(qtbot)
+    assert page.plots is not None
+    pane = page.plots.distribution
+    pane.kinds.setCurrentIndex(2)
+    _settle(qtbot)
+    assert "block" in pane.words.text()
+    assert pane.words.isVisible()
+    pane.kinds.setCurrentIndex(1)
+    assert not pane.words.isVisible()
 
 
 def test_a_preset_is_opened_from_the_wizard(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:

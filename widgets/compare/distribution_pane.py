@@ -91,4 +91,7 @@ class DistributionPane(QWidget):
             return
         chart = draw(self._found)
         self.view.show_chart(chart)
+        nothing = draw is shift_chart and not any(side.shift for side in self._found.sides)
+        self.words.setText(chart.note if nothing else "")
+        self.words.setVisible(nothing)
         set_tool_tip(self.view, chart.note)
