@@ -65,6 +65,12 @@ _OF_SYSBENCH: Mapping[str, str] = MappingProxyType(
 """What has to be known before a tool is installed, by the ID of the distribution."""
 
 
+_SERVER_OF_ITS_OWN = (
+    "This package starts a server at once, which stays, takes some memory, and is not what a test of its own server "
+    "measures; stop it if it is not wanted."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Installation:
     """How tools get onto a host. `command` is a line for a shell, None where no way is known; `note` what else counts.
@@ -112,6 +118,8 @@ def _note(suite: Suite, facts: Facts) -> str:
     name = known(facts.system.distribution_id) or ""
     if name in _OF_EVERY_TOOL:
         return _OF_EVERY_TOOL[name]
+    if suite.tool == "pgbench" and package_manager(facts) == "apt":
+        return _SERVER_OF_ITS_OWN
     if suite.tool != "sysbench":  # the others are in the distributions' own repositories
         return ""
     note = _OF_SYSBENCH.get(name, "")

@@ -109,3 +109,8 @@ def test_what_works_as_the_host_is_can_be_told() -> None:
     assert not {"fio", "dd"} & {each.id for each in usable_suites(bare)}
     assert "dd" in works_without(facts)
     assert "dd" not in works_without(bare)
+
+
+def test_a_package_that_starts_a_server_is_told() -> None:
+    assert "starts a server at once" in installation([suite("pgbench")], host("debian-12")).note
+    assert installation([suite("pgbench")], host("fedora-40")).note == ""
