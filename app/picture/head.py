@@ -105,7 +105,9 @@ def _draw_sentence(sheet: Sheet, verdict: Verdict, x: float, before: str) -> Non
 
 
 def _when(record: RunRecord) -> str:
-    """Return the day and time of the start, in UTC, as people write it."""
+    """Return the day and time of the start, in UTC, as people write it; of a published table what it says."""
+    if record.published is not None:
+        return record.summary.started
     try:
         moment = datetime.fromisoformat(record.summary.started).astimezone(UTC)
     except ValueError:
@@ -146,9 +148,9 @@ def draw_foot(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=LINE)
     sheet.y += 10
     for record in records:
-        said = (
-            f"run {record.summary.id}, plan {record.plan_hash[:12]}, measured by Benchwright {record.program_version}"
-        )
-        sheet.paragraph(said, SMALL)
-    if any(record.program_version != VERSION for record in records):
+        said = f"run {record.summary.id}, plan {record.plan_hash[:12]}"
+        measured = f"{said}, measured by Benchwright {record.program_version}"
+        table = record.published
+        sheet.paragraph(f"{record.summary.id}, source: {table.source}" if table is not None else measured, SMALL)
+    if any(record.program_version != VERSION and record.published is None for record in records):
         sheet.paragraph(f"drawn by Benchwright {VERSION}", SMALL)

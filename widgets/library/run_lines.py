@@ -76,7 +76,12 @@ def baseline_first(lines: Sequence[RunLine]) -> list[str]:
 
 
 def local_time(moment: str) -> str:
-    """Return a moment (ISO 8601) as the reader's clock shows it, or as it is written where that cannot be told."""
+    """Return a moment (ISO 8601) as the reader's clock shows it, or as it is written where that cannot be told.
+
+    A day alone, as published tables have it, stays one.
+    """
+    if len(moment) == len("2026-01-31"):
+        return visible(moment)
     try:
         return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
     except ValueError:
