@@ -185,7 +185,8 @@ def test_the_tuned_plan_of_this_computer_raises_no_warning() -> None:
     finally:
         session.close()
     report = check_plan(tuned_plan(["local"], ["fio", "dd"], facts, "p"), facts)
-    assert [found for found in report.findings if found.level is not Level.INFO] == []
+    # Of the steps: what else goes on on this computer while it is tested is nothing that a plan could help.
+    assert [found for found in report.findings if found.level is not Level.INFO and found.step is not None] == []
 
 
 def test_a_directory_that_is_not_there_is_told_from_real_facts() -> None:
