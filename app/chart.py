@@ -12,7 +12,8 @@ from suites.vocab import Metric
 class Mark(StrEnum):
     """How a series is drawn.
 
-    LINE joins its points, STEPS holds each value until the next, BARS stand from point to point, DOTS are points.
+    LINE joins its points, STEPS holds each value until the next, BARS stand from point to point, DOTS are points,
+    HEAT fills cells, the heavier the stronger.
     Where a series has `low` and `high`, lines and steps lie in a shade, bars and dots have whiskers.
     """
 
@@ -20,6 +21,19 @@ class Mark(StrEnum):
     STEPS = "steps"
     BARS = "bars"
     DOTS = "dots"
+    HEAT = "heat"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A field of a heat map, from `left` to `right` and `low` to `high`; its `weight` is from 0 to 1."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+    weight: float
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +53,7 @@ class Series:
     high: tuple[float | None, ...] = ()
     across: bool = False
     dashed: bool = False
+    cells: tuple[Cell, ...] = ()
 
     def whiskers(self) -> list[tuple[float, float, float, float]]:
         """Return x, y, low and high of every point whose bounds are known."""
@@ -92,6 +107,8 @@ def _figures(series: Iterable[Series], *, across: bool) -> list[float]:
         found += one.xs if across else one.ys
         if one.across == across:
             found += [edge for edge in (*one.low, *one.high) if edge is not None]
+        for cell in one.cells:
+            found += (cell.left, cell.right) if across else (cell.low, cell.high)
     return [value for value in found if math.isfinite(value)]
 
 
@@ -120,6 +137,10 @@ def chart_table(chart: Chart) -> list[list[str]]:
         for x, y, low, high in zip(one.xs, one.ys, lows, highs, strict=True):
             rows.append([one.name, *(_cell(axis, value) for axis, value in ((chart.x, x), (chart.y, y))),
                          *("" if edge is None else f"{edge:.9g}" for edge in (low, high))])  # fmt: skip
+        rows += [
+            [f"{cell.count}", *(f"{value:.9g}" for value in (cell.left, cell.low, cell.low, cell.high))]
+            for cell in one.cells
+        ]
     return rows
 
 

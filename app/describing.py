@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from app.chart import Chart
 from app.comparison import CompareError, Row
 from app.distributions.distribution import Described, Distribution, Given, distribution
 from app.distributions.reading import Reader
 from app.gathering import Gathering
+from app.heat import heat_charts
 from app.noise import Measured, Noise, noise_of
 from app.pairing import places
 from app.plan import Step
@@ -102,6 +104,21 @@ class Describing:
         for suite, hosts in curves_of_steps(side).items():
             found += [scaling_of(run, suite, host, curve) for host, own in hosts.items() for curve in own]
         return found if everything else leading(found)
+
+    def heat(self, word: str) -> list[Chart]:
+        """Return a latency heat map for each trial that counts of a run, where its tool keeps the whole histogram."""
+        (group,) = self._gathering.chosen([word])
+        return [
+            chart
+            for record in group
+            for step in record.plan.steps
+            for trial in record.trials_of(step.name)
+            for chart in heat_charts(
+                self._store.output(record.summary.id, trial.trial.id).get("stdout", b""),
+                step.suite_id,
+                f"{step.name} on {trial.trial.host}, trial {trial.trial.number}",
+            )
+        ][:MOST_PICTURED]
 
     def describe(
         self, groups: Sequence[Sequence[RunRecord]], ids: Sequence[str], rows: Sequence[Row]

@@ -10,6 +10,7 @@ from app.cli import (
     best,
     checks,
     comparing,
+    heat,
     history,
     host_work,
     hosts,
@@ -48,7 +49,7 @@ for command in (host_work.install_tools, host_work.restore, host_work.show_log, 
     hosts.hosts.add_command(command)
 for command in (
     hosts.hosts, hosts.facts, plans.plan, plans.check, checks.checks, runs.run, runs.quick, attach.attach,
-    library.list_runs, library.show, comparing.compare, noise.noise, scaling.scaling, library.export,
+    library.list_runs, library.show, comparing.compare, noise.noise, scaling.scaling, heat.heatmap, library.export,
     baselines.baseline, history.history, best.best, library.delete, library.parse, library.salvage,
 ):  # fmt: skip
     benchwright.add_command(command)

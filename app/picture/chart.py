@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from app.chart import Axis, Chart, Mark, Series
@@ -22,6 +23,9 @@ RIGHT = 12
 GUTTER = 24
 WIDEST = 420
 """Pixels that the names of rows may take."""
+
+HEAT_FROM = 0.06
+"""How dark the lightest field of a heat map is: a single I/O has to be seen."""
 
 _HAIR = 72 / DPI
 
@@ -104,6 +108,13 @@ def _draw(axes: Axes, chart: Chart) -> None:
 
 def _draw_series(axes: Axes, series: Series, across: float, upward: float) -> None:
     colour = _colour(series)
+    for cell in series.cells:
+        corner = (cell.left / across, cell.low / upward)
+        size = ((cell.right - cell.left) / across, (cell.high - cell.low) / upward)
+        axes.add_patch(Rectangle(corner, *size, facecolor=colour, alpha=HEAT_FROM + (1 - HEAT_FROM) * cell.weight,
+                                 linewidth=0, zorder=3))  # fmt: skip
+    if series.mark is Mark.HEAT:
+        return
     xs, ys = [x / across for x in series.xs], [y / upward for y in series.ys]
     steps = series.mark is not Mark.LINE
     if series.mark is Mark.DOTS:

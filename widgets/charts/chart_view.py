@@ -15,7 +15,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.chart import Chart, Mark, Series, chart_table
+from app.chart import Cell, Chart, Mark, Series, chart_table
 from widgets.charts.chart_frame import Direction, Frame, frame_of
 from widgets.sheet_text import sheet_text
 from widgets.text import tool_tip, visible
@@ -34,6 +34,8 @@ _NEAR = 9
 """Pixels around a point in which the pointer reads it."""
 
 _SHADE = 45
+_LIGHTEST = 0.08
+"""How dark the lightest field of a heat map is, of one."""
 
 
 class ChartView(QWidget):
@@ -72,6 +74,9 @@ class ChartView(QWidget):
         if self.chart is None:
             return ""
         frame = self._frame(self.chart)
+        cell = _cell_at(self.chart, frame, position)
+        if cell is not None:
+            return _cell_words(self.chart, cell)
         found = [
             ((frame.point(x, y) - position).manhattanLength(), series, index)
             for series in self.chart.series
@@ -161,6 +166,27 @@ def _words(chart: Chart, series: Series, index: int) -> str:
     return "\n".join(parts)
 
 
+def _cell_at(chart: Chart, frame: Frame, position: QPointF) -> Cell | None:
+    """Return the field of a heat map under the pointer, or None."""
+    cells = (cell for series in chart.series for cell in series.cells)
+    return next(
+        (
+            cell
+            for cell in cells
+            if QRectF(frame.point(cell.left, cell.high), frame.point(cell.right, cell.low)).contains(position)
+        ),
+        None,
+    )
+
+
+def _cell_words(chart: Chart, cell: Cell) -> str:
+    divisor, suffix = chart.y.scale(cell.high)
+    return (
+        f"{cell.count} from {cell.low / divisor:.3g} to {cell.high / divisor:.3g} {suffix}\n"
+        f"{chart.x.title} {cell.left:.3g} to {cell.right:.3g}"
+    )
+
+
 def colour_of(series: Series) -> QColor:
     """Return the colour of a series: of a run, or the grey of the baseline and of what guides the eye."""
     return QColor(palette().baseline) if series.colour is None else series_colour(series.colour)
@@ -206,7 +232,19 @@ def _draw_axes(painter: QPainter, frame: Frame, left: float) -> None:
         painter.drawText(box, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), shown)
 
 
+def _draw_heat(painter: QPainter, frame: Frame, series: Series) -> None:
+    shade = colour_of(series)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    for cell in series.cells:
+        shade.setAlphaF(_LIGHTEST + (1 - _LIGHTEST) * cell.weight)
+        painter.fillRect(QRectF(frame.point(cell.left, cell.high), frame.point(cell.right, cell.low)), shade)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+
+
 def _draw_series(painter: QPainter, frame: Frame, series: Series) -> None:
+    if series.mark is Mark.HEAT:
+        _draw_heat(painter, frame, series)
+        return
     if series.mark is Mark.DOTS:
         _draw_dots(painter, frame, series)
         return

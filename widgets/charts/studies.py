@@ -19,6 +19,8 @@ NOTHING_SWEPT = (
     "in one number alone."
 )
 
+NOTHING_COUNTED = "No tool here counts every request by its latency: fio does, and keeps its histogram every second."
+
 
 def show_noise(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
     """Open a window that ranks what `runs` measured by how repeatable it is."""
@@ -45,6 +47,17 @@ def show_scaling(workstation: Workstation, runs: Sequence[str], parent: QWidget)
         return Charts(charts, NOTHING_SWEPT, files)
 
     return show_charts("Scaling", read, parent)
+
+
+def show_heat(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
+    """Open a window that shows how the latencies of each trial lie in time."""
+    word = ",".join(runs)
+
+    def read() -> Charts:
+        charts = tuple(workstation.describing.heat(word))
+        return Charts(charts, NOTHING_COUNTED, {".png": _picture(charts)})
+
+    return show_charts("Latency heat map", read, parent)
 
 
 def _picture(charts: Sequence[Chart]) -> Callable[[Path], Path]:

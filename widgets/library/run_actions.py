@@ -20,6 +20,7 @@ class RunActions(QObject):
     unpin_requested = Signal()
     noise_requested = Signal()
     scaling_requested = Signal()
+    heat_requested = Signal()
     rank_requested = Signal()
     export_requested = Signal()
     repeat_requested = Signal()
@@ -33,6 +34,7 @@ class RunActions(QObject):
         self.unpin = self._make("Unpin", self.unpin_requested, "Ctrl+B")
         self.noise = self._make("Noise…", self.noise_requested)
         self.scaling = self._make("Scaling…", self.scaling_requested)
+        self.heat = self._make("Heat map…", self.heat_requested)
         self.rank = self._make("Rank…", self.rank_requested)
         self.export = self._make("Export…", self.export_requested)
         self.repeat = self._make("Repeat", self.repeat_requested, "Ctrl+R")
@@ -41,7 +43,7 @@ class RunActions(QObject):
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in the order in which they are offered."""
-        studies = (self.noise, self.scaling, self.rank)
+        studies = (self.noise, self.scaling, self.heat, self.rank)
         return (self.open, self.compare, self.pin, self.unpin, *studies, self.export, self.repeat, self.delete)
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
@@ -61,6 +63,7 @@ class RunActions(QObject):
         )
         _offer(self.rank, bool(chosen), "Find the best of the selected runs, as you define it", "Select runs")
         _offer(self.scaling, one or several, "Show what more threads, depth or streams give", "Select a run")
+        _offer(self.heat, bool(chosen), "Show every request by its moment and its latency", "Select a run")
         _offer(self.export, bool(chosen), "Write the selected runs as CSV and picture (Ctrl+E)", "Select a run")
         _offer(self.repeat, one, "Open this run's plan, to run it again", "Select one run")
         reason = "A run that is under way is stopped first" if under_way else "Select a run"

@@ -171,6 +171,7 @@ class RunPanel(QWidget):
             actions.unpin,
             actions.noise,
             actions.scaling,
+            actions.heat,
             actions.rank,
             actions.export,
             actions.repeat,

@@ -1,0 +1,56 @@
+"""Latency heat maps: every I/O has its field, and what is drawn is what was counted."""
+
+from pathlib import Path
+
+import pytest
+
+from app.chart import Mark, chart_table
+from app.heat import MOST_COLUMNS, heat_chart, heat_charts
+from app.picture.chart import write_charts
+from suites.fio_heat import Slice
+from tests.suites.captured_outputs import capture
+
+READ = (("operation", "read"),)
+SWEEP = capture("fio/3.33/sweep").stdout
+RANDRW = capture("fio/3.39/jsonplus_status1_randrw").stdout
+
+
+def test_there_is_a_map_for_each_operation() -> None:
+    charts = heat_charts(RANDRW, "fio", "disk on web-1, trial 1")
+    assert [chart.title for chart in charts] == [
+        "Latency, read: disk on web-1, trial 1", "Latency, write: disk on web-1, trial 1",
+    ]  # fmt: skip
+    assert heat_charts(RANDRW, "iperf3", "x") == []
+    assert heat_charts(b"", "fio", "x") == []
+
+
+def test_every_request_is_in_one_field() -> None:
+    slices = [Slice(0.0, 1.0, READ, {999: 5, 1000: 7, 1_000_000: 1}), Slice(1.0, 2.0, READ, {1000: 100})]
+    chart = heat_chart(slices, "t")
+    (series,) = chart.series
+    assert series.mark is Mark.HEAT
+    assert sum(cell.count for cell in series.cells) == 113
+    heaviest = max(series.cells, key=lambda cell: cell.weight)
+    assert (heaviest.count, heaviest.weight, heaviest.left, heaviest.right) == (100, 1.0, 1.0, 2.0)
+    assert heaviest.low <= 1000 < heaviest.high
+    assert all(0 < cell.weight <= 1 for cell in series.cells)
+    low, high = chart.span(chart.x)
+    assert low < 0
+    assert high > 2
+    assert chart.note.startswith("113 I/Os, at most 100 in one field.")
+
+
+def test_long_runs_have_no_more_columns_than_can_be_seen() -> None:
+    slices = [Slice(float(place), place + 1.0, READ, {1000: 1}) for place in range(10 * MOST_COLUMNS + 3)]
+    cells = heat_chart(slices, "t").series[0].cells
+    assert len(cells) <= MOST_COLUMNS
+    assert sum(cell.count for cell in cells) == len(slices)
+    assert cells[-1].right == len(slices)
+
+
+def test_it_is_drawn_and_copied(tmp_path: Path) -> None:
+    charts = heat_charts(SWEEP, "fio-sweep", "depth")
+    assert write_charts(charts, tmp_path / "heat.png").read_bytes().startswith(b"\x89PNG")
+    rows = chart_table(charts[0])
+    assert len(rows) == 1 + len(charts[0].series[0].cells)
+    assert float(rows[1][4]) == pytest.approx(float(rows[1][3]) * 10 ** (1 / 8))
