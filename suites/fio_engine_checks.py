@@ -65,5 +65,6 @@ ENGINE_MISSING = Check(
     why="fio ends at once and measures nothing.",
     remedy="Choose an engine that is there.",
     source="fio --enghelp and kernel.io_uring_disabled, read on the host.",
+    needs="The engine; what the server says it has.",
     evaluate=_missing,
 )

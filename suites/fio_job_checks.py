@@ -106,6 +106,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         why="fio ends at once and measures nothing.",
         remedy="Import the job file again.",
         source="fio manual, Job file format.",
+        needs="The text of the job file.",
         evaluate=_unreadable,
     ),
     Check(
@@ -116,6 +117,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         "with --readonly, because nobody knows what it would write to.",
         remedy="Give it under “Environment”, as NAME=value.",
         source="fio manual, Environment variables.",
+        needs="The job file and the environment that is given with it.",
         evaluate=_about(_missing),
     ),
     Check(
@@ -126,6 +128,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         remedy="Use the suite fio with its parameter “Raw device”: it asks for the serial number, and looks whether "
         "anybody uses the device.",
         source="fio manual, readonly.",
+        needs="What each section writes to.",
         evaluate=_about(_device),
     ),
     Check(
@@ -136,6 +139,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         "private directory that is removed.",
         remedy="Leave directory and filename out of the file, and give the step's directory.",
         source="fio manual, filename and directory.",
+        needs="What each section writes to.",
         evaluate=_about(_outside),
     ),
     Check(
@@ -145,6 +149,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         why="They run on the host as your user, with all that may do.",
         remedy="Read them; take them out where they are not needed.",
         source="fio manual, exec_prerun and exec_postrun.",
+        needs="The options of each section.",
         evaluate=_about(_program),
     ),
     Check(
@@ -154,6 +159,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         why="fio ends at once, unless the file is there already and tells its own size.",
         remedy="Give size in the section or in [global].",
         source="fio 3.33: “you need to specify size=”.",
+        needs="The options of each section.",
         evaluate=_about(_sizeless),
     ),
     *(_of_sections(check) for check in FIO_CHECKS),

@@ -58,6 +58,7 @@ SWEEP_CHECKS: tuple[StepCheck, ...] = (
         "of depth or block size.",
         remedy="Double the depth from point to point, or sweep one block size in a step of its own.",
         source="AWS, Amazon EBS volume types: burst buckets last for about half an hour at full rate.",
+        needs="How many values are swept; how long a trial takes.",
         evaluate=_long,
     ),
 )

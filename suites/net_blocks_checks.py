@@ -52,6 +52,7 @@ NET_BLOCKS_CHECKS = (
         why="Each datagram travels in several fragments, and one lost fragment loses it whole: loss is overstated.",
         remedy="Let a datagram be no larger than what one packet holds.",
         source="RFC 8085, 3.2.",
+        needs="The protocol and the block size; the MTU of the interfaces.",
         evaluate=_fragments,
     ),
     Check(
@@ -61,6 +62,7 @@ NET_BLOCKS_CHECKS = (
         why="With a larger buffer the test does not start.",
         remedy="Leave it out; a network carries megabytes as it carries more.",
         source="resources/probes/netblocks.c.",
+        needs="The block sizes.",
         evaluate=_refused,
     ),
     NO_COMPILER,

@@ -64,6 +64,7 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
         "these.",
         remedy="Install sysbench 1.0 or later.",
         source="sysbench, ChangeLog of 1.0.",
+        needs="The version of sysbench on the host.",
         evaluate=_old,
     ),
     Check(
@@ -73,6 +74,7 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
         why="Threads change the same rows: what is measured is locks, deadlocks and the processor's caches.",
         remedy=f"Use {TUNED_TABLES} tables of {TUNED_ROWS:,} rows or more.",
         source="sysbench 1.0.20: --table-size, --rand-type.",
+        needs="The tables and their rows; the threads.",
         evaluate=_few_rows,
     ),
     Check(
@@ -82,6 +84,7 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
         why="After the first reads the disk is asked for commits alone: the figure is that of CPU, memory and the log.",
         remedy="Read it as that; for the disk, give the tables more than the memory.",
         source="PostgreSQL, pgbench: Good Practices, of which this is as true.",
+        needs="The size of the tables; the host's memory.",
         evaluate=_in_memory,
     ),
     Check(
@@ -91,6 +94,7 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
         why="They take room and time there, and load the server before the test.",
         remedy="Name a database that holds nothing else. Tables that are there already stop the test before it begins.",
         source="sysbench 1.0.20, oltp_common.lua: prepare.",
+        needs="Whether tables are made, and in which database.",
         evaluate=_makes,
     ),
     SAME_HOST,

@@ -247,6 +247,7 @@ SAME_HOST = Check(
     why="The client takes part of the CPU that it measures, and no network is between them, as there is in use.",
     remedy="For the server alone, name a server on another host, reached over the network that will be used.",
     source="PostgreSQL, pgbench: Good Practices.",
+    needs="Where the database is.",
     evaluate=_same_host,
 )
 
@@ -257,6 +258,7 @@ NOT_DURABLE = Check(
     why="The rate is many times that of a database whose data are safe; no such database is run with data of value.",
     remedy="Set fsync to yes.",
     source="PostgreSQL, 20.5 Write Ahead Log: fsync; MariaDB, innodb_flush_log_at_trx_commit.",
+    needs="The database's settings.",
     evaluate=_not_durable,
 )
 
@@ -267,6 +269,7 @@ NO_DATABASE = Check(
     why="Tables are made and dropped, and it has to be said where that may be.",
     remedy="Name a database that holds nothing else.",
     source="The step's parameters.",
+    needs="Where the database is.",
     evaluate=_nowhere,
 )
 

@@ -47,6 +47,7 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         "that of the lock, not of the server.",
         remedy="Make the scale at least the number of clients.",
         source="PostgreSQL, pgbench: Good Practices.",
+        needs="The scale and the clients.",
         evaluate=_contended,
     ),
     Check(
@@ -56,6 +57,7 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         why="After the first reads the disk is asked for commits alone: the figure is that of CPU, memory and the log.",
         remedy="Read it as that; for the disk, give the tables more than the memory.",
         source="PostgreSQL, pgbench: Good Practices.",
+        needs="The scale; the host's memory.",
         evaluate=_in_memory,
     ),
     Check(
@@ -65,6 +67,7 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         why="pgbench itself may be what is measured: one thread sends and reads for all of them.",
         remedy="Use a thread for each of pgbench's CPUs.",
         source="PostgreSQL, pgbench: --jobs.",
+        needs="The clients and the threads.",
         evaluate=_one_thread,
     ),
     Check(
@@ -74,6 +77,7 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         why="They take room and time there, and load the server before the test.",
         remedy="Name a database that holds nothing else. Tables that are there already stop the test before it begins.",
         source="PostgreSQL, pgbench: --initialize.",
+        needs="Whether tables are made, and in which database.",
         evaluate=_drops,
     ),
     SAME_HOST,
