@@ -20,13 +20,12 @@ def _time(name: str, title: str, percentile: float | None = None) -> Metric:
 
 INCREASE = _time("latency_increase", "Increase of the median under load")
 INCREASE_P99 = _time("latency_increase_p99", "Increase of the 99th percentile under load")
-P50 = _time("latency_p50", "Median round trip", 50)
 P99 = _time("latency_p99", "99th percentile of round trips", 99)
 LONGEST = _time("latency_max", "Longest round trip", 100)
-ROUND_TRIP = _time("round_trip", "Round trip")
+ROUND_TRIP = _time("round_trip", "Round trip")  # of a whole phase, its median
 LOST = Metric("lost", "Round trips lost", Unit.PERCENT, Better.LOWER, Kind.SHARE)
 
-METRICS = (INCREASE, INCREASE_P99, P50, P99, LONGEST, LOST, THROUGHPUT, ROUND_TRIP)
+METRICS = (ROUND_TRIP, INCREASE, INCREASE_P99, P99, LONGEST, LOST, THROUGHPUT)
 
 IDLE, LOADED = "idle", "loaded"
 FEWEST_FOR_P99 = 100
@@ -94,7 +93,7 @@ class UnderLoadParser:
         if exit_status:
             troubles.append(f"The test {how_it_ended(exit_status)}.")
         complete = bool(idle and loaded) and load.complete and not troubles
-        figures = [*(_increases(idle, loaded) if load.complete else ()), *self._figures()]
+        figures = [*self._medians(), *(_increases(idle, loaded) if load.complete else ()), *self._others()]
         figures += [figure for figure in load.figures if figure.metric is THROUGHPUT]
         notes = [*troubles, *(load.notes if loading else ())]
         if complete and not ("p99" in idle and "p99" in loaded):
@@ -103,13 +102,18 @@ class UnderLoadParser:
             notes.append("The output ends before the test did.")
         return Parsed(tuple(figures), tuple(self._samples), tuple(notes), complete)
 
-    def _figures(self) -> list[Figure]:
+    def _medians(self) -> list[Figure]:
+        """Return the median of each phase, the loaded one first: it is what somebody waits who does not wait alone."""
+        found = ((name, self._phases[name].values()) for name in (LOADED, IDLE))
+        return [Figure(ROUND_TRIP, values["p50"], labels(phase=name)) for name, values in found if "p50" in values]
+
+    def _others(self) -> list[Figure]:
         figures = []
         for name, phase in self._phases.items():
             mark, values = labels(phase=name), phase.values()
             figures += [
                 Figure(metric, values[word], mark)
-                for word, metric in (("p50", P50), ("p99", P99), ("max", LONGEST))
+                for word, metric in (("p99", P99), ("max", LONGEST))
                 if word in values
             ]
             if phase.sent and phase.returned <= phase.sent:

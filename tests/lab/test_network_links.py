@@ -118,6 +118,6 @@ def test_the_queue_of_a_full_link_is_found_as_latency(linked_hosts: LinkedHosts,
     ended, _ = measured(tmp_path, "latency-under-load", **given)
     found = figures(ended.parsed)
     assert (ended.state, ended.reason) == (State.DONE, "")
-    assert found["latency_p50 idle"] < 5
-    assert found["latency_p50 loaded"] == pytest.approx(80, rel=0.12)
-    assert found["latency_increase"] == found["latency_p50 loaded"] - found["latency_p50 idle"]
+    assert found["round_trip idle"] < 5
+    assert found["round_trip loaded"] == pytest.approx(80, rel=0.12)
+    assert found["latency_increase"] == found["round_trip loaded"] - found["round_trip idle"]

@@ -70,9 +70,9 @@ def test_the_increase_is_the_difference_of_the_phases() -> None:
     found = parsed("ping")
     values = figures(found)
     assert found.complete
-    assert found.figures[0].metric.name == "latency_increase"
-    assert values["latency_p50 idle"] == 0.051
-    assert values["latency_p50 loaded"] == 50.2
+    assert (found.figures[0].metric.name, dict(found.figures[0].labels)) == ("round_trip", {"phase": "loaded"})
+    assert values["round_trip idle"] == 0.051
+    assert values["round_trip loaded"] == 50.2
     assert values["latency_increase"] == 50.2 - 0.051
     assert values["latency_increase_p99"] == 61.8 - 0.085
     assert values["latency_max loaded"] == 63.8
@@ -91,7 +91,7 @@ def test_both_phases_and_the_load_are_live_on_one_axis() -> None:
 
 def test_the_probe_tells_percentiles_of_its_own() -> None:
     values = figures(parsed("probe"))
-    assert values["latency_p50 loaded"] == pytest.approx(54.788, abs=0.001)
+    assert values["round_trip loaded"] == pytest.approx(54.788, abs=0.001)
     assert values["latency_increase"] == pytest.approx(54.788 - 0.076, abs=0.001)
     assert "latency_p99 idle" not in values
     assert "Fewer than 100 round trips" in parsed("probe").notes[-1]
@@ -101,7 +101,7 @@ def test_the_probe_tells_percentiles_of_its_own() -> None:
 def test_busybox_counts_from_nought() -> None:
     found = parsed("busybox")
     assert found.complete
-    assert figures(found)["latency_p50 idle"] == 0.058
+    assert figures(found)["round_trip idle"] == 0.058
 
 
 @pytest.mark.parametrize(
