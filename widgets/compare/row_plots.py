@@ -26,7 +26,7 @@ class RowPlots(QWidget):
         self.dots = self.distribution.dots
         self.overlay = Overlay()
         self.tabs = QTabBar()
-        self.tabs.addTab("Trials")
+        self.tabs.addTab("Figures")
         self.tabs.addTab("Over time")
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
