@@ -30,6 +30,8 @@ class NetworkPath:
         """Return the path in words: ``web-1 (10.0.0.2, eth0, MTU 1500 B) to db-1 (10.0.0.3): same subnet, …``."""
         here = [self.source, self.interface, f"MTU {self.mtu} B" if self.mtu else "MTU not known"]
         subnet = {True: "same subnet", False: f"by the router {self.gateway}", None: "route not known"}[self.on_link]
+        if self.interface == "lo":
+            subnet = "over the loopback"
         ends = {True: "one host", False: "two hosts", None: "whether these are two hosts is not known"}[self.same_host]
         there = f" ({self.address})" if self.address else ""
         return f"{host} ({', '.join(filter(None, here))}) to {peer}{there}: {subnet}, {ends}."

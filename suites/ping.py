@@ -10,7 +10,7 @@ from suites.iperf3 import PACKAGES, Iperf3
 from suites.net_blocks import PROGRAM, SOURCES
 from suites.parameters import Parameter, Tuned, Values
 from suites.peer import peer_address, port_word
-from suites.peer_checks import SAME_HOST
+from suites.ping_checks import PING_CHECKS
 from suites.ping_output import METRICS, UnderLoadParser
 from suites.ping_parameters import LOAD, PARAMETERS, PROBE
 from suites.probe import probe_end
@@ -38,7 +38,7 @@ class LatencyUnderLoad:
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = True
     directory_parameter: str | None = None
-    checks: tuple[StepCheck, ...] = (SAME_HOST,)
+    checks: tuple[StepCheck, ...] = PING_CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return the streams and the UDP rate that fill the slower interface."""

@@ -17,6 +17,10 @@ from suites.network_path import NONCE_BYTES, PORTS, NetworkPath, draw_meeting
             "web-1 (10.0.0.2, eth0, MTU 9001 B) to db-1 (10.1.0.3): by the router 10.0.0.1, one host.",
         ),
         (
+            NetworkPath("127.0.0.1", "127.0.0.1", "lo", on_link=True, mtu=65536, same_host=True),
+            "web-1 (127.0.0.1, lo, MTU 65536 B) to db-1 (127.0.0.1): over the loopback, one host.",
+        ),
+        (
             NetworkPath(),
             "web-1 (MTU not known) to db-1: route not known, whether these are two hosts is not known.",
         ),

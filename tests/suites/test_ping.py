@@ -1,6 +1,7 @@
 """Latency under load: its commands, and what is read from ping, from our probe and from the load beside them."""
 
 import shlex
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -12,7 +13,7 @@ from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
 from suites.network_path import Meeting
 from suites.ping import LatencyUnderLoad
 from tests.suites.captured_outputs import capture, captures, figures, series
-from tests.suites.host_facts import evidence, host, silent, spoken
+from tests.suites.host_facts import applied, evidence, host, silent, spoken
 
 SUITE = LatencyUnderLoad()
 DEFAULTS = complete_values(SUITE, {})
@@ -64,6 +65,17 @@ def test_tuned_values_on_quiet_hosts_raise_nothing() -> None:
     step = evidence(SUITE, BOTH, **tuned_values(SUITE, BOTH))
     assert (spoken(step), silent(step)) == ({}, set())
     assert SUITE.estimate(DEFAULTS, BOTH).duration == 64
+
+
+def test_what_would_fool_somebody_is_said_before() -> None:
+    step = evidence(SUITE, BOTH, time=10)
+    finding = spoken(step)["few-round-trips"]
+    assert finding.measured == "10 s at one every 0.2 s are 50 round trips in each phase."
+    assert spoken(applied(step, "few-round-trips")) == {}
+    assert "udp-default-rate" in spoken(evidence(SUITE, BOTH, protocol="udp"))
+    bare = replace(BOTH, facts=host("web-1", iperf3="iperf 3.12"))
+    assert "probe-no-compiler" in spoken(evidence(SUITE, bare, method="probe", build="host"))
+    assert spoken(evidence(SUITE, bare, build="host")) == {}
 
 
 def test_the_increase_is_the_difference_of_the_phases() -> None:
