@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.baselines import PREFIX, Baseline, by_name, remarks, title
+from app.chart import Chart
 from app.choosing import choose
 from app.comparison import Comparison
 from app.distributions import Distribution
@@ -124,7 +125,17 @@ class Gathering:
             path,
             comparison=comparison,
             distributions=self._distributions(words, comparison),
+            heats=self._heats(records),
         )
+
+    def _heats(self, records: Sequence[RunRecord]) -> Mapping[str, Sequence[Chart]]:
+        """Return the heat maps of a run alone, by step; beside others there is no room for them."""
+        from app.heat import last_heats
+
+        run = records[0].summary.id
+        if len(records) > 1 or "," in run or records[0].published is not None:
+            return {}
+        return last_heats(records[0], lambda trial: self._store.output(run, trial))
 
     def _distributions(self, words: Sequence[str], comparison: Comparison | None) -> list[Distribution]:
         """Return the distributions that a picture of a comparison shows."""

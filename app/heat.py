@@ -1,9 +1,10 @@
 """Latency heat maps: how many I/Os took how long in each second, as charts. What percentiles hide stands in them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from app.chart import Axis, Cell, Chart, Mark, Series
+from app.records import RunRecord
 from app.wording import label_text
 from suites.fio_heat import Slice, latency_slices
 from suites.fio_metrics import LATENCY_MAX
@@ -18,6 +19,9 @@ ROWS_A_DECADE = 8
 MOST_COLUMNS = 160
 """Intervals across; more are put together."""
 
+MOST_OF_A_STEP = 4
+"""Heat maps of one step in a report: it has to stay a page."""
+
 NOTE = "Each column is an interval, each row a range of latencies; the stronger its colour, the more I/Os."
 
 
@@ -29,6 +33,24 @@ def heat_charts(output: bytes, suite: str, title: str) -> list[Chart]:
     for one in slices:
         by_labels.setdefault(one.labels, []).append(one)
     return [heat_chart(found, f"Latency, {label_text(marks)}: {title}") for marks, found in by_labels.items()]
+
+
+def last_heats(record: RunRecord, output: Callable[[int], Mapping[str, bytes]]) -> dict[str, list[Chart]]:
+    """Return by step the heat maps of its last trial that counts on each host; `output` reads a trial's raw output."""
+    found: dict[str, list[Chart]] = {}
+    for step in record.plan.steps:
+        if step.suite_id not in HEATS:
+            continue
+        last = {trial.trial.host: trial.trial for trial in record.trials_of(step.name)}
+        charts = [
+            chart
+            for host, trial in last.items()
+            for chart in heat_charts(
+                output(trial.id).get("stdout", b""), step.suite_id, f"{host}, trial {trial.number}"
+            )
+        ]
+        found[step.name] = charts[:MOST_OF_A_STEP]
+    return found
 
 
 def heat_chart(slices: Sequence[Slice], title: str) -> Chart:

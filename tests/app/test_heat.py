@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from app.chart import Mark, chart_table
-from app.heat import MOST_COLUMNS, heat_chart, heat_charts
+from app.heat import MOST_COLUMNS, heat_chart, heat_charts, last_heats
 from app.picture.chart import write_charts
+from app.picture.report import draw_report
+from app.plan import Step
 from suites.fio_heat import Slice
+from tests.app import recorded
 from tests.suites.captured_outputs import capture
 
 READ = (("operation", "read"),)
@@ -54,3 +57,23 @@ def test_it_is_drawn_and_copied(tmp_path: Path) -> None:
     rows = chart_table(charts[0])
     assert len(rows) == 1 + len(charts[0].series[0].cells)
     assert float(rows[1][4]) == pytest.approx(float(rows[1][3]) * 10 ** (1 / 8))
+
+
+def test_a_report_has_the_maps_of_the_last_trial_that_counts() -> None:
+    step = Step("disk", "fio", {"rw": "randrw"})
+    run = recorded.run_record("a", [1.0, 2.0], step=step)
+    asked: list[int] = []
+
+    def output(trial: int) -> dict[str, bytes]:
+        asked.append(trial)
+        return {"stdout": RANDRW}
+
+    heats = last_heats(run, output)
+    assert asked == [run.trials[-1].trial.id]
+    assert [chart.title for chart in heats["disk"]] == [
+        "Latency, read: web-1, trial 2",
+        "Latency, write: web-1, trial 2",
+    ]
+    sheet = draw_report([run], {}, {}, [], heats=heats)
+    assert "Latency, read: web-1, trial 2" in " ".join(words.text for words in sheet._words)
+    assert last_heats(recorded.run_record("a", [1.0], step=Step("cpu", "sysbench-cpu", {})), output) == {}
