@@ -158,8 +158,9 @@ class _Teller:
     def _tell_of_run(self, event: Event) -> None:
         match event:
             case LinkChanged(host=host, detail=detail):
-                said = link_text(event, time.monotonic()) or "the connection is back"
-                self._line(f"{host}: {said}{f' ({detail})' if detail else ''}")
+                said = link_text(event, time.monotonic())
+                why = f" ({detail})" if detail else ""
+                self._line(f"{host}: {said}{why}" if said else f"{host}: the connection is back")
             case RunAttached(age=age):
                 self._line(f"going on with a run that began {duration_text(age)} ago")
             case RunEnded(state=state, reason=reason):
