@@ -49,7 +49,7 @@ def compare(  # noqa: PLR0917 (click hands every option over by name)
     """Compare RUNS with the first of them.
 
     A side is a run, or several joined by commas. RUN@HOST and RUN:STEP are the part of a run on one host, and of one
-    step.
+    step; baseline:NAME and baseline:NAME@VERSION are a baseline.
     """
     if len(runs) < 2:
         raise BenchwrightError(

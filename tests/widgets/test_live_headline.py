@@ -204,3 +204,14 @@ def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
     never = RunModel(plan())
     never.fail("The store is full. Free some space.", 1.0)
     assert outcome(never)[2].endswith("Nothing was measured, so nothing is kept.")
+
+
+def test_a_published_figure_gives_a_ratio_and_never_says_better() -> None:
+    table = replace(BAND, low=30_000.0, median=30_000.0, high=30_000.0, reference=True, note="too old")
+    shown = headline(running(*[40_000.0] * 4), PLACE, [table])
+    assert (shown.ratio_title, shown.ratio, shown.ratio_caption) == ("reference, so far", "1.33x", "weekly (too old)")
+
+
+def test_a_baseline_of_another_universe_says_so_beside_the_ratio() -> None:
+    other = replace(BAND, note="another universe: kernel 4.1.10")
+    assert headline(running(*[50_000.0] * 4), PLACE, [other]).ratio_caption == f"weekly ({other.note})"

@@ -22,7 +22,7 @@ class DeleteQuestion(Question):
             said = ["With its samples and raw output; nothing brings it back. Export first what you need."]
         if pinned:
             names = ", ".join(f"“{name}”" for name in pinned)
-            said.append(f"{names} will be no baseline any more." if len(pinned) == 1 else f"{names} will be gone, too.")
+            said.append(f"{names} will lose {'it' if len(lines) == 1 else 'them'}; a baseline of nothing else is gone.")
         super().__init__(f"Delete {many}?", " ".join(said), "Delete", parent)
         for line in lines[:LISTED]:
             texts = line.texts

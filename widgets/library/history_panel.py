@@ -40,17 +40,25 @@ class HistoryPanel(QWidget):
         self._run = ""
         self._wanted: list[Wanted] = []
         self._job: Job | None = None
-        self._stale = True
+        self._record: RunRecord | None = None  # taken, and not looked at yet
         self._arrange()
         self.metrics.currentIndexChanged.connect(self._choose)
         self.plot.run_chosen.connect(self.run_chosen)
 
     def show_run(self, record: RunRecord, read: Callable[[Wanted], History]) -> None:
-        """Offer the metrics of a run, keeping the one that was looked at; `read` is called on another thread."""
-        before = (
-            self._wanted[self.metrics.currentIndex()] if 0 <= self.metrics.currentIndex() < len(self._wanted) else None
-        )
-        self._read, self._run, self._stale = read, record.summary.id, True
+        """Take a run to show the history of; `read` is called on another thread, once somebody looks."""
+        self._record, self._read = record, read
+        if self.isVisible():
+            self.look()
+
+    def look(self) -> None:
+        """Offer the metrics of the run, keeping the one that was looked at, and read what is shown."""
+        record, self._record = self._record, None
+        if record is None:
+            return
+        place = self.metrics.currentIndex()
+        before = self._wanted[place] if 0 <= place < len(self._wanted) else None
+        self._run = record.summary.id
         found = summaries(record)[:MOST_METRICS]
         self._wanted = [Wanted((one.host,), one.metric.name, one.step, one.labels) for one in found]
         several = len(record.plan.hosts) > 1
@@ -62,20 +70,13 @@ class HistoryPanel(QWidget):
         self.metrics.setCurrentIndex(self._wanted.index(before) if before in self._wanted else 0 if found else -1)
         self.metrics.blockSignals(False)
         self.metrics.setEnabled(bool(found))
-        if self.isVisible():
-            self.look()
-
-    def look(self) -> None:
-        """Read what is shown, now that somebody looks at it."""
-        if self._stale:
-            self._choose()
+        self._choose()
 
     def _choose(self) -> None:
         place, read = self.metrics.currentIndex(), self._read
         if read is None or not 0 <= place < len(self._wanted):
             self._say("This run has no figure that counts.")
             return
-        self._stale = False
         wanted = self._wanted[place]
         job = self._job = Job(lambda: read(wanted), self)
         job.returned.connect(lambda history: self._show(history) if job is self._job else None)
