@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from app.chart import Axis, Chart, Mark, Series
 from app.distributions.distribution import Distribution, SideDistribution
 from app.distributions.values import Source
+from app.distributions.words import worst_text
 from app.wording import run_name
 
 _DECADE = 10.0
@@ -25,7 +26,7 @@ def ecdf_chart(one: Distribution) -> Chart:
     return Chart(
         f"ECDF of {_VALUES[one.source]}: {one.title}",
         Axis("", one.metric, logarithmic=_wide(one)), Axis("", share=True, from_zero=True), series,
-        f"Mean of the trials' ECDF, each trial weighing alike; {shade}.",
+        f"{worst_text(one)} Mean of the trials' ECDF, each trial weighing alike; {shade}.".strip(),
     )  # fmt: skip
 
 

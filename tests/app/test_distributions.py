@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from app.describing import Describing
 from app.distributions import Source
+from app.distributions.charts import ecdf_chart
 from app.distributions.distribution import Described, Distribution, Given, distribution
 from app.distributions.percentiles import percentiles, shifts
 from app.distributions.shapes import ecdf, edges_of, histogram
 from app.distributions.to_json import distributions_to_json
 from app.distributions.values import Moment, TrialValues, carried, counted_values, harrell_davis, trial_values
+from app.distributions.words import worst_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.fio_histogram import latency_bins
@@ -145,6 +147,13 @@ def test_what_cannot_be_compared_has_no_shift_and_says_why() -> None:
 def test_the_worst_sample_of_each_trial_is_told_the_worst_first() -> None:
     found = described(trials([1.0, 9.0], [1.0, 20.0], [2.0, 3.0])).sides[0].worst
     assert [(each.trial, each.value, each.time) for each in found] == [(2, 20.0, 2.0), (1, 9.0, 2.0), (3, 3.0, 2.0)]
+
+
+def test_the_worst_of_all_is_told_in_words() -> None:
+    found = described(trials([1.0, 9.0], [1.0, 20.0]), trials([3.0, 4.0]))
+    assert worst_text(found) == "Worst sample: A 20.0 µs in trial 2 at 2 s; B 4.00 µs in trial 1 at 2 s."
+    assert "Worst sample" in ecdf_chart(found).note
+    assert worst_text(described([trial_values("run", 1, "h", [1.0])])) == ""
 
 
 def test_a_percentile_needs_a_value_beyond_it() -> None:

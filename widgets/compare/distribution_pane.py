@@ -9,6 +9,7 @@ from app.chart import Chart
 from app.compare import Row
 from app.distributions import Distribution
 from app.distributions.charts import ecdf_chart, histogram_chart, shift_chart
+from app.distributions.words import worst_text
 from suites.errors import BenchwrightError
 from widgets.charts.chart_view import ChartView
 from widgets.compare.trial_dots import TrialDots
@@ -92,6 +93,7 @@ class DistributionPane(QWidget):
         chart = draw(self._found)
         self.view.show_chart(chart)
         nothing = draw is shift_chart and not any(side.shift for side in self._found.sides)
-        self.words.setText(chart.note if nothing else "")
-        self.words.setVisible(nothing)
+        words = chart.note if nothing else worst_text(self._found)
+        self.words.setText(words)
+        self.words.setVisible(bool(words))
         set_tool_tip(self.view, chart.note)
