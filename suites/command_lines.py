@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from suites.dd_parameters import FILE, URANDOM, ZERO
 from suites.errors import ParameterError
-from suites.fio_job_file import Section, read_job_file
-from suites.fio_job_values import raw_devices, section_values, section_writes
+from suites.fio_job_file import JobFileError, read_job_file
+from suites.fio_job_values import raw_devices, section_writes
 from suites.parameters import Parameter, Value, parse_size
 
 BEFORE_PROGRAM = frozenset({"sudo", "time", "nice", "ionice", "env", "exec", "nohup", "command", "stdbuf", "chrt"})
@@ -150,16 +150,23 @@ def _fio(arguments: Sequence[str], parameters: Parameters) -> Recognised | None:
     options = dict(word.lstrip("-").partition("=")[::2] for word in arguments if word.startswith("--"))
     if len(options) < len(arguments) or "name" not in options or not ({"rw", "readwrite"} & options.keys()):
         return None
-    lines = [f"{name}={value}" if value else name for name, value in options.items() if name != "name"]
-    section: Section = read_job_file("\n".join(["[job]", *lines]))[0]
-    values = section_values(section, "/")
-    names = {parameter.name for parameter in parameters("fio")}
-    given = {name: value for name, value in values.items() if name in names and name != "directory"}
+    try:
+        section = read_job_file(_job(options))[0]
+    except JobFileError:
+        return None
     folder = options.get("directory") or str(PurePosixPath(options.get("filename", "").split(":")[0]).parent)
     raw = {"directory": folder} if folder.startswith("/") else {}
+    where = {"name", "directory", "filename"}
+    job = _job({name: value for name, value in options.items() if name not in where})
     devices = tuple(dict.fromkeys(f"/{name.lstrip('/')}" for name in raw_devices(section)))
     written = devices if section_writes(section) else ()
-    return Recognised("fio", {**given, **_values("fio", raw, parameters)}, devices, written)
+    return Recognised("fio-job", {**_values("fio-job", raw, parameters), "job": job}, devices, written)
+
+
+def _job(options: Mapping[str, str]) -> str:
+    """Return the job file that does the same as `options` on a command line (fio manual, Job file format)."""
+    lines = [f"{name}={value}" if value else name for name, value in options.items() if name != "name"]
+    return "\n".join(["[job]", *lines])
 
 
 _SYSBENCH_TESTS = MappingProxyType(

@@ -1,27 +1,14 @@
 """What is known to fool people about fio, asked of every section of a job file, and what is special to such files."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.fio_checks import FIO_CHECKS
-from suites.fio_job_file import JobFileError, Section, effective_sections, read_environment
+from suites.fio_job_file import JobFileError, Section
 from suites.fio_job_values import fio_size, may_write_device, raw_devices, section_values, section_writes
+from suites.fio_section_checks import SECTION_CHECKS
+from suites.fio_sections import NAMED, Answer, about, sections_of
 from suites.vocab import Level
-
-NAMED = 5
-"""Sections that a finding names; of more, it counts the others."""
-
-Answer = Outcome | CannotTell | None
-
-
-def sections_of(evidence: StepEvidence) -> tuple[Section, ...] | JobFileError:
-    """Return the sections of a step's job file as they will run on its host, or why it cannot be read."""
-    try:
-        environment = read_environment(str(evidence.values["environment"]))
-        return effective_sections(str(evidence.values["job"]), environment, evidence.context.facts)
-    except JobFileError as error:
-        return error
 
 
 def _of_sections(check: StepCheck) -> StepCheck:
@@ -46,20 +33,6 @@ def _of_sections(check: StepCheck) -> StepCheck:
         return replace(said[0][1], measured=f"[{said[0][0]}]: {said[0][1].measured}{others}", changes={})
 
     return replace(check, evaluate=evaluate)
-
-
-def _about(of: Callable[[Section], str]) -> Callable[[StepEvidence], Answer]:
-    """Return a check's question to each section: what `of` answers is told with the section's name."""
-
-    def evaluate(evidence: StepEvidence) -> Answer:
-        sections = sections_of(evidence)
-        if isinstance(sections, JobFileError):
-            return None
-        told = [f"[{section.name}] {answer}" for section in sections if (answer := of(section))]
-        more = f"; {len(told) - NAMED} more" if len(told) > NAMED else ""
-        return Outcome(f"{'; '.join(told[:NAMED])}{more}.") if told else None
-
-    return evaluate
 
 
 def _unreadable(evidence: StepEvidence) -> Answer:
@@ -118,7 +91,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         remedy="Give it under “Environment”, as NAME=value.",
         source="fio manual, Environment variables.",
         needs="The job file and the environment that is given with it.",
-        evaluate=_about(_missing),
+        evaluate=about(_missing),
     ),
     Check(
         id="job-file-writes-device",
@@ -129,7 +102,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         "anybody uses the device.",
         source="fio manual, readonly.",
         needs="What each section writes to.",
-        evaluate=_about(_device),
+        evaluate=about(_device),
     ),
     Check(
         id="job-file-writes-outside",
@@ -140,7 +113,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         remedy="Leave directory and filename out of the file, and give the step's directory.",
         source="fio manual, filename and directory.",
         needs="What each section writes to.",
-        evaluate=_about(_outside),
+        evaluate=about(_outside),
     ),
     Check(
         id="job-file-runs-programs",
@@ -150,7 +123,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         remedy="Read them; take them out where they are not needed.",
         source="fio manual, exec_prerun and exec_postrun.",
         needs="The options of each section.",
-        evaluate=_about(_program),
+        evaluate=about(_program),
     ),
     Check(
         id="job-file-without-size",
@@ -160,7 +133,8 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         remedy="Give size in the section or in [global].",
         source="fio 3.33: “you need to specify size=”.",
         needs="The options of each section.",
-        evaluate=_about(_sizeless),
+        evaluate=about(_sizeless),
     ),
+    *SECTION_CHECKS,
     *(_of_sections(check) for check in FIO_CHECKS),
 )

@@ -49,16 +49,16 @@ def say_own(evidence: StepEvidence) -> Iterator[Finding | Unsure]:
         if not found.whole:
             continue
         checks = [*step.suite.checks, *(() if found.devices else OF_DIRECTORIES)]
-        yield from _as_own(evaluate(checks, step), found)
+        yield from _as_own(evaluate(checks, step), step)
 
 
-def _as_own(said: Iterable[Finding | Unsure], found: Recognised) -> Iterator[Finding | Unsure]:
+def _as_own(said: Iterable[Finding | Unsure], step: StepEvidence) -> Iterator[Finding | Unsure]:
     """Yield `said` with whose words they are; what would be changed is the user's own line, and nobody edits that."""
     for word in said:
         if isinstance(word, Unsure):
             yield word
         else:
-            yield replace(word, measured=f"Read as {found.suite_id}: {word.measured}", changes={}, install=None)
+            yield replace(word, measured=f"Read as {step.suite.tool}: {word.measured}", changes={}, install=None)
 
 
 def _writes_device(evidence: StepEvidence) -> Outcome | None:

@@ -32,6 +32,8 @@ def grave(command: str, *, shell: bool = False) -> set[str]:
         ("sysbench memory run", {"sysbench-memory-block"}),
         ("sysbench fileio --file-total-size=32G --file-test-mode=rndrd run", {"page-cache"}),
         ("fio --name=a --rw=randread --size=1m --directory=/srv", {"page-cache", "short-runtime"}),
+        ("fio --name=a --rw=write --zero_buffers --direct=1 --size=20g --directory=/srv", {"repeated-data"}),
+        ("fio --name=a --rw=read --invalidate=0 --size=1g --directory=/srv", {"cache-kept", "page-cache"}),
         ("iperf3 -c 127.0.0.1 -u", {"same-host-peer", "udp-default-rate"}),
         ("dd if=/dev/zero of=/dev/sdb bs=1M", {"command-writes-device"}),
     ],

@@ -12,7 +12,7 @@ from app.presets import quick_plan, tuned_plan
 from suites.facts import Absent, BlockDevice, Cache, Facts, FileSystem, Interface, MemoryFacts, Tool
 from suites.registry import SUITES
 from suites.vocab import Level
-from tests.disk_host import DATA, GIB, HOME, MIB, disk_host
+from tests.disk_host import DATA, ENGINES, GIB, HOME, MIB, disk_host
 
 QUESTION = "How many orders a second can the shop take on one such host?"
 
@@ -50,7 +50,12 @@ def server(name: str = "web-1") -> Facts:
             Interface(name="lo", state="unknown", mtu=65536),
             Interface(name="eth0", state="up", speed=10**10, mtu=1500, addresses=("192.0.2.1",)),
         ),
-        tools=tuple(Tool(name=tool, version=versions.get(tool, "1.0.0"), path=f"/usr/bin/{tool}") for tool in tools),
+        tools=tuple(
+            Tool(
+                name=tool, version=versions.get(tool, "1.0.0"), path=f"/usr/bin/{tool}", engines=ENGINES, start_up=0.004
+            )
+            for tool in tools
+        ),
     )  # fmt: skip
 
 

@@ -41,10 +41,17 @@ def one(text: str, *, shell: bool = False) -> Recognised:
         ("dd if=/dev/zero of=/x bs=1M count=9 oflag=direct,nonblock", "dd", {"flush": "direct"}),
         (
             "fio --name=a --rw=randread --iodepth=32 --size=1g --directory=/srv --direct=1 --runtime=60 --time_based",
-            "fio",
-            {"rw": "randread", "iodepth": 32, "size": 2**30, "directory": "/srv", "direct": True, "runtime": 60.0},
+            "fio-job",
+            {
+                "job": "[job]\nrw=randread\niodepth=32\nsize=1g\ndirect=1\nruntime=60\ntime_based",
+                "directory": "/srv",
+            },
         ),
-        ("fio --name=a --rw=write --filename=/srv/db/file --size=1m", "fio", {"directory": "/srv/db", "size": 2**20}),
+        (
+            "fio --name=a --rw=write --filename=/srv/db/file --size=1m",
+            "fio-job",
+            {"directory": "/srv/db", "job": "[job]\nrw=write\nsize=1m"},
+        ),
         ("sysbench cpu run", "sysbench-cpu", {}),
         ("time sysbench --test=cpu --num-threads=4 --max-time=20 run", "sysbench-cpu", {"threads": 4, "time": 20.0}),
         ("sysbench memory --memory-block-size=1M run", "sysbench-memory", {"block_size": 2**20}),
