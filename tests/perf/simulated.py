@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.plan import Order
 from tests.perf.outcome import Met, Outcome
-from tests.simulation import experiments, shapes
+from tests.simulation import experiments, history, shapes
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
 
@@ -34,6 +34,7 @@ def run() -> list[Outcome]:
         *_order(),
         *_starts(),
         *_shapes(),
+        *_history(),
     ]
 
 
@@ -52,6 +53,22 @@ def _shapes() -> list[Outcome]:
         _shared("a peak at 18 of 1 to 64 is found", turning.usl, Expected("", 0.97, 1.0)),
         _shared("its interval holds 18", turning.peak, held),
     ]
+
+
+def _history() -> list[Outcome]:
+    """Return how often a history of 60 results claims a change that is none, and finds one that is."""
+    tries = TRIES // 2
+    alarms = (
+        ("history: false change, results independent", 0.0, Expected("0.05 (otava)", 0.0, 0.03)),
+        ("history: false change, neighbours 0.3", 0.3, Expected("0.21 (otava)", 0.0, 0.2)),
+        ("history: false change, neighbours 0.6", 0.6, Expected("0.64 (otava)", 0.0, 0.28)),
+    )
+    found = [
+        _shared(what, Share(round(history.false_alarms(0.05, hanging, tries) * tries), tries), expected)
+        for what, hanging, expected in alarms
+    ]
+    shift = Share(round(history.power(0.10, 4, tries) * tries), tries)
+    return [*found, _shared("history: 10 % found after 4 results, CoV 3 %", shift, Expected("", 0.95, 1.0))]
 
 
 def _shared(what: str, found: Share, expected: Expected) -> Outcome:
