@@ -41,6 +41,7 @@ PING_CHECKS: tuple[StepCheck, ...] = (
         why="Of fewer than a hundred, the 99th percentile is the one that happened to be the slowest.",
         remedy="Time round trips for longer, or at a shorter interval.",
         source="The definition of a percentile.",
+        needs="How many round trips the time and interval allow.",
         evaluate=_few_round_trips,
     ),
     *(check for check in IPERF3_CHECKS if check.id in {"udp-default-rate", "iperf3-bidir-too-old"}),
