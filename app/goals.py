@@ -1,6 +1,7 @@
 """The goals of a plan: what a figure has to reach, as [[goal]] tables of a plan file."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,37 @@ def _bound(table: Mapping[str, Any], name: str, where: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise GoalError(f"{where}: {name} is {str(value)[:60]!r}.", "Give a number, in the metric’s unit.")
     return float(value)
+
+
+_WORDS = re.compile(r"(?:(?P<step>.+):)?\s*(?P<metric>[a-z0-9_]+)\s*(?P<bound>>=|<=)\s*(?P<value>[-+.0-9eE]+)")
+
+SEPARATOR = ";"
+
+
+def goals_of(text: str) -> tuple[Goal, ...]:
+    """Return the goals that a person wrote: ``iops >= 20000; disk:latency_p99 <= 2e6``; raise GoalError for others."""
+    return tuple(_written(part.strip()) for part in text.split(SEPARATOR) if part.strip())
+
+
+def _written(words: str) -> Goal:
+    found = _WORDS.fullmatch(words)
+    try:
+        value = float(found["value"]) if found is not None else math.nan
+    except ValueError:
+        value = math.nan
+    if found is None or not math.isfinite(value):
+        raise GoalError(f"“{words[:60]}” is no goal.", "Write iops >= 20000, or STEP:latency_p99 <= 2e6.")
+    step = found["step"].strip() if found["step"] else None
+    return Goal(found["metric"], **{"at_least" if found["bound"] == ">=" else "at_most": value}, step=step)
+
+
+def goals_text(goals: Sequence[Goal]) -> str:
+    """Return `goals` as a person writes them; goals_of() gives them back."""
+    said = []
+    for goal in goals:
+        bound, value = (">=", goal.at_least) if goal.at_least is not None else ("<=", goal.at_most)
+        said.append(f"{f'{goal.step}:' if goal.step else ''}{goal.metric} {bound} {value:.15g}")
+    return f"{SEPARATOR} ".join(said)
 
 
 def check_goals(goals: Sequence[Goal], steps: "Sequence[Step]") -> None:

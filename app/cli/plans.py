@@ -26,6 +26,7 @@ from app.formats import (
     read_json,
     remarks_to_json,
 )
+from app.goals import SEPARATOR, goals_of
 from app.job_files import FIO_JOB, job_files_text, with_fio_jobs
 from app.plan import LOCAL, Order, Plan, PlanError, Repetition, make_step, validate
 from app.plan_changes import remarks_text
@@ -73,6 +74,9 @@ def plan() -> None:
 @click.option("--name", default="plan", show_default=True)
 @click.option("--question", default="", help="What you want to know.")
 @click.option(
+    "--goal", "goals", multiple=True, metavar="[STEP:]METRIC>=VALUE", help="What a figure has to reach, or <= at most."
+)
+@click.option(
     "--facts", "facts_files", multiple=True, type=EXISTING, help="Tune to these facts instead of asking the host."
 )
 @click.option("--defaults", is_flag=True, help="Use each tool's own defaults instead of tuned values.")
@@ -93,6 +97,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     tuning: Tuning,
     name: str,
     question: str,
+    goals: tuple[str, ...],
     facts_files: tuple[Path, ...],
     defaults: bool,  # noqa: FBT001
     output: Path | None,
@@ -113,6 +118,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
         made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
     repetition, order, seed = repeating.repetition, repeating.order, repeating.seed
     made = replace(made, question=question, repetition=repetition, order=order, seed=seed, tuning=tuning)
+    made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals)))
     made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
     if output is not None:
         workstation.save_plan(made, output)

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from click.testing import CliRunner
 
+from app.cli.main import benchwright
 from app.formats import plan_from_json, plan_to_json
-from app.goals import GoalError
+from app.goals import GoalError, goals_of, goals_text
 from app.plan import Plan, make_step, validate
 from app.plan_file import format_plan, parse_plan
 from suites.verdict import Goal
@@ -57,3 +59,24 @@ def test_a_bad_goal_is_refused_by_name(text: str, said: str) -> None:
     before, after = (f'hosts = ["local"]\n{text}\n', "") if text.startswith("goal") else ('hosts = ["local"]\n', text)
     with pytest.raises(GoalError, match=said):
         parse_plan(f'{before}[[step]]\nsuite = "fio"\n{after}\n')
+
+
+def test_goals_are_written_by_hand_as_they_are_said() -> None:
+    assert goals_of("disk:iops >= 20000; latency_p99<=2e6") == GOALS
+    assert goals_text(GOALS) == "disk:iops >= 20000; latency_p99 <= 2000000"
+    assert goals_of(goals_text(GOALS)) == GOALS
+    assert goals_of(" ; ") == ()
+
+
+@pytest.mark.parametrize("words", ["iops", "iops > 3", "iops >= fast", "iops >= 1e999", ">= 3"])
+def test_words_that_are_no_goal_are_refused(words: str) -> None:
+    with pytest.raises(GoalError, match="is no goal"):
+        goals_of(words)
+
+
+def test_the_command_line_writes_goals_into_the_plan() -> None:
+    words = ["plan", "new", "--defaults", "--suite", "fio", "--goal", "iops>=20000"]
+    told = CliRunner().invoke(benchwright, words)
+    assert parse_plan(told.output).goals == (Goal("iops", at_least=20_000.0),)
+    refused = CliRunner().invoke(benchwright, [*words, "--goal", "triad>=3"])
+    assert refused.exit_code == 2

@@ -1,5 +1,6 @@
 """The wizard's last step: what runs where, what it takes, and the commands to copy."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.plan import Order
+from app.plan import Order, Plan, make_step
+from suites.verdict import Goal
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.measure.editors import Editor
 from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
+
+PLAN = Plan("disk", ("local",), (make_step("fio", {}),))
 
 
 @pytest.fixture
@@ -89,3 +93,19 @@ def test_what_could_not_be_told_is_said_beside_the_findings(qtbot: QtBot, page: 
     assert page.assessment is not None
     assert page.assessment.unsure
     assert page.findings.unsure.text().startswith("Could not be told: ")
+
+
+def test_a_goal_goes_into_the_plan_and_a_wrong_one_keeps_it_here(qtbot: QtBot, page: MeasurePage) -> None:
+    field, message = page.review.goal_field, page.review.goal_message
+    field.setText("fio:iops >= 20000")
+    field.textEdited.emit(field.text())
+    settle(qtbot, page)
+    assert page.draft.plan().goals == (Goal("iops", at_least=20_000.0, step="fio"),)
+    assert message.isHidden()
+    field.setText("triad >= 3")
+    field.textEdited.emit(field.text())
+    settle(qtbot, page)
+    assert "No step measures" in message.label.text()
+    assert not page.review.save_button.isEnabled()
+    page.draft.adopt(replace(PLAN, goals=(Goal("iops", at_most=3.0),)))
+    assert page.draft.goals == "iops <= 3"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.context import step_context
+from app.goals import check_goals, goals_of, goals_text
 from app.plan import LOCAL, Plan, PlanError, Step, make_step, validate
 from app.plan_changes import still_changed
 from app.plan_remarks import Acknowledged, Remedied
@@ -51,6 +52,7 @@ class PlanDraft:
         """Forget everything but the facts, and start anew with `hosts`."""
         self.name = ""
         self.question = ""
+        self.goals = ""  # as somebody writes them
         self.hosts = list(hosts)
         self.facts: dict[str, Facts] = getattr(self, "facts", {})
         self.steps: list[DraftStep] = []
@@ -63,6 +65,7 @@ class PlanDraft:
     def adopt(self, plan: Plan) -> None:
         """Take every value of `plan`, as somebody's choice."""
         self.name, self.question, self.hosts = plan.name, plan.question, list(plan.hosts)
+        self.goals = goals_text(plan.goals)
         self.steps = [
             DraftStep(step.suite, step.name, Form(step.suite.parameters, step.values), step.peer) for step in plan.steps
         ]
@@ -164,8 +167,17 @@ class PlanDraft:
             seed=seed,
             tuning=tuning_of(self.tuning.values()),
             acknowledged=self.acknowledged,
+            goals=goals_of(self.goals),
         )
         return validate(replace(plan, changed=still_changed(plan.steps, self.changed)))
+
+    def goal_problem(self) -> str:
+        """Return why the goals cannot be met by any step, or an empty string."""
+        try:
+            check_goals(goals_of(self.goals), [step.step() for step in self.steps if not step.form.problems()])
+        except BenchwrightError as error:
+            return str(error)
+        return ""
 
     def suggested_name(self) -> str:
         """Return a name for a plan that nobody has named: what it measures, and where."""

@@ -35,6 +35,7 @@ from widgets.measure.totals import Totals, totals
 from widgets.measure.tuning_form import TuningForm
 from widgets.measure.words import UNKNOWN, duration, size
 from widgets.names import host_title, host_words
+from widgets.notice import FieldMessage
 from widgets.text import Text, Tone, set_tool_tip, tool_tip, visible
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -100,9 +101,14 @@ class ReviewStep(StepView):
     def refresh(self) -> None:
         """Show the draft's name, question and repetition."""
         self.name_field.setPlaceholderText(self.draft.suggested_name())
-        for field, text in ((self.name_field, self.draft.name), (self.question_field, self.draft.question)):
+        texts = (self.draft.name, self.draft.question, self.draft.goals)
+        for field, text in zip((self.name_field, self.question_field, self.goal_field), texts, strict=True):
             if field.text() != text:
                 field.setText(text)
+        wrong_goal = self.draft.goal_problem()
+        self.goal_message.setVisible(bool(wrong_goal))
+        if wrong_goal:
+            self.goal_message.say("error", wrong_goal)
         self.repetition.refresh()
         self.tuning.refresh()
         wrong = bool(self.problem())
@@ -122,7 +128,9 @@ class ReviewStep(StepView):
         self.refresh()
 
     def problem(self) -> str:
-        """Say which value of the repetition or of the changes is not accepted."""
+        """Say which value of the goal, the repetition or the changes is not accepted."""
+        if self.draft.goal_problem():
+            return "The goal is not accepted."
         if self.draft.repetition.problems() or self.draft.repetition_problem():
             return "Repetition has a value that is not accepted."
         wrong = self.draft.tuning.problems() or self.draft.tuning_problem()
@@ -133,7 +141,10 @@ class ReviewStep(StepView):
         self.table.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _build_names(self) -> QFormLayout:
-        self.name_field, self.question_field = QLineEdit(), QLineEdit()
+        self.name_field, self.question_field, self.goal_field = QLineEdit(), QLineEdit(), QLineEdit()
+        self.goal_message = FieldMessage()
+        self.goal_field.setPlaceholderText("What has to be reached, if anything: iops >= 20000")
+        self.goal_field.textEdited.connect(self._aim)
         self.question_field.setPlaceholderText("What do you want to know?")
         self.name_field.textEdited.connect(self._rename)
         self.question_field.textEdited.connect(self._ask)
@@ -141,12 +152,14 @@ class ReviewStep(StepView):
         form.setHorizontalSpacing(SPACE[2])
         form.setVerticalSpacing(SPACE[1])
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        for words, field in (("Plan", self.name_field), ("Question", self.question_field)):
+        fields = (self.name_field, self.question_field, self.goal_field)
+        for words, field in zip(("Plan", "Question", "Goal"), fields, strict=True):
             field.setMaxLength(500)
             field.setAccessibleName(words)
             label = Text(words, Tone.MUTED, wrap=False)
             label.setMinimumHeight(field.sizeHint().height())
             form.addRow(label, field)
+        form.addRow("", self.goal_message)
         return form
 
     def _build_table(self) -> QTableWidget:
@@ -272,6 +285,10 @@ class ReviewStep(StepView):
 
     def _ask(self, question: str) -> None:
         self.draft.question = question
+        self.changed.emit()
+
+    def _aim(self, goals: str) -> None:
+        self.draft.goals = goals
         self.changed.emit()
 
     def _copy_job_file(self) -> None:

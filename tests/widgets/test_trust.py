@@ -1,0 +1,78 @@
+"""The verdict in the window: a mark and a word, beside every result, live and stored."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.events import RunEnded, RunStarted, State, VerdictReached
+from app.services import Workstation
+from suites.verdict import Limiter, Trust, Verdict
+from tests.app import recorded
+from tests.widgets.library_runs import DISK, copied_library
+from widgets.compare.run_chips import RunChips
+from widgets.library.opened_run import open_run
+from widgets.live.model import RunModel
+from widgets.live.outcome_words import outcome
+from widgets.live.run_side import RunSide
+from widgets.trust import VerdictView
+from widgets.trust_marks import MARKS, mark_of
+
+VALID, DOUBTFUL = "20260112-081502-a1b2", "20260114-112233-m3n4"
+UNJUDGED = "20260114-090120-i9j0"
+
+WHOLE = Verdict(Trust.DOUBTFUL, Limiter.UNKNOWN, "Doubtful: 1000 IOPS.", (recorded.FINDING,))
+
+
+def model(*verdicts: Verdict) -> RunModel:
+    """Return a run that has ended, and what was said of it."""
+    made = RunModel(recorded.plan())
+    made.fold(RunStarted("run", made.plan, "2026-01-01T00:00:00+00:00"), 0.0)
+    for verdict in verdicts:
+        made.fold(VerdictReached(verdict), 1.0)
+    made.fold(RunEnded("run", State.DONE), 1.0)
+    return made
+
+
+def test_each_level_has_a_mark_of_its_own() -> None:
+    assert len({mark_of(level.value) for level in Trust}) == len(Trust) == len(MARKS)
+    assert mark_of("") == ""
+
+
+def test_a_verdict_is_a_word_and_the_sentence_to_quote(qtbot: QtBot) -> None:
+    view = VerdictView()
+    qtbot.addWidget(view)
+    assert view.isHidden()
+    view.show_verdict(WHOLE)
+    assert not view.isHidden()
+    assert view.words.text() == "Doubtful, limiter unknown"
+    assert view.summary.text() == WHOLE.summary
+    assert view.accessibleName() == "Verdict: Doubtful: 1000 IOPS."
+    view.show_verdict(None)
+    assert view.isHidden()
+
+
+def test_the_outcome_has_its_severity_and_says_it() -> None:
+    assert outcome(model(WHOLE)) == ("warning", "Finished on web-1: 0 trials.", WHOLE.summary)
+    assert outcome(model())[0] == "good"
+
+
+@pytest.mark.parametrize(("run", "words"), [(VALID, "Valid, limited by device"), (DOUBTFUL, "Doubtful, limited by")])
+def test_beside_a_stored_run_stands_the_verdict_on_the_place(
+    qtbot: QtBot, workstation: Workstation, run: str, words: str
+) -> None:
+    copied_library(workstation)
+    side = RunSide()
+    qtbot.addWidget(side)
+    opened = open_run(workstation, run)
+    side.show_run(opened.model, (DISK, "web-1"), None)
+    assert side.verdict.words.text().startswith(words)
+    assert not side.verdict.isHidden()
+
+
+def test_each_side_of_a_comparison_has_its_word(qtbot: QtBot, workstation: Workstation) -> None:
+    copied_library(workstation)
+    runs = {run.id: run for run in workstation.runs()}
+    chips = RunChips()
+    qtbot.addWidget(chips)
+    chips.show_runs([runs[VALID], runs[DOUBTFUL], runs[UNJUDGED]])
+    assert [chip.trust.text() for chip in chips.chips] == ["valid", "doubtful", ""]
+    assert [chip.trust.isHidden() for chip in chips.chips] == [False, False, True]
