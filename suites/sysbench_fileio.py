@@ -11,7 +11,7 @@ from suites.runtime_checks import TRUSTED
 from suites.sysbench import PACKAGES, command, is_old
 from suites.sysbench_fileio_checks import FILEIO_CHECKS, TUNED_BLOCK, TUNED_FILES, TUNED_THREADS
 from suites.sysbench_fileio_output import METRICS, conclude, read_live
-from suites.sysbench_fileio_parameters import CREATION, FILEIO_PARAMETERS, mixes, writes
+from suites.sysbench_fileio_parameters import CREATION, FILEIO_PARAMETERS, mixes, queues, writes
 from suites.sysbench_output import SysbenchParser
 from suites.vocab import Metric, Resource
 
@@ -100,6 +100,10 @@ def _file_words(values: Values) -> list[str]:
 
 def _test_words(values: Values, context: Context) -> list[str]:
     words = [f"--file-test-mode={values['mode']}"]
+    if values["io_mode"] != "sync":
+        words.append(f"--file-io-mode={values['io_mode']}")
+    if queues(values):
+        words.append(f"--file-async-backlog={values['async_backlog']}")
     if writes(values):
         words += [
             f"--file-fsync-freq={values['fsync_freq']}",

@@ -33,8 +33,13 @@ def in_sequence(values: Values) -> bool:
 
 
 def direct(values: Values) -> bool:
-    """Whether the files are opened with O_DIRECT."""
-    return values["extra_flags"] == "direct"
+    """Whether I/Os go past the page cache: mapped files are in it, whatever flags they are opened with."""
+    return values["extra_flags"] == "direct" and values["io_mode"] != "mmap"
+
+
+def queues(values: Values) -> bool:
+    """Whether a thread hands over many requests before it waits for the first."""
+    return values["io_mode"] == "async"
 
 
 def _flushes_now_and_then(values: Values) -> bool:
@@ -106,6 +111,32 @@ EXTRA_FLAGS = Parameter(
     ),
 )
 
+IO_MODE = Parameter(
+    name="io_mode",
+    title="I/O by",
+    type=Type.CHOICE,
+    default="sync",
+    help="How requests are handed to the kernel.",
+    option="--file-io-mode",
+    choices=(
+        Choice("sync", "pread and pwrite: each thread waits for each request"),
+        Choice("async", "Linux native asynchronous I/O: many at once"),
+        Choice("mmap", "Memory mapped: always through the page cache"),
+    ),
+)
+
+BACKLOG = Parameter(
+    name="async_backlog",
+    title="Requests at once",
+    type=Type.INTEGER,
+    default=128,
+    help="How many requests each thread hands over before it waits for them.",
+    option="--file-async-backlog",
+    minimum=1,
+    maximum=65536,
+    applies=queues,
+)
+
 FSYNC_FREQUENCY = Parameter(
     name="fsync_freq",
     title="fsync after",
@@ -169,6 +200,8 @@ FILEIO_PARAMETERS = (
     TOTAL_SIZE,
     FILES,
     EXTRA_FLAGS,
+    IO_MODE,
+    BACKLOG,
     FSYNC_FREQUENCY,
     FSYNC_ALL,
     FSYNC_END,

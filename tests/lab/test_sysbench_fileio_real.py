@@ -54,3 +54,12 @@ def test_files_that_were_not_prepared_are_named(tmp_path: Path) -> None:
     assert not found.complete
     assert "Cannot open file 'test_file.0'" in found.notes[0]
     assert any("the preparation did not run" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("mode", ["async", "mmap"])
+def test_requests_may_be_queued_or_mapped(mode: str, tmp_path: Path) -> None:
+    parsed, printed = run(tmp_path, mode="rndrd", io_mode=mode, async_backlog=16)
+    assert parsed.complete
+    told = re.search(r"reads/s: +([0-9.]+)", printed)
+    assert told is not None
+    assert {f.value for f in parsed.figures if f.metric.name == "iops"} == {float(told[1])}

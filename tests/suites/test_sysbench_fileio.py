@@ -161,3 +161,24 @@ def test_what_else_is_remarked_upon() -> None:
     assert measured(tuned_step(SUITE, mode="seqwr"), "created-once") == "The mode is seqwr."
     assert changes(tuned_step(SUITE, mode="seqrd"), "small-blocks") == {"block_size": 2**20}
     assert set(outcomes(tuned_step(SUITE, time=3))) == {"short-runtime"}
+
+
+def test_requests_are_handed_over_as_asked() -> None:
+    ((_, _), (_, queued)) = lines(io_mode="async", async_backlog=16)
+    assert "--file-io-mode=async --file-async-backlog=16" in queued
+    ((_, _), (_, mapped)) = lines(io_mode="mmap", async_backlog=16)
+    assert "--file-io-mode=mmap" in mapped
+    assert "backlog" not in mapped
+    assert all("io-mode" not in line for _, line in lines())
+
+
+def test_the_latency_of_handing_over_is_told_from_that_of_the_request() -> None:
+    step = tuned_step(SUITE, io_mode="async", threads=1)
+    assert "128 at once" in measured(step, "async-latency")
+    assert "one-io-in-flight" not in outcomes(step)
+
+
+def test_mapped_files_are_in_memory_whatever_their_flags() -> None:
+    step = tuned_step(SUITE, io_mode="mmap", extra_flags="direct")
+    assert "of files through mmap" in measured(step, "page-cache")
+    assert changes(step, "page-cache") == {"extra_flags": "direct", "io_mode": "sync"}
