@@ -1,6 +1,7 @@
 """What runs say beyond their medians: distributions, noise, scaling; read together for window and command line."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from app.chart import Chart
@@ -126,10 +127,17 @@ class Describing:
         """Return the distributions of some rows of a comparison of `groups`."""
         reader = Reader(self._store)
         suites = {step.name: step.suite_id for group in groups for step in Side(group).steps}
+        numbers = {
+            (run.summary.id, trial.trial.id): trial.trial.number
+            for group in groups
+            for run in group
+            for trial in run.trials
+        }
         found = []
         for row in rows:
             sides = [None if side is None or side.metric.unit is not row.metric.unit else side for side in row.sides]
-            source, values = reader.best(suites.get(row.step, ""), sides)
+            source, best = reader.best(suites.get(row.step, ""), sides)
+            values = [[replace(one, number=numbers[one.run, one.trial]) for one in side] for side in best]
             refused = ["", *(_refusal(row, number) for number in range(len(row.against)))]
             given = [Given(*each) for each in zip(ids, values, refused, strict=True)]
             found.append(distribution(Described(row.step, row.host, row.metric, row.labels, source), given))

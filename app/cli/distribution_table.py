@@ -100,4 +100,4 @@ def _worst(one: Distribution) -> Iterator[str]:
         for each in side.worst[:WORST]:
             value = figure_text(one.metric, each.value)
             where = "" if each.host == one.host else f" on {each.host}"
-            yield f"Worst sample, {run_letter(number)}, trial {each.trial}{where}: {value} at {each.time:.0f} s"
+            yield f"Worst sample, {run_letter(number)}, trial {each.number}{where}: {value} at {each.time:.0f} s"

@@ -17,10 +17,12 @@ DESCRIPTIVE = (
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The worst sample of a trial and when it came: seconds since the tool's start."""
+    """The worst sample of a trial and when it came: seconds since the tool's start. `trial` is the trial's id,
+    `number` how it is counted among those of its step and host."""
 
     run: str
     trial: int
+    number: int
     host: str
     value: float
     time: float
@@ -121,7 +123,7 @@ def _shaped(trials: Sequence[TrialValues], source: Source) -> Sequence[TrialValu
 def _worst(trials: Sequence[TrialValues], metric: Metric) -> list[Worst]:
     """Return the worst sample of each trial, the worst of all first."""
     found = [
-        Worst(trial.run, trial.trial, trial.host, trial.worst.value, trial.worst.time)
+        Worst(trial.run, trial.trial, trial.number, trial.host, trial.worst.value, trial.worst.time)
         for trial in trials
         if trial.worst is not None
     ]

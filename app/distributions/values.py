@@ -38,7 +38,8 @@ class Moment:
 class TrialValues:
     """The values of one trial in rising order, each as often as `counts` says (None: once).
 
-    `run` and `trial` name it; `worst` is its worst sample and when that was, where it has samples.
+    `run` and `trial` name it, `number` is how people count it; `worst` is its worst sample and when that was, where it
+    has samples.
     """
 
     run: str
@@ -47,6 +48,7 @@ class TrialValues:
     values: "Numbers"
     counts: "Numbers | None" = None
     worst: Moment | None = None
+    number: int = 0
 
     @property
     def n(self) -> int:

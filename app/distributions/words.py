@@ -11,5 +11,5 @@ def worst_text(one: Distribution) -> str:
         for worst in side.worst[:1]:
             letter = f"{run_letter(number)} " if len(one.sides) > 1 else ""
             value = figure_text(one.metric, worst.value)
-            found.append(f"{letter}{value} in trial {worst.trial} at {worst.time:.0f} s")
+            found.append(f"{letter}{value} in trial {worst.number} at {worst.time:.0f} s")
     return f"Worst sample: {'; '.join(found)}." if found else ""

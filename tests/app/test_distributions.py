@@ -1,6 +1,7 @@
 """Percentiles, shifts, shapes and worst moments of trials whose values are known."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,8 @@ FIO = Path(__file__).parents[1] / "data" / "fio"
 
 def trials(*values: Sequence[float]) -> list[TrialValues]:
     """Return trials with these samples."""
-    return [trial_values("run", number, "web-1", one, Moment(max(one), 2.0)) for number, one in enumerate(values, 1)]
+    made = (trial_values("run", number, "web-1", one, Moment(max(one), 2.0)) for number, one in enumerate(values, 1))
+    return [replace(one, number=one.trial) for one in made]
 
 
 def noisy(seed: int, count: int = 5, factor: float = 1.0) -> list[TrialValues]:
@@ -189,6 +191,7 @@ def test_runs_of_the_library_are_described(tmp_path: Path) -> None:
         assert found.source is Source.SAMPLES
         assert [side.n for side in found.sides] == [8, 3]
         assert found.sides[1].shift
+        assert sorted(worst.number for worst in found.sides[1].worst) == [1, 2, 3]
         assert [one.metric.name for one in workstation.describing.distributions([first])] == ["iops"]
         document = distributions_to_json([found])
         assert document["format"] == "benchwright-distribution/1"
