@@ -5,12 +5,15 @@ with the alias it was given ("near", "far") in ~/.ssh/config, and one interface,
 are skipped.
 """
 
+import contextlib
 import itertools
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +67,30 @@ class LinkedHost:
         """Return how many packets were dropped by what `lose` set up: the truth, where chance had its way."""
         lines = self.run("iptables", "-nvxL", "INPUT").splitlines()
         return sum(int(line.split()[0]) for line in lines if "statistic" in line)
+
+
+@contextlib.contextmanager
+def delayed(near: LinkedHost, far: LinkedHost, milliseconds: float) -> Iterator[str]:
+    """Join two hosts by a second wire, eth1, that carries each frame so much later; yield far's address on it.
+
+    Whoever sends over it hears an answer after twice the delay. It carries little: for round trips, not for rates.
+    """
+    wire_words = (sys.executable, str(Path(__file__).with_name("delaying_wire.py")))
+    ports = [f"{host.namespace.replace('-', '')}w" for host in (near, far)]
+    addresses = [f"10.217.{os.getpid() % 250}.{number}" for number in (1, 2)]
+    for host, port, address in zip((near, far), ports, addresses, strict=True):
+        _ip("link", "add", port, "type", "veth", "peer", "name", "eth1", "netns", host.namespace)
+        _ip("link", "set", port, "up")
+        _ip("-n", host.namespace, "addr", "add", f"{address}/24", "dev", "eth1")
+        _ip("-n", host.namespace, "link", "set", "eth1", "up")
+        host.run(*wire_words, "eth1")
+    with subprocess.Popen([*wire_words, *ports, str(milliseconds)], stdout=subprocess.PIPE, text=True) as wire:
+        assert wire.stdout is not None
+        assert wire.stdout.readline() == "ready\n"
+        try:
+            yield addresses[1]
+        finally:
+            wire.kill()
 
 
 def _bucket(megabits: float, latency: float) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from app.events import Event, FindingRaised, State, TrialEnded
 from app.findings import PATH_USED
-from tests.lab.links import TCP_SHARE, LinkedHost, LinkedHosts
+from tests.lab.links import TCP_SHARE, LinkedHost, LinkedHosts, delayed
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.suites.captured_outputs import figures
 
@@ -121,3 +121,28 @@ def test_the_queue_of_a_full_link_is_found_as_latency(linked_hosts: LinkedHosts,
     assert found["round_trip idle"] < 5
     assert found["round_trip loaded"] == pytest.approx(80, rel=0.12)
     assert found["latency_increase"] == found["round_trip loaded"] - found["round_trip idle"]
+
+
+@pytest.mark.parametrize("delay", [5, 25])
+def test_net_blocks_finds_the_delay_of_a_wire(linked_hosts: LinkedHosts, tmp_path: Path, delay: float) -> None:
+    near, far = linked_hosts(2)
+    with delayed(near, far, delay) as address:
+        given = {"tests": "latency", "buffers": "1 B, 1 KiB", "time": 2, "address": address}
+        ended, events = measured(tmp_path, "net-blocks", **given)
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    medians = {figure.labels: figure.value for figure in ended.parsed.figures if figure.metric.name == "round_trip_p50"}
+    assert len(medians) == 4
+    for median in medians.values():
+        assert median == pytest.approx(2000 * delay, rel=0.1)
+    (path,) = (event.finding for event in events if isinstance(event, FindingRaised) and event.finding.id == PATH_USED)
+    assert ", eth1, MTU 1500 B) to far" in path.measured
+
+
+def test_net_blocks_finds_the_loss_of_udp(linked_hosts: LinkedHosts, tmp_path: Path) -> None:
+    _near, far = linked_hosts(2)
+    far.lose(0.05)
+    given = {"protocol": "udp", "tests": "upload", "buffers": "1 KiB", "rate": 40, "time": 3}
+    ended, _ = measured(tmp_path, "net-blocks", **given)
+    (lost,) = (figure.value for figure in ended.parsed.figures if figure.metric.name == "lost")
+    assert lost == pytest.approx(5, rel=0.15)
+    assert ended.parsed.figures[0].value == pytest.approx(40e6 * (1 - lost / 100), rel=0.03)
