@@ -1,6 +1,7 @@
 """Amounts and limits as people write them: ``20000 MB/s``, ``latency_p99 <= 1 ms``."""
 
 import re
+from collections.abc import Iterable
 
 from app.candidates import Limit
 from suites.errors import BenchwrightError
@@ -26,3 +27,12 @@ def amount_of(text: str) -> tuple[float, Unit | None]:
     if found is None:
         raise BenchwrightError(f"“{text[:60]}” is no amount.", "Write 20000, or 20000 MB/s.")
     return float(found[1].replace("_", "")), unit_of(found[2]) if found[2] else None
+
+
+def weights_of(words: Iterable[str]) -> dict[str, float]:
+    """Return the weights written ``NAME`` or ``NAME=WEIGHT``."""
+    found = {}
+    for word in words:
+        name, mark, weight = word.partition("=")
+        found[name] = amount_of(weight)[0] if mark else 1.0
+    return found

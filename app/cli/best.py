@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from app.amounts import amount_of, limit_of
+from app.amounts import amount_of, limit_of, weights_of
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
 from app.cli.comparing import margin_option, overrule_option
 from app.cli.history import labels_of
@@ -82,15 +82,6 @@ def question_of(given: dict[str, object]) -> Question:
 
 def _texts(given: object) -> tuple[str, ...]:
     return tuple(map(str, given)) if isinstance(given, tuple) else ()
-
-
-def weights_of(words: tuple[str, ...]) -> dict[str, float]:
-    """Return the weights written ``NAME`` or ``NAME=WEIGHT``."""
-    found = {}
-    for word in words:
-        name, mark, weight = word.partition("=")
-        found[name] = amount_of(weight)[0] if mark else 1.0
-    return found
 
 
 def threshold_of(at_least: object, at_most: object) -> Threshold | None:

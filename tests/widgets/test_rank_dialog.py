@@ -58,6 +58,19 @@ def test_prices_and_a_threshold_make_the_cheapest_win(qtbot: QtBot, dialog: Rank
     assert dialog.table.texts()[0][-1] == "Threshold"
 
 
+def test_prices_come_from_a_table_too(qtbot: QtBot, dialog: RankDialog, tmp_path: Path) -> None:
+    table = tmp_path / "prices.csv"
+    table.write_text("host,price,currency\nweb-1,0.4,USD\nweb-2,0.4,USD\nweb-3,0.1,USD\n")
+    dialog.form.goal.setCurrentText("Most for the money")
+    qtbot.waitUntil(lambda: "There is no price" in dialog.notice.text())
+    dialog.read_prices(table)
+    qtbot.waitUntil(lambda: dialog.ranking is not None)
+    assert dialog.table.texts()[1][1] == "web-3"
+    table.write_text("host\nweb-1\n")
+    dialog.read_prices(table)
+    qtbot.waitUntil(lambda: "head lacks price" in dialog.notice.text())
+
+
 def test_what_cannot_be_read_is_said_and_nothing_old_stays(qtbot: QtBot, dialog: RankDialog) -> None:
     dialog.form.limit.setText("latency")
     qtbot.keyClick(dialog.form.limit, Qt.Key.Key_Return)

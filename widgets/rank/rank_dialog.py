@@ -6,6 +6,7 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from app.prices import read_prices
 from app.ranking import Ranking
 from app.ranking_text import closing_lines, ranking_csv, title
 from app.records import RunRecord
@@ -49,6 +50,8 @@ class RankDialog(QDialog):
         self.close_button = QPushButton("Close")
         self._arrange()
         self.form.changed.connect(self.rank)
+        self.form.table_button.setAutoDefault(False)
+        self.form.table_button.clicked.connect(lambda _checked: self._ask_for_prices())
         self.notice.say("info", "Reading the runs…")
         job = Job(lambda: choices_of(workstation, self._words), self)
         job.returned.connect(self._offer)
@@ -100,6 +103,21 @@ class RankDialog(QDialog):
         job.returned.connect(lambda written: self.notice.say("good", f"Written: {written}"))
         job.failed.connect(self.notice.say_error)
         job.start()
+
+    def read_prices(self, path: Path) -> None:
+        """Take the prices in a CSV file."""
+        job = Job(lambda: read_prices(path), self)
+        job.returned.connect(self.form.take_prices)
+        job.failed.connect(self.notice.say_error)
+        job.start()
+
+    def _ask_for_prices(self) -> None:
+        chooser = QFileDialog(self, "Prices")
+        chooser.setFileMode(QFileDialog.FileMode.ExistingFile)
+        chooser.setNameFilters(["Tables (*.csv)"])
+        chooser.fileSelected.connect(lambda path: self.read_prices(Path(path)))
+        chooser.finished.connect(chooser.deleteLater)
+        chooser.open()
 
     def copy(self) -> None:
         """Put the table on the clipboard for a spreadsheet."""

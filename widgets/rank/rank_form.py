@@ -3,10 +3,20 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QFormLayout, QLineEdit, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QWidget,
+)
 
-from app.amounts import amount_of, limit_of
-from app.prices import parse_pairs
+from app.amounts import amount_of, limit_of, weights_of
+from app.prices import Prices, parse_pairs
 from app.ranking import Goal, Question, Threshold
 from suites.vocab import Labels
 from widgets.text import set_tool_tip, visible
@@ -30,6 +40,8 @@ class RankForm(QWidget):
         self.metrics = QListWidget()
         self.metrics.setAccessibleName("Metrics")
         set_tool_tip(self.metrics, "Several make one score: the geometric mean of their ratios")
+        self.weights = QLineEdit()
+        self.weights.setPlaceholderText("all alike, or iops=2, latency_p99=1")
         self.goal = QComboBox()
         self.goal.addItems(list(_GOALS))
         self.goal.setAccessibleName("Best is")
@@ -45,6 +57,9 @@ class RankForm(QWidget):
         self.margin.setRange(0, 100)
         self.margin.setValue(5)
         self.margin.setSuffix(" %")
+        self.table_button = QPushButton("From table…")
+        set_tool_tip(self.table_button, "A CSV file with host or instance_type, price, and perhaps currency")
+        self._table: Prices = {}
         self._choices: list[tuple[str, str, Labels]] = []
         self._arrange()
         self._connect()
@@ -63,6 +78,12 @@ class RankForm(QWidget):
         line = self.metrics.sizeHintForRow(0) if choices else 20
         self.metrics.setFixedHeight(line * min(max(2, len(choices)), _MOST_LINES) + SPACE[1])
 
+    def take_prices(self, table: Prices) -> None:
+        """Take the prices of a table; what is typed goes before them."""
+        self._table = table
+        self.prices.setPlaceholderText(f"{len(table)} from the table; typed ones go before them")
+        self.changed.emit()
+
     def question(self) -> Question:
         """Return what is asked; raise BenchwrightError for a field that cannot be read."""
         chosen = [
@@ -72,14 +93,16 @@ class RankForm(QWidget):
         ]
         one = chosen[0] if len(chosen) == 1 else None
         limit = limit_of(self.limit.text()) if self.limit.text().strip() else None
+        weights = weights_of(part.strip() for part in self.weights.text().split(",") if part.strip())
+        typed = parse_pairs(part for part in self.prices.text().split(",") if part.strip())
         return Question(
-            {name: 1.0 for _, name, _ in chosen},
+            {name: weights.get(name, 1.0) for _, name, _ in chosen},
             _GOALS[self.goal.currentText()],
             self._threshold(),
             limit,
             one[2] if one is not None and limit is None else None,
             one[0] if one is not None else "",
-            parse_pairs(part for part in self.prices.text().split(",") if part.strip()),
+            {**self._table, **typed},
             self.margin.value() / 100,
         )
 
@@ -94,7 +117,7 @@ class RankForm(QWidget):
     def _connect(self) -> None:
         self.metrics.itemChanged.connect(lambda _item: self.changed.emit())
         self.goal.currentIndexChanged.connect(lambda _place: self.changed.emit())
-        for field in (self.threshold, self.limit, self.prices):
+        for field in (self.weights, self.threshold, self.limit, self.prices):
             field.editingFinished.connect(self.changed)
         self.margin.editingFinished.connect(self.changed)
 
@@ -105,6 +128,7 @@ class RankForm(QWidget):
         form.setVerticalSpacing(SPACE[1])
         for name, field in (
             ("Metrics", self.metrics),
+            ("Weights", self.weights),
             ("Best is", self.goal),
             ("Threshold", self.threshold),
             ("Only where", self.limit),
@@ -112,4 +136,12 @@ class RankForm(QWidget):
             ("Margin", self.margin),
         ):
             field.setAccessibleName(name)
-            form.addRow(name, field)
+            form.addRow(name, field if field is not self.prices else self._beside(field, self.table_button))
+
+    @staticmethod
+    def _beside(*widgets: QWidget) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(SPACE[1])
+        for widget in widgets:
+            row.addWidget(widget)
+        return row
