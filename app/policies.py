@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+from app.checks import raised
+from app.checks.raised import Place, finding_of
 from app.events import Event, FindingRaised, PolicyDecided, State
 from app.gate import Profile, Weight, differences, tool_of
 from app.pairing import paired
@@ -17,7 +19,7 @@ from suites.base import Parsed
 from suites.errors import UnitError
 from suites.facts import Facts, known
 from suites.units import convert
-from suites.vocab import Finding, Labels, Level, Metric
+from suites.vocab import Finding, Labels, Metric
 
 
 def verdict_rules(plan: Plan, baseline: RunRecord | None, facts: Mapping[str, Facts]) -> MakeRule | None:
@@ -122,14 +124,4 @@ def unsteady_starts(turn: Turn, parsed: Parsed) -> Iterator[Finding]:
 def _unsettled(judged: Judged) -> Finding:
     decision, (step, host) = judged.decision, judged.place
     figure = metric_text(judged.metric, judged.labels) if judged.metric is not None else step
-    return Finding(
-        id="not-settled",
-        level=Level.INFO,
-        title="Ended unsettled",
-        measured=f"{figure}: {decision.reason}.",
-        why="The trials that the plan allows were not enough for the answer it asks for.",
-        remedy="Allow more trials, ask for less, or find what makes the trials differ.",
-        source="N ≈ (z·s/d)²: the trials needed grow with the square of their spread.",
-        step=step,
-        host=host,
-    )
+    return finding_of(raised.NOT_SETTLED, Place(host, step), f"{figure}: {decision.reason}.")

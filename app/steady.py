@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from app.checks import raised
+from app.checks.raised import Place, finding_of
 from app.wording import duration_text, figure_text, metric_text, share_text
-from suites.vocab import Figure, Finding, Level, Sample
+from suites.vocab import Figure, Finding, Sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -143,14 +145,8 @@ def start_findings(
 
 def _finding(figure: Figure, start: Start, step: str, host: str) -> Finding:
     means = f"{figure_text(figure.metric, start.whole)} with it, {figure_text(figure.metric, start.rest)} without"
-    return Finding(
-        id="unsteady-start",
-        level=Level.INFO,
-        title="The start differs from the rest",
-        measured=f"{metric_text(figure.metric, figure.labels)}: {start_text(start)} ({means}).",
-        why="Caches, clocks or credits were still settling, and the figure holds that time, too.",
-        remedy="Let the tool ramp up that long, or run longer. Nothing was left out.",
-        source="MSER-5 (White 1997) and least-squares change points.",
-        step=step,
-        host=host,
+    return finding_of(
+        raised.UNSTEADY_START,
+        Place(host, step),
+        f"{metric_text(figure.metric, figure.labels)}: {start_text(start)} ({means}).",
     )
