@@ -1,7 +1,18 @@
 """Did it measure what it claims: the device and the link, rather than memory, the tool or a quota."""
 
 from app.checks.after_cpu import busy, cpus_of, throttled, tool_share
-from app.checks.after_disk import IN_MEMORY, READ, WRITE, buffered, disk_below, in_sequence, issued, reached, seconds_of
+from app.checks.after_disk import (
+    COUNTED,
+    IN_MEMORY,
+    READ,
+    WRITE,
+    buffered,
+    disk_below,
+    in_sequence,
+    issued,
+    reached,
+    seconds_of,
+)
 from app.checks.after_network import busiest, carried, throughput, within_host
 from app.wording import bytes_text, quantity, share_text
 from suites.base import device_of
@@ -65,7 +76,7 @@ def _cache(trial: TrialEvidence) -> Outcome | CannotTell | None:
 
 
 def _moves_bytes(trial: TrialEvidence) -> bool:
-    return bool(trial.all_of("bandwidth"))
+    return trial.suite.id in COUNTED and bool(trial.all_of("bandwidth"))
 
 
 def _in_memory(trial: TrialEvidence) -> str:

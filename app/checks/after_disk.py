@@ -12,6 +12,9 @@ from suites.vocab import Resource
 
 READ, WRITE = "read", "write"
 
+COUNTED = frozenset({"fio", "sysbench-fileio", "dd", "cp"})
+"""Suites that do one thing all the time, so that a rate times the time is what was done. A sweep does not."""
+
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 
 
@@ -51,6 +54,8 @@ def _by_size(trial: TrialEvidence) -> float | None:
 
 def issued(trial: TrialEvidence, operation: str) -> Work | None:
     """Return what the tool says it read or wrote; None where it did not, or does not tell."""
+    if trial.suite.id not in COUNTED:
+        return None
     copied = trial.value("copied")
     if copied is not None:
         return Work(copied) if operation in _copied(trial) else None
@@ -132,5 +137,5 @@ def depth_of(trial: TrialEvidence) -> int | None:
         waits = values["ioengine"] == "libaio" and not values["direct"]
         return jobs if alone or waits else jobs * depth
     if trial.suite.id == "sysbench-fileio":
-        return int(values["threads"]) if values.get("file_io_mode", "sync") == "sync" else None
+        return int(values["threads"]) if values.get("io_mode", "sync") == "sync" else None
     return 1 if trial.suite.id in {"dd", "cp", "ioping"} else None

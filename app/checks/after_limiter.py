@@ -13,7 +13,7 @@ from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
 from suites.evidence import TrialEvidence
 from suites.units import Unit, convert
 from suites.verdict import Limiter
-from suites.vocab import Level, Resource
+from suites.vocab import Kind, Level, Resource
 
 FULL = 0.9
 """The share of what there is from which it counts as used up."""
@@ -40,12 +40,21 @@ LARGE_BLOCK = 512 * 1024
 SMALL_MEMORY_BLOCK = 64 * 1024
 """Bytes below which a block of memory costs about as much for its call as for its bytes."""
 
+GROWS_NOT, GROWS = 1.1, 1.5
+"""What twice the threads bring: below the first, threads are not what is missing; above the second, they are."""
+
 _BY_CLAIM = ("generator-bound", "quota-bound", "datagrams-lost")
 
 
 def _limited(trial: TrialEvidence) -> Outcome | CannotTell | None:
     if not trial.done or trial.headline is None:
         return None
+    if _many_points(trial):
+        return _by_threads(trial) or _named(
+            Limiter.UNKNOWN,
+            "each point of the sweep has a limit of its own.",
+            "Look where the curve bends: before it more was to be had, behind it nothing.",
+        )
     for find in (_asked_rate, _claimed, _by_resource.get(trial.suite.resource, _processors)):
         found = find(trial)
         if found is not None:
@@ -64,9 +73,43 @@ def _unknown(trial: TrialEvidence) -> Outcome:
         Resource.MEMORY: "Run it with one thread and with one for each processor, and with a working set of 1 MiB.",
         Resource.DISK: "Run it at twice the queue depth: what grows was waiting, what stays is a limit.",
         Resource.NETWORK: "Run it with four streams: what grows was one connection’s, what stays is the link’s.",
+        Resource.APPLICATION: "Measure its disk, its network and its processors alone, and see which it comes near.",
     }.get(trial.suite.resource, "Run it again with the host watched.")
     why = "nothing that was watched was used up" if trial.watch is not None else "the host was not watched"
     return _named(Limiter.UNKNOWN, f"{why}.", then)
+
+
+def _many_points(trial: TrialEvidence) -> bool:
+    """Whether the trial went through several settings, so that what was used up on average says nothing of any."""
+    if trial.suite.id in {"fio-sweep", "fio-job", "net-blocks", "memory-blocks", "latency-under-load"}:
+        return True
+    return len(_curve(trial)) > 1
+
+
+def _curve(trial: TrialEvidence) -> dict[int, float]:
+    """Return the first rate that was measured at several numbers of threads, by their number."""
+    found: dict[str, dict[int, float]] = {}
+    for figure in trial.figures:
+        at = dict(figure.labels)
+        if figure.metric.kind is Kind.RATE and set(at) == {"threads"} and at["threads"].isdigit():
+            found.setdefault(figure.metric.name, {})[int(at["threads"])] = figure.value
+    return next((curve for curve in found.values() if len(curve) > 1), {})
+
+
+def _by_threads(trial: TrialEvidence) -> Outcome | None:
+    """Return what twice the threads brought at the end of a sweep."""
+    curve = _curve(trial)
+    most = max(curve, default=0)
+    half = max((threads for threads in curve if 2 * threads <= most), default=0)
+    if not half or not curve[half]:
+        return None
+    growth = curve[most] / curve[half]
+    said = f"{most} threads gave {growth:.2f} times what {half} gave."
+    if growth < GROWS_NOT and trial.suite.resource is Resource.MEMORY:
+        return _named(Limiter.MEMORY_BANDWIDTH, said, "Only memory with more channels, or faster ones, would help.")
+    if growth > GROWS:
+        return _named(Limiter.CPU, said, "More processors would give more still.")
+    return None
 
 
 def _claimed(trial: TrialEvidence) -> Outcome | None:

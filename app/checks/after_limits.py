@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.checks.after_disk import depth_of, disk_below
+from app.checks.after_disk import COUNTED, depth_of, disk_below
 from app.checks.after_network import link_of, only_link, speed_of, throughput
 from app.wording import quantity, share_text
 from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
@@ -91,7 +91,7 @@ def _pairs(trial: TrialEvidence) -> Iterator[tuple[Labels, float, float, Unit]]:
 
 def _other_block(trial: TrialEvidence) -> Outcome | None:
     block = trial.values.get("block_size")
-    if not trial.done or not isinstance(block, int) or trial.values.get("block_sizes"):
+    if not trial.done or trial.suite.id not in COUNTED or not isinstance(block, int) or trial.values.get("block_sizes"):
         return None
     for at, ios, rate, unit in _pairs(trial):
         given = convert(rate, unit, Unit.BYTES_PER_SECOND)

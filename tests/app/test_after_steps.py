@@ -107,6 +107,14 @@ def test_a_goal_is_met_or_missed_and_changes_no_trust(goal: Goal, level: Level, 
     assert judge_step(evidence).verdict.level is Trust.VALID
 
 
+def by_threads(suite: str, metric: str, curve: Mapping[int, float]) -> TrialEvidence:
+    """Return a trial that swept the threads."""
+    one = trial(suite, {metric: 1.0}, host={"cpu_user": 60.0})
+    figure = one.figures[0]
+    swept = (replace(figure, value=value, labels=labels(threads=str(count))) for count, value in curve.items())
+    return replace(one, figures=tuple(swept))
+
+
 LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "device": (disk(), Limiter.DEVICE),
     "depth 1": (
@@ -140,6 +148,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "memory": (
         trial("stream", {"bandwidth": 20e3}, host={"cpu_user": 95.0}, array_size=80_000_000), Limiter.MEMORY_BANDWIDTH,
     ),
+    "memory, by a sweep": (by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 20.5e3}), Limiter.MEMORY_BANDWIDTH),
+    "processors, by a sweep": (
+        by_threads("compute", "floating_point_rate_by_threads", {1: 1e9, 2: 2e9, 4: 3.9e9}), Limiter.CPU,
+    ),
+    "a sweep that tells nothing": (by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 26e3}), Limiter.UNKNOWN),
     "caches": (trial("stream", {"bandwidth": 90e3}, host={"cpu_user": 95.0}, array_size=1_048_576), Limiter.CPU),
     "small blocks": (
         trial("sysbench-memory", {"throughput": 6000.0}, host={"cpu_user": 20.0}, block_size=1024), Limiter.TOOL,

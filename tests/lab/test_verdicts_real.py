@@ -54,6 +54,7 @@ def test_a_read_from_memory_is_invalid_and_the_same_from_the_disk_is_not(worksta
     assert clean.level in {Trust.VALID, Trust.CAVEATS}, clean.summary
 
 
+@pytest.mark.slow
 @needs_fio
 def test_buffered_reads_in_sequence_reach_the_device_as_fewer_and_larger_ones(
     workstation: Workstation, disk: str
@@ -84,6 +85,7 @@ def test_an_unflushed_write_is_no_figure_of_the_disk(workstation: Workstation, d
     assert "not-from-the-device" not in ids(flushed), flushed.summary
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
 def test_a_shaped_link_is_named_as_the_limit(workstation: Workstation, linked_hosts: LinkedHosts) -> None:
     near, far = linked_hosts(2)
