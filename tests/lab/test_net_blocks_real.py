@@ -18,7 +18,7 @@ from tests.suites.test_probe_sources import built, ran
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
-SHORT = {"buffers": "1, 3000", "time": 0.2, "threads": 2}
+SHORT = {"buffers": "3000", "time": 0.2, "threads": 2}
 NONCE = "0123456789abcdef0123456789abcdef"
 
 
@@ -39,8 +39,8 @@ def test_a_run_over_ssh_tries_every_combination(lab_host: LabHost, tmp_path: Pat
         ended, _ = run_once(workstation, "net-blocks", "lab", peer="local", build=build, **SHORT)
     assert (ended.state, ended.reason) == (State.DONE, "")
     found = figures(ended.parsed)
-    assert sum(name.startswith("throughput") for name in found) == 2 * 2 * 2
-    assert sum(name.startswith("round_trip_p50") for name in found) == 2 * 2
+    assert sum(name.startswith("throughput") for name in found) == 2 * 2
+    assert sum(name.startswith("round_trip_p50") for name in found) == 2
     assert any("loopback" in note for note in ended.parsed.notes)
 
 

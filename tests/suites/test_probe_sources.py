@@ -16,7 +16,7 @@ STRICT = ("-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion")
 SHORT = {
     "blocks": ("--time", "0.02", "--threads", "2", "--memory", "300000", "--blocks", "1,7,65536", "--chase", "100000"),
     "compute": ("--time", "0.2", "--interval", "0.1", "--threads", "2"),
-    "netblocks": ("--time", "0.05", "--threads", "2", "--blocks", "1,3000"),
+    "netblocks": ("--time", "0.02", "--threads", "2", "--blocks", "3000"),
     "stream": ("--elements", "20000", "--times", "3", "--threads", "2"),
 }
 """Arguments that let each probe do a little of everything."""
