@@ -52,7 +52,8 @@ def _size(count: int) -> list[Outcome]:
     ours, least = sides["benchwright"], sorted(theirs["connect"] for _, theirs in pairs)[PAIRS // 2]
     lost = int(ours["lost"])
     aim, met = (f"under {RATIO:g}", ratio.under(RATIO)) if count == max(SIZES) else ("", Met.MET)
-    connected = f"{count} hosts connected, by paramiko alone ({least:.2f} s; ssh, with a shell each, {sides['ssh']['connect']:.2f} s)"
+    others = f"{least:.2f} s; ssh, with a shell each, {sides['ssh']['connect']:.2f} s"
+    connected = f"{count} hosts connected, by paramiko alone ({others})"
     stall, idle = (sorted(found[name] for found, _ in pairs)[PAIRS // 2] for name in ("stall_connecting", "idle"))
     connecting = f"{count} hosts: longest stall of the window while all connect (an idle program: {idle:.3f} s)"
     return [
