@@ -47,7 +47,8 @@ def _missing(section: Section) -> str:
 def _device(section: Section) -> str:
     if not may_write_device((section,)) or section.missing:
         return ""
-    return f"writes to {', '.join(raw_devices(section)) or section.options.get('opendir', '')}"
+    named = ", ".join(raw_devices(section)) or section.options.get("opendir", "")
+    return f"writes to {named}" if named else "replays what another file says, to whatever device that names"
 
 
 def _outside(section: Section) -> str:

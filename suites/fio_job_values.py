@@ -78,7 +78,8 @@ def raw_devices(section: Section) -> tuple[str, ...]:
     A name is taken for a device on the least suspicion: it decides whether fio may write at all.
     """
     options = section.options
-    listed = re.split(r"(?<!\\):", options["filename"]) if "filename" in options else [section.name]
+    own = [section.name, options.get("name", "")]
+    listed = re.split(r"(?<!\\):", options["filename"]) if "filename" in options else own
     names = [options.get("directory", ""), options.get("opendir", ""), options.get("filename_format", ""), *listed]
     below = f"{options.get('directory', '').rstrip('/')}/{listed[0]}"
     return tuple(dict.fromkeys(name for name in (*names, below) if _suspicious(name)))
@@ -87,9 +88,15 @@ def raw_devices(section: Section) -> tuple[str, ...]:
 def may_write_device(sections: Sequence[Section]) -> bool:
     """Whether anything in the file could write to a raw device, as far as can be told."""
     return any(
-        section_writes(section) and (raw_devices(section) or section.missing or "opendir" in section.options)
+        _replays(section)
+        or (section_writes(section) and (raw_devices(section) or section.missing or "opendir" in section.options))
         for section in sections
     )
+
+
+def _replays(section: Section) -> bool:
+    """Whether another file says what is done to which device."""
+    return bool({"read_iolog", "replay_redirect"} & section.options.keys())
 
 
 def _suspicious(name: str) -> bool:

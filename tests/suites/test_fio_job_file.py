@@ -133,6 +133,12 @@ def test_a_section_named_like_a_device_works_on_it() -> None:
     assert raw_devices(section(filename="/srv/device/x")) == ()
 
 
+def test_a_job_by_another_name_or_a_replay_is_suspected() -> None:
+    assert may_write_device((Section("one", {"rw": "write", "name": "/dev/sdb"}),))
+    assert may_write_device((Section("one", {"rw": "read", "read_iolog": "trace"}),))
+    assert may_write_device((Section("one", {"replay_redirect": "/dev/sdb"}),))
+
+
 def test_what_cannot_be_told_for_want_of_a_variable_may_not_write() -> None:
     (job,) = effective_sections("[job]\nrw=write\nfilename=${DEVICE}\n")
     assert may_write_device((job,))
