@@ -3,12 +3,17 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.control import Control
 from app.events import Event, FindingRaised, State, TrialEnded
 from app.findings import PATH_USED
+from app.plan import Repetition, make_step
+from app.presets import preset_plan
+from app.questions import Refuse
 from tests.lab.links import TCP_SHARE, LinkedHost, LinkedHosts, delayed
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.suites.captured_outputs import figures
@@ -146,3 +151,27 @@ def test_net_blocks_finds_the_loss_of_udp(linked_hosts: LinkedHosts, tmp_path: P
     (lost,) = (figure.value for figure in ended.parsed.figures if figure.metric.name == "lost")
     assert lost == pytest.approx(5, rel=0.15)
     assert ended.parsed.figures[0].value == pytest.approx(40e6 * (1 - lost / 100), rel=0.03)
+
+
+def test_the_preset_runs_between_two_hosts(linked_hosts: LinkedHosts, tmp_path: Path) -> None:
+    """As it comes along, but for its times."""
+    near, far = linked_hosts(2)
+    near.shape(60)
+    far.shape(60)
+    shorter: dict[str, dict[str, object]] = {
+        "iperf3": {"time": 2, "omit": 1},
+        "net-blocks": {"time": 0.5},
+        "latency-under-load": {"time": 3},
+    }
+    preset = preset_plan("network-between-two", ["near"])
+    steps = (
+        make_step(step.suite_id, {**step.values, **shorter[step.suite_id]}, name=step.name, peer="far")
+        for step in preset.steps
+    )
+    plan = replace(preset, steps=tuple(steps), repetition=Repetition(trials=1))
+    with workstation_in(tmp_path) as workstation:
+        events = list(workstation.run(plan, Refuse(), Control()))
+    ended = [event for event in events if isinstance(event, TrialEnded)]
+    assert [(trial.state, trial.reason) for trial in ended] == [(State.DONE, "")] * 4
+    paths = [event for event in events if isinstance(event, FindingRaised) and event.finding.id == PATH_USED]
+    assert [event.finding.step for event in paths] == [step.name for step in plan.steps]
