@@ -68,6 +68,7 @@ class Ioping:
             *_CACHE_WORDS[str(values["cache"])],
             *(["-W"] if writes(values) else []),
             *(["-L"] if values["linear"] else []),
+            *(["-B"] if values["batch"] else []),
             *("-c", str(values["count"])),
             *("-i", f"{float(values['interval']):g}s"),
             *("-s", _size(int(values["block_size"]))),

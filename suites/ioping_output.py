@@ -1,6 +1,7 @@
 """Reads ioping: the time of each request as it is made, and the statistics at the end."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from suites.base import LineSplitter, Parsed
@@ -27,6 +28,9 @@ _MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6}
 _TIME = r"(\d{1,9}(?:\.\d{1,6})?) (ns|us|ms|s|min)"
 _REQUEST = re.compile(rf".{{1,4096}} request=(\d{{1,9}}) time={_TIME}(?: \((warmup|fast|slow)\))?")
 _STATISTICS = re.compile(rf"min/avg/max/mdev = {_TIME} / {_TIME} / {_TIME} / {_TIME}")
+_RAW = re.compile(r"\d{1,18}(?: \d{1,20}){3} (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18}) \d{1,18} \d{1,20}")
+"""What -B prints: requests, their time, rates, then the least, mean, greatest and deviation in nanoseconds (manual)."""
+
 _ERROR = re.compile(r"ioping: .+|.*: (?:command )?not found")
 
 
@@ -67,9 +71,9 @@ class IopingParser:
         elif match := _STATISTICS.fullmatch(line):
             words = match.groups()
             times = [_microseconds(number, unit) for number, unit in zip(words[::2], words[1::2], strict=True)]
-            minimum, mean, maximum, deviation = times
-            pairs = ((MEAN, mean), (MINIMUM, minimum), (MAXIMUM, maximum), (DEVIATION, deviation))
-            self._figures = tuple(Figure(metric, value) for metric, value in pairs)
+            self._figures = _statistics(times)
+        elif match := _RAW.fullmatch(line):
+            self._figures = _statistics([int(number) / 1000 for number in match.groups()])
         elif _ERROR.fullmatch(line) and len(self._messages) < MAXIMUM_MESSAGES:
             self._messages.append(tool_words(line))
 
@@ -77,6 +81,13 @@ class IopingParser:
         if number > self._last and len(self._samples) < MAXIMUM_SAMPLES:
             self._last = number
             self._samples.append(Sample((number - 1) * self.interval, LATENCY, latency, warm_up=warm_up))
+
+
+def _statistics(times: Sequence[float]) -> tuple[Figure, ...]:
+    """Return the figures of the least, mean, greatest time and the deviation, in microseconds; the mean leads."""
+    return tuple(
+        Figure(metric, times[place]) for metric, place in ((MEAN, 1), (MINIMUM, 0), (MAXIMUM, 2), (DEVIATION, 3))
+    )
 
 
 def _microseconds(number: str, unit: str) -> float:

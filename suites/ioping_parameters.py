@@ -89,4 +89,14 @@ LINEAR = Parameter(
     option="-L",
 )
 
-IOPING_PARAMETERS = (DIRECTORY, OPERATION, CACHE, BLOCK_SIZE, WORKING_SET, COUNT, INTERVAL, LINEAR)
+BATCH = Parameter(
+    name="batch",
+    title="Exact figures",
+    type=Type.FLAG,
+    default=False,
+    help="Print the statistics in whole nanoseconds instead of three digits; the requests are then not shown.",
+    option="-B",
+    identity=False,
+)
+
+IOPING_PARAMETERS = (DIRECTORY, OPERATION, CACHE, BLOCK_SIZE, WORKING_SET, COUNT, INTERVAL, LINEAR, BATCH)

@@ -31,3 +31,14 @@ def test_the_figure_is_the_one_on_the_screen_and_arrives_while_it_runs(operation
     factor = {b"ns": 1e-3, b"us": 1, b"ms": 1e3}[unit]
     assert parsed.figures[0].value == pytest.approx(float(number) * factor)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_exact_figures_are_those_that_it_prints(tmp_path: Path) -> None:
+    values = complete_values(Ioping(), {"count": 4, "interval": 0.1, "batch": True})
+    (command,) = Ioping().commands(values, Context())
+    done = subprocess.run(command.argv, cwd=tmp_path, capture_output=True, check=True, timeout=30)
+    parser = Ioping().parser(values)
+    parser.feed(done.stdout)
+    parsed = parser.finish(0)
+    assert parsed.complete
+    assert parsed.figures[0].value == int(done.stdout.split()[5]) / 1000

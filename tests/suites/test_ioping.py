@@ -187,3 +187,22 @@ def test_any_bytes_are_read_however_they_arrive(parts: list[bytes], cuts: list[i
     whole = b"".join(parts)
     edges = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
     assert lives([whole[start:stop] for start, stop in pairwise(edges)]) == parse(whole)
+
+
+def test_exact_figures_are_asked_for_and_read() -> None:
+    (command,) = Ioping().commands(complete_values(Ioping(), {"batch": True}), Context())
+    assert "-B" in command.argv
+    parser = IopingParser(0.1)
+    assert parser.feed(b"2 454348 4402 18030232 217735 227174 236613 9439 3 200333986") == []
+    parser.feed(b"\n")
+    parsed = parser.finish(0)
+    assert parsed.complete
+    assert figures(parsed) == {
+        "latency_mean": 227.174, "latency_min": 217.735, "latency_max": 236.613, "latency_deviation": 9.439,
+    }  # fmt: skip
+
+
+def test_a_cut_line_of_exact_figures_is_no_figure() -> None:
+    parser = IopingParser(0.1)
+    parser.feed(b"2 454348 4402 18030232 217735 227174 236613 9439 3 2003")
+    assert parser.finish(0).figures == ()
