@@ -1,9 +1,11 @@
 """What is known to fool people about a timed copy."""
 
+import math
+
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
 from suites.cp_parameters import cold, flushed
 from suites.disk import MEMORY_KINDS, MIB, NETWORK_KINDS, amount, cache_of, directory_of
-from suites.disk_checks import CACHE_FACTOR, least_seconds, plausible_rate, short_runtime, unflushed_write
+from suites.disk_checks import CACHE_FACTOR, least_seconds, plausible_rate, roughly, short_runtime, unflushed_write
 from suites.facts import known
 from suites.vocab import Level
 
@@ -70,8 +72,8 @@ def _short(evidence: StepEvidence) -> Outcome | None:
     least, started = least_seconds(evidence, SHORTEST)
     if size / rate >= least:
         return None
-    enough = int(rate * max(ENOUGH, least)) // MIB * MIB
-    return Outcome(f"{amount(size)} take {size / rate:.1g} s {words}.{started}", changes={"size": enough})
+    enough = math.ceil(rate * max(ENOUGH, least) / MIB) * MIB
+    return Outcome(f"{amount(size)} take {roughly(size / rate)} s {words}.{started}", changes={"size": enough})
 
 
 CP_CHECKS = (

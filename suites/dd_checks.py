@@ -9,6 +9,7 @@ from suites.disk_checks import (
     least_seconds,
     page_cache,
     plausible_rate,
+    roughly,
     short_runtime,
     unflushed_write,
 )
@@ -99,7 +100,7 @@ def _short_runtime(evidence: StepEvidence) -> Outcome | None:
         return None
     block = int(values["block_size"])
     return Outcome(
-        measured=f"{amount(size)} take {size / rate:.1g} s {words}.{started}",
+        measured=f"{amount(size)} take {roughly(size / rate)} s {words}.{started}",
         changes={"count": -(-_enough(evidence) // block)},
     )
 

@@ -103,6 +103,11 @@ def least_seconds(evidence: StepEvidence, least: float) -> tuple[float, str]:
     return started / SHARE_OF_STARTING, f" Starting {evidence.suite.tool} alone took {started:.2g} s here."
 
 
+def roughly(seconds: float) -> str:
+    """Return `seconds` with the one digit that such an estimate has, and never as a power of ten."""
+    return f"{seconds:.1g}" if seconds < 1 else f"{seconds:.0f}"
+
+
 def plausible_rate(evidence: StepEvidence) -> tuple[float, str]:
     """Return the B/s that the disk below the step's directory may well reach, and in words why."""
     parameter = evidence.suite.directory_parameter if works_in_directory(evidence) else None

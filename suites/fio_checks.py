@@ -7,6 +7,7 @@ from suites.disk_checks import (
     direct_refused,
     page_cache,
     plausible_rate,
+    roughly,
     short_runtime,
     unflushed_write,
 )
@@ -87,7 +88,7 @@ def _short_runtime(evidence: StepEvidence) -> Outcome | None:
     if total / rate >= SHORTEST:
         return None
     return Outcome(
-        f"Without a runtime fio ends when {amount(total)} are done: {total / rate:.1g} s {words}.",
+        f"Without a runtime fio ends when {amount(total)} are done: {roughly(total / rate)} s {words}.",
         changes=_longer(evidence),
     )
 
