@@ -1,14 +1,20 @@
-"""Pictures of the windows of charts: the noise of runs, and a sweep with its model."""
+"""Pictures of the windows of charts: the noise of runs, a sweep with its model, latencies as a heat map."""
+
+import tempfile
+from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
+from app.control import Control
 from app.events import RunEnded, RunStarted, State
+from app.plan import LOCAL, Plan, Repetition, make_step
+from app.questions import Refuse
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, labels
 from tests.app import recorded
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
-from widgets.charts.studies import show_noise, show_scaling
+from widgets.charts.studies import show_heat, show_noise, show_scaling
 
 RUNS = ("20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8")
 TRIAD = Metric("triad", "Triad", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
@@ -47,4 +53,16 @@ def _record_sweep(stage: Stage) -> None:
         recorder.record(RunEnded(SWEEP, State.DONE, "", {}))
 
 
-SHOTS: list[Shot] = [("charts-noise", _noise), ("charts-scaling", _scaling)]
+def _heat(stage: Stage) -> QWidget:
+    folder = Path(tempfile.gettempdir()) / "shots"
+    folder.mkdir(exist_ok=True)
+    disk = {"directory": str(folder), "size": "64 MiB", "rw": "randrw", "runtime": 8, "direct": True}
+    step = make_step("fio", {**disk, "ioengine": "libaio", "iodepth": 8})
+    for _event in stage.workstation.run(Plan("disk", (LOCAL,), (step,), repetition=Repetition(1)), Refuse(), Control()):
+        pass  # the store has it
+    dialog = show_heat(stage.workstation, ["last"], stage.window())
+    stage.settle()
+    return dialog
+
+
+SHOTS: list[Shot] = [("charts-noise", _noise), ("charts-scaling", _scaling), ("charts-heat", _heat)]
