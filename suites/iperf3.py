@@ -49,6 +49,9 @@ class Iperf3:
         tuned = {
             "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples; the tool's default gives 10."),
             "omit": Tuned(TUNED_OMIT, f"TCP's slow start falls into the first {TUNED_OMIT:g} s, which do not count."),
+            "port": Tuned(
+                0, "One that is free on the peer; where a firewall lets only some through, give one of these."
+            ),
         }
         speed = link_speed(context)
         if speed is None:
