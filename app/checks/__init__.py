@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from app.checks.clouds import CLOUD_CHECKS
-from app.checks.conditions import CONDITION_CHECKS
+from app.checks.conditions import BUSY, CONDITION_CHECKS
 from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK
 from app.checks.disks import LAYER_CHECKS
 from app.checks.own_commands import COMMAND_WRITES_DEVICE, say_own
@@ -13,7 +13,7 @@ from app.checks.report import CheckReport, Unsure, evaluate, evidence_of, host_e
 from app.checks.space import LOW_SPACE, NO_SPACE
 from app.checks.tools import TOOL_MISSING
 from app.plan import Plan
-from suites.checks import HostCheck, StepCheck
+from suites.checks import HostCheck, HostEvidence, StepCheck
 from suites.facts import Facts
 from suites.registry import SUITES
 from suites.vocab import Finding
@@ -30,6 +30,7 @@ HOST_CHECKS: tuple[HostCheck, ...] = (*PROCESSOR_CHECKS, *CONDITION_CHECKS)
 """The checks of a host, told once whatever steps run there."""
 
 _OF_THE_OTHER_END = (TOOL_MISSING,)
+_OF_ITS_HOST = (BUSY,)
 
 
 def all_checks() -> tuple[StepCheck, ...]:
@@ -56,4 +57,5 @@ def _say(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | 
             peer = other_end(plan, evidence, facts)
             if peer is not None:
                 yield from evaluate(_OF_THE_OTHER_END, peer)
+                yield from evaluate(_OF_ITS_HOST, HostEvidence(peer.host, peer.context.facts))
     yield from evaluate(PLAN_CHECKS, PlanEvidence(plan, facts))

@@ -10,7 +10,7 @@ from app.plan import Plan, make_step
 from app.tuning import Tuning
 from suites.base import Context, complete_values
 from suites.checks import HostEvidence, StepEvidence
-from suites.facts import Absent, Facts
+from suites.facts import Absent, Facts, Measured
 from suites.registry import suite
 from suites.vocab import Finding, Level
 from tests.app.test_quiet_hosts import server
@@ -147,3 +147,10 @@ def test_a_host_is_spoken_of_once_however_many_steps_run_there() -> None:
     facts = {"web-1": changed("system", clock_offset=9.0)}
     report = check_plan(Plan("p", ("web-1",), steps), facts)
     assert [found.id for found in report.findings].count("clock-off") == 1
+
+
+def test_an_other_end_that_is_busy_is_told_of_once() -> None:
+    steps = tuple(make_step("iperf3", {}, name=name, peer="web-2") for name in ("a", "b"))
+    facts = {"web-1": server(), "web-2": replace(server("web-2"), measured=Measured(foreign_cpu=0.5))}
+    report = check_plan(Plan("p", ("web-1",), steps), facts)
+    assert [found.host for found in report.findings if found.id == "host-busy"] == ["web-2"]
