@@ -4,11 +4,11 @@ from suites.evidence import HostWatch, TrialEvidence
 from suites.facts import known
 from suites.units import Unit, convert
 
-THROTTLED = ("cgroup_throttled", "cpu_throttled")
-"""What telemetry may call the time in which a group was kept from the processors, in per cent of the time."""
-
-CORE_BUSY = "core_busy"
-"""What telemetry calls the use of one processor, in per cent, with the label ``cpu``."""
+THROTTLED = "cgroup_throttled"
+BUSIEST = "core_busiest"
+PACKETS, BEYOND = "allowance_exceeded", "allowance_exceeded_time"
+"""What telemetry calls the time in which a quota kept tasks from the processors and the use of the busiest processor,
+both in per cent; the packets and the seconds beyond what a cloud grants, each since the look before."""
 
 
 def cpus_of(trial: TrialEvidence) -> int | None:
@@ -35,15 +35,24 @@ def busy(watch: HostWatch | None, cpus: int | None) -> float | None:
     return sum(given) / 100 * cpus if len(given) == len(shares) else None
 
 
-def busiest_core(watch: HostWatch | None) -> tuple[str, float] | None:
-    """Return the name and the share, from 0 to 1, of the processor that was busiest on average, where each is read."""
-    found = [] if watch is None else [(dict(at), at) for at in watch.labels_of(CORE_BUSY)]
-    shares = [
-        (named.get("cpu", ""), mean / 100)
-        for named, at in found
-        if watch is not None and (mean := watch.mean(CORE_BUSY, **dict(at))) is not None
-    ]
-    return max(shares, key=lambda one: one[1], default=None)
+def busiest_core(watch: HostWatch | None) -> float | None:
+    """Return the share, from 0 to 1, of the processor that was busiest at each moment; None where it is not known.
+
+    One thread may move from processor to processor: the mean of each of them alone would hide it.
+    """
+    share = None if watch is None else watch.mean(BUSIEST)
+    return None if share is None else share / 100
+
+
+def held_back(watch: HostWatch | None) -> str:
+    """Return what a cloud held back beyond what the instance or the volume is granted, in words; empty for nothing."""
+    if watch is None:
+        return ""
+    packets = sum(value for at in watch.labels_of(PACKETS) for _, value in watch.points_at(PACKETS, at))
+    seconds = sum(value for at in watch.labels_of(BEYOND) for _, value in watch.points_at(BEYOND, at))
+    if packets:
+        return f"{packets:.0f} packets were held back beyond the instance’s allowance."
+    return f"The volume was asked for more than it is granted for {seconds:.3g} s." if seconds else ""
 
 
 def tool_share(trial: TrialEvidence) -> float | None:
@@ -62,9 +71,5 @@ def tool_share(trial: TrialEvidence) -> float | None:
 
 def throttled(watch: HostWatch | None) -> float | None:
     """Return the share of the time, from 0 to 1, in which a quota kept the tool from the processors."""
-    for name in THROTTLED if watch is not None else ():
-        found = [watch.mean(name, **dict(at)) for at in watch.labels_of(name)] if watch is not None else []
-        given = [share for share in found if share is not None]
-        if given:
-            return max(given) / 100
-    return None
+    found = [] if watch is None else [watch.mean(THROTTLED, **dict(at)) for at in watch.labels_of(THROTTLED)]
+    return max((share / 100 for share in found if share is not None), default=None)

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from app.checks.after_claims import OF_A_TRIAL as CLAIMS
-from app.checks.after_cpu import busiest_core, busy, cpus_of, tool_share, usable_of
+from app.checks.after_cpu import busiest_core, busy, cpus_of, held_back, tool_share, usable_of
 from app.checks.after_disk import depth_of, disk_below
 from app.checks.after_limits import in_flight
 from app.checks.after_network import busiest, link_of, speed_of, throughput, within_host
@@ -55,7 +55,7 @@ def _limited(trial: TrialEvidence) -> Outcome | CannotTell | None:
             "each point of the sweep has a limit of its own.",
             "Look where the curve bends: before it more was to be had, behind it nothing.",
         )
-    for find in (_asked_rate, _claimed, _by_resource.get(trial.suite.resource, _processors)):
+    for find in (_asked_rate, _claimed, _granted, _by_resource.get(trial.suite.resource, _processors)):
         found = find(trial)
         if found is not None:
             return found
@@ -77,6 +77,12 @@ def _unknown(trial: TrialEvidence) -> Outcome:
     }.get(trial.suite.resource, "Run it again with the host watched.")
     why = "nothing that was watched was used up" if trial.watch is not None else "the host was not watched"
     return _named(Limiter.UNKNOWN, f"{why}.", then)
+
+
+def _granted(trial: TrialEvidence) -> Outcome | None:
+    """Return that a cloud held the network or the volume back."""
+    said = held_back(trial.watch) if trial.suite.resource in {Resource.NETWORK, Resource.DISK} else ""
+    return _named(Limiter.PROVISIONED, said, "A larger instance, or more provisioned for the volume.") if said else None
 
 
 def _many_points(trial: TrialEvidence) -> bool:
@@ -145,8 +151,8 @@ def _processors(trial: TrialEvidence) -> Outcome | None:
         said = f"{threads} of {usable:g} processors had a thread to run, and {used:.2g} were at work."
         return _named(Limiter.ONE_THREAD, said, f"Run it with {usable:g} threads.")
     core = busiest_core(trial.watch)
-    if core is not None and core[1] >= FULL and used < 1.5:
-        said = f"processor {core[0]} was busy for {share_text(core[1])} of the time, the others were not."
+    if core is not None and core >= FULL and used < 1.5:
+        said = f"one processor was busy for {share_text(core)} of the time, the others were not."
         return _named(Limiter.ONE_THREAD, said, "Run it with more threads; where it has them, they wait for one lock.")
     return None
 

@@ -58,7 +58,7 @@ def _key(name: str) -> tuple[str, Labels]:
     metric, _, value = name.partition(":")
     if not value:
         return metric, ()
-    kind = "interface" if metric.startswith("network") else "cpu" if metric == "core_busy" else "device"
+    kind = "interface" if metric.startswith("network") else "device"
     return metric, ((kind, value),)
 
 

@@ -145,6 +145,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         trial("sysbench-cpu", {"events_per_second": 230.0}, host={"cpu_user": 25.0}, known=facts(quota=1.0), threads=4),
         Limiter.QUOTA,
     ),
+    "throttled": (
+        trial("sysbench-cpu", {"events_per_second": 230.0}, host={"cpu_user": 10.0, "cgroup_throttled": 60.0}),
+        Limiter.QUOTA,
+    ),
+    "beyond the allowance": (disk(DEEP, 50.0, allowance_exceeded=3.0), Limiter.PROVISIONED),
+    "one lock": (
+        trial("sysbench-threads", {"events_per_second": 230.0}, host={"cpu_user": 15.0, "core_busiest": 97.0},
+              threads=8),
+        Limiter.ONE_THREAD,
+    ),
     "memory": (
         trial("stream", {"bandwidth": 20e3}, host={"cpu_user": 95.0}, array_size=80_000_000), Limiter.MEMORY_BANDWIDTH,
     ),
