@@ -54,6 +54,7 @@ class LivePage(Page):
         self._job: Job | None = None
         self._inbox = Inbox()
         self._bands: dict[Place, Sequence[Band]] = {}
+        self._reading_bands: Job | None = None
         self._follows = True
         self._summary = ""
         self.view: StepView | None = None
@@ -286,8 +287,8 @@ class LivePage(Page):
         def read() -> dict[Place, Sequence[Band]]:
             return {(step.name, host): workstation.bands(step, host, facts.get(host)) for step, host in places}
 
-        job = Job(read, self)
-        job.returned.connect(self._take_bands)
+        job = self._reading_bands = Job(read, self)
+        job.returned.connect(lambda bands: self._take_bands(bands) if job is self._reading_bands else None)
         job.failed.connect(self._lack_bands)
         job.start()
 
