@@ -1,6 +1,7 @@
 """From a stored run to its verdicts: the evidence of each step on each host, and what the checks of after say."""
 
 import contextlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -72,6 +73,22 @@ def judged(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> Ru
     )
 
 
+def trials_and_window(record: RunRecord, place: PlaceKey) -> tuple[tuple[int, ...], tuple[float, float]]:
+    """Return the ids of the trials of a place, and from when until when they ran on the host's monotonic clock."""
+    own = [one for one in record.trials if (one.trial.step, one.trial.host) == place]
+    windows = [window for one in own if (window := _window(one)) is not None]
+    since = min((start for start, _ in windows), default=0.0) - MARGIN
+    until = max((end for _, end in windows), default=0.0) + MARGIN
+    return tuple(one.trial.id for one in own), (since, until)
+
+
+def _window(one: TrialRecord) -> tuple[float, float] | None:
+    duration = _seconds(one)
+    if one.trial.clock is None or duration is None:
+        return None
+    return one.trial.clock, one.trial.clock + duration
+
+
 def evidence_of(
     record: RunRecord, samples: SampleSeries, telemetry: Telemetry, step: Step, host: str
 ) -> StepOutcomeEvidence:
@@ -80,6 +97,7 @@ def evidence_of(
     Raises BenchwrightError for a suite that is not known.
     """
     context = step_context(step, host, record.facts_before)
+    telemetry = {host: tuple(sorted(telemetry.get(host, ()), key=_time))}  # in order but where the host restarted
     own = [one for one in record.trials if (one.trial.step, one.trial.host) == (step.name, host)]
     counted = [one for one in own if not one.trial.warm_up and one.state is not State.RUNNING]
     return StepOutcomeEvidence(
@@ -121,10 +139,7 @@ def _trial(  # noqa: PLR0917 (private, one caller)
     context: Context,
 ) -> TrialEvidence:
     host, peer = one.trial.host, step.peer
-    duration = _seconds(one)
-    window = None
-    if one.trial.clock is not None and duration is not None:
-        window = (one.trial.clock, one.trial.clock + duration)
+    window = _window(one)
     return TrialEvidence(
         name=step.name,
         suite=step.suite,
@@ -141,7 +156,7 @@ def _trial(  # noqa: PLR0917 (private, one caller)
         notes=one.notes,
         commands=one.trial.commands,
         expected=_expected(step, context),
-        duration=duration,
+        duration=_seconds(one),
         watch=_watch(record, host, telemetry, window),
         peer=peer,
         peer_watch=_watch(record, peer, telemetry, window) if peer == host else None,
@@ -165,13 +180,18 @@ def _seconds(one: TrialRecord) -> float | None:
     return max(0.0, took.total_seconds())
 
 
+def _time(sample: Sample) -> float:
+    return sample.time
+
+
 def _watch(
     record: RunRecord, host: str | None, telemetry: Telemetry, window: tuple[float, float] | None
 ) -> HostWatch | None:
     if host is None or window is None:
         return None
     since, until = window[0] - MARGIN, window[1] + MARGIN
-    found = [sample for sample in telemetry.get(host, ()) if since <= sample.time <= until]
+    watched = telemetry.get(host, ())
+    found = watched[bisect_left(watched, since, key=_time) : bisect_right(watched, until, key=_time)]
     if not found:
         return None
     return HostWatch.of(host, found, window, record.facts_before.get(host), record.facts_after.get(host))

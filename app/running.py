@@ -67,7 +67,7 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> 
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
-    events = with_verdicts(engine.events(), recorder.stored)
+    events = with_verdicts(engine.events(), recorder)
     ended = False
     try:
         for event in events:

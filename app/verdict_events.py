@@ -1,19 +1,31 @@
 """Judges a run as it goes: what the checks of after say of each step once its trials are made, then of the run."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Protocol
 
 from app.checks.after import Judgement, judge_run
 from app.events import Event, FindingRaised, RunEnded, StepEnded, VerdictReached
-from app.judging import Telemetry, judgements, places_of
+from app.judging import Telemetry, judgements, places_of, trials_and_window
 from app.records import RunRecord, SampleSeries
 from app.schedule import PlaceKey
 
 log = logging.getLogger(__name__)
 
-Stored = Callable[[], tuple[RunRecord, SampleSeries, Telemetry]]
-"""Gives what is stored of the run so far: the record, the samples of its trials, and the telemetry of its hosts."""
+
+class Stored(Protocol):
+    """What gives what is stored of the run so far."""
+
+    def stored(self) -> RunRecord:
+        """Return the record."""
+        ...
+
+    def stored_samples(
+        self, trials: Sequence[int], host: str, window: tuple[float, float]
+    ) -> tuple[SampleSeries, Telemetry]:
+        """Return the samples of `trials`, and the telemetry of `host` in a window on its monotonic clock."""
+        ...
 
 
 def with_verdicts(events: Iterator[Event], stored: Stored) -> Iterator[Event]:
@@ -43,18 +55,25 @@ def _heeded(judge: Callable[[], Iterator[Event]]) -> tuple[Event, ...]:
 
 
 def _of_place(stored: Stored, place: PlaceKey) -> Iterator[Event]:
-    return _said(judgements(*stored(), (place,)))
+    return _said(_judged(stored, stored.stored(), place))
+
+
+def _judged(stored: Stored, record: RunRecord, place: PlaceKey) -> Iterator[Judgement]:
+    """Judge one place, with no more of the run in memory than belongs to it."""
+    trials, window = trials_and_window(record, place)
+    samples, telemetry = stored.stored_samples(trials, place[1], window)
+    return judgements(record, samples, telemetry, (place,))
 
 
 def _at_the_end(stored: Stored, judged: set[PlaceKey]) -> Iterator[Event]:
     """Judge all steps anew, for more may be known by now; raise the findings of those alone that were not judged."""
-    record, samples, telemetry = stored()
+    record = stored.stored()
     begun = {(one.trial.step, one.trial.host) for one in record.trials}
     places = tuple(place for place in places_of(record.plan) if place in begun)
     known = {(one.step, one.host) for one in record.verdicts} | judged
     verdicts = []
     for place in places:
-        for judgement in judgements(record, samples, telemetry, (place,)):
+        for judgement in _judged(stored, record, place):
             verdicts.append(judgement.verdict)
             yield from _said(iter([judgement])) if place not in known else (VerdictReached(judgement.verdict),)
     whole = judge_run(verdicts)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, RowMapping, Select, func, select
 from app.events import Moment, State, Trial
 from app.formats import FormatError, command_from_json, facts_from_json, plan_from_json
 from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
-from app.store import host_log, schema
+from app.store import calibrations, host_log, schema
 from app.store.baselines import run_named
 from app.store.errors import StoreError
 from app.store.rows import verdict_of
@@ -82,16 +82,18 @@ def find(connection: Connection, run: str) -> str:
 def record(connection: Connection, run_id: str) -> RunRecord:
     """Return the run `run_id` without its samples and raw output."""
     table = schema.runs.c
-    columns = (table.plan, table.plan_hash, table.program_version, table.reason, table.telemetry_cost)
-    plan, plan_hash, version, reason, cost = connection.execute(select(*columns).where(table.id == run_id)).one()
+    columns = (table.plan, table.plan_hash, table.program_version, table.reason, table.telemetry_cost, table.started)
+    plan, plan_hash, version, reason, cost, started = connection.execute(select(*columns).where(table.id == run_id)).one()
     try:
+        read_plan = plan_from_json(json.loads(plan))
+        before = _facts(connection, run_id, Moment.BEFORE)
         return RunRecord(
             summaries(connection, run_id)[0],
-            plan_from_json(json.loads(plan)),
+            read_plan,
             plan_hash,
             version,
             reason,
-            _facts(connection, run_id, Moment.BEFORE),
+            before,
             _facts(connection, run_id, Moment.AFTER),
             _trials(connection, run_id),
             _findings(connection, run_id),
@@ -99,6 +101,7 @@ def record(connection: Connection, run_id: str) -> RunRecord:
             host_log.changes_of(connection, run_id),
             _verdicts(connection, run_id),
             _finding_trials(connection, run_id),
+            calibrations.of_run(connection, read_plan, before, started),
         )
     except (FormatError, ValueError, TypeError, KeyError) as error:  # JSON and the words of our enumerations
         raise StoreError(
@@ -106,15 +109,25 @@ def record(connection: Connection, run_id: str) -> RunRecord:
         ) from error
 
 
-def samples(connection: Connection, run_id: str) -> SampleSeries:
-    """Return the samples of every trial of the run, in the order in which they came."""
-    found = _samples(connection, run_id, schema.series.c.trial, schema.series.c.trial.is_not(None))
+def samples(connection: Connection, run_id: str, trials: Sequence[int] | None = None) -> SampleSeries:
+    """Return the samples of every trial of the run, or of `trials`, in the order in which they came."""
+    column = schema.series.c.trial
+    chosen = column.is_not(None) if trials is None else column.in_(trials)
+    found = _samples(connection, run_id, column, chosen)
     return {int(trial): tuple(values) for trial, values in found.items()}
 
 
-def telemetry(connection: Connection, run_id: str) -> Mapping[str, tuple[Sample, ...]]:
-    """Return the telemetry of every host of the run, in the order in which it came."""
-    found = _samples(connection, run_id, schema.series.c.host, schema.series.c.host.is_not(None))
+def telemetry(
+    connection: Connection, run_id: str, host: str | None = None, window: tuple[float, float] | None = None
+) -> Mapping[str, tuple[Sample, ...]]:
+    """Return the telemetry of every host of the run, or of `host`, in the order in which it came.
+
+    With `window`, only what lies between two moments on the host's monotonic clock.
+    """
+    column = schema.series.c.host
+    chosen = column.is_not(None) if host is None else column == host
+    within = () if window is None else (schema.samples.c.time.between(*window),)
+    found = _samples(connection, run_id, column, chosen, within)
     return {str(host): tuple(values) for host, values in found.items()}
 
 
@@ -128,7 +141,9 @@ def output(connection: Connection, run_id: str, trial: int) -> Mapping[str, byte
     return {stream: b"".join(parts) for stream, parts in pieces.items()}
 
 
-def _samples(connection: Connection, run_id: str, owner: Any, chosen: Any) -> dict[Any, list[Sample]]:
+def _samples(
+    connection: Connection, run_id: str, owner: Any, chosen: Any, within: Sequence[Any] = ()
+) -> dict[Any, list[Sample]]:
     series, table = schema.series.c, schema.samples.c
     described: dict[int, tuple[Any, Metric, Labels]] = {}
     metrics = metrics_by_id(connection)
@@ -141,7 +156,7 @@ def _samples(connection: Connection, run_id: str, owner: Any, chosen: Any) -> di
         schema.series, schema.series.c.id == table.series
     )
     for number, moment, value, warm_up in connection.execute(
-        query.where(series.run_id == run_id, chosen).order_by(table.id)
+        query.where(series.run_id == run_id, chosen, *within).order_by(table.id)
     ):
         whose, metric_of, labels_of = described[number]
         found[whose].append(Sample(moment, metric_of, value, labels_of, warm_up))

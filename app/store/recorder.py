@@ -140,14 +140,20 @@ class Recorder:
             if self._batch or self._waiting:
                 self._commit()
 
-    def stored(self) -> tuple[RunRecord, SampleSeries, Mapping[str, tuple[Sample, ...]]]:
-        """Return what is stored of the run by now: its record, the samples of its trials, its hosts' telemetry."""
+    def stored(self) -> RunRecord:
+        """Return what is stored of the run by now, without its samples."""
         self.flush()
         with self._database.reading() as connection:
+            return reading.record(connection, self._run_id)
+
+    def stored_samples(
+        self, trials: Sequence[int], host: str, window: tuple[float, float]
+    ) -> tuple[SampleSeries, Mapping[str, tuple[Sample, ...]]]:
+        """Return the stored samples of `trials`, and the telemetry of `host` in a window on its monotonic clock."""
+        with self._database.reading() as connection:
             return (
-                reading.record(connection, self._run_id),
-                reading.samples(connection, self._run_id),
-                reading.telemetry(connection, self._run_id),
+                reading.samples(connection, self._run_id, trials),
+                reading.telemetry(connection, self._run_id, host, window),
             )
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ RUN = "20261120-141530-k3f9"
 def judged_events(store: Store, events: Iterator[Event]) -> list[Event]:
     with store.recorder(RUN) as recorder:
         found = []
-        for event in with_verdicts(events, recorder.stored):
+        for event in with_verdicts(events, recorder):
             recorder.record(event)
             found.append(event)
     return found
