@@ -8,6 +8,7 @@ from remote.plain import plain
 from remote.script import new_mark, script
 from remote.session import Channel, Session
 from remote.telemetry_metrics import TELEMETRY_METRICS
+from remote.telemetry_rarely import RareWatch
 from remote.telemetry_rates import samples
 from remote.telemetry_ticks import Tick, TickReader
 from suites.vocab import Sample
@@ -51,6 +52,7 @@ class Telemetry:
         words = ["sh", "-s", mark, f"{self._interval:g}", self._lease]
         self._channel: Channel = self._session.open(words, stdin=script(SCRIPT))
         self._reader = TickReader(mark)
+        self._rarely = RareWatch()
 
     def read(self, timeout: float) -> tuple[Sample, ...]:
         """Return the samples that have arrived, waiting up to `timeout` seconds for some; their time is the host's
@@ -110,7 +112,7 @@ class Telemetry:
         step = self._clock.feed(tick)
         if step is not None:
             self._steps.append(step)
-        return samples(before or tick, tick)
+        return (*samples(before or tick, tick), *self._rarely.feed(tick))
 
     def steps(self) -> tuple[ClockStep, ...]:
         """Return the steps of the host's wall clock that were noticed since the last time this was asked."""

@@ -1,24 +1,41 @@
 """Two ticks of telemetry into samples: counters become rates, a counter that fell gives none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from remote.telemetry_lines import MOST_CORES
 from remote.telemetry_metrics import (
+    CORE_BUSIEST,
+    CORE_BUSY,
     CPU_IDLE,
     CPU_IOWAIT,
     CPU_STEAL,
     CPU_SYSTEM,
     CPU_USER,
     DISK_BUSY,
+    DISK_QUEUE,
     DISK_READ_IOS,
+    DISK_READ_MERGES,
     DISK_READ_RATE,
     DISK_WRITE_IOS,
+    DISK_WRITE_MERGES,
     DISK_WRITE_RATE,
     LOAD,
     MEMORY,
+    NETWORK_DROPS,
+    NETWORK_ERRORS,
     NETWORK_RECEIVED,
     NETWORK_SENT,
+    OUT_OF_MEMORY,
+    PAGE_FAULTS,
     PRESSURE,
+    QUOTA_PERIODS,
+    QUOTA_TIME,
     SWAP,
+    TASKS_BLOCKED,
+    TASKS_RUNNING,
+    TCP_RETRANSMITS,
+    TCP_SEGMENTS,
+    UDP_DROPS,
 )
 from remote.telemetry_ticks import Counters, Tick
 from suites.vocab import Labels, Metric, Sample, labels
@@ -49,15 +66,21 @@ def samples(before: Tick, after: Tick) -> tuple[Sample, ...]:
     seconds = seconds_between(before, after)
     if seconds > 0:
         found += _cpu(before, after)
+        found += _cores(before, after)
+        found += _quota(before, after, seconds)
         found += _flows(before, after, seconds)
         found += _disks(before.disks, after, seconds)
         found += _interfaces(before.interfaces, after, seconds)
+        found += _protocols(before, after, seconds)
     return tuple(found)
 
 
 def _levels(tick: Tick) -> Iterator[Sample]:
     if tick.load is not None:
         yield Sample(tick.uptime, LOAD, tick.load)
+    for name, metric in (("procs_running", TASKS_RUNNING), ("procs_blocked", TASKS_BLOCKED)):
+        if name in tick.tasks:
+            yield Sample(tick.uptime, metric, float(tick.tasks[name]))
     for name, metric in MEMORY.items():
         if name in tick.memory:
             yield Sample(tick.uptime, metric, float(tick.memory[name] * 1024))
@@ -82,41 +105,91 @@ def _cpu(before: Tick, after: Tick) -> Iterator[Sample]:
             yield Sample(after.uptime, metric, 100.0 * ticks / total)
 
 
+def _cores(before: Tick, after: Tick) -> Iterator[Sample]:
+    """Yield for how much of the time each processor was at work, and the busiest of them."""
+    shares: dict[str, float] = {}
+    for name, counters in after.processors.items():
+        grown = [new - old for old, new in zip(before.processors.get(name, ()), counters, strict=False)]
+        total = sum(grown)
+        if name != "cpu" and total > 0 and min(grown) >= 0:
+            _, _, _, idle, iowait, _, _, steal = grown
+            shares[name.removeprefix("cpu")] = 100.0 * (total - idle - iowait - steal) / total
+    if shares:
+        yield Sample(after.uptime, CORE_BUSIEST, max(shares.values()))
+    for name, share in shares.items() if len(shares) <= MOST_CORES else ():
+        yield Sample(after.uptime, CORE_BUSY, share, labels(cpu=name))
+
+
+def _quota(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
+    """Yield how much a quota held back the control group of what is measured, or one above it: the worst of them."""
+    kept, spent = [], []
+    for group, counters in after.quotas.items():
+        old = before.quotas.get(group)
+        if old is not None and all(one >= other for one, other in zip(counters, old, strict=True)):
+            periods, throttled, microseconds = (one - other for one, other in zip(counters, old, strict=True))
+            kept.append(min(100.0, microseconds / 1e6 / seconds * 100.0))
+            spent.append(min(100.0, 100.0 * throttled / periods) if periods else 0.0)
+    if kept:
+        yield Sample(after.uptime, QUOTA_TIME, max(kept))
+        yield Sample(after.uptime, QUOTA_PERIODS, max(spent))
+
+
 def _flows(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
     """Yield swapping, in bytes a second, and pressure, in per cent of the time."""
     for resource, metric in PRESSURE.items():
         waited = after.pressure.get(resource, 0) - before.pressure.get(resource, 0)
         if resource in before.pressure and resource in after.pressure and waited >= 0:
             yield Sample(after.uptime, metric, min(100.0, waited / 1e6 / seconds * 100.0))
-    if after.page is None:
-        return
-    for name, metric in SWAP.items():
-        pages = after.swap.get(name, 0) - before.swap.get(name, 0)
-        if name in before.swap and name in after.swap and pages >= 0:
+    faults, kills = (_grown(before.events, after.events, name) for name in ("pgmajfault", "oom_kill"))
+    if faults is not None:
+        yield Sample(after.uptime, PAGE_FAULTS, faults / seconds)
+    if kills is not None:
+        yield Sample(after.uptime, OUT_OF_MEMORY, float(kills))
+    for name, metric in SWAP.items() if after.page is not None else ():
+        pages = _grown(before.events, after.events, name)
+        if pages is not None and after.page is not None:
             yield Sample(after.uptime, metric, pages * after.page / seconds)
+
+
+def _grown(before: Mapping[str, int], after: Mapping[str, int], name: str) -> int | None:
+    """Return by how much the counter `name` grew; None where it fell or was not told both times."""
+    if name not in before or name not in after or after[name] < before[name]:
+        return None
+    return after[name] - before[name]
 
 
 def _disks(before: Counters, after: Tick, seconds: float) -> Iterator[Sample]:
     for name, counters in after.disks.items():
-        if name in before:
-            label = labels(device=name)
-            reads, sectors_read, writes, sectors_written, busy = (
-                new - old for old, new in zip(before[name], counters, strict=True)
-            )
-            yield from _rate(after, DISK_READ_IOS, reads, seconds, label)
-            yield from _rate(after, DISK_READ_RATE, sectors_read * SECTOR, seconds, label)
-            yield from _rate(after, DISK_WRITE_IOS, writes, seconds, label)
-            yield from _rate(after, DISK_WRITE_RATE, sectors_written * SECTOR, seconds, label)
-            if busy >= 0:
-                yield Sample(after.uptime, DISK_BUSY, min(100.0, busy / 1000 / seconds * 100.0), label)
+        if name not in before:
+            continue
+        label = labels(device=name)
+        grown = [new - old for old, new in zip(before[name], counters, strict=True)]
+        reads, reads_merged, read, _, writes, writes_merged, written, _, _, busy, weighted = grown
+        yield from _rate(after, DISK_READ_IOS, reads, seconds, label)
+        yield from _rate(after, DISK_READ_RATE, read * SECTOR, seconds, label)
+        yield from _rate(after, DISK_READ_MERGES, reads_merged, seconds, label)
+        yield from _rate(after, DISK_WRITE_IOS, writes, seconds, label)
+        yield from _rate(after, DISK_WRITE_RATE, written * SECTOR, seconds, label)
+        yield from _rate(after, DISK_WRITE_MERGES, writes_merged, seconds, label)
+        yield from _rate(after, DISK_QUEUE, weighted, seconds * 1000, label)
+        if busy >= 0:
+            yield Sample(after.uptime, DISK_BUSY, min(100.0, busy / 1000 / seconds * 100.0), label)
 
 
 def _interfaces(before: Counters, after: Tick, seconds: float) -> Iterator[Sample]:
-    for name, (received, sent) in after.interfaces.items():
+    for name, counters in after.interfaces.items():
         if name in before:
-            label = labels(interface=name)
-            yield from _rate(after, NETWORK_RECEIVED, received - before[name][0], seconds, label)
-            yield from _rate(after, NETWORK_SENT, sent - before[name][1], seconds, label)
+            metrics = (NETWORK_RECEIVED, NETWORK_SENT, NETWORK_DROPS, NETWORK_ERRORS)
+            for metric, old, new in zip(metrics, before[name], counters, strict=False):
+                yield from _rate(after, metric, new - old, seconds, labels(interface=name))
+
+
+def _protocols(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
+    of = (("Tcp OutSegs", TCP_SEGMENTS), ("Tcp RetransSegs", TCP_RETRANSMITS), ("Udp RcvbufErrors", UDP_DROPS))
+    for name, metric in of:
+        grown = _grown(before.protocols, after.protocols, name)
+        if grown is not None:
+            yield Sample(after.uptime, metric, grown / seconds)
 
 
 def _rate(tick: Tick, metric: Metric, difference: int, seconds: float, label: Labels) -> Iterator[Sample]:

@@ -1,6 +1,7 @@
 # Prints once an interval what a host is doing: POSIX sh, grep, date, sleep; no root; ends when nobody reads.
 # Fed to `sh -s MARK SECONDS [LEASE]`. Lines "@@MARK word ..." frame each tick; between "tick" and "end" stand the lines of
-# /proc that matter, each behind its file's name, and at last the processor time this script has used (`times`).
+# /proc and /sys that matter, each behind its file's name, and at last the processor time this script has used (`times`).
+# What changes slowly or costs more is looked at every fifth or tenth time: processes, clocks, sensors, allowances.
 # The directory LEASE says to others that this host is being measured; it counts while it is touched (lease.sh).
 set -u
 LC_ALL=C
@@ -8,22 +9,120 @@ export LC_ALL
 mark=$1 interval=$2 lease=${3:-}
 trap 'exit 0' HUP INT TERM PIPE
 
-# cpu of stat; meminfo; vmstat; pressure; loadavg; net/dev; diskstats without loop and ram
-wanted='^cpu |^(MemAvailable|Cached|Dirty):|^pswp(in|out) |^some |^[0-9.]+ [0-9.]+ [0-9.]+ '
-wanted=$wanted'|^ *[^ :|]+: *[0-9]+ +[0-9]+ |^ +[0-9]+ +[0-9]+ ([^lr]|rbd)'
+# stat; meminfo; vmstat; pressure; loadavg; net/dev; net/snmp; diskstats without loop and ram; cpu.stat; /sys; PID/stat
+wanted='^cpu[0-9]* |^procs_|^(MemAvailable|Cached|Dirty):|^(pswp(in|out)|pgmajfault|oom_kill) |^some '
+wanted=$wanted'|^[0-9.]+ [0-9.]+ [0-9.]+ |^ *[^ :|]+: *[0-9]+ +[0-9]+ |^(Tcp|Udp): |^ +[0-9]+ +[0-9]+ ([^lr]|rbd)'
+wanted=$wanted'|^(nr_periods|nr_throttled|throttled_(time|usec)) |^[0-9]+$|^[0-9]+ \('
+[ ! -d /sys/devices/system/cpu/cpu128 ] || wanted=${wanted#'^cpu[0-9]* |'}'|^cpu  '
+
+# the stat of a process that has used a second or more: the 14th or the 15th field has three digits
+grown='^[0-9]+ \(.*\) [A-Za-z] ([-0-9]+ ){10}([0-9]{3,} [0-9]+|[0-9]+ [0-9]{3,}) '
+
+readable() { # those of the files that can be read
+    for file in "$@"; do
+        case $file in *' '*) ;; *) [ ! -r "$file" ] || printf '%s ' "$file" ;; esac
+    done
+}
+
+groups() { # cpu.stat of this script's control group, and of those above it
+    while IFS=: read -r _ controllers path; do
+        case ",$controllers," in
+        *,cpu,*) roots='/sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct' ;;
+        ,,) roots='/sys/fs/cgroup /sys/fs/cgroup/unified' ;;
+        *) continue ;;
+        esac
+        for root in $roots; do
+            within=${path%/}
+            while :; do
+                readable "$root$within/cpu.stat"
+                [ -n "$within" ] || break
+                within=${within%/*}
+            done
+        done
+    done </proc/self/cgroup 2>/dev/null
+}
+
+sensors() { # temperatures of processors that have a limit; says what that is
+    for chip in /sys/class/hwmon/hwmon*; do
+        read -r name 2>/dev/null <"$chip/name" || continue
+        case $name in coretemp | k10temp | zenpower | cpu_thermal | soc_thermal) ;; *) continue ;; esac
+        for file in "$chip"/temp[1-4]_input; do
+            for limit in "${file%_input}_crit" "${file%_input}_max"; do
+                read -r most 2>/dev/null <"$limit" || continue
+                printf '@@%s limit %s %s\n' "$mark" "$file" "$most" >&3
+                readable "$file"
+                break
+            done
+        done
+    done
+}
+
+allowances() { # interfaces whose driver counts what a cloud held back
+    command -v ethtool >/dev/null 2>&1 || return 0
+    for link in /sys/class/net/*; do
+        [ ! -e "$link/device" ] || ! ethtool -S "${link##*/}" 2>/dev/null | grep -q allowance_exceeded || echo "${link##*/}"
+    done
+}
+
+volumes() { # volumes that count for how long they were held back; asking needs root
+    command -v nvme >/dev/null 2>&1 && [ -w /dev/nvme0 ] || return 0
+    for disk in /sys/block/nvme*; do
+        read -r model 2>/dev/null <"$disk/device/model" || continue
+        case $model in 'Amazon Elastic Block Store'*) echo "${disk##*/}" ;; esac
+    done
+}
+
+processes() { # those that have used some time, and which of them belong to a job of ours
+    set -- /proc/[0-9]*/stat
+    scan=$((number + 5 + $# / 100))
+    busy=$(grep -lsE "$grown" "$@") environments=
+    for file in $busy; do
+        environments="$environments ${file%stat}environ"
+    done
+    # shellcheck disable=SC2086 # several names
+    printf '@@%s ours %s\n' "$mark" "$([ -z "$busy" ] || grep -ls BENCHWRIGHT_JOB= $environments | tr '\n' ' ')"
+}
+
+held_back() {
+    for link in $links; do
+        printf '@@%s allowance %s %s\n' "$mark" "$link" \
+            "$(ethtool -S "$link" 2>/dev/null | grep allowance_exceeded | tr -s ' \n' ' ')"
+    done
+    for disk in $disks; do # ten numbers of eight bytes behind a magic one (EBS detailed performance statistics)
+        printf '@@%s volume %s %s\n' "$mark" "$disk" \
+            "$(nvme get-log "/dev/$disk" --log-id=0xd0 --log-len=96 --raw-binary 2>/dev/null | od -An -v -tu8 | tr -s ' \n' ' ')"
+    done
+}
 
 main() {
     printf '@@%s page %s\n' "$mark" "$(grep -sm 1 KernelPageSize: /proc/self/smaps)"
     read -r boot </proc/sys/kernel/random/boot_id
     printf '@@%s boot %s\n' "$mark" "$boot"
     printf '@@%s disks %s\n' "$mark" "$(ls /sys/block 2>/dev/null | tr '\n' ' ')"
-    number=0
+    above=$(grep -s '^PPid:' "/proc/$PPID/status")
+    printf '@@%s own %s %s %s\n' "$mark" "$$" "$PPID" "${above#PPid:?}"
+    quotas=$(groups)
+    # shellcheck disable=SC2086 # several names
+    [ -z "$quotas" ] || quotas=$(grep -ls '^nr_throttled ' $quotas)
+    slow=$(
+        readable /sys/devices/system/cpu/cpu[0-3]/cpufreq/scaling_cur_freq \
+            /sys/devices/system/cpu/cpu[0-7]/thermal_throttle/core_throttle_count \
+            /sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count \
+            /sys/class/net/*/carrier_changes /sys/fs/ext4/*/errors_count
+        sensors
+    ) 3>&1
+    links=$(allowances) disks=$(volumes) number=0 scan=0
     while :; do
         epoch=$(date +%s.%N)
         read -r uptime _ </proc/uptime
         printf '@@%s tick %s %s %s\n' "$mark" "$number" "$uptime" "$epoch" || exit 0
+        busy=
+        [ "$number" -lt "$scan" ] || processes
+        [ $((number % 5)) -eq 0 ] && files=$slow || files=
+        [ $((number % 10)) -ne 0 ] || held_back
+        # shellcheck disable=SC2086 # several names
         grep -sE "$wanted" /proc/stat /proc/meminfo /proc/vmstat /proc/pressure/cpu /proc/pressure/memory \
-            /proc/pressure/io /proc/loadavg /proc/net/dev /proc/diskstats
+            /proc/pressure/io /proc/loadavg /proc/net/dev /proc/net/snmp /proc/diskstats $quotas $files $busy
         times
         printf '@@%s end\n' "$mark" || exit 0
         [ -z "$lease" ] || [ ! -O "$lease" ] || true >"$lease/touched"
