@@ -18,7 +18,7 @@ def summary_of(step: StepOutcomeEvidence, level: Trust, limiter: Limiter | None,
     """Return the sentence for a step: how far to believe it, what was measured, what limited it, what speaks against
     it."""
     head = f"{level.value.capitalize()}: {_measured(step)}"
-    limited = {None: "", Limiter.UNKNOWN: ", limited by nothing that was seen"}
+    limited = {None: "", Limiter.UNKNOWN: "; what limited it is not known"}
     said = head + limited.get(limiter, f", limited by {_limiter_text(limiter)}") + "."
     return f"{said} {_against(weighing)}".strip()
 
