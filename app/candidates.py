@@ -17,6 +17,9 @@ from suites.facts import known
 from suites.units import Unit, convert
 from suites.vocab import Better, Figure, Labels, Metric
 
+BY_POINT = "_by_point"
+"""What suites that sweep put behind a metric's name for its figure at each point."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -201,17 +204,23 @@ def _taken(side: Side, place: Place, metric: str, choice: Choice) -> list[tuple[
 
 def _figure(record: TrialRecord, metric: str, choice: Choice) -> Figure | None:
     """Return the figure that is asked for: the first, that with the labels, or the best point where the limit holds."""
-    own = [figure for figure in record.figures if figure.metric.name == metric]
+    own = [figure for figure in record.figures if figure.metric.name in _names_of(metric, choice.limit)]
     if choice.labels is not None:
         own = [figure for figure in own if set(choice.labels) <= set(figure.labels)]
     if choice.limit is None:
         return own[0] if own else None
-    limits = {figure.labels: figure for figure in record.figures if figure.metric.name == choice.limit.metric}
+    wanted = _names_of(choice.limit.metric, choice.limit)
+    limits = {figure.labels: figure for figure in record.figures if figure.metric.name in wanted}
     held = [figure for figure in own if figure.labels in limits and choice.limit.holds(limits[figure.labels])]
     if not held:
         return None
     best = max if held[0].metric.better is Better.HIGHER else min
     return best(held, key=lambda figure: figure.value)
+
+
+def _names_of(metric: str, limit: Limit | None) -> tuple[str, ...]:
+    """Return the names of a metric; under a limit that at the points of a sweep as well, which have their own."""
+    return (metric,) if limit is None else (metric, f"{metric}{BY_POINT}")
 
 
 def _by_trial(

@@ -235,7 +235,7 @@ def _figure(
     if metric is None:
         ratio = ratio_between(one.score(question.weights), found[0].score(question.weights))
         return (1.0, None, None) if place == 0 else (ratio.value, ratio.low, ratio.high)
-    return one.centre(metric.name)
+    return one.centre(next(iter(question.weights)))
 
 
 def _reached(threshold: Threshold, edge: float, low: float | None, high: float | None) -> Reached:

@@ -15,6 +15,7 @@ from app.amounts import amount_of, limit_of
 from app.candidates import Limit
 from app.cli.main import benchwright
 from app.compare import CompareError, Verdict, compare
+from app.parse import parse_output
 from app.prices import Price, PriceError, parse_price, parse_table
 from app.ranking import Goal, Question, Ranking, Reached, Threshold, rank
 from app.ranking_text import place_text, ranking_csv, ranking_rows
@@ -153,6 +154,19 @@ def test_a_limit_takes_the_best_point_of_a_sweep_at_which_it_holds() -> None:
     assert [(one.candidate.name, round(one.value)) for one in found.ranked] == [("a", 701), ("b", 90)]
     tight = ranked(runs, Question({"iops": 1.0}, limit=Limit("latency_p99", 45.0, Unit.MICROSECOND)))
     assert tight.left_out == (("a", "it has no figure “iops” that counts"),)
+
+
+def test_a_limit_goes_by_the_points_of_a_real_sweep_under_the_plain_names() -> None:
+    captured = (Path(__file__).parents[1] / "data" / "fio" / "3.33" / "sweep.stdout").read_bytes()
+    figures = parse_output("fio-sweep", captured).figures
+    at = {one.labels: one.value for one in figures if one.metric.name == "latency_p99_by_point"}
+    rates = {one.labels: one.value for one in figures if one.metric.name == "iops_by_point"}
+    edge = sorted(at.values())[len(at) // 2]
+    made = run_record("a", [1.0] * 6, host="a")
+    run = replace(made, trials=tuple(replace(one, figures=figures) for one in made.trials))
+    unit = next(one.metric.unit for one in figures if one.metric.name == "latency_p99_by_point")
+    found = ranked([run], Question({"iops": 1.0}, limit=Limit("latency_p99", edge, unit)))
+    assert found.ranked[0].value == pytest.approx(max(rates[labels] for labels in at if at[labels] <= edge))
 
 
 def test_what_measured_something_else_has_no_place_unless_overruled() -> None:
