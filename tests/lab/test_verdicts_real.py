@@ -46,9 +46,10 @@ def disk(workstation: Workstation) -> str:
 def test_a_read_from_memory_is_invalid_and_the_same_from_the_disk_is_not(workstation: Workstation, disk: str) -> None:
     given = {"directory": disk, "mode": "rndrd", "total_size": 64 * MIB, "file_num": 4, "block_size": 4096, "time": 4}
     record, cached = judged(workstation, make_step("sysbench-fileio", given))
-    assert cached.level is Trust.INVALID, cached.summary
+    assert cached.level in {Trust.INVALID, Trust.DOUBTFUL}, cached.summary  # others may read from the disk meanwhile
     assert "not-from-the-device" in ids(cached)
-    assert record.summary.trust == "invalid"
+    assert cached.limited_by not in {Limiter.DEVICE, Limiter.QUEUE_DEPTH}
+    assert record.summary.trust == cached.level.value
     _, clean = judged(workstation, make_step("sysbench-fileio", {**given, "extra_flags": "direct"}))
     assert not ids(clean) & {"not-from-the-device", "merged-on-the-way", "rate-against-block"}, clean.summary
     assert clean.level in {Trust.VALID, Trust.CAVEATS}, clean.summary
