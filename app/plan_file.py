@@ -47,6 +47,11 @@ def parse_plan(text: str) -> Plan:
         raise PlanError(f"not valid TOML: {error}.", "Compare it with the output of “benchwright plan new”.") from error
     except RecursionError as error:
         raise PlanError("nested deeper than any plan is.") from error
+    return plan_of(content)
+
+
+def plan_of(content: Mapping[str, Any]) -> Plan:
+    """Return the plan that the tables of a file hold; raise PlanError, ParameterError or UnknownSuiteError."""
     _refuse_unknown(content, _PLAN_KEYS, "a plan")
     written = content.get("format", FORMATS[-1])
     if written not in FORMATS:

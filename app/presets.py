@@ -7,7 +7,8 @@ from importlib.resources import files
 import resources
 from app.context import step_context
 from app.plan import LOCAL, Plan, PlanError, Repetition, Step, make_step
-from app.plan_file import parse_plan
+from app.preset import Filled, Preset, fill, parse_preset
+from app.preset_asks import read_answers
 from suites.base import Context, complete_values, tuned_values
 from suites.facts import Facts, known
 from suites.parameters import Value
@@ -23,26 +24,36 @@ QUICK_SECONDS = 10.0
 
 
 PRESETS = "presets"
-"""The folder of the resources that holds presets: plans as files, each named as its file is."""
+"""The folder of the resources that holds presets, each named as its file is."""
 
 
 def preset_names() -> tuple[str, ...]:
-    """Return the names of the presets, in order; a preset is added by putting a plan's file into the folder."""
+    """Return the names of the presets, in order; a preset is added by putting its file into the folder."""
     found = (path.name for path in files(resources).joinpath(PRESETS).iterdir() if path.is_file())
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
-def preset_title(name: str) -> str:
-    """Return how a preset is offered: its file's name in words."""
-    return name.replace("-", " ").capitalize()
-
-
-def preset_plan(name: str, hosts: Sequence[str] = ()) -> Plan:
-    """Return the preset `name`, on `hosts` where they are given; raise PlanError where there is none."""
+def preset(name: str) -> Preset:
+    """Return the preset `name`; raise PlanError where there is none."""
     if name not in preset_names():
         raise PlanError(f"There is no preset “{name[:60]}”.", f"There are {', '.join(preset_names())}.")
-    plan = parse_plan(resources.read_text(f"{PRESETS}/{name}.toml"))
-    return replace(plan, hosts=tuple(hosts)) if hosts else plan
+    return parse_preset(name, resources.read_text(f"{PRESETS}/{name}.toml"))
+
+
+def presets() -> tuple[Preset, ...]:
+    """Return every preset, those first that a newcomer asks first."""
+    return tuple(sorted(map(preset, preset_names()), key=lambda each: (each.place, each.name)))
+
+
+def filled_preset(name: str, hosts: Sequence[str] = (), answers: Mapping[str, str] | None = None) -> Filled:
+    """Return the preset `name` as a plan on `hosts`, with the `answers` to what it asks as a person writes them."""
+    chosen = preset(name)
+    return fill(chosen, hosts, read_answers(chosen.asks, answers or {}))
+
+
+def preset_plan(name: str, hosts: Sequence[str] = (), answers: Mapping[str, str] | None = None) -> Plan:
+    """Return the preset `name` as its file has it: what it leaves open stands at the tools' own defaults."""
+    return filled_preset(name, hosts, answers).plan
 
 
 def tuned_step(suite_id: str, context: Context, *, name: str = "", peer: str | None = None) -> Step:

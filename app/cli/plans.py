@@ -14,6 +14,7 @@ from app.cli.common import (
     print_table,
     speaks_to_people,
 )
+from app.cli.presets import answers_of, fill_named, list_presets, places
 from app.cli.remarking import Answers, answered, answers_findings, say_changes
 from app.cli.repeating import Repeating, repeats
 from app.cli.tuning_option import tunes
@@ -32,7 +33,7 @@ from app.plan import LOCAL, Order, Plan, PlanError, Repetition, make_step, valid
 from app.plan_changes import remarks_text
 from app.plan_file import format_plan
 from app.plan_remarks import Acknowledged, reason_of
-from app.presets import preset_names, preset_plan
+from app.presets import preset_names
 from app.services import Workstation
 from app.tuning import Tuning
 from app.wording import bytes_text, duration_text
@@ -49,9 +50,13 @@ def plan() -> None:
     """Make and look at plans."""
 
 
+plan.add_command(list_presets)
+
+
 @plan.command("new")
 @click.option("--host", "hosts", multiple=True, default=(LOCAL,), show_default=True, help="A host; may be given again.")
-@click.option("--preset", metavar="NAME", help=f"Begin with a plan that comes along: {', '.join(preset_names())}.")
+@click.option("--preset", metavar="NAME", help=f"Begin with a question: {', '.join(preset_names())}.")
+@click.option("--answer", "answers", multiple=True, metavar="NAME=VALUE", help="Answer what the preset asks.")
 @click.option(
     "--suite",
     "suites",
@@ -89,6 +94,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     workstation: Workstation,
     hosts: tuple[str, ...],
     preset: str | None,
+    answers: tuple[str, ...],
     suites: tuple[str, ...],
     fio_jobs: tuple[Path, ...],
     settings: tuple[str, ...],
@@ -104,12 +110,18 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     asker: TerminalAsker,
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Write a plan with one step for each suite, tuned to the first host; or a preset, as it comes along."""
+    """Write a plan tuned to the first host: with one step for each suite, or as a preset asks for it."""
     suites += (FIO_JOB,) * len(fio_jobs)
     if preset is None and not suites:
         raise PlanError("The plan would have no step.", "Give --suite or --fio-job, as often as you like, or --preset.")
     if preset is not None:
-        made, repeating = _preset(preset, hosts, suites, repeating)
+        if suites:
+            raise PlanError("Both --preset and --suite are given.", "Add steps to the file that --preset writes.")
+        filled = fill_named(preset, hosts, answers_of(preset, answers, peer))
+        made = filled.plan
+        if not defaults:
+            made = filled.tuned(facts_of(workstation, places(made, peer), facts_files, asker, _directories(made)))
+        repeating = _repeating(made, repeating)
         question = question or made.question
     elif defaults:
         made = workstation.default_plan(hosts, suites, name)
@@ -129,15 +141,10 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
         click.echo(format_plan(made), nl=False)
 
 
-def _preset(
-    preset: str, hosts: tuple[str, ...], suites: tuple[str, ...], repeating: Repeating
-) -> tuple[Plan, Repeating]:
-    """Return the preset, and how often it is run: as it says itself, unless something else is asked for."""
-    if suites:
-        raise PlanError("Both --preset and --suite are given.", "Add steps to the file that --preset writes.")
-    made = preset_plan(preset, hosts)
+def _repeating(made: Plan, repeating: Repeating) -> Repeating:
+    """Return how often a preset is run: as it says itself, unless something else is asked for."""
     asked = repeating != Repeating(Repetition(), Order.BLOCK, None)
-    return made, repeating if asked else Repeating(made.repetition, made.order, made.seed)
+    return repeating if asked else Repeating(made.repetition, made.order, made.seed)
 
 
 def _with_peer(made: Plan, peer: str | None) -> Plan:

@@ -14,8 +14,7 @@ from app.chart import chart_table
 from app.cli.main import benchwright
 from app.noise import Measured, NoiseLevel, Spread, noise_of, ranks, spread_of, together, within
 from app.noise_chart import noise_charts
-from app.plan import LOCAL, Order, PlanError, validate
-from app.presets import preset_names, preset_plan
+from app.plan import LOCAL
 from app.services import Workstation
 from suites.fio_metrics import IOPS
 from tests.widgets.library_runs import Made, record
@@ -123,17 +122,6 @@ def test_the_command_line_ranks_runs_and_writes_table_and_picture(library: Path,
     assert picture.read_bytes().startswith(b"\x89PNG")
     people = CliRunner().invoke(benchwright, words[:5])
     assert "Trials on a host" in people.stdout
-
-
-def test_every_preset_is_a_plan_that_can_run() -> None:
-    assert "noise-study" in preset_names()
-    for name in preset_names():
-        assert validate(preset_plan(name)).steps
-    study = preset_plan("noise-study", ["web-1", "web-2"])
-    assert study.hosts == ("web-1", "web-2")
-    assert study.order is Order.RANDOMISED
-    with pytest.raises(PlanError, match="no preset"):
-        preset_plan("nothing")
 
 
 def test_a_preset_is_written_as_a_plan_and_may_be_changed(tmp_path: Path) -> None:

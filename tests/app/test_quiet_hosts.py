@@ -8,7 +8,7 @@ import pytest
 
 from app.checks import CheckReport, check_plan
 from app.plan import Plan, Repetition, make_step
-from app.presets import preset_names, preset_plan, quick_plan, tuned_plan
+from app.presets import quick_plan, tuned_plan
 from suites.facts import Absent, BlockDevice, Cache, Facts, FileSystem, Interface, MemoryFacts, Tool
 from suites.registry import SUITES
 from suites.vocab import Level
@@ -108,8 +108,3 @@ def test_the_quick_plan_on_a_quiet_host_draws_no_warning() -> None:
     found = report(quick_plan("web-1", FACTS["web-1"]))
     assert grave(found) == []
     assert found.cannot_tell == ()
-
-
-@pytest.mark.parametrize("preset", preset_names())
-def test_a_preset_on_a_quiet_host_draws_no_warning(preset: str) -> None:
-    assert grave(report(replace(preset_plan(preset, ["web-1"]), question=QUESTION))) == []

@@ -163,15 +163,15 @@ def test_the_preset_runs_between_two_hosts(linked_hosts: LinkedHosts, tmp_path: 
         "net-blocks": {"time": 0.5},
         "latency-under-load": {"time": 3},
     }
-    preset = preset_plan("network-between-two", ["near"])
+    preset = preset_plan("network-between-two", ["near"], {"peer": "far", "rate": "20"})
     steps = (
-        make_step(step.suite_id, {**step.values, **shorter[step.suite_id]}, name=step.name, peer="far")
+        make_step(step.suite_id, {**step.values, **shorter[step.suite_id]}, name=step.name, peer=step.peer)
         for step in preset.steps
     )
     plan = replace(preset, steps=tuple(steps), repetition=Repetition(trials=1))
     with workstation_in(tmp_path) as workstation:
         events = list(workstation.run(plan, Refuse(), Control()))
     ended = [event for event in events if isinstance(event, TrialEnded)]
-    assert [(trial.state, trial.reason) for trial in ended] == [(State.DONE, "")] * 4
+    assert [(trial.state, trial.reason) for trial in ended] == [(State.DONE, "")] * len(plan.steps)
     paths = [event for event in events if isinstance(event, FindingRaised) and event.finding.id == PATH_USED]
     assert [event.finding.step for event in paths] == [step.name for step in plan.steps]

@@ -1,0 +1,219 @@
+"""Presets: questions that become plans, tuned to the host, with what only the user can say in its place."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from app.cli.main import benchwright
+from app.cli.presets import preset_to_json
+from app.context import step_context
+from app.formats import facts_to_json
+from app.plan import Order, Plan, PlanError, validate
+from app.plan_file import format_plan, parse_plan
+from app.preset import Filled, fill, parse_preset
+from app.preset_asks import read_answers, resolved
+from app.presets import filled_preset, preset, preset_names, preset_plan, presets
+from app.references import built_in
+from suites.base import metrics_of
+from suites.vocab import Level
+from tests.app.test_formats_page import _section, _words
+from tests.app.test_quiet_hosts import FACTS, PEERS, grave, report
+
+OVERALL = 1.0
+"""The most of its own word that a preset may take on a host of eight processors."""
+
+
+def answers(name: str, *, optional: bool) -> dict[str, str]:
+    """Return an answer to everything that the preset asks, or only to what it has to know."""
+    told = {ask.name: "web-2" if ask.host else ask.example for ask in preset(name).asks if optional or not ask.optional}
+    return {key: "1 min" if key == "seconds" else value for key, value in told.items()}
+
+
+def filled(name: str, *, optional: bool = True) -> Filled:
+    return filled_preset(name, ["web-1"], answers(name, optional=optional))
+
+
+def tuned(name: str, *, optional: bool = True) -> Plan:
+    return filled(name, optional=optional).tuned(FACTS)
+
+
+@pytest.mark.parametrize("optional", [True, False])
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_is_a_plan_that_can_run_and_draws_no_warning(name: str, *, optional: bool) -> None:
+    plan = validate(tuned(name, optional=optional))
+    assert plan.question
+    assert "{" not in plan.question
+    found = report(plan)
+    assert grave(found) == []
+    assert found.cannot_tell == ()
+    again = parse_plan(format_plan(plan))
+    assert again.hash() == plan.hash()
+    assert again.goals == plan.goals
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_takes_no_longer_than_it_says(name: str) -> None:
+    plan, says = tuned(name), preset(name).minutes
+    seconds = 0.0
+    for step in plan.steps:
+        took = step.suite.estimate(step.values, step_context(step, "web-1", FACTS, PEERS)).duration
+        trials = plan.repetition.fewest + plan.repetition.warm_ups
+        seconds += 0 if took is None else trials * (took + plan.repetition.pause)
+    assert says is None or says * 60 / 5 < seconds <= says * 60 * OVERALL
+
+
+def test_the_questions_come_in_the_order_a_newcomer_asks_them() -> None:
+    assert presets()[0].title == "Is this instance healthy?"
+    for each in presets():
+        assert each.title.endswith("?")
+        assert each.answers.endswith(".")
+    assert preset("healthy-instance").resources == ("cpu", "memory", "disk", "network")
+    with pytest.raises(PlanError, match="no preset"):
+        preset("nothing")
+
+
+def test_the_noise_study_is_drawn_by_lot_on_every_host() -> None:
+    study = preset_plan("noise-study", ["web-1", "web-2"])
+    assert study.hosts == ("web-1", "web-2")
+    assert study.order is Order.RANDOMISED
+
+
+def test_the_health_of_an_instance_without_a_peer_leaves_the_network_out_with_a_word() -> None:
+    whole, alone = filled("healthy-instance"), filled("healthy-instance", optional=False)
+    assert {step.suite.resource for step in whole.plan.steps} > {step.suite.resource for step in alone.plan.steps}
+    assert {step.peer for step in whole.plan.steps} == {None, "web-2"}
+    assert whole.left_out == ()
+    assert alone.left_out == ("The network is left out: it takes another host.",)
+
+
+def test_provisioned_iops_are_asked_slightly_above_the_figure_and_the_goal_is_slightly_below() -> None:
+    plan = tuned("provisioned-iops")
+    assert plan.question == "Does this volume deliver its 4,000 provisioned IOPS, reading and writing?"
+    reads, writes, *large = plan.steps
+    assert [step.values["rate_iops"] for step in (reads, writes)] == [4080, 4080]
+    assert {step.values["block_size"] for step in (reads, writes)} == {4096}
+    assert {step.values["direct"] for step in plan.steps} == {True}
+    assert {step.values["rate_iops"] for step in large} == {0}
+    assert {(goal.step, goal.at_least) for goal in plan.goals if goal.metric == "iops"} == {
+        ("random reads", 3960), ("random writes", 3960),
+    }  # fmt: skip
+    assert {goal.at_least for goal in plan.goals if goal.metric == "bandwidth"} == {250 * 2**20 * 0.99}
+    without = tuned("provisioned-iops", optional=False)
+    assert [step.name for step in without.steps] == ["random reads", "random writes"]
+    assert {goal.metric for goal in without.goals} == {"iops"}
+
+
+def test_what_a_preset_leaves_open_is_tuned_and_what_it_says_is_not() -> None:
+    made = filled("provisioned-iops", optional=False)
+    assert made.plan.steps[0].values["directory"] == "/var/tmp"
+    step = made.tuned(FACTS).steps[0]
+    assert step.values["directory"] == "/srv"  # the directory with the most room
+    assert step.values["numjobs"] == 1
+    assert tuned("provisioned-iops").steps[0].values["directory"] == "/srv"
+
+
+def test_the_memory_has_to_carry_what_was_asked() -> None:
+    plan = tuned("memory-bandwidth")
+    assert plan.question == "Does the memory carry at least 20,000 MB/s?"
+    assert [(goal.metric, goal.at_least) for goal in plan.goals] == [("triad", 20000.0)]
+    assert plan.steps[0].values["sweep"] == "every"
+
+
+def test_the_published_figures_each_have_one_that_is_measured() -> None:
+    plan = tuned("t2-micro")
+    measured = {(step.suite_id, metric.name) for step in plan.steps for metric in metrics_of(step.suite, step.values)}
+    published = [
+        figure
+        for one in built_in()
+        if (table := one.reference) and table.name in preset("t2-micro").after
+        for figure in table.figures
+    ]
+    assert len(published) == 57
+    assert {(figure.suite, figure.metric) for figure in published} <= measured
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "has to know: Provisioned IOPS"),
+        ({"iops": "many"}, "iops: 'many' is not accepted"),
+        ({"iops": "0"}, "iops: '0' is not accepted"),
+        ({"iops": "4000", "colour": "blue"}, "does not ask for “colour”"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_named(given: dict[str, str], said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        read_answers(preset("provisioned-iops").asks, given)
+
+
+def test_answers_take_their_places() -> None:
+    given = {"n": 4001, "x": 2.5, "word": "db-1"}
+    places = {
+        "up": {"answer": "n", "times": 1.02},
+        "half": {"answer": "x", "times": 2},
+        "as it is": {"answer": "word"},
+        "else": {"answer": "none", "otherwise": 7},
+        "open": {"answer": "none"},
+        "list": [{"answer": "none"}, "{n} of {word} {other}"],
+    }
+    assert resolved(places, given) == {
+        "up": 4082, "half": 5.0, "as it is": "db-1", "else": 7, "list": ["4,001 of db-1 {other}"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["[preset]\ncolour = 1\n", "[[ask]]\nname = 1\ncolour = 2\n", '[[ask]]\ntype = "colour"\n', "= 3"]
+)
+def test_a_file_that_is_no_preset_is_refused(text: str) -> None:
+    with pytest.raises(PlanError):
+        fill(parse_preset("p", text), (), {})
+
+
+def run(tmp_path: Path, *words: str) -> tuple[int, str, str]:
+    told = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "s.db"), "plan", *words])
+    return told.exit_code, told.stdout, told.stderr
+
+
+def test_a_preset_is_answered_on_the_command_line(tmp_path: Path) -> None:
+    facts = tmp_path / "facts.json"
+    facts.write_text(json.dumps(facts_to_json(FACTS["web-1"])))
+    asked = ["new", "--preset", "healthy-instance", "--host", "web-1", "--facts", str(facts)]
+    status, plan, said = run(tmp_path, *asked)
+    assert (status, said.splitlines()[0]) == (0, "The network is left out: it takes another host.")
+    assert 'suite = "iperf3"' not in plan
+    assert "threads = 8" in plan  # tuned
+    status, plan, _said = run(tmp_path, *asked, "--peer", "db-1")
+    assert 'peer = "db-1"' in plan
+    status, _plan, said = run(tmp_path, "new", "--preset", "provisioned-iops", "--facts", str(facts))
+    assert status == 2
+    assert "--answer iops=4000" in said
+    status, _plan, said = run(tmp_path, "new", "--preset", "provisioned-iops", "--answer", "iops")
+    assert (status, "NAME=VALUE" in said) == (2, True)
+
+
+def test_the_questions_are_listed(tmp_path: Path) -> None:
+    status, table, _said = run(tmp_path, "presets")
+    assert status == 0
+    assert "Is this instance healthy?" in table
+    assert "--answer iops=4000" in table
+    _status, text, _said = run(tmp_path, "presets", "--json")
+    listed = json.loads(text)
+    assert listed["format"] == "benchwright-presets/1"
+    assert [each["name"] for each in listed["presets"]] == [each.name for each in presets()]
+    assert set(listed["presets"][0]) == {"name", "title", "answers", "minutes", "resources", "after", "asks"}
+    assert set(listed["presets"][0]["asks"][0]) == {"name", "title", "type", "unit", "help", "example", "optional"}
+
+
+def test_the_fields_of_the_list_are_documented() -> None:
+    named = _words(_section("benchwright plan presets --json"))
+    listed = preset_to_json(preset("healthy-instance"))
+    asked = listed["asks"]
+    assert isinstance(asked, list)
+    assert set(listed) | set(asked[0]) <= named
+
+
+def test_no_finding_of_a_preset_is_graver_than_a_hint() -> None:
+    levels = {finding.level for name in preset_names() for finding in report(tuned(name)).findings}
+    assert levels <= {Level.INFO}
