@@ -1,14 +1,21 @@
 """Puts back what runs left changed on a host, once the user has agreed."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from app.events import HostPutBack
-from app.store import Store
 from app.trial import now
 from app.tuning import path_title
 from remote.privilege import as_root
-from remote.questions import Asker
-from remote.session import Session
-from remote.tuning import Note, PutBack, notes, put_back
+from remote.tuning import PutBack, notes, put_back
 from suites.errors import BenchwrightError
+
+if TYPE_CHECKING:  # the window's first page needs the words below, and no database
+    from app.store import Store
+    from remote.questions import Asker
+    from remote.session import Session
+    from remote.tuning import Note
 
 NO_NOTE = "the host notes nothing down about it any more: it has restarted since, or somebody put it back"
 
