@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.assumptions import Caveat, of_order, of_spread
+from app.calibration.false_alarms import DEFAULT_MARGIN
+from app.calibration.words import margin_origin
 from app.comparison import METHOD, Against, CompareError, Comparison, Row
 from app.gate import OF_HOST, Difference, Weight, differences, relation, same_machine
 from app.intervals import FEWEST_HOSTS, Ratio, holm, ratio_of
@@ -25,12 +27,13 @@ __all__ = ["Against", "CompareError", "Comparison", "Row", "Verdict", "compare",
 
 def compare(
     given: Sequence[RunRecord | Sequence[RunRecord]],
-    margin: float = 0.05,
+    margin: float | None = None,
     *,
     overruled: str = "",
     within: WithinTrials | None = None,
 ) -> Comparison:
-    """Compare runs, or groups of runs, with the first. `margin` is the share of the figure that does not matter.
+    """Compare runs, or groups of runs, with the first. `margin` is the share of the figure that does not matter; None
+    leaves it to the calibrations of the hosts, and to DEFAULT_MARGIN where there are none.
 
     First the gate: what makes two places measure different things forbids to compare them, unless it is `overruled`
     with a reason, which stands in every verdict. Then a metric is better or worse where the 95 % interval of its
@@ -43,15 +46,16 @@ def compare(
     """
     sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
     _check(sides, margin)
-    table = _Table(sides, margin, overruled.strip(), within or {})
+    chosen = DEFAULT_MARGIN if margin is None else margin
+    table = _Table(sides, chosen, overruled.strip(), within or {}, own=margin is None)
     rows = tuple(table.rows())
     remarks = tuple(dict.fromkeys(table.remarks()))
     notes = dict.fromkeys([*table.left_out(), *remarks, *_caveats(rows)])
     summaries = tuple(side.summary for side in sides)
-    return Comparison(summaries, margin, rows, tuple(notes), remarks, METHOD, overruled.strip())
+    return Comparison(summaries, chosen, rows, tuple(notes), remarks, METHOD, overruled.strip())
 
 
-def _check(sides: Sequence[Side], margin: float) -> None:
+def _check(sides: Sequence[Side], margin: float | None) -> None:
     if len(sides) < 2:
         raise CompareError("One run alone cannot be compared.", "Name at least two; the first is the baseline.")
     there = [
@@ -63,7 +67,7 @@ def _check(sides: Sequence[Side], margin: float) -> None:
     ]
     if len(set(there)) < len(there):
         raise CompareError("A run cannot be compared with itself.", "Name each run once.")
-    if not 0 <= margin <= 1:
+    if margin is not None and not 0 <= margin <= 1:
         raise CompareError(f"The margin is {margin:g}.", "Give a share from 0 to 1, such as 0.05 for 5 %.")
 
 
@@ -96,9 +100,12 @@ class _Open:
 class _Table:
     """Builds the rows."""
 
-    def __init__(self, sides: list[Side], margin: float, overruled: str, within: WithinTrials) -> None:
+    def __init__(
+        self, sides: list[Side], margin: float, overruled: str, within: WithinTrials, *, own: bool = False
+    ) -> None:
         self._sides = sides
         self._margin = margin
+        self._own = own
         self._overruled = overruled
         self._within = within
         self._pairs = [self._paired(side) for side in sides[1:]]
@@ -180,19 +187,29 @@ class _Table:
         if published is not None:
             values = (other.values, baseline.values)
             return against_published(published, baseline.metric, baseline.labels, values, pair.differences)
-        return self._open(pair, other, baseline)
+        return self._open(pair, other, baseline, number)
+
+    def _margin_for(self, pair: _Pair, number: int) -> tuple[float, str]:
+        """Return the margin for a pair of places, and whose it is: the hosts' own where all of them are calibrated."""
+        found = (*self._sides[0].calibrations(pair.ours), *self._sides[number].calibrations(pair.theirs))
+        known = [one for one in found if one is not None]
+        if not self._own or not known or len(known) < len(found):
+            return self._margin, ""
+        return max(one.margin for one in known), margin_origin(known)
 
     def _called(self, number: int) -> str:
         return f"the run {self._sides[number].summary.id}" if number else "the baseline"
 
-    def _open(self, pair: _Pair, other: MetricSummary, baseline: MetricSummary) -> Against | _Open:
+    def _open(self, pair: _Pair, other: MetricSummary, baseline: MetricSummary, number: int) -> Against | _Open:
         pooled = len(pair.ours.hosts) > 1 or len(pair.theirs.hosts) > 1
         values, base = (_hosts(side) if pooled else side.values for side in (other, baseline))
         ratio = ratio_of(values, base)
         if isinstance(ratio, str):
             return _unknown(ratio, pair.differences)
         noun = "host" if pooled else "trial"
-        weighing = Weighing(baseline.metric, self._margin, (len(values), len(base)), noun, pair.relation)
+        margin, origin = self._margin_for(pair, number)
+        counts = (len(values), len(base))
+        weighing = Weighing(baseline.metric, margin, counts, noun, pair.relation, origin=origin)
         spread = _of_hosts if pooled else _of_trials
         caveats = (*pair.order, *_of_place(pair, pooled=pooled), *spread(other, baseline))
         return _Open(pair, ratio, weighing, caveats)
@@ -227,6 +244,8 @@ class _Table:
             found.pair.differences,
             forecast(ratio, weighing) if verdict is Verdict.UNDECIDED else None,
             weighing.p,
+            weighing.margin if weighing.origin else None,
+            weighing.origin,
         )
 
 

@@ -8,6 +8,7 @@ from app.levels import Levels
 from app.records import RunSummary
 from app.summary import MetricSummary
 from app.verdicts import Verdict
+from app.wording import share_text
 from suites.errors import BenchwrightError
 from suites.vocab import Labels, Metric
 
@@ -28,6 +29,7 @@ class Against:
     `text` is the verdict as a sentence, `reason` why it is this one and what weakens it, `caveats` the latter alone.
     `differences` are what the gate found, `more` the trials a side (or hosts, where these were taken together) that
     would settle an undecided ratio, and `p` the p-value of no difference, corrected for all metrics of this side.
+    `margin` is the one it was judged by where that is the hosts' own, and `origin` says so.
     """
 
     verdict: Verdict
@@ -40,6 +42,8 @@ class Against:
     differences: tuple[Difference, ...] = ()
     more: int | None = None
     p: float | None = None
+    margin: float | None = None
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +73,18 @@ class Comparison:
     remarks: tuple[str, ...] = ()  # those of the notes that the gate's differences say as well
     method: str = METHOD
     overruled: str = ""
+
+    def margin_of(self, against: Against) -> float:
+        """Return the margin by which one side was judged."""
+        return self.margin if against.margin is None else against.margin
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The margins that are hosts' own, each once, in words: ``3 %, this host’s own of 12 Nov``."""
+        found = {
+            f"{share_text(against.margin)}, {against.origin}": None
+            for row in self.rows
+            for against in row.against
+            if against.margin is not None
+        }
+        return tuple(found)

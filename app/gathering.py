@@ -80,7 +80,7 @@ class Gathering:
         """Return how the samples within each trial spread."""
         return self._within(self.chosen(words))
 
-    def compare(self, words: Sequence[str], margin: float, overruled: str) -> Comparison:
+    def compare(self, words: Sequence[str], margin: float | None, overruled: str) -> Comparison:
         """Compare what `words` mean with the first of them."""
         from app.compare import compare
 
@@ -105,7 +105,7 @@ class Gathering:
         whole = [judged(one, samples[one.summary.id], telemetry[one.summary.id]) for one in records]
         return export_csv(whole, samples, telemetry, path)
 
-    def export_png(self, words: Sequence[str], path: Path, margin: float, overruled: str) -> Path:
+    def export_png(self, words: Sequence[str], path: Path, margin: float | None, overruled: str) -> Path:
         """Write the report picture; several sides are compared with the first of them."""
         from app.picture import report_picture
 

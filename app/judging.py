@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from app.checks.after import Judgement, judge_run, judge_step
+from app.checks.after import Judgement, judge_run, judge_step, made_anew, untold
 from app.context import step_context
 from app.events import State
 from app.plan import Plan, Step
@@ -14,7 +14,7 @@ from app.records import RunRecord, SampleSeries, TrialRecord
 from app.schedule import PlaceKey
 from suites.base import Context
 from suites.errors import BenchwrightError
-from suites.evidence import HostWatch, StepOutcomeEvidence, TrialEvidence
+from suites.evidence import HostWatch, OwnNoise, StepOutcomeEvidence, TrialEvidence
 from suites.parameters import Value
 from suites.verdict import Verdict
 from suites.vocab import Finding, Sample
@@ -61,7 +61,7 @@ def judged(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> Ru
     whole = judge_run(one.verdict for one in made)
     if whole is None:
         return record
-    found = [one for judgement in made for one in judgement.found]
+    found = [one for judgement in made for one in untold(judgement, record.findings)]
     raised_in = record.finding_trials or (None,) * len(record.findings)
     limited = "" if whole.limited_by is None else whole.limited_by.value
     return replace(
@@ -110,7 +110,14 @@ def evidence_of(
         planned=record.plan.repetition.most,
         goals=record.plan.goals,
         findings=tuple(_findings(record, step.name, host, {one.trial.id for one in own})),
+        own_noise=_own_noise(record, step, host),
     )
+
+
+def _own_noise(record: RunRecord, step: Step, host: str) -> OwnNoise | None:
+    """Return how the step's suite varies on the host by itself, where a calibration of it is known."""
+    found = (one for one in record.calibrations if (one.host, one.suite) == (host, step.suite_id))
+    return next((OwnNoise(one.cov, one.day) for one in found if one.run != record.summary.id), None)
 
 
 def _whole_values(step: Step) -> dict[str, Value]:
@@ -119,14 +126,12 @@ def _whole_values(step: Step) -> dict[str, Value]:
 
 
 def _findings(record: RunRecord, step: str, host: str, trials: set[int]) -> Iterator[Finding]:
-    """Yield the findings of before and during that are about this place; not those of after, which are made anew."""
-    from app.checks.after import after_checks
-
-    made_anew = {check.id for check in after_checks()}
+    """Yield the findings of before and of the run that are about this place; not those that are made anew of it."""
+    anew = made_anew()
     raised_in = record.finding_trials or (None,) * len(record.findings)
     for finding, trial in zip(record.findings, raised_in, strict=True):
         here = finding.step in {None, step} and finding.host in {None, host} and (trial is None or trial in trials)
-        if here and finding.id not in made_anew:
+        if here and finding.id not in anew:
             yield finding
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.baselines import Baseline
+    from app.calibration.calibration import Calibration
     from app.compare import Comparison
     from app.describing import Describing
     from app.gathering import Gathering
@@ -101,6 +102,14 @@ class LibraryServices(ABC):
         """
         return self._store.bands(step, host, facts)
 
+    def calibrations(self, host: str | None = None) -> tuple[Calibration, ...]:
+        """Return the calibrations of a host, or of all hosts, the newest first."""
+        return self._store.calibrations(host)
+
+    def forget_calibrations(self, host: str) -> int:
+        """Forget the calibrations of a host, so that none decides a margin; return how many there were."""
+        return self._store.forget_calibrations(host)
+
     def history(self, wanted: Wanted) -> History:
         """Return a metric of a host, or of several, over all comparable runs, and where its level changed."""
         return self._store.history(wanted)
@@ -113,9 +122,10 @@ class LibraryServices(ABC):
 
         return rank(words, self._gathering.chosen(words), question)
 
-    def compare(self, runs: Sequence[str], margin: float = 0.05, overruled: str = "") -> Comparison:
+    def compare(self, runs: Sequence[str], margin: float | None = None, overruled: str = "") -> Comparison:
         """Compare runs with the first of them. Each is a word as app.choosing.choose() takes it: a run, or a group.
 
+        `margin` is the share that does not matter; None leaves it to the calibrations of the hosts.
         `overruled` is the reason for which what forbids to compare is let by; it stands in the comparison.
         """
         return self._gathering.compare(runs, margin, overruled)
@@ -136,7 +146,7 @@ class LibraryServices(ABC):
         """Write the summary to `path` and the tidy samples beside it; return both."""
         return self._gathering.export_csv(runs, path)
 
-    def export_png(self, runs: Sequence[str], path: Path, margin: float = 0.05, overruled: str = "") -> Path:
+    def export_png(self, runs: Sequence[str], path: Path, margin: float | None = None, overruled: str = "") -> Path:
         """Write the report picture; several runs are compared with the first of them as in compare()."""
         return self._gathering.export_png(runs, path, margin, overruled)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from app.calibration.calibration import Calibration
 from app.events import HostChange, State, Trial
 from app.plan import Plan
 from suites.facts import Facts
@@ -114,6 +115,7 @@ class RunRecord:
     finding_trials: tuple[
         int | None, ...
     ] = ()  # of each finding, the trial in which it was raised, where it was in one
+    calibrations: tuple[Calibration, ...] = ()  # of its hosts and suites, as they were when it ran
     published: Published | None = None  # where it is no run of ours but a table that somebody published
 
     @property

@@ -71,6 +71,7 @@ class Engine:
     left: LeftRun | None = None
     stored_output: Callable[[int], Output] = lambda _trial: ()
     patience: Patience = PATIENCE
+    unwatched: frozenset[str] = frozenset()  # steps during whose trials their host has no telemetry
     refused: bool = False  # whether it raised before anything was done
     asker: Asker = field(default_factory=Refuse)  # asked for what root needs
     _hosts: RunHosts = field(init=False)
@@ -237,6 +238,7 @@ class Engine:
                 yield from self._pass_over(turn, schedule, unfit)
                 continue
             began = time.monotonic()
+            self._hosts.watch_or_not(turn.host, watched=turn.step.name not in self.unwatched)
             trial = TrialRun(number, turn, self._place(turn), self.control, schedule.expected(turn.place))
             yield from self._one(trial)
             yield from self._account(trial, schedule, time.monotonic() - began)

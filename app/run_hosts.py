@@ -1,6 +1,7 @@
 """The hosts of a run: a session on each that outlives its connection, its lease, and its telemetry."""
 
 import contextlib
+import statistics
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class RunHosts:
     roots: dict[str, Session] = field(default_factory=dict)  # sessions of root, where the plan needs them
     _leases: dict[str, _Lease] = field(default_factory=dict)
     _telemetry: dict[str, Telemetry] = field(default_factory=dict)
+    _costs: dict[str, list[float]] = field(default_factory=dict)  # of watching that was stopped meanwhile, by host
     _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
     _closing: bool = False
 
@@ -92,8 +94,19 @@ class RunHosts:
     def watch(self, host: str) -> None:
         """Begin to watch `host`. A run without telemetry is still a run: nothing is drawn then."""
         with contextlib.suppress(BenchwrightError):
-            self._telemetry[host] = Telemetry.start(self.sessions[host], self.interval, self.lease(host))
-            self.mailbox.watch(host, self._telemetry[host], lambda: self._closing)
+            started = Telemetry.start(self.sessions[host], self.interval, self.lease(host))
+            self._telemetry[host] = started
+            self.mailbox.watch(host, started, lambda: self._closing or self._telemetry.get(host) is not started)
+
+    def watch_or_not(self, host: str, *, watched: bool) -> None:
+        """Stop watching `host` for a while, or begin again where that was stopped."""
+        if watched and host in self._costs and host not in self._telemetry:
+            self.watch(host)
+        elif not watched and host in self._telemetry:
+            stopped = self._telemetry.pop(host)
+            self._costs.setdefault(host, []).extend([] if stopped.cost is None else [stopped.cost])
+            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
+                stopped.stop()
 
     # The lease
 
@@ -152,10 +165,9 @@ class RunHosts:
         `keep` leaves the leases: what was left running there keeps them.
         """
         self._closing = True
-        cost: dict[str, float] = {}
         for host, telemetry in self._telemetry.items():
             if telemetry.cost is not None:
-                cost[host] = telemetry.cost
+                self._costs.setdefault(host, []).append(telemetry.cost)
             with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
                 telemetry.stop()
         for host in self._leases if not keep else ():
@@ -164,4 +176,4 @@ class RunHosts:
         for session in self.sessions.values():
             session.close()
         self.mailbox.join(5.0)
-        return cost
+        return {host: statistics.fmean(costs) for host, costs in self._costs.items() if costs}

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
+    from app.calibration.calibrating import Calibrated, Wanted
     from app.checks import CheckReport
     from app.control import Control
     from app.events import Event
@@ -228,8 +229,10 @@ class Workstation(LibraryServices):
 
     # Runs
 
-    def run(self, plan: Plan, asker: Asker, control: Control) -> Generator[Event]:
-        """Run the plan, storing every event before yielding it.
+    def run(
+        self, plan: Plan, asker: Asker, control: Control, unwatched: frozenset[str] = frozenset()
+    ) -> Generator[Event]:
+        """Run the plan, storing every event before yielding it. During the steps `unwatched` there is no telemetry.
 
         Closing the iterator early stops the run in order: processes end, files go, what was measured is kept.
         """
@@ -240,7 +243,20 @@ class Workstation(LibraryServices):
         plan = with_seed(validate(plan))
         engine = self._engine(run_id, plan, asker, control)
         engine.baseline = self._baseline(plan)
+        engine.unwatched = unwatched
         yield from recorded(engine, self._store, control)
+
+    def calibrate(self, host: str, wanted: Wanted, asker: Asker, control: Control) -> Generator[Event | Calibrated]:
+        """Measure the instrument on a host, and a suite against itself; keep what is found, and yield it at last."""
+        from app.calibration.calibrating import Bench, calibrate
+
+        bench = Bench(
+            lambda name: self._hosts.connect(name, asker),
+            lambda plan, unwatched: self.run(plan, asker, control, unwatched),
+            self._store.load,
+            self._store.keep_calibration,
+        )
+        yield from calibrate(bench, host, wanted, control)
 
     def _baseline(self, plan: Plan) -> RunRecord | None:
         """Return the run whose verdict `plan` waits for, or None; raise where none could ever come."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.calibration.calibration import Calibration
 from app.events import State
 from app.gate import Profile
 from app.plan import Step
@@ -123,6 +124,15 @@ class Side:
             )
             for (name, labels), entries in gathered.items()
         }
+
+    def calibrations(self, place: Place) -> list[Calibration | None]:
+        """Return the calibration of the place's suite for each of its hosts in each run, None where there is none."""
+        return [
+            next((one for one in run.calibrations if (one.host, one.suite) == (host, step.suite_id)), None)
+            for run, step in self.own_steps(place.step)
+            for host in place.hosts
+            if host in run.plan.hosts
+        ]
 
     def moments(self, place: Place) -> list[str]:
         """Return when the trials of a place that count began, UTC, ISO 8601."""

@@ -57,6 +57,7 @@ class Weighing:
     relation: str = ""
     tests: int = 1
     p: float | None = None
+    origin: str = ""  # whose the margin is, where neither the user nor the program has set it
 
     @property
     def needed(self) -> int:
@@ -69,7 +70,8 @@ class Weighing:
 
     def context(self) -> str:
         """Return what is said after every interval: how many, where, and what does not matter."""
-        return ", ".join(part for part in (self.against(), self.relation, f"margin ±{share_text(self.margin)}") if part)
+        margin = f"margin ±{share_text(self.margin)}"
+        return ", ".join(part for part in (self.against(), self.relation, margin, self.origin) if part)
 
 
 def weighed(ratio: Ratio, weighing: Weighing) -> tuple[Verdict, str, str]:

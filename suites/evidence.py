@@ -194,12 +194,21 @@ class TrialEvidence:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class OwnNoise:
+    """How a suite's leading figure varies on a quiet host: its coefficient of variation, and the day it was found."""
+
+    cov: float
+    day: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcomeEvidence:
     """All trials of a step on a host, whatever their state; warm-ups are left out.
 
     `planned` is how many were to be made, None where time or the figures decide. `findings` are what was found of
-    the step and the host before and during the run.
+    the step and the host before and during the run. `own_noise` is how the suite varies on the host by itself, where
+    that was calibrated.
     """
 
     name: str
@@ -211,6 +220,7 @@ class StepOutcomeEvidence:
     planned: int | None = None
     goals: tuple[Goal, ...] = ()
     findings: tuple[Finding, ...] = ()
+    own_noise: OwnNoise | None = None
 
     @property
     def done(self) -> tuple[TrialEvidence, ...]:

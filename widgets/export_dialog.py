@@ -18,9 +18,6 @@ from widgets.theme import SPACE, TextSize, text_font
 
 WIDTH = 560
 
-MARGIN = 0.05
-"""What does not matter between runs, unless a comparison was made with another share."""
-
 
 def safe_name(name: str) -> str:
     """Return `name` as a file's name that every file system takes and no shell misreads."""
@@ -38,12 +35,12 @@ class ExportDialog(QDialog):
         name: str,
         parent: QWidget | None = None,
         *,
-        margin: float = MARGIN,
+        margin: float | None = None,
         overruled: str = "",
     ) -> None:
         """Offer to export `runs`, the first of them the baseline; `name` is what the files are called.
 
-        The picture compares several runs by `margin`, the share that does not matter; `overruled` is why they are
+        The picture compares several runs by `margin`, the share that does not matter, None: the hosts’ own; `overruled` is why they are
         compared although they measured different things.
         """
         super().__init__(parent)
@@ -174,7 +171,7 @@ class ExportDialog(QDialog):
 
 
 def _write(
-    workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margin: float, overruled: str
+    workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margin: float | None, overruled: str
 ) -> list[Path]:
     """Write `runs` to every one of `targets`, by their endings; return all files that came of it."""
     written: list[Path] = []

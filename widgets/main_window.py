@@ -106,7 +106,9 @@ class MainWindow(QMainWindow):
         box.finished.connect(box.deleteLater)
         box.open()
 
-    def ask_where_to_export(self, runs: Sequence[str], name: str, margin: float = 0.05, overruled: str = "") -> None:
+    def ask_where_to_export(
+        self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = ""
+    ) -> None:
         """Ask where `runs` are to be written, and write them; several are compared by `margin`, `overruled` or not."""
         from widgets.export_dialog import ExportDialog
 

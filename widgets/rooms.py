@@ -41,7 +41,9 @@ class Door(Protocol):
         """Tell something that must be read before one goes on."""
         ...
 
-    def ask_where_to_export(self, runs: Sequence[str], name: str, margin: float = 0.05, overruled: str = "") -> None:
+    def ask_where_to_export(
+        self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = ""
+    ) -> None:
         """Ask where `runs` are to be written, and write them; several are compared by `margin`, `overruled` or not."""
         ...
 

@@ -32,6 +32,9 @@ OWN_NOISE = {
 """The variation that a tool shows by itself on a quiet host, as far as it is known: one stream of few, short or
 lock-bound events. Twice as much is expected of it before anybody else is blamed."""
 
+LEAST_OWN = 0.01
+"""The least variation that is expected of a calibrated host: an A/A test of minutes knows nothing of hours."""
+
 OUTLIER = 14.826
 """Median absolute deviations from the median: ten standard deviations of a normal spread (hyperfine)."""
 
@@ -61,9 +64,20 @@ def _named(figure: Figure) -> str:
     return metric_text(figure.metric, figure.labels)
 
 
+def _expected_noise(step: StepOutcomeEvidence) -> tuple[float, str]:
+    """Return the variation that is expected of the step's tool by itself, and in words whose that is.
+
+    What was measured on the host goes before what is known of the tool in general.
+    """
+    if step.own_noise is not None:
+        own = max(step.own_noise.cov, LEAST_OWN)
+        return own, f"{step.suite.id} on this host, calibrated on {step.own_noise.day},"
+    return OWN_NOISE.get(step.suite.id, 0.0), f"{step.suite.tool} alone"
+
+
 def _spread(step: StepOutcomeEvidence) -> Outcome | CannotTell | None:
-    own = OWN_NOISE.get(step.suite.id, 0.0)
-    allowed = max(NOISY, 2 * own)
+    own, whose = _expected_noise(step)
+    allowed = 2 * own if step.own_noise else max(NOISY, 2 * own)
     for figure, values in _leading(step):
         mean, middle = statistics.fmean(values), statistics.median(values)
         if len(values) < FOR_A_SPREAD or not mean or not middle:
@@ -72,7 +86,7 @@ def _spread(step: StepOutcomeEvidence) -> Outcome | CannotTell | None:
         if variation < allowed and (width <= allowed or len(values) > RANGE_UP_TO):
             continue
         lowest, highest = figure_text(figure.metric, min(values)), figure_text(figure.metric, max(values))
-        noise = f"; {step.suite.tool} alone varies by about {share_text(own)}" if own else ""
+        noise = f"; {whose} varies by about {share_text(own)}" if own else ""
         return Outcome(
             f"{_named(figure)}: {lowest} to {highest} over {len(values)} trials, CoV {share_text(variation)}, range "
             f"{share_text(width)} of the median{noise}.",

@@ -21,11 +21,18 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 
 margin_option = click.option(
-    "--margin", type=click.FloatRange(0, 100), default=5.0, show_default=True, help="Percent that do not matter to you."
+    "--margin",
+    type=click.FloatRange(0, 100),
+    help="Percent that do not matter to you (default: the host's own where it is calibrated, else 5).",
 )
 overrule_option = click.option(
     "--overrule", default="", metavar="REASON", help="Compare what differs in what it measures, and say why."
 )
+
+
+def share_of(percent: float | None) -> float | None:
+    """Return a margin in per cent as a share; None where none was given."""
+    return None if percent is None else percent / 100
 
 
 @click.command()
@@ -40,7 +47,7 @@ overrule_option = click.option(
 def compare(  # noqa: PLR0917 (click hands every option over by name)
     workstation: Workstation,
     runs: tuple[str, ...],
-    margin: float,
+    margin: float | None,
     overrule: str,
     levels: bool,  # noqa: FBT001
     distribution: str | None,
@@ -58,7 +65,7 @@ def compare(  # noqa: PLR0917 (click hands every option over by name)
     if distribution is not None:
         say_distributions(workstation.describing.distributions(runs, distribution, overrule), as_json=as_json)
         return
-    comparison = workstation.compare(runs, margin / 100, overrule)
+    comparison = workstation.compare(runs, share_of(margin), overrule)
     if as_json:
         print_json(comparison_to_json(comparison))
         return

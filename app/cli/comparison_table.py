@@ -38,7 +38,8 @@ def closing_lines(comparison: Comparison) -> list[str]:
     """Return what has to be known to read the table."""
     directions = ", ".join(map(direction_text, Better))
     notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
-    return [*notes, f"Median ± half the range of its trials; {directions}; {comparison.method}."]
+    own = [f"Margin {origin}." for origin in comparison.origins]
+    return [*notes, *own, f"Median ± half the range of its trials; {directions}; {comparison.method}."]
 
 
 def _letter(number: int) -> str:

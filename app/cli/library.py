@@ -7,7 +7,7 @@ import click
 
 from app.checks.after_words import place_text
 from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
-from app.cli.comparing import margin_option, overrule_option
+from app.cli.comparing import margin_option, overrule_option, share_of
 from app.cli.comparison_table import LEVELS_HEAD, level_cells
 from app.cli.distribution_table import say_distributions
 from app.cli.plans import print_findings
@@ -154,7 +154,7 @@ def export(  # noqa: PLR0917 (click hands every option over by name)
     runs: tuple[str, ...],
     csv_path: Path | None,
     png_path: Path | None,
-    margin: float,
+    margin: float | None,
     overrule: str,
     as_json: bool,  # noqa: FBT001
 ) -> None:
@@ -165,7 +165,7 @@ def export(  # noqa: PLR0917 (click hands every option over by name)
     if csv_path is not None:
         written.extend(workstation.export_csv(runs, csv_path))
     if png_path is not None:
-        written.append(workstation.export_png(runs, png_path, margin / 100, overrule))
+        written.append(workstation.export_png(runs, png_path, share_of(margin), overrule))
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return

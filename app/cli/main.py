@@ -8,6 +8,7 @@ from app.cli import (
     attach,
     baselines,
     best,
+    calibrate,
     checks,
     comparing,
     heat,
@@ -48,7 +49,8 @@ def benchwright(context: click.Context, store: Path | None) -> None:
 for command in (host_work.install_tools, host_work.restore, host_work.show_log, attach.leftovers):
     hosts.hosts.add_command(command)
 for command in (
-    hosts.hosts, hosts.facts, plans.plan, plans.check, checks.checks, runs.run, runs.quick, attach.attach,
+    hosts.hosts, hosts.facts, calibrate.calibrate, plans.plan, plans.check, checks.checks, runs.run, runs.quick,
+    attach.attach,
     library.list_runs, library.show, comparing.compare, noise.noise, scaling.scaling, heat.heatmap, library.export,
     baselines.baseline, history.history, best.best, library.delete, library.parse, library.salvage,
 ):  # fmt: skip

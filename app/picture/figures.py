@@ -112,10 +112,10 @@ def rows_compared(comparison: Comparison, step: str) -> list[Line]:
     A reason that holds for every metric of a run is given once.
     """
     told: set[tuple[int, str]] = set()
-    return [line for row in comparison.rows if row.step == step for line in _compared(row, comparison.margin, told)]
+    return [line for row in comparison.rows if row.step == step for line in _compared(row, comparison, told)]
 
 
-def _compared(row: Row, margin: float, told: set[tuple[int, str]]) -> Iterator[Line]:
+def _compared(row: Row, comparison: Comparison, told: set[tuple[int, str]]) -> Iterator[Line]:
     hosts = len({side.host for side in row.sides if side is not None}) > 1
     titles = {0: Cell(metric_text(row.metric, row.labels)), 1: Cell(direction_text(row.metric.better), QUIET)}
     for number, side in enumerate(row.sides):
@@ -128,7 +128,7 @@ def _compared(row: Row, margin: float, told: set[tuple[int, str]]) -> Iterator[L
                 titles.get(number, Cell("")),
                 Cell(run_name(number) + where, QUIET),
                 *_side(side),
-                *_judged(row, against, margin, reason),
+                *_judged(row, against, comparison, reason),
             ),
             opens=number == 0,
         )
@@ -143,14 +143,14 @@ def _side(side: MetricSummary | None) -> Iterator[Cell]:
     yield from (median, spread, Cell(f"{side.n}"))
 
 
-def _judged(row: Row, against: Against | None, margin: float, reason: str) -> Iterator[Cell]:
+def _judged(row: Row, against: Against | None, comparison: Comparison, reason: str) -> Iterator[Cell]:
     if against is None:
         yield from (Cell(""), Cell(""), Cell(""))
         return
     yield Cell("" if against.ratio is None else ratio_text(against.ratio, row.metric.better).split(",")[0], STRONG)
     known = against.low is not None and against.high is not None
     yield Cell(f"{against.low:.3f} to {against.high:.3f}" if known else "", QUIET)
-    words = verdict_text(against.verdict, margin)
+    words = verdict_text(against.verdict, comparison.margin_of(against))
     if reason and against.verdict in {Verdict.UNDECIDED, Verdict.NOT_COMPARABLE}:
         words += f": {reason}"
     yield Cell(words, toned(against.verdict))

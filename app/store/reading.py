@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, RowMapping, Select, func, select
 from app.events import Moment, State, Trial
 from app.formats import FormatError, command_from_json, facts_from_json, plan_from_json
 from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
-from app.store import host_log, schema
+from app.store import calibrations, host_log, schema
 from app.store.baselines import run_named
 from app.store.errors import StoreError
 from app.store.rows import verdict_of
@@ -82,16 +82,20 @@ def find(connection: Connection, run: str) -> str:
 def record(connection: Connection, run_id: str) -> RunRecord:
     """Return the run `run_id` without its samples and raw output."""
     table = schema.runs.c
-    columns = (table.plan, table.plan_hash, table.program_version, table.reason, table.telemetry_cost)
-    plan, plan_hash, version, reason, cost = connection.execute(select(*columns).where(table.id == run_id)).one()
+    columns = (table.plan, table.plan_hash, table.program_version, table.reason, table.telemetry_cost, table.started)
+    plan, plan_hash, version, reason, cost, started = connection.execute(
+        select(*columns).where(table.id == run_id)
+    ).one()
     try:
+        read_plan = plan_from_json(json.loads(plan))
+        before = _facts(connection, run_id, Moment.BEFORE)
         return RunRecord(
             summaries(connection, run_id)[0],
-            plan_from_json(json.loads(plan)),
+            read_plan,
             plan_hash,
             version,
             reason,
-            _facts(connection, run_id, Moment.BEFORE),
+            before,
             _facts(connection, run_id, Moment.AFTER),
             _trials(connection, run_id),
             _findings(connection, run_id),
@@ -99,6 +103,7 @@ def record(connection: Connection, run_id: str) -> RunRecord:
             host_log.changes_of(connection, run_id),
             _verdicts(connection, run_id),
             _finding_trials(connection, run_id),
+            calibrations.of_run(connection, read_plan, before, started),
         )
     except (FormatError, ValueError, TypeError, KeyError) as error:  # JSON and the words of our enumerations
         raise StoreError(

@@ -1,4 +1,4 @@
-"""The store's tables, format 5. What changes them needs a new format and a converter from this one."""
+"""The store's tables, format 6. What changes them needs a new format and a converter from this one."""
 
 from sqlalchemy import (
     Boolean,
@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
-FORMAT = 5
+FORMAT = 6
 
 _tables = MetaData()
 
@@ -195,6 +195,17 @@ baseline_parts = Table(  # since format 4
 )
 
 
+calibrations = Table(  # since format 6: they outlive the run of their A/A test
+    "calibrations",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("suite", Text, nullable=False),
+    Column("made", Text, nullable=False),
+    Column("content", Text, nullable=False),  # JSON, app.calibration.to_json.FORMAT
+    Index("calibrations_of_host", "host"),
+)
+
 changes = Table(  # since format 2
     "changes",
     _tables,
@@ -302,7 +313,12 @@ def _to_5(connection: Connection) -> None:
     _tables.create_all(connection)
 
 
-_STEPS = (_to_2, _to_3, _to_4, _to_5)
+def _to_6(connection: Connection) -> None:
+    """From 5 to 6 only the table of calibrations is added."""
+    _tables.create_all(connection)
+
+
+_STEPS = (_to_2, _to_3, _to_4, _to_5, _to_6)
 
 
 def create(connection: Connection) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, select, update
 
 from app.baselines import Baseline, parts_of
+from app.calibration.calibration import Calibration
 from app.events import HostPutBack, State
 from app.history import History, Wanted, history_of
 from app.left import LeftRun, StoredWorkspace
@@ -15,7 +16,7 @@ from app.levels import WithinTrials
 from app.plan import Step
 from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
 from app.reference import Reference
-from app.store import baselines, history, host_log, left, reading, schema
+from app.store import baselines, calibrations, history, host_log, left, reading, schema
 from app.store.bands import bands
 from app.store.database import Database
 from app.store.errors import StoreError
@@ -113,6 +114,21 @@ class Store:
         """Keep a published table as the next version of the baseline `name`; return the version."""
         with self._database.writing() as connection:
             return baselines.pin(connection, name, reference=reference, oldest=oldest)
+
+    def keep_calibration(self, found: Calibration) -> None:
+        """Keep a calibration of a host; for its suite it takes the place of the one before."""
+        with self._database.writing() as connection:
+            calibrations.keep(connection, found)
+
+    def calibrations(self, host: str | None = None) -> tuple[Calibration, ...]:
+        """Return the calibrations of `host`, or of all hosts, the newest first."""
+        with self._database.reading() as connection:
+            return calibrations.calibrations(connection, None if host is None else [host])
+
+    def forget_calibrations(self, host: str) -> int:
+        """Forget the calibrations of a host; return how many there were."""
+        with self._database.writing() as connection:
+            return calibrations.forget(connection, host)
 
     def unpin(self, name: str) -> None:
         """Remove the baseline `name`, or one version ``NAME@VERSION``; the runs stay. Raises StoreError for none."""

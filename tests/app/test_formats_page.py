@@ -6,6 +6,7 @@ from pathlib import Path
 
 import resources
 from app.baseline_json import baseline_to_json
+from app.calibration.to_json import calibration_to_json
 from app.history import HistoryRow, Wanted, history_of
 from app.history_json import history_to_json
 from app.hosts import ConnectReport, HostEntry
@@ -16,6 +17,7 @@ from app.references import built_in
 from remote.errors import Outcome
 from suites.units import Unit
 from tests.app.recorded import IOPS, STEP, plan, run_record
+from tests.app.test_calibration import calibration
 
 PAGE = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")
 
@@ -35,6 +37,13 @@ def test_the_units_are_all_there_and_no_others() -> None:
 def test_the_fields_of_the_lists_are_named() -> None:
     listed = _words(_section("benchwright list --json"))
     assert {field.name for field in fields(RunSummary)} | {field.name for field in fields(HostEntry)} == listed
+
+
+def test_the_fields_of_a_calibration_are_named() -> None:
+    found = calibration_to_json(calibration())
+    section = set(re.findall(r"[a-z_]+", _section("benchwright calibrate HOST --json")))
+    inside = (found["instrument"], found["noise"][0], found["false_alarms"], {"ratio": 1, "low": 1, "high": 1})
+    assert set(found).union(*inside) <= section
 
 
 def test_every_outcome_of_a_connection_is_named() -> None:

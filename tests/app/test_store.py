@@ -342,7 +342,7 @@ def test_a_newer_store_is_refused_and_left_as_it_is(store: Store) -> None:
     connection.execute("PRAGMA user_version = 9")
     connection.close()
     before = store.path.read_bytes()
-    with pytest.raises(StoreError, match=r"has format 9; this Benchwright knows formats up to 5\. Use the newer"):
+    with pytest.raises(StoreError, match=r"has format 9; this Benchwright knows formats up to 6\. Use the newer"):
         Store(store.path).runs()
     assert store.path.read_bytes() == before
 

@@ -8,6 +8,7 @@ from app.store import Store
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
 from tests.app import recorded
+from tests.app.test_calibration import calibration
 
 STORES = Path(__file__).parents[1] / "data" / "store"
 
@@ -53,6 +54,17 @@ def test_format_2_is_read_as_it_was_written(tmp_path: Path) -> None:
     (installed,) = store.actions("web-1")
     assert (installed.what, installed.exit_status, installed.output) == ("install fio", 0, b"Setting up fio\n")
     assert store.load("before the upgrade").trials[2].figures[0] == Figure(recorded.IOPS, 990.0, recorded.READ)
+
+
+def test_a_store_of_format_5_takes_calibrations(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-5.sqlite3", path)
+    store = Store(path)
+    run = store.load("20261122-141530-k3f9")
+    assert [one.level for one in run.verdicts] == [Trust.CAVEATS, Trust.CAVEATS]
+    assert (run.calibrations, store.calibrations()) == ((), ())
+    store.keep_calibration(calibration(suite=run.plan.steps[0].suite_id))
+    assert len(Store(path).load("last").calibrations) == 1
 
 
 def test_a_store_of_format_4_has_no_verdicts_and_takes_them(tmp_path: Path) -> None:

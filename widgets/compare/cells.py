@@ -103,7 +103,7 @@ class IntervalCell(_Cell):
         if line.part is Part.HEADING:
             self._draw_ticks(painter, axis)
             return
-        self._draw_ground(painter, axis)
+        self._draw_ground(painter, axis, line)
         if line.against is None:
             return
         if line.against.ratio is not None and line.against.verdict is not Verdict.NOT_COMPARABLE:
@@ -114,11 +114,13 @@ class IntervalCell(_Cell):
     def _x(self, axis: QRectF, ratio: float) -> float:
         return axis.left() + min(1.0, max(0.0, self.scale.place(ratio))) * axis.width()
 
-    def _draw_ground(self, painter: QPainter, axis: QRectF) -> None:
+    def _draw_ground(self, painter: QPainter, axis: QRectF, line: CompareLine) -> None:
+        own = None if line.against is None else line.against.margin
+        margin = self.margin if own is None else own
         colours = palette()
         shade = QColor(colours.baseline)
         shade.setAlpha(_BAND)
-        left, right = self._x(axis, 1 / (1 + self.margin)), self._x(axis, 1 + self.margin)
+        left, right = self._x(axis, 1 / (1 + margin)), self._x(axis, 1 + margin)
         painter.fillRect(QRectF(left, axis.top(), right - left, axis.height()), shade)
         painter.setPen(QPen(QColor(colours.baseline), 1))
         middle = round(self._x(axis, 1.0)) + 0.5

@@ -74,8 +74,9 @@ def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
             own = (side.median, side.minimum, side.maximum, side.n) if side is not None else (None, None, None, 0)
             judged: tuple[str | float | None, ...] = ("", "", "", "", "baseline", "")
             if against is not None:
-                words = verdict_text(against.verdict, comparison.margin)
-                judged = (against.ratio, against.low, against.high, comparison.margin, words, against.reason)
+                words = verdict_text(against.verdict, comparison.margin_of(against))
+                margin = comparison.margin_of(against)
+                judged = (against.ratio, against.low, against.high, margin, words, against.reason)
             metric = (metric_text(row.metric, row.labels), row.metric.unit.value, row.metric.better.value)
             yield (row.step, host, *metric, run_letter(number), comparison.runs[number].id, *own, *judged)
 

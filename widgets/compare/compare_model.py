@@ -77,6 +77,9 @@ class CompareModel(QAbstractTableModel):
         """The share that does not matter."""
         return self._margin
 
+    def _margin_of(self, against: Against) -> float:
+        return self._margin if against.margin is None else against.margin
+
     def show_lines(self, lines: Sequence[CompareLine], margin: float) -> None:
         """Show `lines` in place of what was shown."""
         self.beginResetModel()
@@ -141,7 +144,7 @@ class CompareModel(QAbstractTableModel):
 
     def _judged(self, line: CompareLine, against: Against, column: Column) -> str:
         if column is Column.VERDICT:
-            return verdict_line(against, self._margin)
+            return verdict_line(against, self._margin_of(against))
         if line.row is None or column is Column.INTERVAL:
             return interval_words(against)
         return ratio_words(line.row, against)
@@ -153,7 +156,7 @@ class CompareModel(QAbstractTableModel):
         if column is Column.METRIC:
             return f"{metric_text(line.row.metric, line.row.labels)}\n{direction_text(line.row.metric.better)}"
         if line.against is not None and column >= Column.RATIO:
-            words = verdict_line(line.against, self._margin)
+            words = verdict_line(line.against, self._margin_of(line.against))
             return f"{words}\n{line.against.reason}" if line.against.reason not in words else words
         return f"{run_name(line.number)}: {text}"
 

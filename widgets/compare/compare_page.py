@@ -51,6 +51,8 @@ MARGIN = 5.0
 _MEANING_FROM = 600
 """Pixels of width from which it is said what the margin means."""
 
+_MEANING = "differences up to it do not matter"
+
 _CHOOSE = "Choose runs in the library"
 
 _TYPED = 400
@@ -76,12 +78,13 @@ class ComparePage(Page):
 
     show_run_requested = Signal(str)
     library_requested = Signal()
-    export_requested = Signal(list, str, float, str)  # runs, the baseline first, files' name, margin, why overruled
+    export_requested = Signal(list, str, object, str)  # runs, the baseline first, files' name, margin, why overruled
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(workstation, asker, parent)
         self._ids: list[str] = []
         self._overruled = ""
+        self._typed_margin = False  # the user has said what does not matter: no host's own margin counts then
         self._compared: Compared | None = None
         self._job: Job | None = None
         self._moved = False
@@ -130,8 +133,26 @@ class ComparePage(Page):
 
     # Reading
 
-    def _margin(self) -> float:
-        return self.margin.value() / 100
+    def _margin(self) -> float | None:
+        """Return the margin that the user has chosen, or None: the hosts' own, where they are calibrated."""
+        return self.margin.value() / 100 if self._typed_margin else None
+
+    def _take_margin(self) -> None:
+        self._typed_margin = True
+        self._meaning.setText(_MEANING)
+        self._typed.start()
+
+    def _show_margin(self, comparison: Comparison) -> None:
+        """Show the margin that was used, where the user has not chosen one, and whose it is."""
+        if self._typed_margin:
+            return
+        used = [one.margin for row in comparison.rows for one in row.against if one.margin is not None]
+        self.margin.blockSignals(True)
+        self.margin.setValue(100 * max(used, default=comparison.margin))
+        self.margin.blockSignals(False)
+        origins = comparison.origins
+        whose = origins[0].partition(", ")[2] if len(origins) == 1 else " or ".join(origins)
+        self._meaning.setText(whose or _MEANING)
 
     def _read(self, work: Callable[[], object], show: Callable[[object], None]) -> None:
         job = self._job = Job(work, self)
@@ -161,6 +182,7 @@ class ComparePage(Page):
         self.notice.hide()
         self.back_button.hide()
         self._compared = compared
+        self._show_margin(compared.comparison)
         self.chips.show_runs(compared.comparison.runs)
         for before, after in itertools.pairwise([self.export_button, *self.chips.chips, self.margin]):
             QWidget.setTabOrder(before, after)  # the eye meets the chips before the margin
@@ -295,7 +317,7 @@ class ComparePage(Page):
         self._typed.setSingleShot(True)
         self._typed.setInterval(_TYPED)
         self._typed.timeout.connect(self._judge_anew)
-        self.margin.valueChanged.connect(self._typed.start)
+        self.margin.valueChanged.connect(self._take_margin)
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
         self._waiting.setInterval(_PATIENCE)
@@ -348,7 +370,7 @@ class ComparePage(Page):
         row.setSpacing(SPACE[1])
         row.addWidget(Text("Margin", wrap=False))
         row.addWidget(self.margin)
-        self._meaning = Text("differences up to it do not matter", Tone.MUTED, wrap=False)
+        self._meaning = Text(_MEANING, Tone.MUTED, wrap=False)
         row.addWidget(self._meaning)
         self.noise_button = QPushButton("Noise…")
         set_tool_tip(self.noise_button, "Rank what these runs measured by how repeatable it is")

@@ -25,7 +25,7 @@ class Compared:
         return next((step for record in self.records for step in record.plan.steps if step.name == name), None)
 
 
-def read_runs(workstation: Workstation, words: Sequence[str], margin: float) -> Compared:
+def read_runs(workstation: Workstation, words: Sequence[str], margin: float | None) -> Compared:
     """Read and compare runs, or groups of them; this takes a while where they have many samples."""
     comparison = workstation.compare(words, margin)
     with collection_paused():

@@ -37,7 +37,8 @@ def table_picture(compared: Compared, *, everything: bool) -> QPixmap:
     rows.addWidget(table)
     for words in (*_reasons(compared), *comparison.notes):
         rows.addWidget(Text(words, Tone.MUTED))
-    rows.addWidget(Text(f"Margin {share_text(comparison.margin)}; {comparison.method}.", Tone.MUTED))
+    margin = " or ".join(comparison.origins) or share_text(comparison.margin)
+    rows.addWidget(Text(f"Margin {margin}; {comparison.method}.", Tone.MUTED))
     sheet.setFixedSize(WIDTH, rows.heightForWidth(WIDTH))
     picture = QPixmap(sheet.size() * DENSITY)
     picture.setDevicePixelRatio(DENSITY)
@@ -49,7 +50,7 @@ def table_picture(compared: Compared, *, everything: bool) -> QPixmap:
 def _reasons(compared: Compared) -> list[str]:
     """Return why there is no verdict, each reason once: the table has no room for all of it."""
     found = [
-        f"{run_letter(number)}: {verdict_line(against, compared.comparison.margin)}"
+        f"{run_letter(number)}: {verdict_line(against, compared.comparison.margin_of(against))}"
         for row in compared.comparison.rows
         for number, against in enumerate(row.against, 1)
         if against.verdict in {Verdict.UNDECIDED, Verdict.NOT_COMPARABLE}

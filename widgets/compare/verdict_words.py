@@ -80,7 +80,7 @@ def explain(comparison: Comparison, row: Row, number: int) -> Explanation:
     decided = against.verdict in {Verdict.BETTER, Verdict.WORSE, Verdict.SAME}
     return Explanation(
         against.verdict,
-        verdict_line(against, comparison.margin) if decided else against.verdict.value,
+        verdict_line(against, comparison.margin_of(against)) if decided else against.verdict.value,
         f"{against.text[:1].upper()}{against.text[1:]}.",
         tuple(_side(row, place) for place in (0, number)),
         tuple(words for place in (0, number) if (words := _levels(row, place))),
@@ -113,7 +113,7 @@ def _levels(row: Row, number: int) -> str:
 
 
 def _why(comparison: Comparison, row: Row, against: Against) -> str:
-    margin, direction = share_text(comparison.margin), direction_text(row.metric.better)
+    margin, direction = share_text(comparison.margin_of(against)), direction_text(row.metric.better)
     if against.verdict is Verdict.NOT_COMPARABLE:
         return f"They did not measure the same: {against.reason}."
     reason = against.reason

@@ -1,0 +1,75 @@
+"""A host is calibrated for real: its clock is read, its telemetry stopped and begun again, its A/A test kept."""
+
+from pathlib import Path
+
+import pytest
+
+from app.calibration.calibrating import Calibrated, CalibrationError, Wanted
+from app.control import Control
+from app.events import TelemetryRead, TrialEnded, TrialStarted
+from app.plan import LOCAL
+from app.services import Workstation
+from remote.questions import Refuse
+
+
+def calibrated(workstation: Workstation, wanted: Wanted, control: Control) -> list[object]:
+    return list(workstation.calibrate(LOCAL, wanted, Refuse(), control))
+
+
+@pytest.mark.slow
+def test_this_computer_is_calibrated_and_its_trials_are_an_ordinary_run(tmp_path: Path) -> None:
+    workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    events = calibrated(workstation, Wanted("sysbench-cpu", 6, (("time", "1 s"),)), Control())
+    last = events[-1]
+    assert isinstance(last, Calibrated)
+    found = last.calibration
+    assert found.instrument.absent == {}
+    instrument = found.instrument
+    assert 1e-9 <= (instrument.clock_resolution or 0) < 0.01
+    assert 0 < (instrument.clock_cost or 0) < (instrument.sleep_late_worst or 0) < 20
+    assert 0 < (instrument.telemetry_cost or 0) < 0.5
+    assert (found.suite, found.alarms.trials, found.noise[0].n) == ("sysbench-cpu", 6, 12)
+    assert found.telemetry is not None
+    record = workstation.load(found.run)
+    assert [len(record.trials_of(step.name)) for step in record.plan.steps] == [6, 6, 6]
+    assert workstation.calibrations(LOCAL) == (found,)
+    watched = _watched(events)
+    assert watched["sysbench-cpu, side A"]
+    assert not watched["sysbench-cpu, not watched"]
+    workstation.close()
+
+
+def _watched(events: list[object]) -> dict[str, bool]:
+    """Return for each step whether telemetry came in the second half of any of its trials."""
+    seen: dict[str, bool] = {}
+    clock, step = 0.0, ""
+    for event in events:
+        if isinstance(event, TrialStarted):
+            step, clock = event.trial.step, event.trial.clock or 0.0
+            seen.setdefault(step, False)
+        elif isinstance(event, TrialEnded):
+            step = ""
+        elif isinstance(event, TelemetryRead) and step:
+            seen[step] = seen[step] or any(sample.time > clock + 0.5 for sample in event.samples)
+    return seen
+
+
+def test_one_that_is_stopped_calibrates_nothing_and_keeps_its_run(tmp_path: Path) -> None:
+    workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    control = Control()
+    events = workstation.calibrate(LOCAL, Wanted("sysbench-cpu", 6, (("time", "1 s"),)), Refuse(), control)
+    stopped = (control.stop() for event in events if isinstance(event, TrialStarted))
+    with pytest.raises(CalibrationError, match="was stopped: nothing was calibrated"):
+        list(stopped)
+    assert workstation.calibrations() == ()
+    assert len(workstation.runs()) == 1
+    workstation.close()
+
+
+@pytest.mark.parametrize("wanted", [Wanted(trials=3), Wanted("iperf3")])
+def test_what_cannot_be_calibrated_with_is_refused_before_anything_runs(tmp_path: Path, wanted: Wanted) -> None:
+    workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    with pytest.raises(CalibrationError):
+        calibrated(workstation, wanted, Control())
+    assert workstation.runs() == []
+    workstation.close()
