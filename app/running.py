@@ -28,6 +28,7 @@ from app.run import Engine
 from app.store import Recorder, Store, StoreError
 from app.store.errors import StoreFullError
 from app.verdict_events import with_verdicts
+from app.watching import Watching
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -67,7 +68,8 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> 
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
-    events = with_verdicts(engine.events(), recorder)
+    watching = Watching({} if engine.left is None else dict(engine.left.record.facts_before))
+    events = with_verdicts(watching.follow(engine.events()), recorder)
     ended = False
     try:
         for event in events:

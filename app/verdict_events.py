@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
-from app.checks.after import Judgement, judge_run
+from app.checks.after import Judgement, judge_run, untold
 from app.events import Event, FindingRaised, RunEnded, StepEnded, VerdictReached
 from app.judging import Telemetry, judgements, places_of, trials_and_window
 from app.records import RunRecord, SampleSeries
@@ -55,7 +55,8 @@ def _heeded(judge: Callable[[], Iterator[Event]]) -> tuple[Event, ...]:
 
 
 def _of_place(stored: Stored, place: PlaceKey) -> Iterator[Event]:
-    return _said(_judged(stored, stored.stored(), place))
+    record = stored.stored()
+    return _said(_judged(stored, record, place), record)
 
 
 def _judged(stored: Stored, record: RunRecord, place: PlaceKey) -> Iterator[Judgement]:
@@ -75,14 +76,15 @@ def _at_the_end(stored: Stored, judged: set[PlaceKey]) -> Iterator[Event]:
     for place in places:
         for judgement in _judged(stored, record, place):
             verdicts.append(judgement.verdict)
-            yield from _said(iter([judgement])) if place not in known else (VerdictReached(judgement.verdict),)
+            yield from _said(iter([judgement]), record) if place not in known else (VerdictReached(judgement.verdict),)
     whole = judge_run(verdicts)
     if whole is not None:
         yield VerdictReached(whole)
 
 
-def _said(found: Iterator[Judgement]) -> Iterator[Event]:
+def _said(found: Iterator[Judgement], record: RunRecord) -> Iterator[Event]:
+    """Yield what was found and not told while it ran, then the verdict."""
     for judgement in found:
-        for one in judgement.found:
+        for one in untold(judgement, record.findings):
             yield FindingRaised(one.finding, one.trial)
         yield VerdictReached(judgement.verdict)

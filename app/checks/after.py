@@ -15,6 +15,7 @@ from app.checks import (
 )
 from app.checks.after_limiter import LIMITED_BY
 from app.checks.after_words import summary_of, summary_of_run
+from app.checks.during import DURING_CHECKS, OF_THE_WHOLE
 from suites.checks import CannotTell, Outcome, OutcomeCheck, TrialCheck
 from suites.evidence import StepOutcomeEvidence
 from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
@@ -85,6 +86,18 @@ def after_checks() -> tuple[TrialCheck | OutcomeCheck, ...]:
     return (*TRIAL_CHECKS, *STEP_CHECKS)
 
 
+def made_anew() -> frozenset[str]:
+    """Return the ids of the checks that are made of a whole trial or step, whatever was found of it before."""
+    return frozenset(check.id for check in (*after_checks(), *DURING_CHECKS))
+
+
+def untold(judgement: Judgement, told: Iterable[Finding]) -> tuple[Judged, ...]:
+    """Return the findings of `judgement` but for those that some trial's own finding has told while it ran."""
+    during = {check.id for check in DURING_CHECKS}
+    known = {(one.id, one.step, one.host) for one in told if one.id in during}
+    return tuple(one for one in judgement.found if (one.finding.id, one.finding.step, one.finding.host) not in known)
+
+
 def judge_step(step: StepOutcomeEvidence) -> Judgement:
     """Return what the evidence of a step on a host says of its result."""
     unsure: dict[str, str] = {}
@@ -119,7 +132,7 @@ def _of_step(step: StepOutcomeEvidence, unsure: dict[str, str]) -> Iterator[Judg
 
 
 def _of_trials(step: StepOutcomeEvidence, unsure: dict[str, str]) -> Iterator[Judged]:
-    for check in TRIAL_CHECKS:
+    for check in (*TRIAL_CHECKS, *OF_THE_WHOLE):
         if check is LIMITED_BY:
             continue
         said = [(trial, check.evaluate(trial)) for trial in step.trials]

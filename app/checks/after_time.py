@@ -165,7 +165,11 @@ def _bucket(trial: TrialEvidence) -> Outcome | None:
     leading = _leading(trial)
     if leading is None:
         return None
-    metric, samples = leading
+    return bucket_in(*leading)
+
+
+def bucket_in(metric: Metric, samples: Sequence[Sample]) -> Outcome | None:
+    """Return the bucket that ran empty in the course of a rate, in words; None where none did."""
     found = token_bucket([one.time for one in samples], [one.value for one in samples])
     if found is None:
         return None

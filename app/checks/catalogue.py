@@ -7,6 +7,7 @@ from typing import Any
 
 from app.checks import HOST_CHECKS, OF_EVERY_SUITE, PLAN_CHECKS
 from app.checks.after import FAMILIES as AFTER
+from app.checks.during import FAMILIES as DURING
 from app.checks.raised import RAISED_CHECKS
 from suites.checks import Check
 from suites.errors import BenchwrightError
@@ -67,6 +68,7 @@ def _families() -> tuple[tuple[str, tuple[AnyCheck, ...]], ...]:
         ("The host", HOST_CHECKS),
         ("Every test", OF_EVERY_SUITE),
         ("While it runs", RAISED_CHECKS),
+        *DURING,
         *AFTER,
     )
 

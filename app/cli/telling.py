@@ -17,6 +17,7 @@ from app.decision_words import decision_text, forecast_text
 from app.events import (
     Activity,
     Event,
+    FindingRaised,
     LinkChanged,
     PolicyDecided,
     Progress,
@@ -114,6 +115,7 @@ class _Teller:
         self._moving = False
         self._plan: Plan | None = None
         self._judged: set[str] = set()
+        self._under_way: set[int] = set()  # trials
 
     def tell(self, event: Event) -> None:
         """Say what `event` means, if anything."""
@@ -134,6 +136,8 @@ class _Teller:
                 self._moving = True
             case TrialStarted() | TrialAttached() | TrialEnded():
                 self._tell_of_trial(event)
+            case FindingRaised(finding=finding, trial=trial) if trial in self._under_way:
+                self._line(f"{finding.level}: {finding.title}. {finding.measured}")
             case VerdictReached(verdict=verdict) if verdict.step is not None:
                 self._tell_of_verdict(verdict)
             case _:
@@ -144,9 +148,12 @@ class _Teller:
             case TrialStarted(trial=trial) | TrialAttached(trial=trial):
                 kind = "warm-up" if trial.warm_up else "trial"
                 again = ", followed again" if isinstance(event, TrialAttached) else ""
+                self._under_way.add(trial.id)
                 self._line(f"{trial.step} on {trial.host}: {kind} {trial.number}{again}")
-            case TrialEnded(state=state, reason=reason) if state is not State.DONE:
-                self._line(f"{state}: {reason}")
+            case TrialEnded(trial=number, state=state, reason=reason):
+                self._under_way.discard(number)
+                if state is not State.DONE:
+                    self._line(f"{state}: {reason}")
 
     def _tell_of_verdict(self, verdict: Verdict) -> None:
         """Say what a step is worth; once, where the run's end finds the same."""

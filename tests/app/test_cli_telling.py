@@ -9,16 +9,21 @@ from app.control import Control
 from app.events import (
     Activity,
     Event,
+    FindingRaised,
     LinkChanged,
     RunAttached,
     RunEnded,
     RunLeft,
     RunStarted,
     State,
+    Trial,
     TrialAttached,
+    TrialEnded,
     TrialStarted,
 )
 from app.link_words import LinkState
+from suites.base import Parsed
+from suites.vocab import Finding, Level
 from tests.app import recorded
 
 
@@ -79,3 +84,24 @@ def test_a_run_that_is_let_go_of_says_how_to_go_on(capsys: pytest.CaptureFixture
     said, state = told(capsys, RunStarted("run-1", recorded.plan(), "2026-11-20T14:15:30+00:00"), RunLeft("run-1"))
     assert said == ["let go of; go on with it with: benchwright attach run-1"]
     assert state is State.RUNNING
+
+
+def test_what_comes_true_during_a_trial_is_said_at_once_and_what_is_found_after_it_is_left_to_the_verdict(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def raised(measured: str, trial: int | None) -> FindingRaised:
+        found = Finding("swapped", Level.WARNING, "The host swapped", measured, "why", "remedy", "source")
+        return FindingRaised(found, trial)
+
+    trial = Trial(1, "web-1", "fio", 1, warm_up=False, commands=(), started="2026-11-20T14:15:30+00:00")
+    said, _state = told(
+        capsys,
+        RunStarted("run-1", recorded.plan(), "2026-11-20T14:15:30+00:00"),
+        raised("before it", None),
+        TrialStarted(trial, 10.0),
+        raised("4 MiB were read back.", 1),
+        TrialEnded(1, State.DONE, 0, Parsed(())),
+        raised("after it", 1),
+        RunEnded("run-1", State.DONE),
+    )
+    assert said == ["fio on web-1: trial 1", "warning: The host swapped. 4 MiB were read back.", "done."]

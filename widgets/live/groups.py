@@ -19,16 +19,30 @@ _HOST = {
     "swap": ("Host: swapping", 81),
     "pressure": ("Host: time tasks waited", 82),
     "load": ("Host: load", 83),
+    "core": ("Host: each processor", 51),
+    "clock": ("Host: clock of the processors", 52),
+    "temperature": ("Host: heat, share of the limit", 53),
+    "cgroup": ("Host: time kept back by a quota", 54),
+    "tasks": ("Host: tasks", 84),
+    "page": ("Host: page faults that read", 85),
 }
 """Title and rank of a part of the host, by the first word of its metrics' names."""
 
-_EXTRA = {("disk", Unit.PERCENT): " busy", ("disk", Unit.PER_SECOND): " I/Os"}
+_EXTRA = {
+    ("disk", Unit.PERCENT): " busy",
+    ("disk", Unit.PER_SECOND): " I/Os",
+    ("disk", Unit.ONE): " queue",
+    ("network", Unit.PER_SECOND): " drops",
+}
 _BESIDES = 20
 _MEAN = "_mean"
 """A mean beside percentiles tells nothing new; it is one click away."""
 
-_UNSHOWN = ("idle",)
+_UNSHOWN = ("idle", "segments")
 """States that say nothing the others do not."""
+
+_COUNTED = frozenset({"process", "allowance", "link", "filesystem", "throttle", "out"})
+"""Parts of the host that are nearly always at nought: a finding tells of them, and no plot is kept for them."""
 
 _WATCHED = {
     Resource.CPU: {"cpu"},
@@ -74,7 +88,7 @@ def of_host(series: Series, resource: Resource | None) -> Group | None:
     """Return the plot for a series of telemetry, or None where it is not drawn."""
     metric = series.metric
     part = metric.name.partition("_")[0]
-    if metric.name.endswith(_UNSHOWN):
+    if metric.name.endswith(_UNSHOWN) or part in _COUNTED:
         return None
     title, rank = _HOST.get(part, (f"Host: {part}", 90))
     watched = resource is None or part in _WATCHED[resource]

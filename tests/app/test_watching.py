@@ -1,0 +1,145 @@
+"""A run watched as it goes: what comes true is told at once, once, and again only where it gets graver."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+from app.events import (
+    Event,
+    FactsRead,
+    FindingRaised,
+    Moment,
+    RunStarted,
+    SampleRead,
+    State,
+    TelemetryRead,
+    Trial,
+    TrialEnded,
+    TrialStarted,
+)
+from app.plan import Plan, make_step
+from app.watching import Watching
+from suites.base import Parsed
+from suites.checks import Check, Outcome, TrialCheck, When
+from suites.evidence import TrialEvidence
+from suites.registry import suite
+from suites.units import Unit
+from suites.vocab import Better, Kind, Level, Metric, Sample
+from tests.app.after_evidence import CLOCK, facts
+
+STEAL = Metric("cpu_steal", "CPU, stolen", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+PLAN = Plan("watched", ("web-1",), (make_step("sysbench-cpu", {"time": 60}),))
+
+
+def begun(expected: float | None = 60.0, *, warm_up: bool = False) -> list[Event]:
+    trial = Trial(1, "web-1", "sysbench-cpu", 1, warm_up, (), "2026-11-20T14:15:30+00:00", CLOCK)
+    return [
+        RunStarted("run-1", PLAN, "2026-11-20T14:15:30+00:00"),
+        FactsRead("web-1", Moment.BEFORE, facts()),
+        TelemetryRead("web-1", (Sample(CLOCK - 0.5, STEAL, 0.0),)),
+        TrialStarted(trial, expected),
+    ]
+
+
+def stolen(shares: list[float], since: int = 1, host: str = "web-1") -> list[Event]:
+    return [TelemetryRead(host, (Sample(CLOCK + second, STEAL, share),)) for second, share in enumerate(shares, since)]
+
+
+def found(events: list[Event], watching: Watching | None = None) -> list[tuple[int, FindingRaised]]:
+    """Return what was raised, each with how many of the events had been told by then."""
+    told, raised = 0, []
+    for event in (watching or Watching()).follow(iter(events)):
+        if isinstance(event, FindingRaised):
+            raised.append((told, event))
+        else:
+            told += 1
+    assert told == len(events)
+    return raised
+
+
+def test_stolen_time_is_told_when_the_trial_cannot_be_without_it_any_more() -> None:
+    raised = found([*begun(), *stolen([5.0] * 60)])
+    ((told, event),) = raised
+    assert event.trial == 1
+    assert event.finding.id == "cpu-stolen"
+    assert event.finding.level is Level.WARNING
+    assert event.finding.step == "sysbench-cpu"
+    assert "5 % of the processor time of 15 s was stolen" in event.finding.measured  # 0.75 s of 60 s
+    assert told == len(begun()) + 15
+
+
+def test_it_is_told_again_where_it_gets_graver_and_only_then() -> None:
+    raised = found([*begun(), *stolen([20.0] * 60)])
+    assert [event.finding.level for _, event in raised] == [Level.WARNING, Level.ERROR]
+
+
+def test_a_quiet_host_and_a_warm_up_and_another_host_draw_nothing() -> None:
+    assert found([*begun(), *stolen([0.2] * 60)]) == []
+    assert found([*begun(warm_up=True), *stolen([50.0] * 60)]) == []
+    assert found([*begun(), *stolen([50.0] * 60, host="web-2")]) == []
+
+
+def test_after_its_end_nothing_more_is_told_of_a_trial() -> None:
+    ended = TrialEnded(1, State.DONE, 0, Parsed(()))
+    assert found([*begun(), *stolen([0.0] * 4), ended, *stolen([90.0] * 60, since=5)]) == []
+
+
+def counting(seen: list[TrialEvidence]) -> Watching:
+    def evaluate(trial: TrialEvidence) -> None:
+        seen.append(trial)
+
+    check: TrialCheck = Check(
+        id="counted", level=Level.INFO, title="", why="", remedy="", source="", evaluate=evaluate, when=When.DURING
+    )
+    return Watching(checks=(check,))
+
+
+def test_an_hour_is_looked_at_seldom_enough_to_cost_next_to_nothing() -> None:
+    seen: list[TrialEvidence] = []
+    found([*begun(3600.0), *stolen([0.0] * 3600)], counting(seen))
+    assert 60 <= len(seen) <= 140
+    looks = [one.duration or 0.0 for one in seen]
+    gaps = [after - before for before, after in pairwise(looks)]
+    assert gaps[0] == 5.0
+    assert gaps[-1] <= 125.0
+
+
+def test_what_a_check_sees_is_the_trial_so_far() -> None:
+    seen: list[TrialEvidence] = []
+    metric = suite("sysbench-cpu").metrics[0]
+    samples = [SampleRead(1, Sample(float(second), metric, 100.0)) for second in range(1, 5)]
+    found([*begun(), *samples, *stolen([1.0] * 6)], counting(seen))
+    (first,) = seen
+    assert [sample.time for sample in first.samples] == [1.0, 2.0, 3.0, 4.0]
+    assert first.state == "running"
+    assert first.watch is not None
+    assert (first.watch.start, first.watch.end) == (CLOCK, CLOCK + 5)
+    assert first.watch.series["cpu_steal", ()][0] == (CLOCK - 0.5, 0.0)
+    assert first.context.facts == facts()
+
+
+def test_a_check_that_fails_costs_nothing_but_itself(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(_trial: TrialEvidence) -> Outcome:
+        raise ZeroDivisionError
+
+    check: TrialCheck = Check(
+        id="broken", level=Level.INFO, title="", why="", remedy="", source="", evaluate=broken, when=When.DURING
+    )
+    assert found([*begun(), *stolen([1.0] * 6)], Watching(checks=(check,))) == []
+    assert "broken cannot be made now" in caplog.text
+
+
+def test_a_listener_that_leaves_leaves_nothing_behind() -> None:
+    closed = []
+
+    def events() -> Iterator[Event]:
+        try:
+            yield from begun()
+        finally:
+            closed.append(True)
+
+    following = Watching().follow(events())
+    next(following)
+    following.close()  # type: ignore[attr-defined] # a generator, as the run is
+    assert closed == [True]
