@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from app.events import State
 from widgets.library.run_lines import RunLine
@@ -26,7 +26,7 @@ class RunActions(QObject):
     repeat_requested = Signal()
     delete_requested = Signal()
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.open = self._make("Show alone", self.open_requested)
         self.compare = self._make("Compare", self.compare_requested, "Ctrl+D")
@@ -39,12 +39,15 @@ class RunActions(QObject):
         self.export = self._make("Export…", self.export_requested)
         self.repeat = self._make("Repeat", self.repeat_requested, "Ctrl+R")
         self.delete = self._make("Delete…", self.delete_requested, "Del")
+        self.studies = QMenu("Study", parent)
+        self.studies.setToolTipsVisible(True)
+        self.studies.addActions([self.noise, self.scaling, self.heat, self.rank])
+        self.study = self.studies.menuAction()
         self.show_chosen([])
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in the order in which they are offered."""
-        studies = (self.noise, self.scaling, self.heat, self.rank)
-        return (self.open, self.compare, self.pin, self.unpin, *studies, self.export, self.repeat, self.delete)
+        return (self.open, self.compare, self.pin, self.unpin, self.study, self.export, self.repeat, self.delete)
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
         """Offer what can be done with `chosen`; say of the rest why it cannot."""
@@ -58,6 +61,8 @@ class RunActions(QObject):
             self.pin, bool(chosen) and not pinned, f"Show {shown} beneath the curves of the next ones", "Select a run"
         )
         _offer(self.unpin, pinned, "Stop showing it beneath other runs; the run stays", "Select a pinned run")
+        what = "Noise, scaling, latencies over time, and which of the runs is the best"
+        _offer(self.study, bool(chosen), what, "Select a run")
         _offer(
             self.noise, one or several, "Rank what the selected runs measured by how repeatable it is", "Select a run"
         )
@@ -85,7 +90,11 @@ class ActionButton(QPushButton):
     def __init__(self, action: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._action = action
-        self.clicked.connect(action.trigger)
+        menu = action.menu()
+        if isinstance(menu, QMenu):
+            self.setMenu(menu)
+        else:
+            self.clicked.connect(action.trigger)
         action.changed.connect(self._follow)
         self._follow()
 
@@ -101,4 +110,5 @@ class ActionButton(QPushButton):
 def _offer(action: QAction, possible: bool, what: str, why_not: str) -> None:  # noqa: FBT001 (private; reads as a sentence)
     action.setEnabled(possible)
     action.setProperty("why", what if possible else why_not)
+    action.setToolTip(what if possible else why_not)
     action.changed.emit()
