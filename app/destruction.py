@@ -87,7 +87,7 @@ class Confirming:
         for step in self.plan.steps:
             found = self.facts[host].device(device_of(step.suite, step.values))
             if found is not None and found.node == device.node and destroys(step.suite, step.values):
-                yield f"{step.name} ({step.values['rw']})"
+                yield f"{step.name} ({step.values.get('rw', step.suite.title)})"
 
 
 def _not_confirmed(device: RawDevice, host: str) -> NotConfirmedError:

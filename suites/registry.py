@@ -21,6 +21,7 @@ def _all() -> tuple[Suite, ...]:
     from suites.oltp import SysbenchOltp
     from suites.pgbench import Pgbench
     from suites.ping import LatencyUnderLoad
+    from suites.snia import FioSnia
     from suites.speccpu import SpecCpu
     from suites.stream import Stream
     from suites.stress_ng import StressNg
@@ -46,6 +47,7 @@ def _all() -> tuple[Suite, ...]:
         StressNg(),
         Fio(),
         FioSweep(),
+        FioSnia(),
         FioJob(),
         SysbenchFileio(),
         Dd(),

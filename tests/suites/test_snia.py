@@ -1,0 +1,207 @@
+"""The SNIA tests: their points and commands, what they cost, and what is known to fool people about them."""
+
+import shlex
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from suites.base import Command, Context, Purpose, complete_values, destroys, device_of, tuned_values
+from suites.checks import CannotTell, StepEvidence
+from suites.errors import ParameterError
+from suites.facts import Facts, RawDevice
+from suites.snia import FioSnia
+from suites.snia_parameters import SniaPoint, most_rounds, points, tracked
+from suites.units import Unit
+from suites.vocab import Level
+from tests.disk_host import GIB, changes, disk_host, measured, outcomes, tuned_step
+
+SNIA = FioSnia()
+
+FREE = RawDevice(
+    path="/dev/nvme1n1", node="/dev/nvme1n1", kind="disk", size=400 * GIB, model="Datacentre SSD", serial="S1",
+    by_id=("nvme-S1",), readable=True, writable=True, uses=(), signatures=(), free=True, read_only=False, written=True,
+)  # fmt: skip
+
+
+def with_device(facts: Facts | None = None, **changed: Any) -> Facts:
+    return replace(facts or disk_host(), devices=(replace(FREE, **changed),))
+
+
+def commands(context: Context | None = None, **given: object) -> tuple[Command, ...]:
+    return SNIA.commands(complete_values(SNIA, given), context or Context())
+
+
+def on_device(**given: object) -> StepEvidence:
+    return tuned_step(SNIA, with_device(), device="/dev/nvme1n1", size=0, **given)
+
+
+def test_the_points_are_the_standards() -> None:
+    found = {
+        test: points(complete_values(SNIA, {"test": test})) for test in ("iops", "throughput", "latency", "saturation")
+    }
+    assert {test: len(each) for test, each in found.items()} == {
+        "iops": 56, "throughput": 10, "latency": 9, "saturation": 1,
+    }  # fmt: skip
+    assert found["iops"][:2] == (SniaPoint(100, 2**20), SniaPoint(100, 128 * 1024))
+    leading = {test: each[tracked(complete_values(SNIA, {"test": test}))] for test, each in found.items()}
+    assert leading == {
+        "iops": SniaPoint(0, 4096),
+        "throughput": SniaPoint(0, 2**20, sequential=True),
+        "latency": SniaPoint(0, 4096),
+        "saturation": SniaPoint(0, 4096),
+    }
+
+
+def test_with_other_points_the_nearest_is_tracked() -> None:
+    values = complete_values(SNIA, {"blocks": "128k, 8k", "mixes": "100, 30"})
+    assert points(values)[tracked(values)] == SniaPoint(30, 8192)
+    assert SniaPoint(30, 8192).operation == "write"
+    assert SniaPoint(100, 8192).operation == "read"
+
+
+def test_a_device_is_purged_then_written_over_twice_then_measured() -> None:
+    purge, fill, rounds = commands(device="/dev/nvme1n1", test="latency")
+    assert (purge.line, purge.purpose) == ("sudo blkdiscard -f /dev/nvme1n1", Purpose.PREPARE)
+    assert fill.line == (
+        "sudo fio --name=benchwright --filename=/dev/nvme1n1 --rw=write --bs=128k --iodepth=16 --direct=1 "
+        "--ioengine=libaio --loops=2 --end_fsync=1 --thread=1"
+    )
+    assert rounds.argv[:7] == ("sh", "steady-rounds.sh", "both", "25", "8", "write", "clat_ns")
+    assert [file.resource for file in rounds.files] == ["steady-rounds.sh"]
+    assert len(rounds.argv) == 7 + 9
+    assert rounds.argv[7] == (
+        "fio --name=benchwright --filename=/dev/nvme1n1 --rw=randread --bs=8k --iodepth=1 --numjobs=1 --direct=1 "
+        "--ioengine=libaio --runtime=60 --time_based --norandommap --randrepeat=0 --readonly --thread=1 "
+        "--group_reporting --output-format=json+ --status-interval=5"
+    )
+    assert "--rw=randrw --rwmixread=65 " in rounds.argv[10]
+    assert rounds.root
+    assert len(commands(device="/dev/nvme1n1", purge="none")) == 2
+
+
+def test_every_step_on_a_device_destroys_and_every_line_is_words() -> None:
+    values = complete_values(SNIA, {"device": "/dev/disk/by-id/a:b", "mixes": "100"})
+    assert device_of(SNIA, values) == "/dev/disk/by-id/a:b"
+    assert destroys(SNIA, values)
+    assert not destroys(SNIA, complete_values(SNIA, {"size": "1 GiB"}))
+    for line in SNIA.commands(values, Context())[-1].argv[7:]:
+        assert shlex.split(line, posix=False) == line.split()
+        assert r"--filename=/dev/disk/by-id/a\:b" in line
+
+
+def test_a_file_is_written_over_and_neither_purged_nor_touched_by_root() -> None:
+    fill, rounds = commands(test="throughput", size="2 GiB", passes=1)
+    assert "--filename=benchwright --size=2g --rw=write --bs=128k" in fill.line
+    assert [fill.root, rounds.root] == [False, False]
+    assert "--rw=read --bs=1m " in rounds.argv[7]
+    assert "norandommap" not in rounds.argv[7]
+    assert rounds.argv[2:7] == ("both", "25", "6", "write", "bw_bytes")
+
+
+def test_saturation_writes_so_many_times_the_range_or_for_so_long() -> None:
+    context = Context(with_device())
+    rounds = commands(context, device="/dev/nvme1n1", test="saturation")[-1]
+    assert rounds.argv[2:7] == (f"bytes:{1600 * GIB}", "1440", "1", "write", "iops")
+    unknown = commands(device="/dev/nvme1n1", test="saturation", fill_time=90)[-1]
+    assert unknown.argv[2:4] == ("bytes:0", "2")
+
+
+def test_what_each_test_leads_with() -> None:
+    leading = {
+        test: SNIA.metrics_of(complete_values(SNIA, {"test": test}))[0]
+        for test in ("iops", "throughput", "latency", "saturation")
+    }
+    assert {test: metric.name for test, metric in leading.items()} == {
+        "iops": "steady_iops", "throughput": "steady_bandwidth", "latency": "steady_latency",
+        "saturation": "steady_iops",
+    }  # fmt: skip
+    assert leading["latency"].unit is Unit.NANOSECOND
+
+
+@pytest.mark.parametrize("given", [{"blocks": "4k;8k"}, {"mixes": "101"}, {"rounds": 0}, {"passes": 0}])
+def test_what_is_no_point_or_round_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(given))):
+        complete_values(SNIA, given)
+
+
+def test_the_estimate_is_that_of_all_rounds() -> None:
+    values = complete_values(SNIA, {"size": "1 GiB"})
+    estimate = SNIA.estimate(values, Context())
+    assert estimate.duration == 25 * 56 * 60.5
+    assert (estimate.written, estimate.prepared, estimate.space) == (None, 2 * GIB, GIB)
+    device = complete_values(SNIA, {"device": "/dev/nvme1n1", "test": "saturation"})
+    found = SNIA.estimate(device, Context(with_device()))
+    assert (found.written, found.prepared, found.space) == (1600 * GIB, 800 * GIB, 0)
+    assert SNIA.estimate(device, Context()).written is None
+    assert most_rounds(complete_values(SNIA, {"test": "saturation", "fill_time": 61})) == 2
+
+
+def test_tuned_to_a_host_it_warns_of_nothing_and_says_what_it_costs() -> None:
+    step = tuned_step(SNIA)
+    found = outcomes(step)
+    assert {name for name, one in found.items() if not isinstance(one, CannotTell)} == {
+        "cannot-purge",
+        "steady-state-cost",
+    }
+    assert measured(step, "steady-state-cost").startswith(
+        "56 points of 60 s: 9.3 h (10 rounds) to 23.3 h (25 rounds), writing up to "
+    )
+    assert "2 GiB is written over 2 times" in measured(step, "cannot-purge").replace("2.0", "2")
+    assert tuned_values(SNIA, Context(disk_host()))["size"] == 2 * GIB
+
+
+def test_on_a_device_the_loss_has_to_be_confirmed() -> None:
+    found = outcomes(on_device())
+    assert {"destroys-data", "cannot-purge", "steady-state-cost"} <= set(found)
+    assert "S1" in getattr(found["destroys-data"], "remedy", "")
+    assert "Before, 800 GiB are written in sequence, in 14 min to 2.4 h" in measured(on_device(), "steady-state-cost")
+    busy = tuned_step(SNIA, with_device(uses=("mount nvme1n1 /data",)), device="/dev/nvme1n1", size=0)
+    assert "is mounted on /data" in measured(busy, "device-in-use")
+    assert measured(on_device(test="saturation"), "steady-state-cost").startswith(
+        "It writes 1.56 TiB, for 29 min to 24.0 h. "
+    )
+
+
+def test_reads_alone_lose_what_is_on_the_device_too() -> None:
+    step = on_device(mixes="100")
+    assert "destroys-data" in outcomes(step)
+    busy = tuned_step(SNIA, with_device(signatures=("nvme1n1 ext4",)), device="/dev/nvme1n1", size=0, mixes="100")
+    assert "device-in-use" in outcomes(busy)
+    assert all(command.root for command in SNIA.commands(step.values, step.context))
+
+
+def test_a_shortened_test_is_none_of_the_standards() -> None:
+    step = tuned_step(SNIA, runtime=5, rounds=10, blocks="4k", mixes="0", passes=1)
+    assert measured(step, "not-by-the-standard") == (
+        "5 s a point instead of 1 min; preconditioned by one pass instead of two; 10 rounds at most instead of 25; "
+        "other block sizes; other shares of reads."
+    )
+    short = tuned_step(SNIA, test="saturation", fill=1, fill_time=60)
+    assert "neither four times the range nor 24 h" in measured(short, "not-by-the-standard").lower()
+    checks = {check.id: check for check in SNIA.checks}
+    assert checks["not-by-the-standard"].level is Level.WARNING
+
+
+def test_the_window_alone_is_warned_of() -> None:
+    step = tuned_step(SNIA, criterion="pts")
+    assert changes(step, "standard-window-alone") == {"criterion": "both"}
+    assert "standard-window-alone" not in outcomes(tuned_step(SNIA, test="saturation", criterion="pts"))
+
+
+def test_blocks_below_the_devices_own_are_left_out() -> None:
+    facts = disk_host()
+    small = replace(
+        facts, block_devices=tuple(replace(device, sector=4096) for device in facts.block_devices)
+    )  # fmt: skip
+    step = tuned_step(SNIA, small)
+    assert measured(step, "block-under-sector") == "nvme0n1 takes blocks of 4 KiB and more; 512 B is tested."
+    assert changes(step, "block-under-sector") == {"blocks": "1024k, 128k, 64k, 32k, 16k, 8k, 4k"}
+    assert isinstance(outcomes(tuned_step(SNIA)).get("block-under-sector"), CannotTell | None)
+
+
+def test_a_file_needs_a_size() -> None:
+    step = tuned_step(SNIA, size=0)
+    assert changes(step, "no-active-range") == {"size": GIB}
+    assert "no-active-range" in outcomes(tuned_step(SNIA, size=4096))
+    assert "no-active-range" not in outcomes(on_device())

@@ -1,0 +1,191 @@
+"""The parser of the rounds of a SNIA test: a real capture, made-up rounds, cut off, broken, and any bytes at all."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suites.base import Parsed, complete_values
+from suites.snia import FioSnia
+from suites.vocab import Sample
+from tests.suites.captured_outputs import capture, figures, series
+
+SNIA = FioSnia()
+CAPTURE = capture("fio-snia/3.33/iops")
+GIVEN: dict[str, object] = {
+    "size": "8 MiB", "runtime": 1, "rounds": 6, "blocks": "4k", "mixes": "65, 0", "criterion": "pts", "iodepth": 1,
+}  # fmt: skip
+VALUES = complete_values(SNIA, GIVEN)
+
+
+def documents(output: bytes) -> list[tuple[tuple[int, int], dict[str, Any]]]:
+    """Return the last document of each point, by round and place, as the standard library reads them."""
+    found: list[tuple[tuple[int, int], dict[str, Any]]] = []
+    for part in output.decode().split("benchwright: round ")[1:]:
+        start = part.find("{\n")
+        if start < 0:
+            continue
+        text, document = part[start:], None
+        position = 0
+        while (begins := text.find("{\n", position)) >= 0:
+            document, position = json.JSONDecoder().raw_decode(text, begins)
+        words = part.split(",")
+        assert document is not None
+        found.append(((int(words[0].split()[0]), int(words[1].split()[1])), document["jobs"][0]))
+    return found
+
+
+def point(number: int, place: int, iops: float, *, uptime: float, of: int = 25, places: int = 1) -> bytes:
+    """Return what the driver prints of a point that did `iops` writes in a second."""
+    write = {
+        "total_ios": int(iops), "io_bytes": int(iops) * 4096, "runtime": 1000, "iops": iops, "bw_bytes": iops * 4096,
+        "clat_ns": {"N": int(iops), "mean": 1e9 / iops, "max": 5e9 / iops, "bins": {str(int(1e9 / iops)): int(iops)}},
+    }  # fmt: skip
+    content = {"fio version": "fio-3.33", "jobs": [{"jobname": "benchwright", "elapsed": 1, "eta": 0, "write": write}]}
+    begins = f"benchwright: round {number} of {of}, command {place} of {places}, at {uptime} s\n+ fio --rw=randwrite\n"
+    return begins.encode() + json.dumps(content, indent=2).encode() + b"\n"
+
+
+def rounds_of(values: Sequence[float], ended: str = "steady") -> bytes:
+    rounds = b"".join(point(place + 1, 1, value, uptime=100.0 + 1.5 * place) for place, value in enumerate(values))
+    return rounds + (f"benchwright: ended after round {len(values)}: {ended}\n".encode() if ended else b"")
+
+
+def parse(output: bytes, exit_status: int | None = 0, **changed: object) -> Parsed:
+    parser = SNIA.parser(complete_values(SNIA, {"blocks": "4k", "mixes": "0", "size": "8 MiB", **changed}))
+    parser.feed(output)
+    return parser.finish(exit_status)
+
+
+def test_every_point_has_the_means_of_fios_own_figures_over_the_window() -> None:
+    parsed = CAPTURE.parse(SNIA.parser(VALUES))
+    assert parsed.complete
+    own = dict(documents(CAPTURE.stdout))
+    assert len(own) == 12
+    window = range(2, 7)
+    found = figures(parsed)
+    written = [own[number, 2]["write"]["iops"] for number in window]
+    mixed = [own[number, 1]["write"]["iops"] + own[number, 1]["read"]["iops"] for number in window]
+    assert found["steady_iops 4 KiB write"] == pytest.approx(sum(written) / 5)
+    assert found["iops_by_point 4 KiB 0"] == pytest.approx(sum(written) / 5)
+    assert found["iops_by_point 4 KiB 65"] == pytest.approx(sum(mixed) / 5)
+    assert found["latency_max_by_point 4 KiB 0"] == max(own[n, 2]["write"]["clat_ns"]["max"] for n in window)
+    assert parsed.figures[0].metric.name == "steady_iops"
+    assert parsed.figures[0].metric == SNIA.metrics_of(VALUES)[0]
+    assert found["rounds"] == 6
+    assert "steady_after" not in found
+    assert found["window_range"] == pytest.approx(100 * (max(written) - min(written)) / (sum(written) / 5))
+    assert parsed.notes[0].startswith("Steady state was not reached in 6 of 6 rounds, by writes of 4 KiB: ")
+    assert parsed.notes[1].startswith("Not by the standard: 1 s a point instead of 1 min; 6 rounds at most instead of")
+
+
+def test_what_came_before_the_window_is_marked_and_shown() -> None:
+    parsed = CAPTURE.parse(SNIA.parser(VALUES))
+    tracked = [sample for sample in parsed.samples if sample.metric.name == "steady_iops"]
+    assert [sample.warm_up for sample in tracked] == [True, False, False, False, False, False]
+    counted = [sample.value for sample in tracked if not sample.warm_up]
+    assert sum(counted) / 5 == pytest.approx(figures(parsed)["steady_iops 4 KiB write"])
+    curve = series(parsed.samples, "iops", operation="write")
+    assert len(curve) >= 12
+    assert [time for time, _ in curve] == sorted(time for time, _ in curve)
+
+
+def test_samples_arrive_with_the_bytes_and_are_given_again() -> None:
+    parser = SNIA.parser(VALUES)
+    live: list[Sample] = []
+    for place in range(0, len(CAPTURE.stdout), 5000):
+        live += parser.feed(CAPTURE.stdout[place : place + 5000])
+    final = parser.finish(0).samples
+    assert [(one.time, one.metric, one.value) for one in live] == [(one.time, one.metric, one.value) for one in final]
+
+
+def test_a_steady_state_is_told_with_its_round() -> None:
+    values = [3000.0, 2000.0, 1500.0, *[1000.0] * 10]
+    parsed = parse(rounds_of(values))
+    found = figures(parsed)
+    assert (found["steady_iops 4 KiB write"], found["steady_after"], found["rounds"]) == (1000, 13, 13)
+    assert (found["window_range"], found["windows_apart"]) == (0, 0)
+    reached, departs = parsed.notes
+    assert reached == (
+        "Steady state was reached in round 13, by writes of 4 KiB: the last 5 rounds range over 0.0 % and change by "
+        "0.0 %; 0.0 % from the five before."
+    )
+    assert departs == (
+        "Not by the standard: other block sizes; other shares of reads; on a file, whose device can be neither purged "
+        "nor written over as a whole."
+    )
+
+
+def test_the_window_alone_is_told_as_what_it_is() -> None:
+    parsed = parse(rounds_of([1000.0] * 5), criterion="pts")
+    assert figures(parsed)["steady_after"] == 5
+    assert "also calls a slow decay steady" in parsed.notes[1]
+    assert "steady_after" not in figures(parse(rounds_of([1000.0] * 5, "not steady"), rounds=5))
+
+
+def test_points_stand_where_the_host_began_them() -> None:
+    parsed = parse(rounds_of([1000.0] * 6, "not steady"), rounds=6)
+    assert [time for time, _ in series(parsed.samples, "steady_iops")] == pytest.approx(
+        [1.0 + 1.5 * place for place in range(6)]
+    )
+
+
+def test_writing_until_enough_says_how_much() -> None:
+    parsed = parse(rounds_of([1000.0, 900.0, 800.0], "written"), test="saturation", blocks="", mixes="", runtime=1)
+    assert parsed.complete
+    assert figures(parsed)["written"] == pytest.approx(2700 * 4096)
+    assert "rounds" not in figures(parsed)
+    assert parsed.notes[0].startswith("10.5 MiB written in 3 rounds")
+
+
+def test_sequential_points_are_told_by_their_direction() -> None:
+    output = point(1, 1, 10, uptime=1.0) + b"benchwright: ended after round 1: not steady\n"
+    parsed = parse(output.replace(b'"write": {', b'"read": {'), test="throughput", blocks="64k", rounds=1)
+    assert figures(parsed)["bandwidth_by_point 64 KiB read"] == 40960
+
+
+def test_a_test_that_was_stopped_keeps_its_whole_rounds() -> None:
+    cut = rounds_of([1000.0] * 6, "") + point(7, 1, 500.0, uptime=130.0)[:-300]
+    for status in (None, 143):
+        parsed = parse(cut, status)
+        assert not parsed.complete
+        assert figures(parsed)["rounds"] == 6
+        assert figures(parsed)["steady_iops 4 KiB write"] == 1000
+        assert any("The test ended in round 7, before it was over." in note for note in parsed.notes)
+
+
+def test_a_point_that_fails_is_named() -> None:
+    failed = (
+        rounds_of([1000.0], "")
+        + b"benchwright: round 2 of 25, command 1 of 1, at 103 s\n+ fio --bs=512\n"
+        + b"fio: io_u error on file benchwright: Invalid argument: write offset=0, buflen=512\n"
+        + b"fio: pid=0, err=22/file:io_u.c:1889, func=io_u error, error=Invalid argument\n"
+    )
+    parsed = parse(failed, 1)
+    assert not parsed.complete
+    assert parsed.notes[0].startswith("Round 2, writes of 4 KiB: fio failed with error 22 (EINVAL)")
+
+
+def test_rounds_that_do_not_follow_each_other_are_not_read() -> None:
+    parsed = parse(point(1, 1, 1000.0, uptime=1.0) + point(7, 1, 9.0, uptime=3.0) + point(2, 9, 9.0, uptime=4.0))
+    assert not parsed.complete
+    assert "Round 7 does not follow what came before it, and was not read." in parsed.notes
+    assert figures(parsed)["rounds"] == 1
+
+
+def test_nothing_at_all_is_told_as_fio_would() -> None:
+    parsed = parse(b"sh: fio: not found\n", 127)
+    assert (parsed.complete, parsed.figures) == (False, ())
+    assert "exit status 127" in parsed.notes[-1]
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=400), st.integers(0, len(CAPTURE.stdout)))
+def test_any_bytes_at_all_are_accepted(noise: bytes, place: int) -> None:
+    parser = SNIA.parser(VALUES)
+    parser.feed(CAPTURE.stdout[:place][-60_000:] + noise)
+    parser.feed(noise, "stderr")
+    parser.finish(1)
