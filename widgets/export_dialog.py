@@ -40,8 +40,8 @@ class ExportDialog(QDialog):
     ) -> None:
         """Offer to export `runs`, the first of them the baseline; `name` is what the files are called.
 
-        The picture compares several runs by `margin`, the share that does not matter, None: the hosts’ own; `overruled` is why they are
-        compared although they measured different things.
+        The picture compares several runs by `margin`, the share that does not matter, or by the hosts’ own for None;
+        `overruled` is why they are compared although they measured different things.
         """
         super().__init__(parent)
         self._margin, self._overruled = margin, overruled

@@ -49,13 +49,19 @@ def alarm_lines(found: Calibration) -> list[str]:
     alarms = found.alarms
     lines = [
         _margin_line(found),
-        f"{alarms.splits} random splits of {2 * alarms.trials} trials of one thing: with a margin of "
-        f"{share_text(DEFAULT_MARGIN)}, {share_text(alarms.rate)} claim a difference; with none, "
-        f"{share_text(alarms.rate_without)}.",
-        f"Two stretches of time instead of random halves: {share_text(alarms.rate_apart)} claim a difference of more "
-        f"than {share_text(DEFAULT_MARGIN)}.",
-        f"At most 5 % of either claim one from a margin of {share_text(alarms.quiet_margin)} on; that there is no "
-        f"larger difference is shown in 80 % of splits from {share_text(alarms.shown_margin)} on.",
+        (
+            f"{alarms.splits} random splits of {2 * alarms.trials} trials of one thing: with a margin of "
+            f"{share_text(DEFAULT_MARGIN)}, {share_text(alarms.rate)} claim a difference; with none, "
+            f"{share_text(alarms.rate_without)}."
+        ),
+        (
+            f"Two stretches of time instead of random halves: {share_text(alarms.rate_apart)} claim a difference of more "
+            f"than {share_text(DEFAULT_MARGIN)}."
+        ),
+        (
+            f"At most 5 % of either claim one from a margin of {share_text(alarms.quiet_margin)} on; that there is no "
+            f"larger difference is shown in 80 % of splits from {share_text(alarms.shown_margin)} on."
+        ),
     ]
     return [*lines, telemetry_line(found), f"The trials are the run {found.run}."]
 

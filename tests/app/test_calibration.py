@@ -136,7 +136,7 @@ def test_a_document_says_all_of_it_and_a_damaged_one_is_refused() -> None:
 
 
 def test_what_is_not_known_is_said() -> None:
-    rows = dict(map(tuple, instrument_rows(Instrument(absent={"clock": "The host has no compiler."}))))
+    rows = dict(instrument_rows(Instrument(absent={"clock": "The host has no compiler."})))
     assert rows["Smallest step of the clock"] == "not known"
     assert rows["Clock and timers"] == "The host has no compiler."
 

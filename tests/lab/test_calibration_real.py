@@ -1,5 +1,6 @@
 """A host is calibrated for real: its clock is read, its telemetry stopped and begun again, its A/A test kept."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -58,12 +59,17 @@ def test_one_that_is_stopped_calibrates_nothing_and_keeps_its_run(tmp_path: Path
     workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     control = Control()
     events = workstation.calibrate(LOCAL, Wanted("sysbench-cpu", 6, (("time", "1 s"),)), Refuse(), control)
-    stopped = (control.stop() for event in events if isinstance(event, TrialStarted))
     with pytest.raises(CalibrationError, match="was stopped: nothing was calibrated"):
-        list(stopped)
+        _until_stopped(events, control)
     assert workstation.calibrations() == ()
     assert len(workstation.runs()) == 1
     workstation.close()
+
+
+def _until_stopped(events: Iterable[object], control: Control) -> None:
+    for event in events:
+        if isinstance(event, TrialStarted):
+            control.stop()
 
 
 @pytest.mark.parametrize("wanted", [Wanted(trials=3), Wanted("iperf3")])
