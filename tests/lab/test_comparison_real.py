@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from app.plan import Order, Plan, Repetition, make_step
 from app.questions import Refuse
 from app.services import Workstation
 from app.verdicts import Verdict
+from tests.lab.links import LinkedHosts
 from tests.lab_sshd import LabHost
 
 pytestmark = pytest.mark.slow
@@ -109,50 +109,15 @@ def test_half_the_processor_is_found_as_half_the_speed(
 # A known change of the link
 
 
-@pytest.fixture
-def link(start_lab_host: Callable[..., LabHost]) -> Iterator[Callable[[int], None]]:
-    """A host in a network of its own, and a function that sets the rate of its link in Mbit/s."""
-    name = f"bwr{os.getpid() % 10000}"
-    subnet = f"10.214.{os.getpid() % 250}"
-
-    def run(*words: str) -> None:
-        subprocess.run(words, check=True, capture_output=True)
-
-    try:
-        run("ip", "netns", "add", name)
-        run("ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
-        run("ip", "addr", "add", f"{subnet}.1/24", "dev", name)
-        run("ip", "link", "set", name, "up")
-        run("ip", "-n", name, "addr", "add", f"{subnet}.2/24", "dev", "eth0")
-        run("ip", "-n", name, "link", "set", "eth0", "up")
-        run("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", *_shape(100))
-    except (OSError, subprocess.CalledProcessError) as error:
-        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
-        pytest.skip(f"no link of a given rate can be made here: {error}")
-    host = start_lab_host()
-    host.stop()
-    host.prefix, host.address = ["ip", "netns", "exec", name], f"{subnet}.2"
-    host.start(ListenAddress=host.address)
-    host.add_to_home()
-    words = ("ip", "netns", "exec", name, "tc", "qdisc", "change", "dev", "eth0", "root", "tbf")
-    yield lambda rate: run(*words, *_shape(rate))
-    host.stop()
-    subprocess.run(["ip", "netns", "del", name], check=True, capture_output=True)
-
-
-def _shape(rate: int) -> tuple[str, ...]:
-    """Return the words that shape a link; burst and queue grow with the rate, so that nothing else changes."""
-    return "rate", f"{rate}mbit", "burst", f"{rate * 320}", "latency", "20ms"
-
-
 @needs_root
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
-def test_half_the_link_is_found_as_half_the_rate(workstation: Workstation, link: Callable[[int], None]) -> None:
-    step = make_step("iperf3", {"time": 3, "omit": 1}, peer="local")
-    plan = Plan("link", ("lab",), (step,), repetition=Repetition(8))
+def test_half_the_link_is_found_as_half_the_rate(workstation: Workstation, linked_hosts: LinkedHosts) -> None:
+    near, _far = linked_hosts(2)
+    step = make_step("iperf3", {"time": 3, "omit": 1}, peer="far")
+    plan = Plan("link", ("near",), (step,), repetition=Repetition(8))
     runs = []
-    for rate in (90, 45):  # iperf3 prints three digits; here they are tenths of a Mbit/s
-        link(rate)
+    for rate in (98, 49):  # iperf3 prints three digits; here they are tenths of a Mbit/s
+        near.shape(rate)
         runs.append(measured(workstation, plan))
     against = row_of(workstation.compare(runs), "throughput", direction="send", end="receiver").against[0]
     assert against.verdict is Verdict.WORSE
