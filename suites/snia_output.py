@@ -9,7 +9,7 @@ from suites.fio_documents import DocumentReader, Piece, Refused, TextLine
 from suites.fio_metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN
 from suites.fio_metrics import IOPS as IOPS_METRIC
 from suites.fio_output import FioParser
-from suites.parameters import Values, format_size
+from suites.parameters import Values, format_size, parse_duration, parse_size
 from suites.snia_metrics import (
     HEADLINES,
     WRITTEN,
@@ -39,13 +39,36 @@ _ENDED = re.compile(r"benchwright: ended after round (\d{1,6}): (.{1,40})")
 _OWN = re.compile(r"(?:benchwright: round \d|\+ fio )")
 
 
+def seconds_of(line: str) -> float:
+    """Return the seconds that a line of fio measures for; 0 where it does not say."""
+    found = re.search(r"--runtime=(\d{1,9}(?:ms)?)(?=\s|$)", line)
+    return parse_duration(found[1]) if found is not None else 0.0
+
+
+def point_of(line: str) -> SniaPoint | None:
+    """Return the point that a line of fio measures, or None."""
+    options = dict(word.removeprefix("--").split("=", 1) for word in line.split() if "=" in word)
+    pattern = options.get("rw", "")
+    try:
+        block = parse_size(options["bs"])
+        mixed = int(options.get("rwmixread", "50"))
+    except (KeyError, ValueError):
+        return None
+    reads = {"read": 100, "write": 0}.get(pattern.removeprefix("rand"), mixed)
+    return SniaPoint(reads, block, sequential=not pattern.startswith("rand"))
+
+
 @dataclass(slots=True)
 class _Part:
-    """One point of one round while it is read. `start` is in seconds since the first began."""
+    """One point of one round while it is read. `start` is in seconds since the first began.
+
+    The line of fio that the driver prints says which point it is.
+    """
 
     round: int
-    place: int
     start: float
+    point: SniaPoint | None = None
+    seconds: float = 0.0
     parser: FioParser = field(default_factory=FioParser)
     latest: float = 0.0
 
@@ -67,11 +90,12 @@ class SniaParser:
     _problems: list[str] = field(default_factory=list)
     _remarks: list[str] = field(default_factory=list)
     _before: list[Piece] = field(default_factory=list)  # what came before the first point
-    _points: tuple[SniaPoint, ...] = ()
-    _place: int = 0
+    _of: int = 0  # points of a round
+
+    _tracks: SniaPoint = field(init=False)
 
     def __post_init__(self) -> None:
-        self._points, self._place = points(self.values), tracked(self.values)
+        self._tracks = points(self.values)[tracked(self.values)]
 
     def feed(self, data: bytes, stream: str = "stdout") -> list[Sample]:
         """Take the next bytes of a stream; return the samples that they complete."""
@@ -110,35 +134,37 @@ class SniaParser:
         begins, ended = _BEGINS.fullmatch(line.strip()), _ENDED.fullmatch(line.strip())
         if begins is not None:
             found += self._close(0)
-            self._begin(int(begins[1]), int(begins[3]) - 1, float(begins[5]))
+            self._begin(int(begins[1]), int(begins[4]), float(begins[5]))
         elif ended is not None:
             found += self._close(0)
             self._ended = ended[2]
+        elif line.startswith("+ ") and self._part is not None and self._part.point is None:
+            self._part.point, self._part.seconds = point_of(line), seconds_of(line)
         return begins is not None or ended is not None or _OWN.match(line) is not None
 
-    def _begin(self, number: int, place: int, uptime: float) -> None:
+    def _begin(self, number: int, of: int, uptime: float) -> None:
         if self._clock is None:
             self._clock = uptime
-        expected = len(self._rounds) + (not self._rounds or len(self._rounds[-1]) == len(self._points))
-        if number != expected or place >= len(self._points) or number > MAXIMUM_ROUNDS:
+        self._of = self._of or of
+        expected = len(self._rounds) + (not self._rounds or len(self._rounds[-1]) == self._of)
+        if number != expected or of != self._of or number > MAXIMUM_ROUNDS:
             self._problems.append(f"Round {number} does not follow what came before it, and was not read.")
             del self._problems[MAXIMUM_NOTES:]
             return
         if len(self._rounds) < number:
             self._rounds.append({})
-        self._part = _Part(number, place, max(0.0, uptime - self._clock))
+        self._part = _Part(number, max(0.0, uptime - self._clock))
 
     def _close(self, exit_status: int | None) -> list[Sample]:
         """Read the end of the point under way; return its own samples."""
         part, self._part = self._part, None
         if part is None:
             return []
-        point = self._points[part.place]
-        parsed = part.parser.finish(exit_status)
-        told = [f"Round {part.round}, {point.words}: {note}" for note in parsed.notes]
+        point, parsed = part.point, part.parser.finish(exit_status)
+        what = f"Round {part.round}, {'which point is not told' if point is None else point.words}"
         measured = measured_of(parsed.figures) if parsed.complete else None
-        if measured is None:
-            self._problems = [*self._problems, *(told or [f"Round {part.round}, {point.words}: no figure."])]
+        if measured is None or point is None:
+            self._problems += [f"{what}: {note}" for note in parsed.notes] or [f"{what}: no figure."]
             del self._problems[MAXIMUM_NOTES:]
             return []
         self._remarks = [*self._remarks, *(note for note in parsed.notes if note not in self._remarks)][:MAXIMUM_NOTES]
@@ -152,11 +178,12 @@ class SniaParser:
     ) -> Iterator[Sample]:
         """Yield what a point gave in this round, and the tracked figure where it is the tracked point."""
         now = max(part.latest, part.start)
-        share = 1 - point.reads / 100
-        self._written += measured.bandwidth * share * float(self.values["runtime"])
+        self._written += part.seconds * sum(
+            one.value for one in figures if one.metric == BANDWIDTH and one.labels == labels(operation="write")
+        )
         for metric, value in point_values(measured, str(self.values["test"])):
             yield Sample(now, metric, value, point_labels(point))
-        if part.place == self._place:
+        if point == self._tracks:
             value = tracked_value(figures, str(self.values["test"]), point.operation)
             if value is not None:
                 self._tracked.append((now, value))
@@ -167,8 +194,7 @@ class SniaParser:
         return Sample(time, metric, value, self._tracked_labels())
 
     def _tracked_labels(self) -> Labels:
-        point = self._points[self._place]
-        return labels(block=format_size(point.block), operation=point.operation)
+        return labels(block=format_size(self._tracks.block), operation=self._tracks.operation)
 
     def _of_point(self, part: _Part, samples: Iterable[Sample]) -> list[Sample]:
         """Return the samples of a point on the time of the whole test."""
@@ -186,7 +212,7 @@ class SniaParser:
         test = str(self.values["test"])
         if window is not None:
             yield Figure(HEADLINES[test], window.mean, self._tracked_labels())
-        whole = [one for one in self._rounds if len(one) == len(self._points)] or self._rounds[-1:]
+        whole = [one for one in self._rounds if len(one) == self._of] or self._rounds[-1:]
         yield from matrix(whole, test)
         if window is not None and test != SATURATION:
             both = self.values["criterion"] == BOTH

@@ -38,14 +38,17 @@ def documents(output: bytes) -> list[tuple[tuple[int, int], dict[str, Any]]]:
     return found
 
 
-def point(number: int, place: int, iops: float, *, uptime: float, of: int = 25, places: int = 1) -> bytes:
+def point(
+    number: int, place: int, iops: float, *, uptime: float, places: int = 1, rw: str = "randwrite", bs: str = "4k"
+) -> bytes:
     """Return what the driver prints of a point that did `iops` writes in a second."""
     write = {
         "total_ios": int(iops), "io_bytes": int(iops) * 4096, "runtime": 1000, "iops": iops, "bw_bytes": iops * 4096,
         "clat_ns": {"N": int(iops), "mean": 1e9 / iops, "max": 5e9 / iops, "bins": {str(int(1e9 / iops)): int(iops)}},
     }  # fmt: skip
     content = {"fio version": "fio-3.33", "jobs": [{"jobname": "benchwright", "elapsed": 1, "eta": 0, "write": write}]}
-    begins = f"benchwright: round {number} of {of}, command {place} of {places}, at {uptime} s\n+ fio --rw=randwrite\n"
+    begins = f"benchwright: round {number} of 25, command {place} of {places}, at {uptime} s\n"
+    begins += f"+ fio --rw={rw} --bs={bs} --runtime=1\n"
     return begins.encode() + json.dumps(content, indent=2).encode() + b"\n"
 
 
@@ -142,7 +145,7 @@ def test_writing_until_enough_says_how_much() -> None:
 
 
 def test_sequential_points_are_told_by_their_direction() -> None:
-    output = point(1, 1, 10, uptime=1.0) + b"benchwright: ended after round 1: not steady\n"
+    output = point(1, 1, 10, uptime=1.0, rw="read", bs="64k") + b"benchwright: ended after round 1: not steady\n"
     parsed = parse(output.replace(b'"write": {', b'"read": {'), test="throughput", blocks="64k", rounds=1)
     assert figures(parsed)["bandwidth_by_point 64 KiB read"] == 40960
 
@@ -160,20 +163,31 @@ def test_a_test_that_was_stopped_keeps_its_whole_rounds() -> None:
 def test_a_point_that_fails_is_named() -> None:
     failed = (
         rounds_of([1000.0], "")
-        + b"benchwright: round 2 of 25, command 1 of 1, at 103 s\n+ fio --bs=512\n"
+        + b"benchwright: round 2 of 25, command 1 of 1, at 103 s\n+ fio --rw=randwrite --bs=512\n"
         + b"fio: io_u error on file benchwright: Invalid argument: write offset=0, buflen=512\n"
         + b"fio: pid=0, err=22/file:io_u.c:1889, func=io_u error, error=Invalid argument\n"
     )
     parsed = parse(failed, 1)
     assert not parsed.complete
-    assert parsed.notes[0].startswith("Round 2, writes of 4 KiB: fio failed with error 22 (EINVAL)")
+    assert parsed.notes[0].startswith("Round 2, writes of 512 B: fio failed with error 22 (EINVAL)")
 
 
 def test_rounds_that_do_not_follow_each_other_are_not_read() -> None:
-    parsed = parse(point(1, 1, 1000.0, uptime=1.0) + point(7, 1, 9.0, uptime=3.0) + point(2, 9, 9.0, uptime=4.0))
+    parsed = parse(
+        point(1, 1, 1000.0, uptime=1.0) + point(7, 1, 9.0, uptime=3.0) + point(2, 1, 9.0, uptime=4.0, places=2)
+    )
     assert not parsed.complete
     assert "Round 7 does not follow what came before it, and was not read." in parsed.notes
     assert figures(parsed)["rounds"] == 1
+
+
+def test_a_test_of_somebody_elses_points_is_read_by_its_lines() -> None:
+    parser = SNIA.parser(complete_values(SNIA, {}))
+    parser.feed(CAPTURE.stdout)
+    found = figures(parser.finish(0))
+    own = figures(CAPTURE.parse(SNIA.parser(VALUES)))
+    assert found == own
+    assert "which point is not told" in parse(point(1, 1, 5.0, uptime=1.0, bs="x")).notes[0]
 
 
 def test_nothing_at_all_is_told_as_fio_would() -> None:
