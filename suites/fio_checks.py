@@ -15,6 +15,7 @@ from suites.fio_engine_checks import ENGINE_MISSING
 from suites.fio_parameters import ONE_AT_A_TIME, largest_block, mixes, past_memory, total_size, writes
 from suites.fio_pattern_checks import FIO_PATTERN_CHECKS
 from suites.parameters import Value, Values
+from suites.runtime_checks import samples_text
 from suites.vocab import Level
 
 SHORTEST = 10.0
@@ -81,7 +82,7 @@ def _short_runtime(evidence: StepEvidence) -> Outcome | None:
         return None
     if seconds:
         return Outcome(
-            f"The runtime is {seconds:g} s: {int(seconds)} samples of one second.", changes=_longer(evidence)
+            f"The runtime is {seconds:g} s: {samples_text(seconds)}.", changes=_longer(evidence)
         )
     total = total_size(evidence.values) * int(evidence.values["loops"])
     rate, words = plausible_rate(evidence)

@@ -13,12 +13,17 @@ TRUSTED = 30.0
 """Seconds that the remedy gives: thirty samples of one second."""
 
 
+def samples_text(seconds: float) -> str:
+    """Return how many samples a time gives: ``4 samples of one second``."""
+    return f"{int(seconds)} sample{'' if int(seconds) == 1 else 's'} of one second"
+
+
 def _short_runtime(evidence: StepEvidence) -> Outcome | None:
     seconds = float(evidence.values["time"])
     if seconds >= ENOUGH:
         return None
     return Outcome(
-        measured=f"time is {seconds:g} s: {int(seconds)} samples of one second.",
+        measured=f"time is {seconds:g} s: {samples_text(seconds)}.",
         level=Level.INFO if seconds >= FAR_TOO_SHORT else None,
         changes={"time": TRUSTED},
     )

@@ -39,7 +39,7 @@ def _limiter_text(limiter: Limiter | None) -> str:
 def _measured(step: StepOutcomeEvidence) -> str:
     figure = step.headline
     if figure is None:
-        return f"no figure of {step.name} on {step.host}"
+        return f"no figure of {step.name} on {_host_text(step.host)}"
     values = step.over_trials(figure.metric.name, figure.labels)
     text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values))}"
     latency = latency_text(step)
@@ -53,8 +53,8 @@ def _against(weighing: Sequence[Finding]) -> str:
     if not titles:
         return ""
     more = len(titles) - MOST_NAMED
-    listed = "; ".join(titles[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
-    return f"{listed}."
+    listed = ". ".join(titles[:MOST_NAMED])
+    return f"{listed}. And {more} more." if more > 0 else f"{listed}."
 
 
 def summary_of_run(level: Trust, verdicts: Sequence[Verdict]) -> str:
@@ -62,25 +62,32 @@ def summary_of_run(level: Trust, verdicts: Sequence[Verdict]) -> str:
     counts = [(trust, sum(one.level is trust for one in verdicts)) for trust in Trust]
     found = [(trust, count) for trust, count in counts if count]
     if len(found) == 1:
-        return f"{level.value.capitalize()}: so are all {len(verdicts)} results."
+        return f"{level.value.capitalize()}: {_all_of(len(verdicts))}."
     parts = ", ".join(f"{count} {trust.value}" for trust, count in found)
     worst_ones = [place_text(one) for one in verdicts if one.level is level]
     named = "; ".join(worst_ones[:MOST_NAMED]) + ("; …" if len(worst_ones) > MOST_NAMED else "")
     return f"{level.value.capitalize()}: of {len(verdicts)} results, {parts} ({named})."
 
 
+def _all_of(results: int) -> str:
+    return {1: "the one result", 2: "both results"}.get(results, f"all {results} results")
+
+
 def place_text(verdict: Verdict) -> str:
     """Return which step on which host a verdict is about; empty for a whole run."""
     if verdict.step is None:
         return ""
-    host = "this computer" if verdict.host == LOCAL else verdict.host
-    return f"{verdict.step} on {host}" if host else verdict.step
+    return f"{verdict.step} on {_host_text(verdict.host)}" if verdict.host else verdict.step
+
+
+def _host_text(host: str) -> str:
+    return "this computer" if host == LOCAL else host
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return the verdict in few words: ``valid with caveats, limited by device``."""
+    """Return the verdict in few words: ``valid with caveats, limited by the device``."""
     if verdict.limited_by is None:
         return verdict.level.value
     if verdict.limited_by is Limiter.UNKNOWN:
-        return f"{verdict.level.value}, limiter unknown"
-    return f"{verdict.level.value}, limited by {verdict.limited_by.value}"
+        return f"{verdict.level.value}, limit not known"
+    return f"{verdict.level.value}, limited by {_limiter_text(verdict.limited_by)}"

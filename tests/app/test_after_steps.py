@@ -207,7 +207,7 @@ def test_a_sound_step_is_valid_and_says_so_in_a_sentence_to_quote() -> None:
         "limited by the device."
     )
     assert [finding.id for finding in judged.verdict.findings] == ["limited-by"]
-    assert verdict_text(judged.verdict) == "valid, limited by device"
+    assert verdict_text(judged.verdict) == "valid, limited by the device"
 
 
 def test_what_the_trials_agree_in_is_said_once_and_the_worst_decides() -> None:

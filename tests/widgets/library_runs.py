@@ -132,7 +132,7 @@ def events(made: Made) -> Iterator[Event]:
 def _judged(made: Made) -> Iterator[Event]:
     if made.trust is None:
         return
-    said = f"{made.trust.value.capitalize()}: IOPS of {len(made.iops)} trials, limited by the device."
+    said = f"{made.trust.value.capitalize()}: IOPS, median of {len(made.iops)} trials, limited by the device."
     findings = () if made.trust is Trust.VALID else (FINDING,)
     verdict = Verdict(made.trust, Limiter.DEVICE, said, findings, DISK, made.host)
     yield VerdictReached(verdict)

@@ -43,7 +43,7 @@ def test_a_verdict_is_a_word_and_the_sentence_to_quote(qtbot: QtBot) -> None:
     assert view.isHidden()
     view.show_verdict(WHOLE)
     assert not view.isHidden()
-    assert view.words.text() == "Doubtful, limiter unknown"
+    assert view.words.text() == "Doubtful, limit not known"
     assert view.summary.text() == WHOLE.summary
     assert view.accessibleName() == "Verdict: Doubtful: 1000 IOPS."
     view.show_verdict(None)
@@ -55,7 +55,7 @@ def test_the_outcome_has_its_severity_and_says_it() -> None:
     assert outcome(model())[0] == "good"
 
 
-@pytest.mark.parametrize(("run", "words"), [(VALID, "Valid, limited by device"), (DOUBTFUL, "Doubtful, limited by")])
+@pytest.mark.parametrize(("run", "words"), [(VALID, "Valid, limited by the device"), (DOUBTFUL, "Doubtful, limited by")])
 def test_beside_a_stored_run_stands_the_verdict_on_the_place(
     qtbot: QtBot, workstation: Workstation, run: str, words: str
 ) -> None:

@@ -50,7 +50,9 @@ class CurveLabels(pg.GraphicsWidget):
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         ordered = sorted(self._labels, key=lambda label: -label.value)
-        rows = spread([self._row(label) for label in ordered], metrics.height(), float(self.size().height()))
+        height = float(self.size().height())
+        distance = min(metrics.height(), height / max(1, len(ordered)))  # in a low plot they stand closer
+        rows = spread([self._row(label) for label in ordered], distance, height)
         for label, row in zip(ordered, rows, strict=True):
             painter.setPen(QPen(label.colour, 1, Qt.PenStyle.DashLine if label.dashed else Qt.PenStyle.SolidLine))
             for line in (0, 1):
