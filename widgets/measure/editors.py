@@ -4,11 +4,21 @@ from typing import cast
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from suites.errors import ParameterError
 from suites.parameters import Parameter, Type
-from widgets.theme import palette
+from widgets.text import set_tool_tip
+from widgets.theme import SPACE, palette
 
 
 class Editor(QWidget):
@@ -106,6 +116,21 @@ class _Combo(QComboBox):
         else:
             event.ignore()
 
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draw the choice as far as there is room: in full, else what comes before its colon."""
+        painter = QStylePainter(self)
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        place = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        )
+        room, metrics = place.width() - SPACE[0], self.fontMetrics()
+        fits = metrics.horizontalAdvance(option.currentText) <= room
+        said = option.currentText if fits else short_words(option.currentText)
+        option.currentText = metrics.elidedText(said, Qt.TextElideMode.ElideRight, room)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
 
 class ChoiceEditor(Editor):
     """A list of the values a CHOICE accepts, each in words."""
@@ -123,6 +148,8 @@ class ChoiceEditor(Editor):
     def set_text(self, text: str) -> None:
         """Select the value `text`."""
         self._combo.setCurrentIndex(self._combo.findData(text))
+        self._combo.view().setMinimumWidth(self._combo.view().sizeHintForColumn(0) + SPACE[4])
+        set_tool_tip(self._combo, self._combo.currentText())
 
     def _chosen(self, index: int) -> None:
         self.edited.emit(str(self._combo.itemData(index)))
@@ -143,6 +170,11 @@ class FlagEditor(Editor):
 
     def _clicked(self, ticked: bool) -> None:  # noqa: FBT001 (Qt passes it so)
         self.edited.emit(self.parameter.format(ticked))
+
+
+def short_words(title: str) -> str:
+    """Return what a choice is called, without what is said about it after a colon."""
+    return title.partition(": ")[0]
 
 
 def make_editor(parameter: Parameter) -> Editor:

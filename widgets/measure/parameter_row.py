@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QSizePolicy
 
 from suites.errors import ParameterError
 from suites.parameters import Parameter, Type, Value
-from widgets.measure.editors import Editor, make_editor
+from widgets.measure.editors import Editor, make_editor, short_words
 from widgets.measure.form import Form, Source
 from widgets.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE, TextSize, code_font, palette, text_font
@@ -38,7 +38,8 @@ class ValueChip(QPushButton):
     def show_value(self, value: Value, *, current: bool, why: str = "") -> None:
         """Show `value`, and whether it is the one that is written."""
         said = f"{self._source.value} {value_words(self._parameter, value)}"
-        self._said = visible(f"✓ {said}" if current else said)
+        short = short_words(said) if self._parameter.type is Type.CHOICE else said
+        self._said = visible(f"✓ {short}" if current else short)
         self.setAccessibleName(f"{self._parameter.title}: use the {said}")
         set_tool_tip(self, f"{said}\n{why}".strip())
         self.updateGeometry()
@@ -77,7 +78,12 @@ def value_words(parameter: Parameter, value: Value) -> str:
         return next((choice.title for choice in parameter.choices if choice.value == value), str(value))
     if parameter.type in {Type.TEXT, Type.LINES} and not value:
         return "empty"
-    return f"{parameter.format(value)} {parameter.unit}".strip()
+    return f"{parameter.format(value)} {_unit_beside(parameter)}".strip()
+
+
+def _unit_beside(parameter: Parameter) -> str:
+    """Return the unit that stands beside the value; sizes and durations have theirs in the value."""
+    return "" if parameter.type in {Type.SIZE, Type.DURATION} else parameter.unit
 
 
 class ParameterRow(QWidget):
@@ -101,7 +107,7 @@ class ParameterRow(QWidget):
         self._tuned_text = ""
         self.title = Text(parameter.title)
         self._option = Text(parameter.option, Tone.MUTED, font=code_font())
-        self._unit = Text(parameter.unit, Tone.MUTED, wrap=False)
+        self._unit = Text(_unit_beside(parameter), Tone.MUTED, wrap=False)
         self._yours = Text(Source.YOURS.value, Tone.MUTED, wrap=False, font=text_font(TextSize.SMALL))
         self.why = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self.message = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
@@ -165,7 +171,7 @@ class ParameterRow(QWidget):
         row.addWidget(self.editor, 1)
         row.addWidget(self._unit)
         row.addWidget(self._yours)
-        self._unit.setVisible(bool(self.parameter.unit))
+        self._unit.setVisible(bool(_unit_beside(self.parameter)))
         self.title.setBuddy(self.editor.field)
         return place
 
