@@ -18,7 +18,7 @@ COUNTED = frozenset({"fio", "sysbench-fileio", "dd", "cp"})
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 
 
-IN_PARTS = frozenset({"fio-sweep", "fio-job"})
+IN_PARTS = frozenset({"fio-sweep", "fio-job", "fio-snia"})
 """Suites whose parts may run one after the other: their rates do not add up to what was done in a trial's time."""
 
 

@@ -93,7 +93,7 @@ def _granted(trial: TrialEvidence) -> Outcome | None:
 
 def _many_points(trial: TrialEvidence) -> bool:
     """Whether the trial went through several settings, so that what was used up on average says nothing of any."""
-    if trial.suite.id in {"fio-sweep", "fio-job", "net-blocks", "memory-blocks", "latency-under-load"}:
+    if trial.suite.id in {"fio-sweep", "fio-job", "fio-snia", "net-blocks", "memory-blocks", "latency-under-load"}:
         return True
     return len(_curve(trial)) > 1
 

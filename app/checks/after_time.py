@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from app.checks.after_rounds import by_rounds, unsteady_rounds
 from app.levels import within_of
 from app.steady import change_point
 from app.wording import duration_text, figure_text, quantity, share_text
 from suites.checks import Check, Outcome, TrialCheck, When
 from suites.evidence import TrialEvidence
+from suites.snia_steady import PTS_RANGE, PTS_SLOPE, WINDOWS_AGREE
 from suites.verdict import Trust
 from suites.vocab import Kind, Level, Metric, Sample
 
@@ -35,14 +37,6 @@ FLAT_SIDE = 0.25
 
 ROUNDS = 10
 """Rounds that a trial is cut into; the last five are the window of the industry’s test (SNIA PTS)."""
-
-PTS_RANGE = 0.20
-PTS_SLOPE = 0.10
-"""Shares of the mean: the largest range within the window, and the largest change along its fitted line."""
-
-WINDOWS_AGREE = 0.05
-"""By which share two disjoint windows of five rounds may differ. The window alone calls a slow decay steady, 29 % too
-high; both together are within 2 % where they speak (simulated for this project)."""
 
 FAR_APART = 0.20
 """The share from which a figure that mixes both windows is doubtful, not merely a caveat."""
@@ -155,7 +149,7 @@ def windows_of(values: Sequence[float]) -> Windows | None:
 def _leading(trial: TrialEvidence) -> tuple[Metric, list[Sample]] | None:
     """Return the samples of the trial's leading rate, where it has enough of them."""
     figure = trial.headline
-    if not trial.done or figure is None or figure.metric.kind is not Kind.RATE:
+    if not trial.done or figure is None or figure.metric.kind is not Kind.RATE or by_rounds(trial):
         return None
     found = list(trial.series(figure.metric.name, figure.labels))
     return (figure.metric, found) if len(found) >= FEWEST else None
@@ -181,6 +175,8 @@ def bucket_in(metric: Metric, samples: Sequence[Sample]) -> Outcome | None:
 
 
 def _unsteady(trial: TrialEvidence) -> Outcome | None:
+    if by_rounds(trial):
+        return unsteady_rounds(trial) if trial.done else None
     leading = _leading(trial)
     if leading is None or _bucket(trial) is not None:
         return None
