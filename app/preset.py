@@ -9,6 +9,7 @@ from app.context import step_context
 from app.plan import LOCAL, Plan, PlanError, Step, make_step
 from app.plan_file import plan_of
 from app.preset_asks import Answers, Ask, ask_of, resolved
+from suites import registry
 from suites.facts import Facts
 
 ABOUT, ASK, STEP, ONLY_WITH = "preset", "ask", "step", "only_with"
@@ -40,10 +41,8 @@ class Preset:
     @property
     def resources(self) -> tuple[str, ...]:
         """What its steps put under load, each once, in their order."""
-        from suites.registry import suite
-
-        found = (suite(step["suite"]).resource.value for step in self.content[STEP])
-        return tuple(dict.fromkeys(found))
+        of = {suite.id: suite.resource.value for suite in registry.SUITES}
+        return tuple(dict.fromkeys(of[step["suite"]] for step in self.content[STEP] if step["suite"] in of))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,19 @@
 """Pictures of the wizard: every step, with bad input, with findings, with a tool to install."""
 
 import shlex
+from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
 from app.plan import LOCAL
+from app.preset import fill
+from app.presets import preset
 from suites.vocab import Level
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.main_window import MainWindow
+from widgets.measure.answers_dialog import AnswersDialog
+from widgets.measure.editors import Editor
 from widgets.measure.install_dialog import InstallDialog
 from widgets.measure.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage
 from widgets.rail import Room
@@ -190,6 +195,49 @@ def _quick(stage: Stage) -> QWidget:
     return window
 
 
+def _start(stage: Stage) -> QWidget:
+    return _opened(stage)[0]
+
+
+def _tests_none(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.begin([LOCAL])
+    _settle(stage, page)
+    page.go(TESTS)
+    return window
+
+
+def _questions(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.starting.show_questions()
+    return window
+
+
+def _asked(name: str, **given: str) -> Callable[[Stage], QWidget]:
+    def asked(stage: Stage) -> QWidget:
+        _window, page = _opened(stage)
+        dialog = stage.keep(AnswersDialog(preset(name), [LOCAL, "web-1"], ask_host=True, parent=page))
+        for field, text in given.items():
+            editor = dialog.fields[field]
+            if isinstance(editor, Editor):
+                editor.set_text(text)
+                editor.edited.emit(text)
+        dialog.show()
+        return dialog
+
+    return asked
+
+
+def _filled(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.begin([LOCAL])
+    _settle(stage, page)
+    chosen = preset("healthy-instance")
+    page.starting.filled.emit(fill(chosen, [LOCAL], {}), "The network is left out: it takes another host.")
+    _settle(stage, page)
+    return window
+
+
 def _install(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     script = "apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends fio"
@@ -200,7 +248,14 @@ def _install(stage: Stage) -> QWidget:
 
 
 SHOTS: list[Shot] = [
+    ("measure-0-start", _start),
+    ("measure-0-questions", _questions),
+    ("measure-0-asked", _asked("provisioned-iops")),
+    ("measure-0-asked-wrong", _asked("provisioned-iops", iops="4000", throughput="fast")),
+    ("measure-0-asked-peer", _asked("healthy-instance")),
+    ("measure-0-filled", _filled),
     ("measure-1-hosts", _hosts),
+    ("measure-2-tests-none", _tests_none),
     ("measure-2-tests", _tests),
     ("measure-3-parameters", _parameters),
     ("measure-3-parameters-refused", _parameters_refused),

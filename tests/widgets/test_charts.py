@@ -19,7 +19,6 @@ from widgets.charts.chart_view import ChartView
 from widgets.charts.studies import show_noise, show_scaling
 from widgets.compare.compare_page import ComparePage
 from widgets.library.library_page import LibraryPage
-from widgets.measure.measure_page import MeasurePage
 from widgets.text import Text
 
 Keep = Callable[[QWidget], QWidget]
@@ -185,19 +184,6 @@ def test_what_is_not_comparable_has_no_shift_and_says_why(qtbot: QtBot, keep: Ke
     assert pane.words.isVisible()
     pane.kinds.setCurrentIndex(1)
     assert pane.words.text().startswith("Worst sample: A ")
-
-
-def test_a_preset_is_opened_from_the_wizard(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
-    page = MeasurePage(workstation, Refuse())
-    keep(page)
-    assert page.side is not None
-    keep(page.side)
-    page.show()
-    titles = [action.text() for action in page.foot.preset_menu.actions()]
-    assert "Noise study" in titles
-    page.foot.preset_menu.actions()[titles.index("Noise study")].trigger()
-    qtbot.waitUntil(lambda: page.draft.name == "noise study", timeout=10_000)
-    _settle(qtbot)
 
 
 def test_a_distribution_that_cannot_be_read_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:

@@ -1,6 +1,6 @@
 """A plan in the making, with every text as it was typed; the wizard's widgets hold no data of their own. No Qt."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.context import step_context
@@ -13,6 +13,7 @@ from suites import registry
 from suites.base import Suite, device_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
+from suites.parameters import Value
 from widgets.measure.form import Form
 from widgets.measure.repetition_values import REPETITION, order_of, problem_of, repetition_of, values_of
 from widgets.measure.words import listed
@@ -62,12 +63,16 @@ class PlanDraft:
         self.acknowledged: tuple[Acknowledged, ...] = ()
         self.changed: tuple[Remedied, ...] = ()
 
-    def adopt(self, plan: Plan) -> None:
-        """Take every value of `plan`, as somebody's choice."""
+    def adopt(self, plan: Plan, chosen: Mapping[str, frozenset[str]] | None = None) -> None:
+        """Take every value of `plan`, as somebody's choice; with `chosen`, only those of each step that it names.
+
+        The others follow what the host suggests.
+        """
         self.name, self.question, self.hosts = plan.name, plan.question, list(plan.hosts)
         self.goals = goals_text(plan.goals)
         self.steps = [
-            DraftStep(step.suite, step.name, Form(step.suite.parameters, step.values), step.peer) for step in plan.steps
+            DraftStep(step.suite, step.name, Form(step.suite.parameters, _own(step, chosen)), step.peer)
+            for step in plan.steps
         ]
         self.tuning = Form(TUNING, tuning_values(plan.tuning))
         self.repetition = Form(REPETITION, values_of(plan))
@@ -201,3 +206,8 @@ class PlanDraft:
 def suites() -> tuple[Suite, ...]:
     """Return every suite there is."""
     return registry.SUITES
+
+
+def _own(step: Step, chosen: Mapping[str, frozenset[str]] | None) -> dict[str, Value]:
+    """Return the values of `step` that somebody chose: all of them, or those that `chosen` names."""
+    return {name: value for name, value in step.values.items() if chosen is None or name in chosen[step.name]}

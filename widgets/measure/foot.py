@@ -1,11 +1,8 @@
 """The wizard's way back and on, and what still stands in the way."""
 
-from functools import partial
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QWidget
-
-from app.presets import preset_names, preset_title
 from widgets.icons import set_icon
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
@@ -13,8 +10,6 @@ from widgets.theme import SPACE
 
 class Foot(QWidget):
     """Back on the left, Next or Start on the right, and between them what keeps the user here."""
-
-    preset_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,12 +19,8 @@ class Foot(QWidget):
         set_icon(self.new, "add")
         self.open = QPushButton("Open plan…")
         set_icon(self.open, "folder")
-        self.presets = QPushButton("Presets")
-        set_tool_tip(self.presets, "Plans that come along, to be run as they are or changed")
-        self.preset_menu = QMenu(self.presets)
-        for name in preset_names():
-            self.preset_menu.addAction(preset_title(name), partial(self.preset_chosen.emit, name))
-        self.presets.setMenu(self.preset_menu)
+        self.questions = QPushButton("Start from a question…")
+        set_tool_tip(self.questions, "Questions that fill in the tests")
         self.next = QPushButton("Next")
         self.next.setProperty("primary", True)
         self.hint = Text(tone=Tone.MUTED)
@@ -37,7 +28,7 @@ class Foot(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE[4], SPACE[1], SPACE[4], SPACE[2])
         row.setSpacing(SPACE[2])
-        for widget in (self.back, self.new, self.open, self.presets):
+        for widget in (self.back, self.new, self.open, self.questions):
             row.addWidget(widget)
         row.addWidget(self.hint, 1)
         row.addWidget(self.next)
@@ -50,5 +41,5 @@ class Foot(QWidget):
         set_tool_tip(self.next, "Ctrl+Return" if last else "Alt+Right")
         self.back.setVisible(not first)
         self.open.setVisible(first)
-        self.presets.setVisible(first)
+        self.questions.setVisible(first)
         self.new.setVisible(first and begun)

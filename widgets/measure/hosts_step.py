@@ -10,6 +10,7 @@ from widgets.icons import set_icon
 from widgets.measure.check_box import TitleBox
 from widgets.measure.draft import PlanDraft
 from widgets.measure.host_reader import HostFacts, HostReader, Reading
+from widgets.measure.question_card import QuestionBand
 from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.words import short_facts
 from widgets.names import host_title
@@ -115,6 +116,8 @@ class HostsStep(StepView):
         self._list = QVBoxLayout(self._inner)
         self._list.setContentsMargins(0, SPACE[1], SPACE[1], 0)
         self._list.setSpacing(SPACE[1])
+        self.band = QuestionBand()
+        self._list.addWidget(self.band)
         self._list.addStretch(1)
         self.column.addWidget(scrolled(self._inner), 1)
 
@@ -138,6 +141,7 @@ class HostsStep(StepView):
         """Show how each host stands."""
         for name, row in self.rows.items():
             row.show_state(self._reader.of(name), chosen=name in self.draft.hosts)
+        self.band.setVisible(not self.draft.steps)
 
     def problem(self) -> str:
         """Say what is missing: a host, or its facts."""

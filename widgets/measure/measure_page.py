@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
 from app.hosts import HostEntry
 from app.plan import Plan
 from app.plan_remarks import Acknowledged, reason_of, with_reason
+from app.preset import Filled
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from suites.facts import Facts
 from suites.vocab import Finding
 from widgets.jobs import Job
 from widgets.measure.assessor import Assessment, Assessor
@@ -36,13 +36,13 @@ from widgets.measure.parameters_step import ParametersStep
 from widgets.measure.plan_files import PlanFiles
 from widgets.measure.review_step import ReviewStep
 from widgets.measure.side_panel import SidePanel
+from widgets.measure.starting import Starting
 from widgets.measure.step_bar import StepBar
 from widgets.measure.step_view import StepView
 from widgets.measure.tests_step import TestsStep
 from widgets.measure.tools import Missing
 from widgets.notice import Notice
 from widgets.page import Page
-from widgets.question import Question
 from widgets.severity import summary
 from widgets.theme import SPACE
 
@@ -80,7 +80,7 @@ class MeasurePage(Page):
 
     # What the window asks for
 
-    def begin(self, host_names: Sequence[str]) -> None:
+    def begin(self, host_names: Sequence[str] = ()) -> None:
         """Start a new plan on `host_names`."""
         self._quick_for = None
         self.draft.reset(host_names)
@@ -99,8 +99,17 @@ class MeasurePage(Page):
         self.draft.adopt(plan)
         self._fresh(REVIEW)
 
+    def _take_filled(self, filled: Filled, said: str) -> None:
+        """Show the plan of a question, with what it leaves open tuned to the host."""
+        self._quick_for = None
+        self.draft.adopt(filled.plan, filled.chosen)
+        self._fresh(REVIEW)
+        if said:
+            self.notice.say("info", said)
+
     def activated(self) -> None:
-        """Read the hosts and the baselines anew."""
+        """Read the hosts and the baselines anew, and the questions once."""
+        self.starting.offer()
         self.review.repetition.read_baselines(self.workstation)
         job = Job(self.workstation.hosts)
         job.returned.connect(self._take_hosts)
@@ -126,16 +135,6 @@ class MeasurePage(Page):
         self.status.emit(f"Plan saved to {path}")
         self.notice.say("good", f"The plan is saved as {path}.", "Run it without a window: benchwright run FILE")
 
-    def _ask_new(self) -> None:
-        explanation = "What was chosen and typed here is forgotten. Save it on the last step to keep it."
-        question = Question("Begin a new plan?", explanation, "New plan", self, decline_text="Keep this one")
-        question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        question.accepted.connect(self._begin_anew)
-        question.open()
-
-    def _begin_anew(self) -> None:
-        self.begin(())
-
     # Building
 
     def _build_steps(self) -> None:
@@ -147,6 +146,7 @@ class MeasurePage(Page):
         self.parameters = ParametersStep(self.draft)
         self.findings = FindingsStep(self.draft, words)
         self.review = ReviewStep(self.draft)
+        self._build_starting()
         self.steps: tuple[StepView, ...] = (self.hosts, self.tests, self.parameters, self.findings, self.review)
         for step in self.steps:
             step.changed.connect(self._user_edited)
@@ -165,6 +165,13 @@ class MeasurePage(Page):
             source.acknowledge_requested.connect(self._acknowledge)
             source.more_requested.connect(self.help_requested)
 
+    def _build_starting(self) -> None:
+        self.starting = Starting(self.draft, (self.hosts.band, self.tests.band), self)
+        self.starting.filled.connect(self._take_filled)
+        self.starting.failed.connect(self._say_error)
+        self.starting.emptied.connect(self.begin)
+        self.starting.planned.connect(self.load)
+
     def _build_window(self) -> None:
         self.bar = StepBar(tuple(step.title for step in self.steps))
         self.bar.chosen.connect(self.go)
@@ -172,7 +179,11 @@ class MeasurePage(Page):
         self.stack = QStackedWidget()
         for step in self.steps:
             self.stack.addWidget(step)
-        column = QVBoxLayout(self)
+        wizard = QWidget()
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self.starting.hold(wizard))
+        column = QVBoxLayout(wizard)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.bar)
@@ -186,9 +197,9 @@ class MeasurePage(Page):
     def _build_foot(self) -> Foot:
         self.foot = Foot()
         self.foot.back.clicked.connect(self.back)
-        self.foot.new.clicked.connect(self._ask_new)
+        self.foot.new.clicked.connect(self.starting.ask_anew)
         self.foot.open.clicked.connect(self._files.ask_open)
-        self.foot.preset_chosen.connect(self._files.open_preset)
+        self.foot.questions.clicked.connect(self.starting.show_questions)
         self.foot.next.clicked.connect(self.forward)
         return self.foot
 
@@ -207,6 +218,7 @@ class MeasurePage(Page):
 
     def go(self, index: int) -> None:
         """Show the step `index`, or the last one before it that can be reached."""
+        self.starting.show_wizard()
         self.stack.setCurrentIndex(min(index, self._reachable()))
         self.steps[self.current].refresh()
         self.steps[self.current].focus_first()
@@ -277,7 +289,9 @@ class MeasurePage(Page):
 
     def _take_hosts(self, entries: list[HostEntry]) -> None:
         self._entries = entries
-        self.tests.set_peers([entry.name for entry in entries])
+        names = [entry.name for entry in entries]
+        self.tests.set_peers(names)
+        self.starting.set_hosts(names)
         self.hosts.set_hosts(entries)
         self._show()
 
@@ -286,16 +300,9 @@ class MeasurePage(Page):
         if stands.reading is Reading.READ and stands.facts is not None:
             self.draft.set_facts(stands.facts)
             if self._quick_for == host:
-                self._plan_quick(host, stands.facts)
+                self._quick_for = None
+                self.starting.plan_quick(self.workstation, host, stands.facts)
         self._edited()
-
-    def _plan_quick(self, host: str, facts: Facts) -> None:
-        self._quick_for = None
-        workstation = self.workstation
-        job = Job(lambda: workstation.quick_plan(host, facts))
-        job.returned.connect(self.load)
-        job.failed.connect(self._say_error)
-        job.start()
 
     def _take_assessment(self, assessment: Assessment) -> None:
         self.assessment = assessment

@@ -6,7 +6,6 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.plan import Plan
-from app.presets import preset_plan
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job
@@ -50,13 +49,6 @@ class PlanFiles(QObject):
             return workstation.load_plan(path)
 
         job = Job(load)
-        job.returned.connect(self.opened)
-        job.failed.connect(self.failed)
-        job.start()
-
-    def open_preset(self, name: str) -> None:
-        """Read a plan that comes along."""
-        job = Job(lambda: preset_plan(name))
         job.returned.connect(self.opened)
         job.failed.connect(self.failed)
         job.start()

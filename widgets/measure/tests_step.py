@@ -9,6 +9,7 @@ from app.plan import LOCAL
 from suites.base import Suite
 from suites.vocab import Resource
 from widgets.measure.draft import DraftStep, PlanDraft, suites
+from widgets.measure.question_card import QuestionBand
 from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.suite_card import SuiteCard
 from widgets.measure.tools import missing_tools, tool_words
@@ -42,6 +43,8 @@ class TestsStep(StepView):
         self._list = QVBoxLayout(inner)
         self._list.setContentsMargins(0, 0, SPACE[1], 0)
         self._list.setSpacing(SPACE[1])
+        self.band = QuestionBand()
+        self._list.addWidget(self.band)
         for resource in Resource:
             of_resource = [suite for suite in suites() if suite.resource is resource]
             if of_resource:
@@ -57,6 +60,7 @@ class TestsStep(StepView):
 
     def refresh(self) -> None:
         """Show the plan's steps and the tools of its hosts."""
+        self.band.setVisible(not self.draft.steps)
         for card in self.cards.values():
             card.show_steps(self.draft.steps_of(card.suite), self._peers)
             of = (card.suite, self.draft.hosts, self.draft.facts)
