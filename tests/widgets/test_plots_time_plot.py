@@ -129,7 +129,7 @@ def test_a_rate_starts_at_zero_and_the_unit_stands_in_the_head(shown: Show) -> N
     filled(plot, values=lambda index: 41_000.0 + index)
     plot.refresh()
     assert plot.view.box.viewRange()[1] == [0.0, 50_000.0]
-    assert plot.head.title.text() == "IOPS [k/s]"
+    assert (plot.head.title.text(), plot.head.unit.text()) == ("IOPS", "[k/s]")
     assert plot.head.note.text() == "↑ higher is better"
     plot.menu.from_zero.trigger()
     plot.refresh()
@@ -409,3 +409,12 @@ def test_the_lowest_plot_of_a_stack_shows_the_clock(keep: Keep) -> None:
     assert not stack.plots["leading"].view.time_axis.style["showValues"]
     stack.set_shown("host", shown=False)
     assert stack.plots["leading"].view.time_axis.style["showValues"]
+
+
+def test_in_a_narrow_head_the_unit_stays_and_an_arrow_says_which_way_is_better(shown: Show) -> None:
+    plot = shown("Completion latency, p99 by depth", Unit.NANOSECOND, better=Better.LOWER)
+    filled(plot, values=lambda index: 2e6 + index)
+    plot.refresh()
+    plot.resize(260, 200)
+    assert (plot.head.unit.text(), plot.head.note.text()) == ("[ms]", "↓")
+    assert plot.head.unit.width() >= plot.head.unit.sizeHint().width()

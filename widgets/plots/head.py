@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from widgets.one_line import OneLine
 from widgets.plots.axis import VALUE_WIDTH
+from widgets.text import tool_tip
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
 _SWATCH = 10
@@ -83,13 +84,18 @@ class Legend(QWidget):
 
 
 class PlotHead(QWidget):
-    """Title and unit on the left; on the right what the crosshair reads, or else what the grey band is."""
+    """Title and unit on the left; on the right what the crosshair reads, or else what the grey band is.
+
+    Where the plot is narrow the title gives way, never the unit, and an arrow stands for which way is better.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.title = OneLine(text_font(TextSize.SMALL, bold=True))
+        self.unit = OneLine(text_font(TextSize.SMALL, bold=True))
         self.note = OneLine(text_font(TextSize.SMALL), "muted")
         self.reading = OneLine(figure_font(text_font(TextSize.SMALL).pointSizeF()), "text", Qt.AlignmentFlag.AlignRight)
+        self._note: tuple[str, ...] = ()
         self.everything = QToolButton()
         self.everything.setText("Show all")
         self.everything.setToolTip("Show the whole time again (0)")
@@ -104,7 +110,30 @@ class PlotHead(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE[1])
         row.addWidget(self.title)
+        row.addWidget(self.unit)
         row.addWidget(self.note)
         row.addWidget(self.reading, 1)
         row.addWidget(self.everything)
         row.addWidget(self.menu_button)
+
+    def write(self, title: str, unit: str, note: Sequence[str]) -> None:
+        """Show `title`, `unit` in brackets, and the parts of `note`, which are an arrow alone where room is short."""
+        self.title.set_text(title)
+        self.unit.set_text(f"[{unit}]" if unit else "")
+        self.unit.setVisible(bool(unit))
+        self.unit.setMinimumWidth(self.unit.sizeHint().width())
+        self._note = tuple(note)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Say as much as there is room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        whole = " · ".join(self._note)
+        fixed = (self.title, self.unit, self.menu_button)
+        room = self.width() - sum(part.sizeHint().width() + SPACE[1] for part in fixed if not part.isHidden())
+        fits = self.note.fontMetrics().horizontalAdvance(whole) <= room
+        self.note.set_text(whole if fits else " · ".join(part.partition(" ")[0] for part in self._note[:1]))
+        self.note.setToolTip("" if fits else tool_tip(whole))

@@ -301,10 +301,9 @@ class TimePlot(QWidget):
 
     def _write_head(self) -> None:
         suffix = "" if self.scaling.bounds.logarithmic else self.display().suffix
-        self.head.title.set_text(f"{self.title} [{suffix}]" if suffix else self.title)
         direction = direction_text(self._better) if self._better is not None else ""
         logarithmic = "logarithmic" if self.scaling.bounds.logarithmic else ""
-        self.head.note.set_text(" · ".join(words for words in (direction, logarithmic) if words))
+        self.head.write(self.title, suffix, [words for words in (direction, logarithmic) if words])
         self.head.everything.setVisible(self.window_of_time.zoomed)
 
     # The crosshair
