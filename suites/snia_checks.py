@@ -124,7 +124,7 @@ def _cannot_purge(evidence: StepEvidence) -> Outcome | None:
         return Outcome(
             "It works on a file: the device below is neither purged nor written over as a whole, and the file system "
             f"takes part. The file of {amount(int(values['size']))} is written over "
-            f"{values['passes']} times before the first round.",
+            f"{_times(int(values['passes']))} before the first round.",
             remedy="Give a raw device whose content can go; or quote the figures as those of a file on this volume.",
         )
     if values["purge"] == NONE:
@@ -151,7 +151,7 @@ def _cost(evidence: StepEvidence) -> Outcome | None:
         told = f"It writes for up to {_hours(most)}"
         if size is not None:
             whole = float(values["fill"]) * size
-            told = f"It writes {amount(whole)}, for {_hours(min(most, whole / FAST_RATE))} to {_hours(most)}"
+            told = f"It writes {amount(whole)}, for {_between(min(most, whole / FAST_RATE), most)}"
     else:
         count = len(points(values))
         told = f"{count} points of {float(values['runtime']):g} s: {_hours(least)} ({fewest_rounds(values)} rounds) to "
@@ -159,8 +159,10 @@ def _cost(evidence: StepEvidence) -> Outcome | None:
     before = ""
     if size is not None:
         filled = size * int(values["passes"])
-        before = f" Before, {amount(filled)} are written in sequence, in {_hours(filled / FAST_RATE)} to "
-        before += f"{_hours(filled / SLOW_RATE)} at 1 GB/s to 100 MB/s."
+        before = (
+            f" Before, {amount(filled)} are written in sequence, in {_between(filled / FAST_RATE, filled / SLOW_RATE)}"
+        )
+        before += " at 1 GB/s to 100 MB/s."
     return Outcome(f"{told}.{before}{_wear(evidence, size)}")
 
 
@@ -176,6 +178,15 @@ def _wear(evidence: StepEvidence, size: int | None) -> str:
     """Return what is known of the drive's endurance, where SMART tells it."""
     del evidence, size
     return ""
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _between(least: float, most: float) -> str:
+    first, last = _hours(least), _hours(most)
+    return first if first == last else f"{first} to {last}"
 
 
 def _hours(seconds: float) -> str:
