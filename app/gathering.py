@@ -41,7 +41,8 @@ class Gathering:
     def _pinned(self, words: Sequence[str]) -> dict[str, Baseline]:
         """Return the baselines among `words`; without ``baseline:`` only those that a run's name cannot mean."""
         known = self.baselines()
-        named = {name: one for one in reversed(known) if one.kind != "run" for name in _names(one)}
+        parts = [one for one in reversed(known) if one.kind != "run" or one.parts != one.runs]
+        named = {name: one for one in parts for name in _names(one)}
         return {
             word: by_name(known, word, tuple) if word.startswith(PREFIX) else named[word]
             for word in words

@@ -36,7 +36,8 @@ def verdict_rules(plan: Plan, baseline: RunRecord | None, facts: Mapping[str, Fa
         for host in ours.hosts:
             gate = differences(_profile(plan, ours.step, host, facts), side.profile(theirs))
             obstacle = "; ".join(each.text for each in gate if each.weight is Weight.FATAL)
-            answers[ours.step.name, host] = side.figures(theirs), obstacle
+            of_hosts = _of_hosts(len(ours.hosts), len(theirs.hosts))
+            answers[ours.step.name, host] = side.figures(theirs), obstacle or of_hosts
 
     def make(place: PlaceKey, metric: Metric, labels: Labels) -> Rule:
         given = plan.repetition
@@ -47,6 +48,11 @@ def verdict_rules(plan: Plan, baseline: RunRecord | None, facts: Mapping[str, Fa
         )
 
     return make
+
+
+def _of_hosts(ours: int, theirs: int) -> str:
+    """Return why no trial settles a verdict in which hosts are taken together, for then each host is one value."""
+    return f"it rests on hosts, {ours} against {theirs}, and trials add none" if max(ours, theirs) > 1 else ""
 
 
 def _profile(plan: Plan, step: Step, host: str, facts: Mapping[str, Facts]) -> Profile:

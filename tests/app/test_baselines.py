@@ -14,7 +14,9 @@ from app.baselines import Baseline, BaselineError, remarks, split_name
 from app.cli.main import benchwright
 from app.compare import Verdict
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
+from app.joining import join
 from app.plan import Policy, Repetition
+from app.policies import verdict_rules
 from app.references import built_in
 from app.services import Workstation
 from app.store import Store
@@ -124,6 +126,33 @@ def test_a_group_is_named_as_a_run_is_and_can_settle_a_plan(tmp_path: Path) -> N
     with pytest.raises(BenchwrightError, match="is a published table"):
         with_runs._baseline(replace(recorded.plan(), repetition=table))
     with_runs.close()
+
+
+def test_a_part_of_a_run_is_named_as_a_run_is_too(tmp_path: Path) -> None:
+    with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE), "20261102-b": ("web-1", BASE)})
+    with_runs.pin("20261101-a@web-1", "part")
+    assert [run.id for run in with_runs.compare(["part", "20261102-b"]).runs] == ["20261101-a", "20261102-b"]
+    repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="part")
+    waited_for = with_runs._baseline(replace(recorded.plan(), repetition=repetition))
+    assert waited_for is not None
+    assert len(waited_for.trials) == len(BASE)
+    with_runs.close()
+
+
+def test_a_plan_that_waits_for_a_verdict_on_hosts_is_told_that_trials_settle_none() -> None:
+    hosts = [recorded.run_record(f"2026110{number}-a", BASE, host=f"web-{number}") for number in (1, 2, 3)]
+    (baseline, _) = join(hosts, {run.summary.id: {} for run in hosts})
+    repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="fleet", minimum=6)
+    same, other = (
+        verdict_rules(replace(recorded.plan(hosts=(host,)), repetition=repetition), baseline, {})
+        for host in ("web-2", "db-1")
+    )
+    assert same is not None
+    assert same(("random read", "web-2"), recorded.IOPS, recorded.READ).decide(BASE).settled
+    assert other is not None
+    decision = other(("random read", "db-1"), recorded.IOPS, recorded.READ).decide([1.3 * value for value in BASE])
+    assert (decision.stop, decision.settled) == (True, False)
+    assert decision.reason.endswith("no verdict can come: it rests on hosts, 1 against 3, and trials add none")
 
 
 def test_every_built_in_figure_answers_to_a_metric_and_labels_of_its_suite() -> None:
