@@ -8,6 +8,7 @@ from remote.facts.items import Items, parse_items
 from remote.facts.values import whole, word
 from remote.script import new_mark, script
 from remote.session import Session
+from remote.smart import wear_of
 from suites.facts import Absent, RawDevice
 
 SCRIPT = "device.sh"
@@ -61,6 +62,7 @@ def _device(items: Items, name: str, path: str) -> RawDevice:
     if "node" not in one:
         return _unknown(path, missing)
     access = items.text(f"{name}.access")
+    used, lifetime = wear_of(items.text(f"{name}.smart"))
     unread = Absent(said["unread"][0]) if "unread" in said else None
     return RawDevice(
         path=path,
@@ -78,6 +80,8 @@ def _device(items: Items, name: str, path: str) -> RawDevice:
         signatures=unread or said.get("signature", ()),
         free=_free(one.get("exclusive", "")),
         written=_flag(items.text(f"{name}.written"), "it was not read"),
+        endurance_used=used,
+        lifetime_written=lifetime,
         state=state,
     )
 

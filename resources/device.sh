@@ -197,6 +197,14 @@ blank() { # node bytes: whether the first and last MiB hold nothing but zeros
     done | head -c 1 | wc -c
 }
 
+smart() { # node: what the drive says of its wear, which only root may ask; a drive that sleeps is left asleep
+    if have smartctl; then
+        smartctl -n standby -j -a -- "$1" 2>/dev/null | tr -c ' -~\n' '?' | head -c 60000
+    else
+        echo missing
+    fi
+}
+
 look() { # mark path...
     mark=$1
     shift
@@ -213,6 +221,7 @@ look() { # mark path...
             [ ! -w "$node" ] || access=${access}w
             item "device.$number.access" "$access."
             [ ! -r "$node" ] || [ -z "$size" ] || item "device.$number.written" "$(blank "$node" "$size")"
+            [ "$(id -u)" -ne 0 ] || item "device.$number.smart" "$(smart "$node")"
         fi
         number=$((number + 1))
     done

@@ -177,6 +177,8 @@ class RawDevice:
     signatures: tuple[str, ...] | Absent = fact()
     free: bool | Absent = fact()  # the kernel grants it to somebody alone (O_EXCL)
     written: bool | Absent = fact()  # its first and last MiB hold something other than zeros
+    endurance_used: float | Absent = fact("%")  # of what the drive is rated for, as SMART tells it
+    lifetime_written: int | Absent = fact("B")  # in its whole life, as SMART tells it
     state: str | Absent = field(default=NOT_READ, metadata={"unit": "", "internal": True})
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.disk import GIB, KIB, MIB, amount, disk_under
-from suites.facts import known
+from suites.facts import Absent, known
 from suites.fio_checks import FIO_CHECKS
 from suites.fio_device import on_device
 from suites.fio_device_checks import DEVICE_CHECKS
@@ -147,15 +147,16 @@ def _cost(evidence: StepEvidence) -> Outcome | None:
     size = range_size(values, evidence.context)
     each = len(points(values)) * float(values["runtime"])
     least, most = fewest_rounds(values) * each, most_rounds(values) * each
+    written = _most_written(values, most)
     if values["test"] == SATURATION:
         told = f"It writes for up to {_hours(most)}"
         if size is not None:
-            whole = float(values["fill"]) * size
+            whole = written = float(values["fill"]) * size
             told = f"It writes {amount(whole)}, for {_between(min(most, whole / FAST_RATE), most)}"
     else:
         count = len(points(values))
         told = f"{count} points of {float(values['runtime']):g} s: {_hours(least)} ({fewest_rounds(values)} rounds) to "
-        told += f"{_hours(most)} ({most_rounds(values)} rounds), writing up to {amount(_most_written(values, most))}"
+        told += f"{_hours(most)} ({most_rounds(values)} rounds), writing up to {amount(written)}"
     before = ""
     if size is not None:
         filled = size * int(values["passes"])
@@ -163,7 +164,7 @@ def _cost(evidence: StepEvidence) -> Outcome | None:
             f" Before, {amount(filled)} are written in sequence, in {_between(filled / FAST_RATE, filled / SLOW_RATE)}"
         )
         before += " at 1 GB/s to 100 MB/s."
-    return Outcome(f"{told}.{before}{_wear(evidence, size)}")
+    return Outcome(f"{told}.{before}{_wear(evidence, written + (size or 0) * int(values['passes']))}")
 
 
 def _most_written(values: Values, seconds: float) -> float:
@@ -174,10 +175,25 @@ def _most_written(values: Values, seconds: float) -> float:
     return sum((1 - point.reads / 100) * min(FAST_RATE, rate * point.block) * each for point in found)
 
 
-def _wear(evidence: StepEvidence, size: int | None) -> str:
-    """Return what is known of the drive's endurance, where SMART tells it."""
-    del evidence, size
-    return ""
+def _wear(evidence: StepEvidence, most: float) -> str:
+    """Return what share of its rated endurance a drive has used, and what `most` bytes add; or why that is not known.
+
+    SMART tells the share in whole percent, and what was written: both together tell what the drive is rated for.
+    """
+    values, facts = evidence.values, evidence.context.facts
+    if not on_device(values):
+        return ""
+    device = None if facts is None else facts.device(on_device(values))
+    if device is None:
+        return ""
+    if isinstance(device.endurance_used, Absent):
+        return f" The wear is not known: {device.endurance_used.reason}."
+    told = f" {device.endurance_used:g} % of the rated endurance are used"
+    written = known(device.lifetime_written)
+    if written is None or not device.endurance_used:
+        return f"{told}."
+    share = most / (written / (device.endurance_used / 100))
+    return f"{told}, by {amount(written)}; this adds up to {100 * share:.2g} %."
 
 
 def _times(number: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 from suites.base import Command, Context, Purpose, complete_values, destroys, device_of, tuned_values
 from suites.checks import CannotTell, StepEvidence
 from suites.errors import ParameterError
-from suites.facts import Facts, RawDevice
+from suites.facts import Absent, Facts, RawDevice
 from suites.snia import FioSnia
 from suites.snia_parameters import SniaPoint, most_rounds, points, tracked
 from suites.units import Unit
@@ -161,6 +161,21 @@ def test_on_a_device_the_loss_has_to_be_confirmed() -> None:
     assert measured(on_device(test="saturation"), "steady-state-cost").startswith(
         "It writes 1.56 TiB, for 29 min to 24.0 h. "
     )
+
+
+def test_the_wear_is_told_where_smart_tells_it() -> None:
+    def told(**changed: Any) -> str:
+        step = tuned_step(
+            SNIA, with_device(**changed), device="/dev/nvme1n1", size=0, test="saturation", fill=4, passes=2
+        )
+        return measured(step, "steady-state-cost").rpartition("MB/s. ")[2]
+
+    assert told(endurance_used=4.0, lifetime_written=60_000 * GIB) == (
+        "4 % of the rated endurance are used, by 58.6 TiB; this adds up to 0.16 %."
+    )
+    assert told(endurance_used=0.0, lifetime_written=60 * GIB) == "0 % of the rated endurance are used."
+    absent = told(endurance_used=Absent("smartctl is not installed"))
+    assert absent == "The wear is not known: smartctl is not installed."
 
 
 def test_reads_alone_lose_what_is_on_the_device_too() -> None:
