@@ -117,7 +117,7 @@ def test_what_a_preset_leaves_open_is_tuned_and_what_it_says_is_not() -> None:
 def test_the_memory_has_to_carry_what_was_asked() -> None:
     plan = tuned("memory-bandwidth")
     assert plan.question == "Does the memory carry at least 20,000 MB/s?"
-    assert [(goal.metric, goal.at_least) for goal in plan.goals] == [("triad", 20000.0)]
+    assert [(goal.metric, goal.at_least) for goal in plan.goals] == [("bandwidth", 20000.0)]
     assert plan.steps[0].values["sweep"] == "every"
 
 

@@ -1,0 +1,102 @@
+"""Presets run for real, over SSH: every step ends well, and their verdicts answer the questions."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.context import step_context
+from app.control import Control
+from app.events import State
+from app.plan import Plan, Repetition, make_step
+from app.presets import filled_preset
+from app.questions import Refuse
+from app.records import RunRecord
+from suites.facts import Facts
+from suites.parameters import Value
+from suites.verdict import Trust
+from tests.lab.probe_runs import workstation_in
+from tests.lab_sshd import LabHost
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not all(map(shutil.which, ("fio", "sysbench", "iperf3", "gcc"))), reason="a tool is not installed"
+    ),
+]
+
+MIB = 2**20
+
+SHORTER: dict[str, dict[str, Value]] = {
+    "sysbench-cpu": {"time": 2.0},
+    "stream": {"times": 10, "array_size": 16 * MIB},
+    "fio": {"runtime": 3.0, "ramp_time": 0.0, "size": 64 * MIB},
+    "iperf3": {"time": 2.0, "omit": 0.0},
+    "latency-under-load": {"time": 2.0},
+    "compute": {"time": 1.0},
+    "memory-blocks": {"time": 0.2, "memory": 16 * MIB, "largest_set": MIB},
+    "net-blocks": {"time": 0.2, "omit": 0.0},
+}
+"""What makes a step take seconds: nothing else of it is changed."""
+
+
+def ran(folder: Path, name: str, **answers: str) -> tuple[Plan, RunRecord]:
+    """Run the preset `name` on the lab's host, tuned to it, once and shortened; return the plan and the run."""
+    with workstation_in(folder) as workstation:
+        filled = filled_preset(name, ["lab"], answers)
+        facts: dict[str, Facts] = {"lab": workstation.facts("lab", Refuse())}
+        tuned = filled.tuned(facts)
+        steps = tuple(
+            make_step(step.suite_id, {**step.values, **SHORTER[step.suite_id]}, name=step.name, peer=step.peer)
+            for step in tuned.steps
+        )
+        plan = replace(tuned, steps=steps, repetition=Repetition(trials=1))
+        assert all(step.suite.commands(step.values, step_context(step, "lab", facts)) for step in steps)
+        for _event in workstation.run(plan, Refuse(), Control()):
+            pass
+        return plan, workstation.load("last")
+
+
+def goals_met(record: RunRecord) -> list[bool]:
+    """Return of each step's goals whether they were met."""
+    told = [finding for verdict in record.verdicts if verdict.step for finding in verdict.findings]
+    return ["missed" not in finding.measured for finding in told if finding.id == "goal"]
+
+
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        ("healthy-instance", {}),
+        ("healthy-instance", {"peer": "lab"}),
+        ("integer-load", {}),
+        ("t2-micro", {"peer": "lab", "seconds": "10 s"}),
+    ],
+)
+def test_every_step_ends_well(lab_host: LabHost, tmp_path: Path, name: str, answers: dict[str, str]) -> None:
+    lab_host.add_to_home("lab")
+    plan, record = ran(tmp_path, name, **answers)
+    assert [(trial.trial.step, trial.state, trial.reason) for trial in record.trials] == [
+        (step.name, State.DONE, "") for step in plan.steps
+    ]
+    for step in plan.steps:
+        verdict = record.verdict_on(step.name, "lab")
+        assert verdict is not None
+        assert verdict.summary
+
+
+@pytest.mark.parametrize(("asked", "met"), [("50", True), ("5000000", False)])
+def test_provisioned_iops_are_judged(lab_host: LabHost, tmp_path: Path, asked: str, *, met: bool) -> None:
+    lab_host.add_to_home("lab")
+    _plan, record = ran(tmp_path, "provisioned-iops", iops=asked)
+    assert goals_met(record) == [met, met]
+
+
+@pytest.mark.parametrize(("asked", "met"), [("10", True), ("90000000", False)])
+def test_the_memory_is_judged_by_what_was_asked(lab_host: LabHost, tmp_path: Path, asked: str, *, met: bool) -> None:
+    lab_host.add_to_home("lab")
+    _plan, record = ran(tmp_path, "memory-bandwidth", bandwidth=asked)
+    verdict = record.verdict_on("STREAM", "lab")
+    assert verdict is not None
+    assert verdict.level is not Trust.INVALID
+    assert goals_met(record) == [met]
