@@ -14,7 +14,7 @@ from widgets.grouped_table import GroupedTable
 from widgets.theme import SPACE
 
 _WIDTHS = {
-    Column.RUN: 40, Column.VALUE: 92, Column.SPREAD: 66, Column.N: 30, Column.RATIO: 56, Column.INTERVAL: 122,
+    Column.RUN: 40, Column.VALUE: 92, Column.SPREAD: 66, Column.N: 38, Column.RATIO: 56, Column.INTERVAL: 122,
 }  # fmt: skip
 _METRIC_LEAST, _VERDICT_LEAST = 104, 217
 _GIVEN_UP = (Column.INTERVAL, Column.SPREAD)
@@ -23,7 +23,7 @@ _GIVEN_UP = (Column.INTERVAL, Column.SPREAD)
 SEEN = 5
 """Lines that are seen however low the window is."""
 
-_NARROW_INTERVAL = 100
+_NARROW_INTERVAL = 92
 
 
 class CompareTable(GroupedTable):
