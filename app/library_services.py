@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from app.gathering import Gathering
     from app.history import History, Wanted
     from app.levels import WithinTrials
+    from app.opinion.agreement import Agreement
+    from app.opinion.proposing import Proposal
     from app.plan import Step
     from app.ranking import Question, Ranking
     from app.records import Band, RunRecord, RunSummary, SampleSeries
@@ -109,6 +111,18 @@ class LibraryServices(ABC):
     def forget_calibrations(self, host: str) -> int:
         """Forget the calibrations of a host, so that none decides a margin; return how many there were."""
         return self._store.forget_calibrations(host)
+
+    def second_opinion(self, run: str, step: str = "", other: str = "", trials: int = 6) -> Proposal:
+        """Return the plan that asks another tool what a step of a stored run asked. Raises OpinionError for none."""
+        from app.opinion.proposing import propose
+
+        return propose(self._store.load(run), step, other, trials)
+
+    def agreements(self, run: str, margin: float | None = None) -> tuple[Agreement, ...]:
+        """Return what the tools of a run that ask one question say of each other."""
+        from app.opinion.agreement import agreements
+
+        return agreements(self._store.load(run), margin)
 
     def history(self, wanted: Wanted) -> History:
         """Return a metric of a host, or of several, over all comparable runs, and where its level changed."""

@@ -18,7 +18,7 @@ from app.records import RunRecord
 from app.run_json import run_to_json, summary_to_json
 from app.services import Workstation
 from app.summary import levels, summaries
-from app.wording import direction_text, figure_text, metric_text
+from app.wording import direction_text, figure_text, metric_text, range_text
 from suites.errors import BenchwrightError
 
 
@@ -72,7 +72,7 @@ def show(workstation: Workstation, run: str, *, trials: bool, distribution: str 
 
 
 def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) -> None:
-    """Print a stored run for people: what ran, the figures, where their spread comes from, the findings."""
+    """Print a stored run for people: what ran, how far to believe it, the figures and their spread, the findings."""
     summary = record.summary
     click.echo(plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.state})"))
     for host, facts in record.facts_before.items():
@@ -80,9 +80,10 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
         click.echo(plain(f"{host}: {', '.join(fact for fact in told if isinstance(fact, str))}"))
     if record.reason:
         click.echo(plain(record.reason))
+    _print_verdicts(record)
     rows = []
     for figure in summaries(record):
-        spread = f"{figure_text(figure.metric, figure.minimum)} to {figure_text(figure.metric, figure.maximum)}"
+        spread = range_text(figure.metric, figure.minimum, figure.maximum, figure.uncertainty)
         rows.append(
             [figure.step, figure.host, metric_text(figure.metric, figure.labels),
              figure_text(figure.metric, figure.median, figure.uncertainty), spread, str(figure.n),
@@ -95,7 +96,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     _print_levels(record, within)
     if trials:
         _print_trials(record)
-    _print_verdicts(record)
+    _print_agreements(record)
     if record.facts_before:  # without facts nothing could be checked, and nothing is said of findings
         click.echo("")
         print_findings(list(record.findings), record.plan.acknowledged)
@@ -105,15 +106,27 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
             click.echo(plain(f"$ {command.line}"))
 
 
+def _print_agreements(record: RunRecord) -> None:
+    """Print whether the tools of the run that ask one question agree."""
+    from app.cli.opinions import print_agreements
+    from app.opinion.agreement import agreements
+
+    found = agreements(record)
+    if found:
+        click.echo("")
+        print_agreements(found)
+
+
 def _print_verdicts(record: RunRecord) -> None:
     """Print what may be said of the run and of each step on each host: the sentences to quote."""
     steps = [one for one in record.verdicts if one.step is not None]
     whole = record.verdict
     if whole is not None:
-        click.echo("")
         click.echo(plain(f"Verdict: {whole.summary}"))
     for one in steps if len(steps) > 1 else ():
         click.echo(plain(f"  {place_text(one)}: {one.summary}"))
+    if record.verdicts:
+        click.echo("")
 
 
 def _print_levels(record: RunRecord, within: WithinTrials) -> None:

@@ -17,7 +17,9 @@ from app.cli import (
     hosts,
     library,
     noise,
+    opinions,
     plans,
+    rounds,
     runs,
     scaling,
 )
@@ -51,7 +53,8 @@ for command in (host_work.install_tools, host_work.restore, host_work.show_log, 
 for command in (
     hosts.hosts, hosts.facts, calibrate.calibrate, plans.plan, plans.check, checks.checks, runs.run, runs.quick,
     attach.attach,
-    library.list_runs, library.show, comparing.compare, noise.noise, scaling.scaling, heat.heatmap, library.export,
+    library.list_runs, library.show, opinions.second_opinion, opinions.agree,
+    comparing.compare, noise.noise, scaling.scaling, heat.heatmap, rounds.rounds, library.export,
     baselines.baseline, history.history, best.best, library.delete, library.parse, library.salvage,
 ):  # fmt: skip
     benchwright.add_command(command)

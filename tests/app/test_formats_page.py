@@ -10,6 +10,9 @@ from app.calibration.to_json import calibration_to_json
 from app.history import HistoryRow, Wanted, history_of
 from app.history_json import history_to_json
 from app.hosts import ConnectReport, HostEntry
+from app.opinion.agreement import Outcome as AgreementOutcome
+from app.opinion.proposing import propose
+from app.opinion.to_json import agreement_to_json, proposal_to_json
 from app.ranking import Question, rank
 from app.ranking_json import ranking_to_json
 from app.records import RunSummary
@@ -18,6 +21,7 @@ from remote.errors import Outcome
 from suites.units import Unit
 from tests.app.recorded import IOPS, STEP, plan, run_record
 from tests.app.test_calibration import calibration
+from tests.app.test_second_opinions import FIO, OTHERWISE, a_run, of_disk, only
 
 PAGE = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")
 
@@ -44,6 +48,15 @@ def test_the_fields_of_a_calibration_are_named() -> None:
     section = set(re.findall(r"[a-z_]+", _section("benchwright calibrate HOST --json")))
     inside = (found["instrument"], found["noise"][0], found["false_alarms"], {"ratio": 1, "low": 1, "high": 1})
     assert set(found).union(*inside) <= section
+
+
+def test_the_fields_of_second_opinions_are_named() -> None:
+    section = set(re.findall(r"[a-z-]+", _section("benchwright second-opinion RUN --json")))
+    rules = {name for name, *_ in OTHERWISE} | {"threads", "way-of-working"}
+    proposal, found = proposal_to_json(propose(a_run(FIO))), agreement_to_json(only(of_disk(1.0)))
+    assert {name.replace("_of", "") for name in (*proposal, *found, *found["ours"], *proposal["carried"][0])} <= section
+    assert rules <= section
+    assert set(" ".join(AgreementOutcome).split()) <= section
 
 
 def test_every_outcome_of_a_connection_is_named() -> None:
