@@ -157,7 +157,7 @@ class UntilVerdict:
         settled = bool(verdict) and count >= self.minimum and not hopeless
         stop = settled or count >= self.cap or (bool(hopeless) and count >= self.minimum)
         if hopeless:
-            reason = f"{count} trials; no verdict can come: {hopeless}"
+            reason = f"{_trials(count)}; no verdict can come: {hopeless}"
         elif count < self.minimum:
             reason = f"{count} of at least {self.minimum} trials"
         else:
@@ -223,8 +223,13 @@ class Budget:
         stop = bool(values) and (left <= 0 or (takes is not None and takes > left))
         more = 0 if stop else None if not takes else max(1, int(left / takes))
         used = f"{duration_text(spent)} of {duration_text(self.seconds)} used"
-        decided = Decision(stop, stop, len(values), f"{len(values)} trials, {used}", more)
-        return _timed(_described(decided, values), takes)
+        decided = _described(Decision(stop, stop, len(values), "", more), values)
+        reach = "" if decided.reach is None else f"±{share_text(decided.reach)} after "
+        return _timed(replace(decided, reason=f"{reach}{_trials(len(values))}, {used}"), takes)
+
+
+def _trials(count: int) -> str:
+    return f"{count} trial{'' if count == 1 else 's'}"
 
 
 def _described(decided: Decision, values: Sequence[float]) -> Decision:

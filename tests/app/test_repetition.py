@@ -180,6 +180,9 @@ def test_a_budget_ends_where_the_next_trial_would_not_fit() -> None:
     assert rule.decide((1.0,), 12.0, 10.0).more == 1
     assert rule.decide((1.0, 1.0), 24.0, 10.0).stop
     assert rule.decide((1.0, 1.0), 24.0, 10.0).reason == "2 trials, 24 s of 30 s used"
+    assert rule.decide((1.0,), 12.0, 10.0).reason == "1 trial, 12 s of 30 s used"
+    six = (98.0, 99.0, 100.0, 100.5, 101.0, 102.0)
+    assert rule.decide(six, 24.0, 10.0).reason == "±2 % after 6 trials, 24 s of 30 s used"
 
 
 @pytest.mark.parametrize(
