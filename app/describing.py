@@ -14,6 +14,7 @@ from app.noise import Measured, Noise, noise_of
 from app.pairing import places
 from app.plan import Step
 from app.records import RunRecord
+from app.rounds import rounds_charts
 from app.scaling import Scaling, scaling_of
 from app.scaling.scaling import leading
 from app.scaling.steps import curves_of_steps
@@ -119,6 +120,16 @@ class Describing:
                 step.suite_id,
                 f"{step.name} on {trial.trial.host}, trial {trial.trial.number}",
             )
+        ][:MOST_PICTURED]
+
+    def rounds(self, word: str) -> list[Chart]:
+        """Return a chart of its rounds for each trial of a run that went on round by round until it was steady."""
+        (group,) = self._gathering.chosen([word])
+        return [
+            chart
+            for record in group
+            for charts in rounds_charts(record, self._store.samples(record.summary.id)).values()
+            for chart in charts
         ][:MOST_PICTURED]
 
     def describe(

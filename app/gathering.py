@@ -126,17 +126,21 @@ class Gathering:
             path,
             comparison=comparison,
             distributions=self._distributions(words, comparison),
-            heats=self._heats(records),
+            charts=self._charts(records, samples),
         )
 
-    def _heats(self, records: Sequence[RunRecord]) -> Mapping[str, Sequence[Chart]]:
-        """Return the heat maps of a run alone, by step; beside others there is no room for them."""
+    def _charts(
+        self, records: Sequence[RunRecord], samples: Mapping[str, SampleSeries]
+    ) -> Mapping[str, Sequence[Chart]]:
+        """Return the rounds and heat maps of a run alone, by step; beside others there is no room for them."""
         from app.heat import last_heats
+        from app.rounds import in_report, rounds_charts
 
         run = records[0].summary.id
         if len(records) > 1 or "," in run or records[0].published is not None:
             return {}
-        return last_heats(records[0], lambda trial: self._store.output(run, trial))
+        heats = last_heats(records[0], lambda trial: self._store.output(run, trial))
+        return in_report(rounds_charts(records[0], samples.get(run, {})), heats)
 
     def _distributions(self, words: Sequence[str], comparison: Comparison | None) -> list[Distribution]:
         """Return the distributions that a picture of a comparison shows."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from app.records import RunRecord
 from suites.parameters import parse_size
 from suites.sweep import knee
+from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric
 
 FEWEST_POINTS = 2
@@ -68,8 +69,11 @@ class Curve:
 
     @property
     def knee(self) -> Point | None:
-        """The point from which more of the label gives hardly more; None where less is better or points are few."""
-        if self.metric.better is not Better.HIGHER:
+        """The point from which more of the label gives hardly more; None where less is better or points are few.
+
+        I/Os of more bytes each are fewer a second: over sizes such a rate falls, and has no knee.
+        """
+        if self.metric.better is not Better.HIGHER or (self.sizes and self.metric.unit is Unit.PER_SECOND):
             return None
         found = knee({number: point.median for number, point in enumerate(self.points)})
         return None if found is None else self.points[found]

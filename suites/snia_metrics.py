@@ -103,14 +103,16 @@ def point_labels(point: SniaPoint) -> Labels:
 
 
 def point_values(measured: Measured, test: str) -> Iterator[tuple[Metric, float]]:
-    """Yield the figures of a point that its test is about."""
-    if test in {IOPS, SATURATION}:
-        yield IOPS_BY_POINT, measured.iops
+    """Yield the figures of a point that its test is about, what the test tracks first."""
     if test == THROUGHPUT:
         yield BANDWIDTH_BY_POINT, measured.bandwidth
-    for metric, value in ((MEAN_BY_POINT, measured.mean), (MAX_BY_POINT, measured.maximum)):
-        if value is not None and test != THROUGHPUT:
-            yield metric, value
+        return
+    if test != LATENCY:
+        yield IOPS_BY_POINT, measured.iops
+    if measured.mean is not None:
+        yield MEAN_BY_POINT, measured.mean
+    if measured.maximum is not None and test == LATENCY:
+        yield MAX_BY_POINT, measured.maximum
 
 
 def matrix(rounds: Sequence[dict[SniaPoint, Measured]], test: str) -> Iterator[Figure]:

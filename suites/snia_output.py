@@ -1,5 +1,6 @@
 """Reads the rounds of a SNIA test: the driver's lines say which point of which round each fio is."""
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -176,12 +177,12 @@ class SniaParser:
     def _of_round(
         self, part: _Part, point: SniaPoint, measured: Measured, figures: tuple[Figure, ...]
     ) -> Iterator[Sample]:
-        """Yield what a point gave in this round, and the tracked figure where it is the tracked point."""
+        """Yield what the test is about of a point, and the tracked figure where it is the tracked point."""
         now = max(part.latest, part.start)
         self._written += part.seconds * sum(
             one.value for one in figures if one.metric == BANDWIDTH and one.labels == labels(operation="write")
         )
-        for metric, value in point_values(measured, str(self.values["test"])):
+        for metric, value in itertools.islice(point_values(measured, str(self.values["test"])), 1):
             yield Sample(now, metric, value, point_labels(point))
         if point == self._tracks:
             value = tracked_value(figures, str(self.values["test"]), point.operation)

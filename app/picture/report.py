@@ -35,15 +35,15 @@ def report_picture(
     scale: float = 1.0,
     comparison: Comparison | None = None,
     distributions: Sequence[Distribution] = (),
-    heats: Mapping[str, Sequence[Chart]] = MappingProxyType({}),
+    charts: Mapping[str, Sequence[Chart]] = MappingProxyType({}),
 ) -> Path:
     """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`; return `path`.
 
     One run stands beside the `bands` of its pinned baseline; of several, the first is the baseline. `samples` and
-    `telemetry` are those of each run by its id; `distributions`, and heat maps by the step's name, stand below the
+    `telemetry` are those of each run by its id; `distributions`, and other `charts` by the step's name, stand below the
     step they are of. Raises WriteError.
     """
-    sheet = draw_report(records, samples, telemetry, bands, comparison, distributions=distributions, heats=heats)
+    sheet = draw_report(records, samples, telemetry, bands, comparison, distributions=distributions, charts=charts)
     return write_whole(path, sheet.png(scale))
 
 
@@ -55,7 +55,7 @@ def draw_report(
     comparison: Comparison | None = None,
     *,
     distributions: Sequence[Distribution] = (),
-    heats: Mapping[str, Sequence[Chart]] = MappingProxyType({}),
+    charts: Mapping[str, Sequence[Chart]] = MappingProxyType({}),
 ) -> Sheet:
     """Return the report as a sheet. A `comparison` has a side for each of `records`; without one they are compared."""
     if comparison is None and len(records) > 1:
@@ -68,7 +68,7 @@ def draw_report(
         name = next(step.name for step in steps if step is not None)
         sheet.y += 10
         draw_beside(sheet, distribution_charts([one for one in distributions if one.step == name]))
-        draw_beside(sheet, heats.get(name, ()))
+        draw_beside(sheet, charts.get(name, ()))
     sheet.y += SECTION
     draw_findings(sheet, records)
     notes = [note for record in records for note in left_out(record)] if comparison is None else comparison.notes

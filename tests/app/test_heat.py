@@ -74,6 +74,6 @@ def test_a_report_has_the_maps_of_the_last_trial_that_counts() -> None:
         "Latency, read: web-1, trial 2",
         "Latency, write: web-1, trial 2",
     ]
-    sheet = draw_report([run], {}, {}, [], heats=heats)
+    sheet = draw_report([run], {}, {}, [], charts=heats)
     assert "Latency, read: web-1, trial 2" in " ".join(words.text for words in sheet._words)
     assert last_heats(recorded.run_record("a", [1.0], step=Step("cpu", "sysbench-cpu", {})), output) == {}

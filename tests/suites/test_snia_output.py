@@ -75,7 +75,8 @@ def test_every_point_has_the_means_of_fios_own_figures_over_the_window() -> None
     assert found["steady_iops 4 KiB write"] == pytest.approx(sum(written) / 5)
     assert found["iops_by_point 4 KiB 0"] == pytest.approx(sum(written) / 5)
     assert found["iops_by_point 4 KiB 65"] == pytest.approx(sum(mixed) / 5)
-    assert found["latency_max_by_point 4 KiB 0"] == max(own[n, 2]["write"]["clat_ns"]["max"] for n in window)
+    means = [own[number, 2]["write"]["clat_ns"]["mean"] for number in window]
+    assert found["latency_mean_by_point 4 KiB 0"] == pytest.approx(sum(means) / 5)
     assert parsed.figures[0].metric.name == "steady_iops"
     assert parsed.figures[0].metric == SNIA.metrics_of(VALUES)[0]
     assert found["rounds"] == 6
@@ -83,6 +84,16 @@ def test_every_point_has_the_means_of_fios_own_figures_over_the_window() -> None
     assert found["window_range"] == pytest.approx(100 * (max(written) - min(written)) / (sum(written) / 5))
     assert parsed.notes[0].startswith("Steady state was not reached in 6 of 6 rounds, by writes of 4 KiB: ")
     assert parsed.notes[1].startswith("Not by the standard: 1 s a point instead of 1 min; 6 rounds at most instead of")
+
+
+def test_of_latencies_the_longest_of_the_window_is_kept() -> None:
+    parsed = CAPTURE.parse(SNIA.parser(complete_values(SNIA, {**GIVEN, "test": "latency", "blocks": "4k, 8k"})))
+    own = dict(documents(CAPTURE.stdout))
+    window = [own[number, 2]["write"]["clat_ns"] for number in range(2, 7)]
+    found = figures(parsed)
+    assert found["latency_max_by_point 4 KiB 0"] == max(one["max"] for one in window)
+    assert found["steady_latency 4 KiB write"] == pytest.approx(sum(one["mean"] for one in window) / 5)
+    assert "iops_by_point 4 KiB 0" not in found
 
 
 def test_what_came_before_the_window_is_marked_and_shown() -> None:

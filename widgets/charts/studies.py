@@ -19,6 +19,8 @@ NOTHING_SWEPT = (
     "in one number alone."
 )
 
+NO_ROUNDS = "No test here went on round by round: SSD to steady state does."
+
 NOTHING_COUNTED = "No tool here counts every request by its latency: fio does, and keeps its histogram every second."
 
 
@@ -58,6 +60,17 @@ def show_heat(workstation: Workstation, runs: Sequence[str], parent: QWidget) ->
         return Charts(charts, NOTHING_COUNTED, {".png": _picture(charts)})
 
     return show_charts("Latency heat map", read, parent)
+
+
+def show_rounds(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
+    """Open a window that shows how each test that goes on until it is steady came there."""
+    word = ",".join(runs)
+
+    def read() -> Charts:
+        charts = tuple(workstation.describing.rounds(word))
+        return Charts(charts, NO_ROUNDS, {".png": _picture(charts)})
+
+    return show_charts("Rounds", read, parent)
 
 
 def _picture(charts: Sequence[Chart]) -> Callable[[Path], Path]:

@@ -11,7 +11,7 @@ from app.plan import LOCAL
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.charts.studies import show_heat, show_noise, show_scaling
+from widgets.charts.studies import show_heat, show_noise, show_rounds, show_scaling
 from widgets.empty_state import EmptyState
 from widgets.jobs import Job
 from widgets.library.delete_question import DeleteQuestion
@@ -260,6 +260,7 @@ class LibraryPage(Page):
         actions.noise_requested.connect(lambda: self._study(show_noise))
         actions.scaling_requested.connect(lambda: self._study(show_scaling))
         actions.heat_requested.connect(lambda: self._study(show_heat))
+        actions.rounds_requested.connect(lambda: self._study(show_rounds))
         actions.rank_requested.connect(lambda: self._study(show_ranking))
         actions.export_requested.connect(self.export)
         actions.repeat_requested.connect(self._repeat)

@@ -21,6 +21,7 @@ class RunActions(QObject):
     noise_requested = Signal()
     scaling_requested = Signal()
     heat_requested = Signal()
+    rounds_requested = Signal()
     rank_requested = Signal()
     export_requested = Signal()
     repeat_requested = Signal()
@@ -35,13 +36,14 @@ class RunActions(QObject):
         self.noise = self._make("Noise…", self.noise_requested)
         self.scaling = self._make("Scaling…", self.scaling_requested)
         self.heat = self._make("Heat map…", self.heat_requested)
+        self.rounds = self._make("Rounds…", self.rounds_requested)
         self.rank = self._make("Rank…", self.rank_requested)
         self.export = self._make("Export…", self.export_requested)
         self.repeat = self._make("Repeat", self.repeat_requested, "Ctrl+R")
         self.delete = self._make("Delete…", self.delete_requested, "Del")
         self.studies = QMenu("Study", parent)
         self.studies.setToolTipsVisible(True)
-        self.studies.addActions([self.noise, self.scaling, self.heat, self.rank])
+        self.studies.addActions([self.noise, self.scaling, self.heat, self.rounds, self.rank])
         self.study = self.studies.menuAction()
         self.show_chosen([])
 
@@ -61,7 +63,7 @@ class RunActions(QObject):
             self.pin, bool(chosen) and not pinned, f"Show {shown} beneath the curves of the next ones", "Select a run"
         )
         _offer(self.unpin, pinned, "Stop showing it beneath other runs; the run stays", "Select a pinned run")
-        what = "Noise, scaling, latencies over time, and which of the runs is the best"
+        what = "Noise, scaling, latencies over time, rounds until steady, and which of the runs is the best"
         _offer(self.study, bool(chosen), what, "Select a run")
         _offer(
             self.noise, one or several, "Rank what the selected runs measured by how repeatable it is", "Select a run"
@@ -69,6 +71,7 @@ class RunActions(QObject):
         _offer(self.rank, bool(chosen), "Find the best of the selected runs, as you define it", "Select runs")
         _offer(self.scaling, one or several, "Show what more threads, depth or streams give", "Select a run")
         _offer(self.heat, bool(chosen), "Show every request by its moment and its latency", "Select a run")
+        _offer(self.rounds, one or several, "Show how a test became steady, round by round", "Select a run")
         _offer(self.export, bool(chosen), "Write the selected runs as CSV and picture (Ctrl+E)", "Select a run")
         _offer(self.repeat, one, "Open this run's plan, to run it again", "Select one run")
         reason = "A run that is under way is stopped first" if under_way else "Select a run"

@@ -1,7 +1,7 @@
 """A run as the window shows it, folded from its events one by one. No Qt: it is tested without a screen."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -131,6 +131,13 @@ class TrialView:
         if found is None:
             found = self.series[key] = Series(sample.metric, sample.labels)
         found.take(sample)
+
+    def leave_out(self, samples: Iterable[Sample]) -> None:
+        """Take the parser's last word on which samples do not count: a steady state is known only at its end."""
+        for sample in samples:
+            series = self.series.get((sample.metric.name, sample.labels)) if sample.warm_up else None
+            if series is not None:
+                series.warm_up_until = max(sample.time, series.warm_up_until or sample.time)
 
     def warm_up_until(self) -> float | None:
         """Return the time of the last sample that does not count, or None."""
@@ -262,6 +269,7 @@ class RunModel:
         view = self.trials[event.trial]
         view.ended = event
         view.seconds = None if view.began is None else now - view.began
+        view.leave_out(event.parsed.samples)
 
     def _raise(self, event: FindingRaised) -> None:
         self.findings.append(event.finding)
