@@ -109,6 +109,8 @@ class ProbeParser:
             return Parsed(notes=(*self._failures, note), complete=False)
         figures, notes = self._reader.conclude(self._head)
         troubles = self._troubles(exit_status)
+        if not figures and not troubles:
+            troubles = [f"{self._program} ended without a figure that can be read."]
         version = self._head.version(self._program)
         return Parsed(tuple(figures), tuple(self._samples), (*troubles, *notes), not troubles, version)
 
