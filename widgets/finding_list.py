@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
+from app.alike import told_once
 from suites.vocab import Finding
 from widgets.finding_card import Describe, FindingCard, nothing
 from widgets.severity import ORDER, summary
@@ -68,7 +69,8 @@ class FindingList(QWidget):
         """
         old = list(self._cards)
         cards: list[FindingCard] = []
-        for finding in sorted(findings, key=lambda each: (bool(reason_of(each)), _gravity(each))):
+        told = findings if self._actions else told_once(tuple(findings))  # nothing is done about each on its own
+        for finding in sorted(told, key=lambda each: (bool(reason_of(each)), _gravity(each))):
             reason = reason_of(finding)
             kept = next((card for card in old if card.finding == finding and card.reason == reason), None)
             if kept is not None:

@@ -19,11 +19,12 @@ def summary_of(step: StepOutcomeEvidence, level: Trust, limiter: Limiter | None,
     it."""
     head = f"{level.value.capitalize()}: {_measured(step)}"
     limited = {None: "", Limiter.UNKNOWN: "; what limited it is not known"}
-    said = head + limited.get(limiter, f", limited by {_limiter_text(limiter)}") + "."
+    said = head + limited.get(limiter, f", limited by {limiter_text(limiter)}") + "."
     return f"{said} {_against(weighing)}".strip()
 
 
-def _limiter_text(limiter: Limiter | None) -> str:
+def limiter_text(limiter: Limiter | None) -> str:
+    """Return what held a result back as a sentence has it: ``the CPU``; empty for nothing."""
     words = {
         Limiter.CPU: "the CPU",
         Limiter.ONE_THREAD: "a lock or a single thread",
@@ -90,4 +91,4 @@ def verdict_text(verdict: Verdict) -> str:
         return verdict.level.value
     if verdict.limited_by is Limiter.UNKNOWN:
         return f"{verdict.level.value}, limit not known"
-    return f"{verdict.level.value}, limited by {_limiter_text(verdict.limited_by)}"
+    return f"{verdict.level.value}, limited by {limiter_text(verdict.limited_by)}"

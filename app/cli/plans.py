@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from app.alike import told_once
 from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     json_option,
@@ -254,7 +255,9 @@ def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ..
         return
     rows = []
     order = {"error": 0, "warning": 1, "info": 2}
-    for finding in sorted(findings, key=lambda found: (bool(reason_of(acknowledged, found)), order[found.level])):
+    for finding in sorted(
+        told_once(findings), key=lambda found: (bool(reason_of(acknowledged, found)), order[found.level])
+    ):
         reason = reason_of(acknowledged, finding)
         install = f" Install it with: {finding.install}" if finding.install else ""
         what_to_do = f"Acknowledged: {reason}" if reason else f"→ {finding.remedy}{install}"

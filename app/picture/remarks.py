@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from app.alike import told_once
 from app.picture.head import host_name
 from app.picture.look import (
     BODY,
@@ -29,7 +30,7 @@ from suites.vocab import Finding, Level
 
 _INDENT = 96
 _MARKS: Mapping[Level, tuple[str, str]] = MappingProxyType(
-    {Level.ERROR: ("✖ Error", ERROR), Level.WARNING: ("▲ Warning", WARNING), Level.INFO: ("● Info", INFO)}
+    {Level.ERROR: ("✖ Error", ERROR), Level.WARNING: ("▲ Warning", WARNING), Level.INFO: ("● Note", INFO)}
 )
 _ORDER = (Level.ERROR, Level.WARNING, Level.INFO)
 
@@ -39,7 +40,7 @@ def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     sheet.paragraph("Findings", HEADING)
     found: dict[tuple[str, str | None, str | None, str], tuple[Finding, list[int], list[str]]] = {}
     for number, record in enumerate(records):
-        for finding in record.findings:
+        for finding in told_once(record.findings):
             key = (finding.id, finding.step, finding.host, finding.measured)
             _, runs, reasons = found.setdefault(key, (finding, [], []))
             runs.append(number)
