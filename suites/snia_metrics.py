@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from suites.fio_metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN, STEADY_IOPS
+from suites.fio_metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN
 from suites.fio_metrics import IOPS as IOPS_METRIC
 from suites.parameters import Values, format_size
 from suites.snia_parameters import IOPS, LATENCY, SATURATION, THROUGHPUT, SniaPoint
@@ -11,8 +11,9 @@ from suites.snia_steady import WINDOW, Window
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Labels, Metric, labels
 
-STEADY_BANDWIDTH = replace(BANDWIDTH, name="steady_bandwidth", title="Bandwidth in the steady window")
-STEADY_LATENCY = replace(LATENCY_MEAN, name="steady_latency", title="Mean completion latency in the steady window")
+WINDOW_IOPS = replace(IOPS_METRIC, name="window_iops", title="I/Os per second, last five rounds")
+WINDOW_BANDWIDTH = replace(BANDWIDTH, name="window_bandwidth", title="Bandwidth, last five rounds")
+WINDOW_LATENCY = replace(LATENCY_MEAN, name="window_latency", title="Mean completion latency, last five rounds")
 
 IOPS_BY_POINT = replace(IOPS_METRIC, name="iops_by_point")
 BANDWIDTH_BY_POINT = replace(BANDWIDTH, name="bandwidth_by_point")
@@ -29,10 +30,10 @@ WINDOWS_APART = Metric(
 WRITTEN = Metric("written", "Bytes written while it was measured", Unit.BYTE, Better.LOWER, Kind.COUNT)
 
 HEADLINES = {
-    IOPS: STEADY_IOPS,
-    THROUGHPUT: STEADY_BANDWIDTH,
-    LATENCY: STEADY_LATENCY,
-    SATURATION: STEADY_IOPS,
+    IOPS: WINDOW_IOPS,
+    THROUGHPUT: WINDOW_BANDWIDTH,
+    LATENCY: WINDOW_LATENCY,
+    SATURATION: WINDOW_IOPS,
 }
 """The metric that each test tracks and leads with."""
 
@@ -43,7 +44,7 @@ TRACKED_AS = {IOPS: IOPS_METRIC, THROUGHPUT: BANDWIDTH, LATENCY: LATENCY_MEAN, S
 """What fio's own suite calls it."""
 
 ALL = (
-    STEADY_IOPS, STEADY_BANDWIDTH, STEADY_LATENCY, IOPS_BY_POINT, BANDWIDTH_BY_POINT, MEAN_BY_POINT, MAX_BY_POINT,
+    WINDOW_IOPS, WINDOW_BANDWIDTH, WINDOW_LATENCY, IOPS_BY_POINT, BANDWIDTH_BY_POINT, MEAN_BY_POINT, MAX_BY_POINT,
     ROUNDS, STEADY_AFTER, WINDOW_RANGE, WINDOW_SLOPE, WINDOWS_APART, WRITTEN, IOPS_METRIC, BANDWIDTH, LATENCY_MEAN,
     LATENCY_MAX,
 )  # fmt: skip
@@ -52,8 +53,7 @@ ALL = (
 def metrics_of(values: Values) -> tuple[Metric, ...]:
     """Return the metrics of a test, what it tracks first."""
     leading = HEADLINES[str(values["test"])]
-    own = {IOPS: STEADY_IOPS, THROUGHPUT: STEADY_BANDWIDTH, LATENCY: STEADY_LATENCY}.values()
-    return (leading, *(metric for metric in ALL if metric not in own))
+    return (leading, *(metric for metric in ALL if metric not in HEADLINES.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from app.checks.after_time import OF_A_TRIAL
 from suites.base import Context, complete_values
 from suites.checks import Outcome
 from suites.evidence import TrialEvidence
-from suites.fio_metrics import STEADY_IOPS
 from suites.snia import FioSnia
-from suites.snia_metrics import window_figures
+from suites.snia_metrics import WINDOW_IOPS, window_figures
 from suites.snia_steady import steady_round, window_of
 from suites.verdict import Trust
 from suites.vocab import Figure, Level, Sample
@@ -24,11 +23,11 @@ def trial(values: list[float], *, both: bool = True, state: str = "done") -> Tri
     assert window is not None
     after = steady_round(values, both=both)
     samples = tuple(
-        Sample(60.0 * place, STEADY_IOPS, value, warm_up=place < len(values) - 5) for place, value in enumerate(values)
+        Sample(60.0 * place, WINDOW_IOPS, value, warm_up=place < len(values) - 5) for place, value in enumerate(values)
     )
     return TrialEvidence(
         name="s", suite=SNIA, values=complete_values(SNIA, {}), context=Context(), host="h", samples=samples,
-        figures=(Figure(STEADY_IOPS, window.mean), *window_figures(window, after)), state=state,
+        figures=(Figure(WINDOW_IOPS, window.mean), *window_figures(window, after)), state=state,
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def test_a_chart_has_every_round_and_the_last_five_with_their_line() -> None:
     run, samples = run_of()
     (chart,) = rounds_charts(run, samples)["IOPS"]
     whole, mean, line = chart.series
-    tracked = [sample.value for sample in PARSED.samples if sample.metric.name == "steady_iops"]
+    tracked = [sample.value for sample in PARSED.samples if sample.metric.name == "window_iops"]
     assert whole.ys == tuple(tracked)
     assert whole.xs == (1, 2, 3, 4, 5, 6)
     assert mean.xs == line.xs == (2, 3, 4, 5, 6)

@@ -66,10 +66,10 @@ def test_rounds_over_ssh_have_fios_own_figures_live(lab_host: LabHost, tmp_path:
     own = last_documents(printed(list(events)))
     assert len(own) == 4
     found = figures(ended.parsed)
-    assert found["steady_iops 4 KiB write"] == pytest.approx((own[1]["write"]["iops"] + own[3]["write"]["iops"]) / 2)
+    assert found["window_iops 4 KiB write"] == pytest.approx((own[1]["write"]["iops"] + own[3]["write"]["iops"]) / 2)
     assert found["iops_by_point 4 KiB 100"] == pytest.approx((own[0]["read"]["iops"] + own[2]["read"]["iops"]) / 2)
     live = [event.sample for event in events if isinstance(event, SampleRead)]
-    assert sum(sample.metric.name == "steady_iops" for sample in live) == 2
+    assert sum(sample.metric.name == "window_iops" for sample in live) == 2
     assert sum(sample.metric.name == "iops" for sample in live) >= 4
     assert "benchwright: ended after round 2: not steady" in printed(list(events))
     assert not any(tmp_path.glob("benchwright-*"))
@@ -108,7 +108,7 @@ def test_a_test_that_is_stopped_keeps_what_it_has(workstation: Workstation, tmp_
     events: list[Event] = []
     for event in workstation.run(plan, AnsweringAsker(), control):
         events.append(event)
-        if isinstance(event, SampleRead) and event.sample.metric.name == "steady_iops":
+        if isinstance(event, SampleRead) and event.sample.metric.name == "window_iops":
             control.stop()
     (trial,) = (event for event in events if isinstance(event, TrialEnded))
     assert trial.state is State.PARTIAL

@@ -113,8 +113,8 @@ def test_what_each_test_leads_with() -> None:
         for test in ("iops", "throughput", "latency", "saturation")
     }
     assert {test: metric.name for test, metric in leading.items()} == {
-        "iops": "steady_iops", "throughput": "steady_bandwidth", "latency": "steady_latency",
-        "saturation": "steady_iops",
+        "iops": "window_iops", "throughput": "window_bandwidth", "latency": "window_latency",
+        "saturation": "window_iops",
     }  # fmt: skip
     assert leading["latency"].unit is Unit.NANOSECOND
 

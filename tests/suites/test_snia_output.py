@@ -72,12 +72,12 @@ def test_every_point_has_the_means_of_fios_own_figures_over_the_window() -> None
     found = figures(parsed)
     written = [own[number, 2]["write"]["iops"] for number in window]
     mixed = [own[number, 1]["write"]["iops"] + own[number, 1]["read"]["iops"] for number in window]
-    assert found["steady_iops 4 KiB write"] == pytest.approx(sum(written) / 5)
+    assert found["window_iops 4 KiB write"] == pytest.approx(sum(written) / 5)
     assert found["iops_by_point 4 KiB 0"] == pytest.approx(sum(written) / 5)
     assert found["iops_by_point 4 KiB 65"] == pytest.approx(sum(mixed) / 5)
     means = [own[number, 2]["write"]["clat_ns"]["mean"] for number in window]
     assert found["latency_mean_by_point 4 KiB 0"] == pytest.approx(sum(means) / 5)
-    assert parsed.figures[0].metric.name == "steady_iops"
+    assert parsed.figures[0].metric.name == "window_iops"
     assert parsed.figures[0].metric == SNIA.metrics_of(VALUES)[0]
     assert found["rounds"] == 6
     assert "steady_after" not in found
@@ -92,16 +92,16 @@ def test_of_latencies_the_longest_of_the_window_is_kept() -> None:
     window = [own[number, 2]["write"]["clat_ns"] for number in range(2, 7)]
     found = figures(parsed)
     assert found["latency_max_by_point 4 KiB 0"] == max(one["max"] for one in window)
-    assert found["steady_latency 4 KiB write"] == pytest.approx(sum(one["mean"] for one in window) / 5)
+    assert found["window_latency 4 KiB write"] == pytest.approx(sum(one["mean"] for one in window) / 5)
     assert "iops_by_point 4 KiB 0" not in found
 
 
 def test_what_came_before_the_window_is_marked_and_shown() -> None:
     parsed = CAPTURE.parse(SNIA.parser(VALUES))
-    tracked = [sample for sample in parsed.samples if sample.metric.name == "steady_iops"]
+    tracked = [sample for sample in parsed.samples if sample.metric.name == "window_iops"]
     assert [sample.warm_up for sample in tracked] == [True, False, False, False, False, False]
     counted = [sample.value for sample in tracked if not sample.warm_up]
-    assert sum(counted) / 5 == pytest.approx(figures(parsed)["steady_iops 4 KiB write"])
+    assert sum(counted) / 5 == pytest.approx(figures(parsed)["window_iops 4 KiB write"])
     curve = series(parsed.samples, "iops", operation="write")
     assert len(curve) >= 12
     assert [time for time, _ in curve] == sorted(time for time, _ in curve)
@@ -120,7 +120,7 @@ def test_a_steady_state_is_told_with_its_round() -> None:
     values = [3000.0, 2000.0, 1500.0, *[1000.0] * 10]
     parsed = parse(rounds_of(values))
     found = figures(parsed)
-    assert (found["steady_iops 4 KiB write"], found["steady_after"], found["rounds"]) == (1000, 13, 13)
+    assert (found["window_iops 4 KiB write"], found["steady_after"], found["rounds"]) == (1000, 13, 13)
     assert (found["window_range"], found["windows_apart"]) == (0, 0)
     reached, departs = parsed.notes
     assert reached == (
@@ -142,7 +142,7 @@ def test_the_window_alone_is_told_as_what_it_is() -> None:
 
 def test_points_stand_where_the_host_began_them() -> None:
     parsed = parse(rounds_of([1000.0] * 6, "not steady"), rounds=6)
-    assert [time for time, _ in series(parsed.samples, "steady_iops")] == pytest.approx(
+    assert [time for time, _ in series(parsed.samples, "window_iops")] == pytest.approx(
         [1.0 + 1.5 * place for place in range(6)]
     )
 
@@ -167,7 +167,7 @@ def test_a_test_that_was_stopped_keeps_its_whole_rounds() -> None:
         parsed = parse(cut, status)
         assert not parsed.complete
         assert figures(parsed)["rounds"] == 6
-        assert figures(parsed)["steady_iops 4 KiB write"] == 1000
+        assert figures(parsed)["window_iops 4 KiB write"] == 1000
         assert any("The test ended in round 7, before it was over." in note for note in parsed.notes)
 
 
