@@ -6,8 +6,9 @@ from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
 from suites.evidence import HostWatch, TrialEvidence
 from suites.vocab import Level, Resource
 
-SENT_AGAIN, MUCH_SENT_AGAIN = 0.001, 0.01
-"""Shares of the segments from which those that were sent again are told, and are a warning."""
+SENT_AGAIN, MUCH_SENT_AGAIN = 0.001, 0.05
+"""Shares of the segments from which those that were sent again are told, and are a warning. A sound TCP finds the rate
+of a link by losing about one in a hundred to its queue."""
 
 FOR_A_SHARE = 1000
 """Segments from which a share is told."""
