@@ -130,6 +130,7 @@ control_groups() {
 memory() {
     text meminfo /proc/meminfo
     text huge_pages /sys/kernel/mm/transparent_hugepage/enabled
+    if found=$(getconf PAGESIZE 2>/dev/null); then item page_size "$found"; else no page_size "there is no getconf"; fi
 }
 
 block() {

@@ -103,6 +103,7 @@ class MemoryFacts:
     available: int | Absent = fact("B")
     swap_total: int | Absent = fact("B")
     swap_used: int | Absent = fact("B")
+    page_size: int | Absent = fact("B")
     huge_page_size: int | Absent = fact("B")
     huge_pages: int | Absent = fact("1")
     transparent_huge_pages: str | Absent = fact()

@@ -139,8 +139,10 @@ def _option(line: str, number: int) -> tuple[str, str]:
 def _keywords(facts: Facts | None) -> dict[str, str]:
     if facts is None:
         return {}
-    memory, cpus = known(facts.memory.total), known(facts.cpu.threads)
+    memory, cpus, page = known(facts.memory.total), known(facts.cpu.threads), known(facts.memory.page_size)
     found: dict[str, str] = {}
+    if page is not None:
+        found["pagesize"] = str(page)
     if memory is not None:
         found["mb_memory"] = str(memory // 2**20)
     if cpus is not None:

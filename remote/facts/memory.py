@@ -28,11 +28,17 @@ def memory_facts(items: Items) -> MemoryFacts:
         available=size("MemAvailable"),
         swap_total=total,
         swap_used=used if used is not None else absent if isinstance(absent, Absent) else Absent("it exceeds the swap"),
+        page_size=_page_size(items),
         huge_page_size=size("Hugepagesize"),
         huge_pages=items.missing("meminfo", "/proc/meminfo has no HugePages_Total") if pages is None else pages,
         transparent_huge_pages=_chosen(items),
         limit=_limit(items),
     )
+
+
+def _page_size(items: Items) -> int | Absent:
+    found = whole(items.text("page_size"), 1, 2**30)
+    return items.missing("page_size", "the host's answer is no number of bytes") if found is None else found
 
 
 def _chosen(items: Items) -> str | Absent:

@@ -67,6 +67,7 @@ def test_memory_is_in_bytes() -> None:
     assert memory.total == 24684092 * 1024
     assert (memory.swap_total, memory.swap_used) == (0, 0)
     assert (memory.huge_page_size, memory.huge_pages, memory.transparent_huge_pages) == (2**21, 0, "madvise")
+    assert memory.page_size == 4096
     assert reason(memory.limit) == "no group limits the memory"
 
 

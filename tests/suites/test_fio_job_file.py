@@ -1,6 +1,7 @@
 """Job files: read as fio reads them, expanded as it expands them, and what each section asks for."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -50,6 +51,13 @@ def test_global_options_rule_the_sections_after_them() -> None:
     assert one.name == "one two"
     assert (three.options["numjobs"], three.options["stonewall"], three.options["rw"]) == ("8", "1", "randrw:4")
     assert "bs" not in three.options
+
+
+def test_the_page_size_is_the_hosts() -> None:
+    text = "[j]\nbs=4*$pagesize\nsize=$pagesize"
+    told = replace(FACTS, memory=replace(FACTS.memory, page_size=16384))
+    assert dict(effective_sections(text, {}, told)[0].options) == {"bs": "65536", "size": "16384"}
+    assert effective_sections(text, {}, FACTS)[0].options["size"] == "$pagesize"
 
 
 def test_what_is_not_known_stays_as_it_is_written_or_is_missed() -> None:
