@@ -15,6 +15,7 @@ from app.questions import Refuse
 from app.services import Workstation
 from tests.widgets.library_runs import STEADY, Made, copied_library, record
 from widgets import jobs
+from widgets.charts.chart_dialog import ChartDialog
 from widgets.compare.compare_lines import CompareLine, Part
 from widgets.compare.compare_model import Column, CompareModel
 from widgets.compare.compare_page import ComparePage
@@ -386,3 +387,13 @@ def test_a_side_tells_on_which_level_it_spreads(qtbot: QtBot, page: ComparePage)
     assert "A spreads " in told
     assert "between trials (8 trials)" in told
     assert "within a trial (" in told
+
+
+def test_what_is_compared_can_be_studied_from_one_menu(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    actions = {action.text(): action for action in page.study_button.menu().actions()}
+    assert list(actions) == ["Noise…", "Scaling…", "Heat map…", "Rank…"]
+    actions["Noise…"].trigger()
+    dialog = next(found for found in page.findChildren(ChartDialog) if found.isVisible())
+    _settle(qtbot)
+    dialog.close()

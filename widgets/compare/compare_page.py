@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -23,7 +24,7 @@ from app.compare import Comparison, Row
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.charts.studies import show_noise
+from widgets.charts.studies import show_heat, show_noise, show_scaling
 from widgets.compare.baseline_picker import BaselinePicker
 from widgets.compare.compare_lines import CompareLine, folded, lines_of, rows_for_text
 from widgets.compare.compare_table import CompareTable
@@ -347,21 +348,38 @@ class ComparePage(Page):
         self.copy_menu = menu
         return button
 
-    def _build_head(self) -> QHBoxLayout:
+    def _build_study(self) -> QPushButton:
+        button = QPushButton("Study")
+        set_tool_tip(button, "Noise, scaling, latencies over time, and which of the runs is the best")
+        menu = QMenu(button)
+        for words, show in (
+            ("Noise…", show_noise),
+            ("Scaling…", show_scaling),
+            ("Heat map…", show_heat),
+            ("Rank…", show_ranking),
+        ):
+            menu.addAction(words, partial(self._study, show))
+        button.setMenu(menu)
+        return button
+
+    def _study(self, show: Callable[[Workstation, Sequence[str], QWidget], object]) -> None:
+        show(self.workstation, self._ids, self)
+
+    def _build_head(self) -> QWidget:
         self.add_button = QPushButton("Add runs…")
         set_icon(self.add_button, "add", "text")
         self.add_button.clicked.connect(self._ask_for_runs)
+        self.baseline_button = QPushButton("Add baseline…")
+        set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
+        self.baseline_button.clicked.connect(self._ask_for_baseline)
+        self.study_button = self._build_study()
         self.copy_button = self._build_copy()
         self.export_button = QPushButton("Export…")
         set_tool_tip(self.export_button, "Write the runs as CSV and picture (Ctrl+E)")
         self.export_button.clicked.connect(self.export)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[1])
-        head.addWidget(Text("Compare", font=text_font(TextSize.TITLE, bold=True)), 1)
-        head.addWidget(self.add_button)
-        head.addWidget(self.copy_button)
-        head.addWidget(self.export_button)
-        return head
+        title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
+        buttons = (self.add_button, self.baseline_button, self.study_button, self.copy_button, self.export_button)
+        return flowing(title, *buttons, spacing=SPACE[1])
 
     def _build_controls(self) -> QWidget:
         named = QWidget()
@@ -372,17 +390,7 @@ class ComparePage(Page):
         row.addWidget(self.margin)
         self._meaning = Text(_MEANING, Tone.MUTED, wrap=False)
         row.addWidget(self._meaning)
-        self.noise_button = QPushButton("Noise…")
-        set_tool_tip(self.noise_button, "Rank what these runs measured by how repeatable it is")
-        self.noise_button.clicked.connect(lambda _checked: show_noise(self.workstation, self._ids, self))
-        self.rank_button = QPushButton("Rank…")
-        set_tool_tip(self.rank_button, "Find the best of these runs, as you define it")
-        self.rank_button.clicked.connect(lambda _checked: show_ranking(self.workstation, self._ids, self))
-        self.baseline_button = QPushButton("Baseline…")
-        set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
-        self.baseline_button.clicked.connect(self._ask_for_baseline)
-        buttons = (self.baseline_button, self.noise_button, self.rank_button)
-        return flowing(named, self.everything, *buttons, spacing=SPACE[3])
+        return flowing(named, self.everything, spacing=SPACE[3])
 
     def _arrange(self) -> None:
         self._splitter = QSplitter(Qt.Orientation.Vertical)
@@ -394,7 +402,7 @@ class ComparePage(Page):
         content = QVBoxLayout(self._content)
         content.setContentsMargins(0, 0, 0, 0)
         content.setSpacing(SPACE[1])
-        content.addLayout(self._build_head())
+        content.addWidget(self._build_head())
         content.addWidget(self.chips)
         content.addWidget(self._build_controls())
         content.addWidget(self._splitter, 1)
