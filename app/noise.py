@@ -21,6 +21,10 @@ the truth in 69 % of cases, of ten in 75 %; the one used in 94 % of cases, of th
 FEWEST = 2
 """Values below which nothing spreads."""
 
+OPEN_FROM = 10.0
+"""A CoV beyond which an interval has no upper end: two values that lie 30 % apart would give one of a billion per
+cent, which says no more than that two are too few."""
+
 
 class NoiseLevel(StrEnum):
     """What spreads: samples within a trial, trials on a host, or the means of hosts within a group.
@@ -38,7 +42,7 @@ class Spread:
     """How far `n` values lie apart: `cov` with its 95 % interval, and `range`, (largest - smallest) / median.
 
     Of samples, `n` counts their trials. The edges are None where the values carry no interval: all agree, or one is
-    not above zero.
+    not above zero. `high` alone is None where so few leave it open.
     """
 
     n: int
@@ -114,7 +118,12 @@ def _with_interval(found: Spread, variance: float, freedom: int) -> Spread:
     error = (1 - CONFIDENCE) / 2
     edges = [freedom * variance / float(special.chdtri(freedom, part)) for part in (error, 1 - error)]
     low, high = (math.sqrt(math.expm1(min(edge, 50.0))) for edge in edges)
-    return replace(found, low=min(low, found.cov), high=max(high, found.cov))
+    return replace(found, low=min(low, found.cov), high=_end(max(high, found.cov)))
+
+
+def _end(high: float) -> float | None:
+    """Return where an interval ends, None where that is beyond all that a CoV can mean."""
+    return high if high <= OPEN_FROM else None
 
 
 def together(groups: Sequence[Sequence[float]]) -> Spread | None:
@@ -145,7 +154,7 @@ def within(trials: Sequence[Sequence[float]]) -> Spread | None:
     if len(logs) < FEWEST:
         return Spread(len(logs), math.exp(middle), range=reach)
     half = _student(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return Spread(len(logs), math.exp(middle), math.exp(middle - half), math.exp(middle + half), reach)
+    return Spread(len(logs), math.exp(middle), math.exp(middle - half), _end(math.exp(middle + half)), reach)
 
 
 def _student(freedom: int) -> float:

@@ -80,6 +80,13 @@ def _pooled(one: Pooled) -> list[str]:
 
 def spread_cells(spread: Spread) -> list[str]:
     """Return a spread in words: how many, the CoV, its interval, the range."""
-    known = spread.low is not None and spread.high is not None
-    interval = f"{share_text(spread.low or 0)} to {share_text(spread.high or 0)}" if known else "not known"
-    return [str(spread.n), share_text(spread.cov), interval, "" if spread.range is None else share_text(spread.range)]
+    reach = "" if spread.range is None else share_text(spread.range)
+    return [str(spread.n), share_text(spread.cov), _interval(spread), reach]
+
+
+def _interval(spread: Spread) -> str:
+    if spread.low is None:
+        return "not known"
+    if spread.high is None:
+        return f"{share_text(spread.low)} or more"
+    return f"{share_text(spread.low)} to {share_text(spread.high)}"

@@ -14,11 +14,15 @@ CONCURRENCY = frozenset(
 """Labels of which twice as many could give twice as much; of sizes and shares that means nothing."""
 
 
+OPEN_FROM = 10.0
+"""An efficiency beyond which an interval says nothing, since none can lie there: two trials a point give such."""
+
+
 @dataclass(frozen=True, slots=True)
 class Efficiency:
     """A point against the straight line through the first: value / (n x value at 1), with its 95 % interval.
 
-    The edges are None where a side has one trial only.
+    The edges are None where a side has one trial only, or so few that the interval reaches beyond OPEN_FROM.
     """
 
     x: float
@@ -82,8 +86,9 @@ def _efficiency(point: Point, base: Point) -> Efficiency:
     ratio = ratio_of(point.values, base.values)
     if isinstance(ratio, str):
         return Efficiency(point.x, point.median / base.median / steps)
-    edges = (None if edge is None else edge / steps for edge in (ratio.low, ratio.high))
-    return Efficiency(point.x, ratio.value / steps, *edges)
+    if ratio.low is None or ratio.high is None or ratio.high / steps > OPEN_FROM:
+        return Efficiency(point.x, ratio.value / steps)
+    return Efficiency(point.x, ratio.value / steps, ratio.low / steps, ratio.high / steps)
 
 
 def leading(found: Iterable[Scaling]) -> list[Scaling]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.chart import chart_table
 from app.cli.main import benchwright
+from app.cli.noise import spread_cells
 from app.noise import Measured, NoiseLevel, Spread, noise_of, ranks, spread_of, together, within
 from app.noise_chart import noise_charts
 from app.plan import LOCAL
@@ -66,6 +67,17 @@ def test_a_spread_does_not_depend_on_the_unit(values: list[float], factor: float
     assert other is not None
     assert one.cov == pytest.approx(other.cov, rel=1e-6, abs=1e-12)
     assert one.range == pytest.approx(other.range, rel=1e-6, abs=1e-12)
+
+
+def test_an_interval_of_two_values_far_apart_has_no_upper_end() -> None:
+    found = spread_of([100.0, 130.0])
+    assert found is not None
+    assert found.low is not None
+    assert (found.low < found.cov, found.high) == (True, None)
+    assert spread_cells(found)[2] == "8.3 % or more"
+    steady = spread_of([100.0, 101.0])
+    assert steady is not None
+    assert ranks([steady, found]) == [1, 1]
 
 
 def test_ranks_are_shared_where_intervals_overlap() -> None:

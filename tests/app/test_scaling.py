@@ -112,6 +112,13 @@ def test_efficiency_does_not_depend_on_the_unit(factor: float, values: list[floa
     assert [e.value for e in one.efficiencies] == pytest.approx([e.value for e in other.efficiencies])
 
 
+def test_an_efficiency_that_two_trials_leave_open_has_no_interval() -> None:
+    sure = curve([(1, 100), (2, 190), (4, 300)])
+    first = replace(sure.points[0], values=(100.0, 400.0))
+    found = scaling_of("run", "step", "web-1", replace(sure, points=(first, *sure.points[1:])))
+    assert [(each.low, each.high) for each in found.efficiencies] == [(None, None)] * 3
+
+
 def test_sizes_and_times_have_no_straight_line() -> None:
     sizes = scaling_of("run", "step", "web-1", curve([(4096, 10), (8192, 11)], label="block", sizes=True))
     assert sizes.base is None
