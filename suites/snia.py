@@ -5,6 +5,8 @@ from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
+from suites.disk import GIB, amount, best_directory, whole_mebibytes
+from suites.facts import known
 from suites.fio_device import needs_root, on_device
 from suites.fio_tuning import tune_fio
 from suites.host_files import HostFile
@@ -26,6 +28,10 @@ from suites.vocab import Metric, Resource
 DRIVER = HostFile("steady-rounds.sh", resource="steady-rounds.sh")
 
 _TUNED_AS_FIO: tuple[str, ...] = ("directory", "direct", "ioengine", "iodepth")
+
+SHARE_OF_FREE = 10
+LARGEST_FILE = 64 * GIB
+"""Bytes that a tuned file has at most: written over twice in 20 minutes by a volume of 100 MB/s."""
 
 START_UP = 0.5
 """Seconds that fio takes to start and end, beside the time of its point."""
@@ -69,9 +75,15 @@ class FioSnia:
         """Return what fio's own suite would choose for its file; how long and how often is the standard's."""
         found = tune_fio(context)
         tuned: dict[str, Tuned] = {name: found[name] for name in _TUNED_AS_FIO if name in found}
-        if "size" in found:
-            jobs = int(found["numjobs"].value) if "numjobs" in found else 1
-            tuned["size"] = Tuned(int(found["size"].value) * jobs, f"{found['size'].why} For a device, give 0: all.")
+        directory = best_directory(context.facts)
+        free = None if directory is None else known(directory.free)
+        if free is not None:
+            size = whole_mebibytes(min(LARGEST_FILE, free // SHARE_OF_FREE))
+            tuned["size"] = Tuned(
+                size,
+                f"One file of {amount(size)}, a tenth of what is free, {amount(LARGEST_FILE)} at most: the larger, the "
+                "sooner the drive runs out of empty blocks. For a raw device give 0, which is all of it.",
+            )
         return tuned
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:

@@ -147,8 +147,8 @@ def test_tuned_to_a_host_it_warns_of_nothing_and_says_what_it_costs() -> None:
     assert measured(step, "steady-state-cost").startswith(
         "56 points of 60 s: 9.3 h (10 rounds) to 23.3 h (25 rounds), writing up to "
     )
-    assert "2 GiB is written over twice before" in measured(step, "cannot-purge")
-    assert tuned_values(SNIA, Context(disk_host()))["size"] == 2 * GIB
+    assert "10 GiB is written over twice before" in measured(step, "cannot-purge")
+    assert tuned_values(SNIA, Context(disk_host()))["size"] == 10 * GIB
 
 
 def test_on_a_device_the_loss_has_to_be_confirmed() -> None:

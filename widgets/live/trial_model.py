@@ -66,7 +66,8 @@ class _Column:
 
     def head(self) -> str:
         """Return what the column is called."""
-        return label_text(self.labels).capitalize() if self.labels else self.metric.title
+        words = label_text(self.labels)
+        return f"{words[:1].upper()}{words[1:]}" if words else self.metric.title
 
     def suffix(self) -> str:
         """Return the unit for the head."""

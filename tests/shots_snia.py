@@ -1,0 +1,108 @@
+"""Pictures of tests to steady state: the wizard's page, its findings, a simulated drive that came there, its rounds."""
+
+import math
+
+from PySide6.QtWidgets import QWidget
+
+from app.events import RunEnded, RunStarted, State
+from app.plan import LOCAL, Step
+from app.trial import now
+from suites.base import Parsed, complete_values
+from suites.snia import FioSnia
+from suites.snia_parameters import SniaPoint, points
+from tests.app import recorded
+from tests.shot_stage import Shot, Stage
+from tests.suites.test_snia_output import point
+from widgets import jobs
+from widgets.charts.studies import show_rounds
+from widgets.library.library_page import LibraryPage
+from widgets.main_window import MainWindow
+from widgets.measure.measure_page import FINDINGS, PARAMETERS, MeasurePage
+from widgets.rail import Room
+
+RUN = "20260116-090000-ssd1"
+SNIA = FioSnia()
+VALUES = complete_values(SNIA, {"directory": "/srv", "size": "64 GiB"})
+WORDS = {"read": b'"read": {', "write": b'"write": {'}
+
+
+def _iops(at: SniaPoint, number: int) -> float:
+    """Return what a simulated drive does in a round: reads are steady, writes fall as its empty blocks run out."""
+    fresh = 1 + 1.6 * math.exp(-number / 2.5) * (1 - at.reads / 100)
+    bandwidth = 2.4e9 if at.reads == 100 else 0.9e9 + 8e6 * at.reads
+    ceiling = 420_000 if at.reads == 100 else 60_000 + 2_000 * at.reads
+    noise = 1 + 0.015 * math.sin(7.0 * number + at.reads)
+    return min(ceiling, bandwidth / at.block) * fresh * noise
+
+
+def _simulated(rounds: int = 17) -> Parsed:
+    parser, found = SNIA.parser(VALUES), points(VALUES)
+    uptime = 1000.0
+    for number in range(1, rounds + 1):
+        for place, at in enumerate(found, 1):
+            size = f"{at.block // 1024}k" if at.block >= 1024 else str(at.block)
+            said = point(number, place, _iops(at, number), uptime=uptime, places=len(found), rw=at.rw, bs=size)
+            if 0 < at.reads < 100:
+                said = said.replace(b" --bs=", f" --rwmixread={at.reads} --bs=".encode())
+            parser.feed(said.replace(WORDS["write"], WORDS[at.operation]))
+            uptime += 60.5
+    parser.feed(f"benchwright: ended after round {rounds}: steady\n".encode())
+    return parser.finish(0)
+
+
+def _stored(stage: Stage) -> None:
+    if any(one.id == RUN for one in stage.workstation.runs()):
+        return
+    parsed = _simulated()
+    step = Step("IOPS to steady state", "fio-snia", VALUES)
+    with stage.workstation._store.recorder(RUN) as recorder:
+        recorder.record(RunStarted(RUN, recorded.plan(step), now()))
+        for event in recorded.trial_events(recorded.trial(1, step=step.name), parsed.figures, parsed.samples):
+            recorder.record(event)
+        recorder.record(RunEnded(RUN, State.DONE, "", {}))
+
+
+def _result(stage: Stage) -> QWidget:
+    _stored(stage)
+    window = stage.window()
+    page = window.show_room(Room.LIBRARY)
+    if not isinstance(page, LibraryPage):
+        raise TypeError("the library could not be opened")
+    page.show_run(RUN)
+    stage.settle()
+    page.panel.show_plots()
+    page.actions_of_runs.open.trigger()
+    return window
+
+
+def _rounds(stage: Stage) -> QWidget:
+    _stored(stage)
+    dialog = show_rounds(stage.workstation, [RUN], stage.window())
+    stage.settle()
+    return dialog
+
+
+def _wizard(stage: Stage, place: int) -> MainWindow:
+    window = stage.window()
+    page = window.show_room(Room.MEASURE)
+    if not isinstance(page, MeasurePage):
+        raise TypeError("the wizard could not be opened")
+    page.begin([LOCAL])
+    _settle(stage, page)
+    page.draft.add_step(page.tests.cards["fio-snia"].suite)
+    page.tests.changed.emit()
+    _settle(stage, page)
+    page.go(place)
+    return window
+
+
+def _settle(stage: Stage, page: MeasurePage) -> None:
+    stage.settle(lambda: not jobs.running() and not page.assessor.busy and not page.reader.waiting)
+
+
+SHOTS: list[Shot] = [
+    ("snia-parameters", lambda stage: _wizard(stage, PARAMETERS)),
+    ("snia-findings", lambda stage: _wizard(stage, FINDINGS)),
+    ("snia-result", _result),
+    ("snia-rounds", _rounds),
+]
