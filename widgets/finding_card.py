@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPai
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QToolButton, QWidget
 
 from suites.vocab import Finding, Level
+from widgets.flow_layout import flowing
 from widgets.names import place_words
 from widgets.severity import TONES, WORDS, SeverityMark
 from widgets.text import Text, Tone, set_tool_tip, small, strong
@@ -136,34 +137,26 @@ class FindingCard(QWidget):
 
     def _build_foot(self, *, actions: bool, describe: Describe) -> QWidget:
         finding = self.finding
-        place = QWidget(self)
-        foot = QHBoxLayout(place)
-        foot.setContentsMargins(0, 0, 0, 0)
-        foot.setSpacing(8)
-        self._more = QToolButton(place)
+        self._more = QToolButton(self)
         self._more.setAutoRaise(True)
         self._more.setCheckable(True)
         self._more.toggled.connect(self._show_details)
-        self.help = QToolButton(place)
+        self.help = QToolButton(self)
         self.help.setAutoRaise(True)
         self.help.setText("More")
         self.help.setAccessibleName(f"More about: {finding.title}")
         set_tool_tip(self.help, "What this check looks at, its source, and what to do: the page in the help")
         self.help.clicked.connect(lambda: self.more_requested.emit(f"check-{finding.id}"))
-        foot.addStretch(1)
-        foot.addWidget(self._more)
-        foot.addWidget(self.help)
-        self.acknowledge = self._build_acknowledge(place)
+        self.acknowledge = self._build_acknowledge(self)
         self.acknowledge.setVisible(actions and finding.level is not Level.ERROR)
-        foot.addWidget(self.acknowledge)
+        buttons: list[QWidget] = [self._more, self.help, self.acknowledge]
         if actions and finding.changes and not self.reason:
             changed = describe(finding)
-            foot.addWidget(self._action("Apply", changed or "Make the change in the plan", self.apply_requested))
+            buttons.append(self._action("Apply", changed or "Make the change in the plan", self.apply_requested))
         if actions and finding.install:
-            foot.addWidget(
-                self._action("Install…", f"Asks first, then runs: {finding.install}", self.install_requested)
-            )
-        return place
+            tip = f"Asks first, then runs: {finding.install}"
+            buttons.append(self._action("Install…", tip, self.install_requested))
+        return flowing(*buttons, at_end=True)
 
     def _build_acknowledge(self, parent: QWidget) -> QToolButton:
         """Return the button that asks for the reason to acknowledge the finding, or that takes the reason back."""

@@ -7,8 +7,10 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QSizePolicy, QWidget
 class FlowLayout(QLayout):
     """As many rows as the width needs. A widget wider than the place gets all of it."""
 
-    def __init__(self, parent: QWidget | None = None, spacing: int = 8) -> None:
+    def __init__(self, parent: QWidget | None = None, spacing: int = 8, *, at_end: bool = False) -> None:
+        """Leave `spacing` pixels between widgets; `at_end`: each row stands at the right end of the place."""
         super().__init__(parent)
+        self._at_end = at_end
         self._items: list[QLayoutItem] = []
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
@@ -64,7 +66,8 @@ class FlowLayout(QLayout):
         y = area.y()
         for row in self._rows(area.width()):
             tallest = max(size.height() for _, size in row)
-            x = area.x()
+            taken = sum(size.width() for _, size in row) + self.spacing() * (len(row) - 1)
+            x = area.x() + (max(0, area.width() - taken) if self._at_end else 0)
             for item, size in row:
                 if move:
                     item.setGeometry(QRect(QPoint(x, y + (tallest - size.height()) // 2), size))
@@ -88,13 +91,13 @@ class FlowLayout(QLayout):
         return rows
 
 
-def flowing(*widgets: QWidget, spacing: int = 8) -> QWidget:
-    """Return a place in which `widgets` flow."""
+def flowing(*widgets: QWidget, spacing: int = 8, at_end: bool = False) -> QWidget:
+    """Return a place in which `widgets` flow, at its right end where told so."""
     place = QWidget()
     policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
     policy.setHeightForWidth(True)
     place.setSizePolicy(policy)
-    layout = FlowLayout(place, spacing)
+    layout = FlowLayout(place, spacing, at_end=at_end)
     for widget in widgets:
         layout.addWidget(widget)
     return place

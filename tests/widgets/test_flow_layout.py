@@ -30,6 +30,19 @@ def test_what_does_not_fit_goes_on_in_the_next_row(qtbot: QtBot) -> None:
     assert place.heightForWidth(429) == 50
 
 
+def test_rows_may_stand_at_the_end(qtbot: QtBot) -> None:
+    buttons = [QPushButton("one"), QPushButton("two")]
+    for button in buttons:
+        button.setFixedSize(100, 20)
+    place = flowing(*buttons, spacing=10, at_end=True)
+    qtbot.addWidget(place)
+    place.resize(300, 50)
+    place.show()
+    assert [button.x() for button in buttons] == [90, 200]
+    place.resize(150, 50)
+    qtbot.waitUntil(lambda: [button.x() for button in buttons] == [50, 50])
+
+
 def test_one_that_is_wider_than_the_place_gets_all_of_it(qtbot: QtBot) -> None:
     place, buttons = _place(qtbot, 60, count=2)
     assert [button.y() for button in buttons] == [0, 30]

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWi
 
 from app.preset import Preset
 from app.wording import duration_text
-from widgets.flow_layout import FlowLayout
+from widgets.flow_layout import flowing
 from widgets.measure.step_view import clear
 from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
@@ -97,12 +97,9 @@ class QuestionBand(QFrame):
         """Offer `presets`."""
         clear(self._place)
         self.buttons = []
-        inner = QWidget()
-        flow = FlowLayout(inner, SPACE[1])
         for preset in presets:
             button = QPushButton(preset.title)
             set_tool_tip(button, f"{preset.answers}\n{took_words(preset)}")
             button.clicked.connect(lambda _checked, chosen=preset: self.chosen.emit(chosen))
-            flow.addWidget(button)
             self.buttons.append(button)
-        self._place.addWidget(inner)
+        self._place.addWidget(flowing(*self.buttons, spacing=SPACE[1]))
