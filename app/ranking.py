@@ -161,9 +161,8 @@ def _gated(found: list[Candidate], question: Question) -> tuple[list[Candidate],
     for one in found[1:]:
         fatal = {
             each.text
-            for step, profile in one.profiles.items()
-            if step in found[0].profiles
-            for each in differences(profile, found[0].profiles[step])
+            for metric in question.weights  # whatever their steps are called
+            for each in differences(one.profiles[one.steps[metric]], found[0].profiles[found[0].steps[metric]])
             if each.weight is Weight.FATAL
         }
         if fatal and not question.overruled:

@@ -169,6 +169,14 @@ def test_a_limit_goes_by_the_points_of_a_real_sweep_under_the_plain_names() -> N
     assert found.ranked[0].value == pytest.approx(max(rates[labels] for labels in at if at[labels] <= edge))
 
 
+def test_another_name_of_a_step_does_not_get_it_past_the_gate() -> None:
+    step = replace(recorded.STEP, name="16k", values={**recorded.STEP.values, "block_size": 16384})
+    other = run_record("c", trials(9000.0, 4), host="c", step=step)
+    assert ranked([*THREE, other], HIGHEST).left_out == (("c", "not comparable: block_size 16 KiB against 4 KiB"),)
+    renamed = run_record("c", trials(9000.0, 4), host="c", step=replace(recorded.STEP, name="again"))
+    assert ranked([*THREE, renamed], HIGHEST).left_out == ()
+
+
 def test_what_measured_something_else_has_no_place_unless_overruled() -> None:
     other = run_record("c", trials(9000.0, 4), host="c", version="fio-2.1")
     found = ranked([*THREE, other], HIGHEST)
