@@ -40,7 +40,8 @@ class Series:
 class Curve:
     """One trial's samples, or one figure a trial as `dots`.
 
-    `faint` curves are the baseline's own, and those of trials that do not count.
+    `faint` curves are the baseline's own, and those of trials that do not count; `dashed` ones have the colour of
+    another.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Curve:
     warm_up: float = 0.0
     faint: bool = False
     dots: bool = False
+    dashed: bool = False
     trial: tuple[int, int] | None = None  # the number of its run and its id
 
 

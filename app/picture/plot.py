@@ -103,7 +103,7 @@ def _names(panel: Panel) -> Iterator[_Name]:
     named = {}
     for curve in panel.curves:
         finite = [value for value in curve.values if math.isfinite(value)]
-        named[curve.name] = _Name(curve.name, curve.colour, finite[-1] if finite else 0.0)
+        named[curve.name] = _Name(curve.name, curve.colour, finite[-1] if finite else 0.0, dashed=curve.dashed)
     for band in panel.bands:
         if not any(f"{name},".startswith(f"{band.name},") for name in named):  # else its run is named by its curves
             named[band.name] = _Name(
@@ -173,7 +173,7 @@ def _draw(axes: Axes, panel: Panel, span: _Range, divisor: float, frame: float) 
         axes.plot(
             curve.times, [value / divisor for value in curve.values], color=curve.colour,
             linewidth=0 if curve.dots else _HAIR, alpha=0.45 if curve.faint else 1.0, zorder=3 if curve.faint else 4,
-            solid_joinstyle="round", markersize=4,
+            solid_joinstyle="round", markersize=4, linestyle=(0, (5, 3)) if curve.dashed else "solid",
             marker="o" if curve.dots or panel.ticks or len(curve.times) == 1 else "",
         )  # fmt: skip
     _mark_knees(axes, panel, divisor)

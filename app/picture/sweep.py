@@ -1,9 +1,10 @@
 """The sweep of a step as plots of the picture: a metric over the label that was swept, with its knees."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from app.picture.curves import Curve, Panel, Shown
-from app.picture.look import BASELINE, series_colour
+from app.picture.look import BASELINE, SERIES, series_colour
 from app.sweep_panels import SweepPanel, panels_of
 from app.sweeps import Curve as SweepCurve
 from app.sweeps import curves
@@ -38,8 +39,10 @@ def _plot(shown: Shown, panels: list[tuple[int, str, SweepPanel]]) -> Panel:
         for curve in panel.curves:
             parts = [run_name(number) if len(shown.records) > 1 else "", host if several_hosts else ""]
             name = ", ".join(part for part in (*parts, panel.name(curve)) if part)
-            colour = BASELINE if grey else series_colour(sum(other.colour != BASELINE for other in drawn))
-            drawn.append(_curve(first, curve, name, colour, grey=grey))
+            place = sum(other.colour != BASELINE for other in drawn)
+            colour = BASELINE if grey else series_colour(place)
+            one = _curve(first, curve, name, colour, grey=grey)
+            drawn.append(replace(one, dashed=not grey and place >= len(SERIES)))
     ticks = {tick for _, _, panel in panels for tick in panel.ticks()}
     knees = tuple((place, value) for _, _, panel in panels for place, value, _ in panel.knees())
     left = sum(panel.others for _, _, panel in panels)

@@ -101,3 +101,11 @@ def test_the_curves_of_the_baseline_are_grey() -> None:
     rate, _ = sweep_plots(shown(run_of("a", swept("1")), run_of("b", swept("1", factor=2.0))))
     assert [(curve.name, curve.faint) for curve in rate.curves] == [("A, baseline", True), ("B", False)]
     assert rate.curves[0].colour == BASELINE
+
+
+def test_curves_beyond_six_are_told_apart_by_their_dashes() -> None:
+    run = run_of("a", swept(*(str(count) for count in range(1, 9))))
+    rate, _ = sweep_plots(shown(run))
+    assert [curve.dashed for curve in rate.curves] == [False] * 6 + [True] * 2
+    assert rate.curves[6].colour == rate.curves[0].colour
+    check_layout(draw_report([run], {}, {}, []))
