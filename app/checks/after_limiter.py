@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 
 from app.checks.after_claims import OF_A_TRIAL as CLAIMS
 from app.checks.after_cpu import busiest_core, busy, cpus_of, held_back, tool_share, usable_of
-from app.checks.after_disk import depth_of, disk_below
+from app.checks.after_disk import buffered, depth_of, disk_below
 from app.checks.after_limits import in_flight
 from app.checks.after_network import busiest, link_of, speed_of, throughput, within_host
+from app.checks.after_words import limiter_text
 from app.wording import bytes_text, duration_text, quantity, share_text
 from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
 from suites.evidence import TrialEvidence
@@ -40,6 +41,10 @@ IDLE = 50.0
 FLAT_LINK = 0.03
 """The same of what an interface carried, which is read by a clock of its own, at moments that a busy host blurs."""
 
+FLAT_ON_THE_WAY = 0.05
+"""The same where all I/Os were under way and the disk had little to do, which says most of it: a group’s limit grants
+its I/Os in portions of a tenth of a second (blk-throttle), and the tool looks once a second, give or take."""
+
 LARGE_BLOCK = 512 * 1024
 """Bytes from which the kernel cuts one I/O into several, so that one at a time already keeps a device at work."""
 
@@ -70,7 +75,8 @@ def _limited(trial: TrialEvidence) -> Outcome | CannotTell | None:
 
 def _named(limiter: Limiter, evidence: str, then: str) -> Outcome:
     """Return the outcome that names a limiter, with the next test that would tell more."""
-    return Outcome(f"Limited by {limiter.value}: {evidence}", remedy=then, limiter=limiter)
+    said = "What limited it is not known" if limiter is Limiter.UNKNOWN else f"Limited by {limiter_text(limiter)}"
+    return Outcome(f"{said}: {evidence}", remedy=then, limiter=limiter)
 
 
 def _unknown(trial: TrialEvidence) -> Outcome:
@@ -134,10 +140,11 @@ def _claimed(trial: TrialEvidence) -> Outcome | None:
 
 
 def _asked_rate(trial: TrialEvidence) -> Outcome | None:
-    asked, got = trial.values.get("rate_iops"), trial.sum_of("iops")
+    asked, got, reached = trial.values.get("rate_iops"), trial.sum_of("iops"), 0.95
     if trial.suite.id == "iperf3" and trial.values.get("protocol") == "udp":
-        asked, got = float(trial.values.get("bitrate", 0) or 0) * 1e6, throughput(trial)
-    if not isinstance(asked, int | float) or not asked or got is None or got < 0.95 * asked:
+        # A hundredth lost is the link’s doing.
+        asked, got, reached = float(trial.values.get("bitrate", 0) or 0) * 1e6, throughput(trial), 0.99
+    if not isinstance(asked, int | float) or not asked or got is None or got < reached * asked:
         return None
     return _named(Limiter.RATE, f"{got:.4g} of the {asked:.4g} a second asked for.", "Ask for more, or for no rate.")
 
@@ -207,22 +214,44 @@ def _disk(trial: TrialEvidence) -> Outcome | None:
     if share is not None and share >= FULL:
         said = f"each worker of {trial.suite.tool} took {share_text(share)} of a processor."
         return _named(Limiter.TOOL, said, "Run it with more jobs, or with a cheaper engine such as io_uring.")
+    found, crowded = _below(trial), _crowded(trial, share)
+    if share is not None and share < HALF_BUSY:  # no processor kept it waiting, unless others had them all
+        return found or crowded
+    return crowded or found or _processors(trial)
+
+
+def _crowded(trial: TrialEvidence, share: float | None) -> Outcome | None:
+    """Return that all processors were at work, whoever used them."""
     used, usable = busy(trial.watch, cpus_of(trial)), usable_of(trial)
-    if used is not None and usable is not None and used >= 0.97 * usable:
-        own = "" if share is None else f", {share:.2g} of them for each worker of {trial.suite.tool}"
-        said = f"{used:.2g} of {usable:g} processors were at work{own}."
-        return _named(
-            Limiter.CPU, said, "More processors, or larger blocks, would help; or a host that nobody else uses."
-        )
+    if used is None or usable is None or used < 0.97 * usable:
+        return None
+    own = "" if share is None else f", {share:.2g} of them for each worker of {trial.suite.tool}"
+    said = f"{used:.2g} of {usable:g} processors were at work{own}."
+    return _named(Limiter.CPU, said, "More processors, or larger blocks, would help; or a host that nobody else uses.")
+
+
+def _below(trial: TrialEvidence) -> Outcome | None:
+    """Return what the disk and the way to it say."""
     disk, depth = disk_below(trial), depth_of(trial)
     at_work = None if isinstance(disk, CannotTell) or trial.watch is None else trial.watch.mean(
         "disk_busy", device=disk
     )  # fmt: skip
-    if at_work is None or isinstance(disk, CannotTell):
+    if at_work is None or isinstance(disk, CannotTell) or _from_memory(trial):
         return None
-    if at_work < IDLE or _from_memory(trial):
-        return _processors(trial)
+    if at_work < IDLE:
+        return _on_the_way(trial, disk, at_work, depth)
     return _waiting(trial, disk, at_work, depth) or _used_up(trial, disk, at_work, depth)
+
+
+def _on_the_way(trial: TrialEvidence, disk: str, at_work: float, depth: int | None) -> Outcome | None:
+    """Return that all I/Os were under way while the disk had little to do: they waited before it, at an even rate."""
+    crowded = _crowded(trial, None) is not None  # by what encrypts or packs on the way, as likely as not
+    held, flying = _held(trial, FLAT if crowded else FLAT_ON_THE_WAY), in_flight(trial)
+    if not held or flying is None or depth is None or flying < depth / 2 or buffered(trial):
+        return None
+    said = f"{flying:.3g} I/Os were under way, and {disk} was busy for {at_work:.0f} % of the time; {held}"
+    then = "See what its group may do (cgroup io.max, blkio.throttle), and double the block."
+    return _named(Limiter.PROVISIONED, said, then)
 
 
 def _from_memory(trial: TrialEvidence) -> bool:
@@ -258,12 +287,12 @@ def _used_up(trial: TrialEvidence, disk: str, at_work: float, depth: int | None)
     return _named(Limiter.DEVICE, f"{said}.", "Twice the queue depth should give the same rate and twice the latency.")
 
 
-def _held(trial: TrialEvidence) -> str:
+def _held(trial: TrialEvidence, flat: float = FLAT) -> str:
     """Return that a rate hardly varies from second to second, as only a limiter holds it; empty where it does."""
     figure = trial.headline
     if figure is None:
         return ""
-    return _level([sample.value for sample in trial.series(figure.metric.name, figure.labels)], "the rate")
+    return _level([sample.value for sample in trial.series(figure.metric.name, figure.labels)], "the rate", flat)
 
 
 def _level(values: Sequence[float], what: str, flat: float = FLAT) -> str:

@@ -11,6 +11,12 @@ from suites.facts import Absent, Interface
 MOST_INTERFACES = 64
 MOST_ADDRESSES = 32
 
+NOMINAL = 10_000
+"""Mbit/s that each end of a pair of virtual interfaces names (kernel, veth.c), whatever it carries."""
+
+_BUILT_ON_OTHERS = re.compile(r"bond|team|vlan|br|[^.]+\.\d")
+"""Names of interfaces without a driver that tell the speed of those below them."""
+
 
 def interfaces(items: Items) -> tuple[Interface, ...]:
     """Return the interfaces by name."""
@@ -20,7 +26,7 @@ def interfaces(items: Items) -> tuple[Interface, ...]:
     return tuple(
         Interface(
             name=name,
-            speed=_speed(found[name]),
+            speed=_speed(name, found[name], driver=name in drivers),
             mtu=whole(found[name].get("mtu"), 1, 2**24) or Absent("/sys does not tell"),
             state=word(found[name].get("operstate"), 32) or Absent("/sys does not tell"),
             driver=word(drivers.get(name), 64) or Absent("a virtual interface without a driver"),
@@ -31,9 +37,11 @@ def interfaces(items: Items) -> tuple[Interface, ...]:
     )
 
 
-def _speed(found: Mapping[str, str]) -> int | Absent:
+def _speed(name: str, found: Mapping[str, str], *, driver: bool) -> int | Absent:
     """Return bit/s; /sys has Mbit/s, and -1 or nothing where the driver does not know."""
     megabits = whole(found.get("speed"), 1, 10_000_000)
+    if megabits == NOMINAL and not driver and not _BUILT_ON_OTHERS.match(name):
+        return Absent("a virtual interface, which names 10 Gbit/s whatever it carries")
     if megabits is not None:
         return megabits * 1_000_000
     return Absent("the link is down" if found.get("operstate") == "down" else "the driver tells no speed")

@@ -129,6 +129,19 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         replace(disk(), samples=trial("fio", FULL, at=READ, samples=[10_000.0, 10_010.0] * 10).samples),
         Limiter.PROVISIONED,
     ),
+    "on the way": (
+        trial("fio", FULL, at=READ, samples=[10_000.0, 10_300.0] * 10, host={**DISK, "disk_busy:vda": 20.0}, **DEEP),
+        Limiter.PROVISIONED,
+    ),
+    "on the way, unevenly": (
+        trial("fio", FULL, at=READ, samples=[8_000.0, 12_000.0] * 10, host={**DISK, "disk_busy:vda": 20.0}, **DEEP),
+        Limiter.UNKNOWN,
+    ),
+    "device, beside others": (
+        trial("fio", {**FULL, "cpu_user": 2.0, "cpu_system": 3.0}, at=READ,
+              host={**DISK, "disk_busy:vda": 99.0, "cpu_user": 98.0}, **DEEP),
+        Limiter.DEVICE,
+    ),
     "asked rate": (disk({**DEEP, "rate_iops": 10_000}), Limiter.RATE),
     "busy fio": (
         trial("fio", {**FULL, "cpu_user": 20.0, "cpu_system": 78.0}, at=READ, host={**DISK, "disk_busy:vda": 99.0},
@@ -184,6 +197,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "shaped, by the kernel": (
         trial("iperf3", {"throughput": 50e6}, at=labels(direction="send", end="receiver"),
               samples=[47e6, 53e6] * 5, host={"network_sent:eth0": 6.4e6, "network_received:eth0": 1e5}, time=10),
+        Limiter.LINK,
+    ),
+    "lost on the way": (
+        trial("iperf3", {"throughput": 48.5e6, "lost": 3.0}, at=labels(direction="send", end="receiver"), host={},
+              protocol="udp", bitrate=50, time=10),
         Limiter.LINK,
     ),
     "not watched": (trial("sysbench-cpu", {"events_per_second": 900.0}), Limiter.UNKNOWN),

@@ -7,7 +7,7 @@ import pytest
 
 from remote.facts.items import parse_items
 from remote.probe import understand
-from suites.facts import Absent, Cache, Directory, Facts
+from suites.facts import Absent, Cache, Directory, Facts, known
 
 DATA = Path(__file__).parent.parent / "data" / "facts"
 MARK = "0123456789abcdef"
@@ -89,6 +89,19 @@ def test_directories_lead_to_their_disk() -> None:
     assert (bench.mount, bench.kind, bench.device, bench.writable, bench.direct) == ("/", "ext4", "vda", True, True)
     assert isinstance(bench.free, int)
     assert reason(directory(facts, "/nowhere").writable) == "there is no such directory"
+
+
+@pytest.mark.parametrize(
+    ("name", "megabits", "speed"),
+    [("veth7", 10_000, None), ("eth0", 10_000, None), ("bond0", 10_000, 10**10), ("ens1.100", 10_000, 10**10),
+     ("eth0", 1_000, 10**9)],
+)  # fmt: skip
+def test_a_pair_of_virtual_interfaces_tells_no_speed(name: str, megabits: int, speed: int | None) -> None:
+    text = f"{name}/mtu:1500\n{name}/speed:{megabits}\n{name}/operstate:up"
+    (found,) = facts_of(f"@@{MARK} net {len(text)}\n{text}\n".encode()).interfaces
+    assert known(found.speed) == speed
+    if speed is None:
+        assert "whatever it carries" in reason(found.speed)
 
 
 def test_interfaces_and_tools() -> None:
