@@ -24,6 +24,7 @@ class HostCard(QFrame):
     edit_requested = Signal()
     remove_requested = Signal()
     leftovers_requested = Signal()
+    calibrate_requested = Signal()
     cancel_requested = Signal()
 
     def __init__(self) -> None:
@@ -39,6 +40,8 @@ class HostCard(QFrame):
         self.quick_button = self._button("Quick benchmark", self.quick_requested)
         self.test_button = self._button("Test connection", self.test_requested)
         self.leftovers_button = self._button("Leftovers…", self.leftovers_requested)
+        self.calibrate_button = self._button("Calibrate…", self.calibrate_requested)
+        set_tool_tip(self.calibrate_button, "Measure the instrument on this host, so that margins are its own")
         set_tool_tip(self.leftovers_button, "What runs that were broken off left on the host")
         self.edit_button = self._tool("edit", "Change how the host is reached", "F2", self.edit_requested)
         self.remove_button = self._tool("remove", "Remove the host from the list", "Del", self.remove_requested)
@@ -56,6 +59,7 @@ class HostCard(QFrame):
         self.measure_button.setText("Measure this host")
         self.quick_button.setVisible(True)
         self.leftovers_button.setVisible(True)
+        self.calibrate_button.setVisible(True)
         self.test_button.setVisible(not local)
         self.edit_button.setVisible(not local)
         self.remove_button.setVisible(entry.origin is Origin.SAVED)
@@ -72,6 +76,7 @@ class HostCard(QFrame):
             self.quick_button,
             self.test_button,
             self.leftovers_button,
+            self.calibrate_button,
             self.edit_button,
             self.remove_button,
         ):
@@ -114,7 +119,8 @@ class HostCard(QFrame):
         head.addWidget(self.remove_button)
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE[1])
-        for button in (self.measure_button, self.quick_button, self.test_button, self.leftovers_button):
+        asked = (self.measure_button, self.quick_button, self.test_button, self.calibrate_button, self.leftovers_button)
+        for button in asked:
             buttons.addWidget(button)
         buttons.addStretch(1)
         rows = QVBoxLayout(self)

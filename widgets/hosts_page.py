@@ -47,6 +47,7 @@ class HostsPage(Page):
         self.card = HostCard()
         self.card.cancel_requested.connect(lambda: self.connections.cancel(self.table.current().name))
         self.card.leftovers_requested.connect(self._show_leftovers)
+        self.card.calibrate_requested.connect(self._calibrate)
         self.notice = Notice()
         self.start_card = self._build_start_card()
         self.search = self._build_search()
@@ -137,6 +138,13 @@ class HostsPage(Page):
         from widgets.leftovers_dialog import LeftoversDialog
 
         dialog = LeftoversDialog(self.workstation, self.asker, self.table.current().name, self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _calibrate(self) -> None:
+        from widgets.calibrate_dialog import CalibrateDialog
+
+        dialog = CalibrateDialog(self.workstation, self.asker, self.table.current().name, self)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 

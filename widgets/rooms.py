@@ -169,6 +169,7 @@ class Rooms:
         page.run_finished.connect(lambda _run_id: self._run_finished())
         page.show_run_requested.connect(self.show_run)
         page.measure_requested.connect(lambda: self._door.show_room(Room.MEASURE))
+        page.plan_chosen.connect(self.open_plan)
         page.export_requested.connect(lambda run_id: self._door.ask_where_to_export([run_id], run_id))
         return page
 

@@ -220,6 +220,13 @@ class LibraryPage(Page):
         job.failed.connect(self._fail)
         job.start()
 
+    def _ask_another_tool(self) -> None:
+        from widgets.opinion.opinion_dialog import ask_for_opinion
+
+        if chosen := self._chosen():
+            dialog = ask_for_opinion(self.workstation, chosen[0].id, self)
+            dialog.plan_chosen.connect(self.repeat_requested)
+
     def _ask_to_delete(self) -> None:
         if not (chosen := self._chosen()):
             return
@@ -264,6 +271,7 @@ class LibraryPage(Page):
         actions.rank_requested.connect(lambda: self._study(show_ranking))
         actions.export_requested.connect(self.export)
         actions.repeat_requested.connect(self._repeat)
+        actions.opinion_requested.connect(self._ask_another_tool)
         actions.delete_requested.connect(self._ask_to_delete)
         self.table.moved.connect(self._show_current)
         self.table.rested.connect(self._open_current)

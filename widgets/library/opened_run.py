@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from app.opinion.agreement import Agreement, agreements
 from app.records import Band, RunRecord
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -15,13 +16,15 @@ from widgets.live.replay import stored
 class OpenedRun:
     """A run, folded into what the live view showed, and the baselines that measured the same.
 
-    `problem` says why the baselines could not be read: that must not hide the run.
+    `agreements` is what tools of the run that ask one question say of each other. `problem` says why the baselines
+    could not be read: that must not hide the run.
     """
 
     record: RunRecord
     model: RunModel
     bands: Mapping[Place, Sequence[Band]]
     problem: BenchwrightError | None = None
+    agreements: tuple[Agreement, ...] = ()
 
 
 def open_run(workstation: Workstation, run_id: str) -> OpenedRun:
@@ -38,5 +41,5 @@ def _with_bands(workstation: Workstation, record: RunRecord, model: RunModel) ->
         facts = record.facts_before
         bands = {(step.name, host): workstation.bands(step, host, facts.get(host)) for step, host in places}
     except BenchwrightError as error:
-        return OpenedRun(record, model, {}, error)
-    return OpenedRun(record, model, bands)
+        return OpenedRun(record, model, {}, error, agreements(record))
+    return OpenedRun(record, model, bands, None, agreements(record))

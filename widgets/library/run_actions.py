@@ -25,6 +25,7 @@ class RunActions(QObject):
     rank_requested = Signal()
     export_requested = Signal()
     repeat_requested = Signal()
+    opinion_requested = Signal()
     delete_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
@@ -40,6 +41,7 @@ class RunActions(QObject):
         self.rank = self._make("Rank…", self.rank_requested)
         self.export = self._make("Export…", self.export_requested)
         self.repeat = self._make("Repeat", self.repeat_requested, "Ctrl+R")
+        self.opinion = self._make("Check with another tool…", self.opinion_requested)
         self.delete = self._make("Delete…", self.delete_requested, "Del")
         self.studies = QMenu("Study", parent)
         self.studies.setToolTipsVisible(True)
@@ -49,7 +51,17 @@ class RunActions(QObject):
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in the order in which they are offered."""
-        return (self.open, self.compare, self.pin, self.unpin, self.study, self.export, self.repeat, self.delete)
+        return (
+            self.open,
+            self.compare,
+            self.pin,
+            self.unpin,
+            self.study,
+            self.export,
+            self.repeat,
+            self.opinion,
+            self.delete,
+        )
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
         """Offer what can be done with `chosen`; say of the rest why it cannot."""
@@ -74,6 +86,7 @@ class RunActions(QObject):
         _offer(self.rounds, one or several, "Show how a test became steady, round by round", "Select a run")
         _offer(self.export, bool(chosen), "Write the selected runs as CSV and picture (Ctrl+E)", "Select a run")
         _offer(self.repeat, one, "Open this run's plan, to run it again", "Select one run")
+        _offer(self.opinion, one, "Ask another tool the same, and see whether both agree", "Select one run")
         reason = "A run that is under way is stopped first" if under_way else "Select a run"
         _offer(self.delete, bool(chosen) and not under_way, "Delete the selected runs for good, after asking", reason)
         self.pin.setVisible(not pinned)

@@ -20,6 +20,7 @@ from widgets.library.run_lines import RunLine
 from widgets.live.model import Place
 from widgets.live.run_side import RunSide
 from widgets.notice import Notice
+from widgets.opinion.agreement_panel import AgreementPanel
 from widgets.text import Text, Tone
 from widgets.theme import SPACE
 
@@ -46,6 +47,7 @@ class RunPanel(QWidget):
         self.figures = FigureTable()
         self.figures.chosen.connect(self.show_place)
         self.facts = FactsPanel()
+        self.opinion = AgreementPanel()
         self.history = HistoryPanel()
         self.read_history: Callable[[Wanted], History] | None = None
         self.run_view: RunView | None = None
@@ -95,6 +97,8 @@ class RunPanel(QWidget):
         self._nothing.setVisible(not self.figures.figures.rowCount())
         self.figures.setVisible(bool(self.figures.figures.rowCount()))
         self.facts.show_run(opened.record)
+        self.opinion.show_agreements(opened.agreements)
+        self.tabs.setTabVisible(self.tabs.indexOf(self.opinion), bool(opened.agreements))
         if self.read_history is not None:
             self.history.show_run(opened.record, self.read_history)
         places = opened.model.places()
@@ -159,6 +163,7 @@ class RunPanel(QWidget):
         tabs.setAccessibleName("The selected run")
         tabs.addTab(figures, "Figures")
         tabs.addTab(self._plots, "Plots and output")
+        tabs.addTab(self.opinion, "Second opinion")
         tabs.addTab(self.facts, "Facts")
         tabs.addTab(self.history, "History")
         tabs.currentChanged.connect(self._turn)
@@ -172,6 +177,7 @@ class RunPanel(QWidget):
             actions.study,
             actions.export,
             actions.repeat,
+            actions.opinion,
             actions.delete,
         )
         self.buttons = {action: ActionButton(action) for action in offered}

@@ -46,6 +46,7 @@ class LivePage(Page):
     show_run_requested = Signal(str)
     export_requested = Signal(str)
     measure_requested = Signal()
+    plan_chosen = Signal(object)  # a Plan
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(workstation, asker, parent)
@@ -300,6 +301,13 @@ class LivePage(Page):
     def _lack_bands(self, error: BenchwrightError) -> None:
         self.status.emit(f"The baseline could not be read: {error}")
 
+    def _ask_another_tool(self) -> None:
+        from widgets.opinion.opinion_dialog import ask_for_opinion
+
+        if self._model is not None:
+            dialog = ask_for_opinion(self.workstation, self._model.run_id, self)
+            dialog.plan_chosen.connect(self.plan_chosen)
+
     def _pin(self, name: str) -> None:
         if self._model is None:
             return
@@ -331,6 +339,7 @@ class LivePage(Page):
         self._outcome.show_requested.connect(lambda: self._request(self.show_run_requested))
         self._outcome.export_requested.connect(lambda: self._request(self.export_requested))
         self._outcome.pin_requested.connect(self._pin)
+        self._outcome.opinion_requested.connect(self._ask_another_tool)
         self._outcome.again_requested.connect(lambda: self._run_again(Busy.REFUSE))
         self._body.addWidget(self._outcome)
         self._busy = BusyBar()

@@ -18,6 +18,7 @@ class OutcomeBar(QFrame):
     show_requested = Signal()
     export_requested = Signal()
     again_requested = Signal()
+    opinion_requested = Signal()
     pin_requested = Signal(str)  # under this name
 
     def __init__(self) -> None:
@@ -30,6 +31,7 @@ class OutcomeBar(QFrame):
         self.pin_button.clicked.connect(self._ask)
         self.export_button = _button("Export…", self.export_requested)
         self.again_button = _button("Run again", self.again_requested)
+        self.opinion_button = _button("Check with another tool…", self.opinion_requested)
         self.name = QLineEdit()
         self.name.setPlaceholderText("Name of the baseline")
         self.name.setAccessibleName("Name of the baseline")
@@ -53,7 +55,7 @@ class OutcomeBar(QFrame):
         self.detail.setVisible(bool(detail))
         self.setAccessibleName(f"{WORDS[level]}: {message} {detail}".strip())
         restyle(self, "level", level)
-        for button in (self.show_button, self.pin_button, self.export_button):
+        for button in (self.show_button, self.pin_button, self.export_button, self.opinion_button):
             button.setEnabled(kept)
         self._stop_asking()
         self.show()
@@ -83,8 +85,9 @@ class OutcomeBar(QFrame):
 
     def _lay_out(self) -> None:
         self._offers, self._asking = QWidget(), QWidget()
+        offers = (self.show_button, self.pin_button, self.export_button, self.opinion_button, self.again_button)
         for widget, parts in (
-            (self._offers, (self.show_button, self.pin_button, self.export_button, self.again_button)),
+            (self._offers, offers),
             (self._asking, (self.name, self.accept_button, self.cancel_button)),
         ):
             row = QHBoxLayout(widget)

@@ -1,0 +1,49 @@
+"""Pictures of a calibration, of a second opinion that is proposed, and of one that was had."""
+
+from PySide6.QtWidgets import QWidget
+
+from app.opinion.agreement import agreements
+from app.plan import LOCAL
+from app.questions import Refuse
+from tests.app.test_calibration import calibration
+from tests.app.test_second_opinions import FIO, of_disk
+from tests.shot_stage import Shot, Stage
+from tests.widgets.library_runs import library
+from widgets.calibrate_dialog import CalibrateDialog
+from widgets.opinion.agreement_panel import AgreementPanel
+from widgets.opinion.opinion_dialog import ask_for_opinion
+
+RUN = "20260112-081502-a1b2"
+
+
+def _calibrate(stage: Stage) -> QWidget:
+    stage.workstation._store.keep_calibration(calibration(LOCAL, suite="sysbench-cpu"))
+    dialog = CalibrateDialog(stage.workstation, Refuse(), LOCAL, stage.window())
+    dialog.open()
+    stage.settle()
+    return dialog
+
+
+def _propose(stage: Stage) -> QWidget:
+    if RUN not in {run.id for run in stage.workstation.runs()}:
+        library(stage.workstation)
+    dialog = ask_for_opinion(stage.workstation, RUN, stage.window())
+    stage.settle()
+    return dialog
+
+
+def _agree(stage: Stage) -> QWidget:
+    deep = {**FIO.values, "iodepth": 8, "ioengine": "libaio", "direct": False}
+    panel = AgreementPanel()
+    panel.resize(760, 320)
+    panel.show_agreements(agreements(of_disk(0.3, type(FIO)("fio", "fio", deep))))
+    panel.show()
+    stage.settle()
+    return panel
+
+
+SHOTS: list[Shot] = [
+    ("calibrate", _calibrate),
+    ("second-opinion", _propose),
+    ("agreement", _agree),
+]

@@ -1,0 +1,1 @@
+"""Second opinions in the window: another tool proposed, and what it said."""
