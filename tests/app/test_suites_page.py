@@ -1,4 +1,4 @@
-"""The page about what was tried names every suite but those of disks once, under its resource."""
+"""The page about what was tried names every suite once, under its resource."""
 
 import re
 from pathlib import Path
@@ -17,6 +17,7 @@ PAGE = (Path(resources.__file__).parent / "help" / "suites.md").read_text(encodi
     [
         ("CPU", Resource.CPU),
         ("Memory", Resource.MEMORY),
+        ("Disk", Resource.DISK),
         ("Network", Resource.NETWORK),
         ("Database and application", Resource.APPLICATION),
     ],

@@ -153,3 +153,17 @@ def test_what_fio_refuses_is_named(job: str, said: str, tmp_path: Path) -> None:
         ended, _ = run_once(workstation, "fio-job", "local", directory=str(tmp_path), job=job)
     assert ended.state is State.FAILED
     assert said in ended.reason
+
+
+@pytest.mark.parametrize("named", ["filename={one}/f:{two}/f", "directory={one}:{two}\nnumjobs=2"])
+def test_volumes_at_once_are_named_with_colons_as_fio_has_it(tmp_path: Path, named: str) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    job = f"[both]\nrw=randread\nbs=4k\nsize=2m\nruntime=1\ntime_based\n{named.format(one=one, two=two)}\n"
+    with workstation_in(tmp_path) as workstation:
+        ended, events = run_once(workstation, "fio-job", "local", directory=str(tmp_path), job=job)
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert all(any(folder.iterdir()) for folder in (one, two))
+    (own, *_others) = documents(printed([*events]))[-1]["jobs"]
+    assert own["read"]["total_ios"] > 0
