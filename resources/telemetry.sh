@@ -75,12 +75,17 @@ volumes() { # volumes that count for how long they were held back; asking needs 
 processes() { # those that have used some time, and which of them belong to a job of ours
     set -- /proc/[0-9]*/stat
     scan=$((number + 5 + $# / 100))
-    busy=$(grep -lsE "$grown" "$@") environments=
-    for file in $busy; do
-        environments="$environments ${file%stat}environ"
-    done
-    # shellcheck disable=SC2086 # several names
-    printf '@@%s ours %s\n' "$mark" "$([ -z "$busy" ] || grep -ls BENCHWRIGHT_JOB= $environments | tr '\n' ' ')"
+    busy=$(grep -lsE "$grown" "$@")
+    if [ "$busy" != "$known" ]; then # a process stays what it is
+        known=$busy environments=
+        for file in $busy; do
+            environments="$environments ${file%stat}environ"
+        done
+        # shellcheck disable=SC2046,SC2086 # several names
+        set -- $(grep -ls BENCHWRIGHT_JOB= /dev/null $environments)
+        ours=$*
+    fi
+    printf '@@%s ours %s\n' "$mark" "$ours"
 }
 
 held_back() {
@@ -111,7 +116,7 @@ main() {
             /sys/class/net/*/carrier_changes /sys/fs/ext4/*/errors_count
         sensors
     ) 3>&1
-    links=$(allowances) disks=$(volumes) number=0 scan=0
+    links=$(allowances) disks=$(volumes) number=0 scan=0 known='' ours=''
     while :; do
         epoch=$(date +%s.%N)
         read -r uptime _ </proc/uptime

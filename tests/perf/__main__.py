@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable
 
 from app.cli.common import print_table
-from tests.perf import compared, first_window, fleet, line_to_point, live_plot, observer, same_figure, simulated
+from tests.perf import beside, compared, first_window, fleet, line_to_point, live_plot, observer, same_figure, simulated
 from tests.perf.outcome import Outcome
 
 BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
     "same-figure": same_figure.run,
     "observer": observer.run,
+    "observer-beside": beside.run,
     "first-window": first_window.run,
     "line-to-point": line_to_point.run,
     "live-plot": live_plot.run,
