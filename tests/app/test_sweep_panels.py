@@ -104,8 +104,13 @@ def test_the_curves_of_the_baseline_are_grey() -> None:
 
 
 def test_curves_beyond_six_are_told_apart_by_their_dashes() -> None:
-    run = run_of("a", swept(*(str(count) for count in range(1, 9))))
-    rate, _ = sweep_plots(shown(run))
+    figures = [
+        Figure(IOPS, 10.0 * depth * count, labels(depth=str(depth), jobs=str(count)))
+        for count in range(1, 9)
+        for depth in range(1, 10)
+    ]
+    run = run_of("a", figures)
+    (rate,) = sweep_plots(shown(run))
     assert [curve.dashed for curve in rate.curves] == [False] * 6 + [True] * 2
     assert rate.curves[6].colour == rate.curves[0].colour
     check_layout(draw_report([run], {}, {}, []))
