@@ -8,9 +8,9 @@ SHOWN = 40
 
 def notes_of(found: History) -> list[str]:
     """Return what is to be known of a history."""
-    notes = [f"left out: {reason}" for reason in found.left_out]
+    notes = [f"Left out: {reason}." for reason in found.left_out]
     if not found.found.claimed:
         notes.append(
-            f"neighbouring results hang together ({found.found.hanging:.2f}), so the marks are no evidence of changes"
+            f"Neighbouring results hang together ({found.found.hanging:.2f}), so the marks are no evidence of changes."
         )
-    return [*notes, f"a change needs p < 0.001, 5 % and four runs on either side; {FALSE_ALARMS}"]
+    return [*notes, f"A change needs p < 0.001, 5 % and four runs on either side; {FALSE_ALARMS}."]

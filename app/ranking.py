@@ -289,12 +289,12 @@ def _order(found: Sequence[Candidate], question: Question) -> str:
 def _notes(found: Sequence[Candidate], ranked: Sequence[Ranked], question: Question) -> Iterator[str]:
     fewest = min((row.n for row in ranked if len(row.candidate.hosts) < 2), default=FEWEST_TRIALS)
     if fewest < FEWEST_TRIALS and len(ranked) > 1:
-        yield f"who has fewer than {FEWEST_TRIALS} trials is told apart from nobody"
+        yield f"Who has fewer than {FEWEST_TRIALS} trials is told apart from nobody."
     if any(len(one.hosts) < FEWEST_HOSTS for one in found) and len(found) > 1:
-        yield f"it ranks these machines; of their types nothing is said before {FEWEST_HOSTS} hosts of each"
+        yield f"It ranks these machines; of their types nothing is said before {FEWEST_HOSTS} hosts of each."
     if question.overruled:
-        yield f"overruled: {question.overruled}"
+        yield f"Overruled: {question.overruled}"
     if question.limit is not None:
-        yield f"of each trial the best point at which {question.limit.text} holds"
+        yield f"Of each trial the best point at which {question.limit.text} holds."
     if len(question.weights) > 1:
-        yield f"weighted geometric mean of the ratios to {found[0].name}"
+        yield f"Weighted geometric mean of the ratios to {found[0].name}."

@@ -9,7 +9,7 @@ from app.wording import direction_text, figure_text, range_text
 from suites.vocab import Metric
 
 HEAD = (
-    "Place", "Candidate", "Figure", "95 % interval", "n", "Rank, drawn again", "Price", "Per price", "Threshold",
+    "Place", "Candidate", "Figure", "95 % interval", "n", "Rank, resampled", "Price", "Per price", "Threshold",
 )  # fmt: skip
 
 RIGHT_ALIGNED = (2, 4)
@@ -67,16 +67,16 @@ def _interval(metric: Metric | None, ranked: Ranked) -> str:
 
 def closing_lines(ranking: Ranking) -> list[str]:
     """Return what has to be known to read the table."""
-    lines = [f"{name} has no place: {reason}" for name, reason in ranking.left_out]
+    lines = [f"{name} has no place: {reason}." for name, reason in ranking.left_out]
     changed = [one for one in ranking.sensitivity if not one.same]
     lines += [f"{one.what}: {one.order}" for one in changed]
     if ranking.sensitivity and not changed:
-        lines.append("the order is the same without any one metric, and with any weight halved or raised by half")
+        lines.append("The order is the same without any one metric, and with any weight halved or raised by half.")
     lines += ranking.notes
     if ranking.question.goal is not Goal.CHEAPEST:
         lines.append(
-            f"candidates of one place are not told apart by {100 * ranking.question.margin:g} % "
-            "(95 % intervals of their ratios, Holm's correction for all pairs)"
+            f"Candidates of one place are not told apart by {100 * ranking.question.margin:g} % "
+            "(95 % intervals of their ratios, Holm's correction for all pairs)."
         )
     return lines
 
@@ -85,6 +85,7 @@ def title(ranking: Ranking) -> str:
     """Return what is ranked, in a line."""
     question = ranking.question
     what = ", ".join(name if weight == 1 else f"{name} x {weight:g}" for name, weight in question.weights.items())
+    what = what if ranking.metric is None else ranking.metric.title
     way = "" if ranking.metric is None else f", {direction_text(ranking.metric.better)}"
     edge = ""
     if question.threshold is not None and ranking.metric is not None:

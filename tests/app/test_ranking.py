@@ -60,7 +60,7 @@ def test_what_cannot_be_told_apart_shares_a_place() -> None:
 def test_few_trials_tell_nothing_apart() -> None:
     found = ranked([machine("a", 1000.0, 1, count=3), machine("b", 3000.0, 2, count=3)], HIGHEST)
     assert found.groups == 1
-    assert found.notes[0].startswith("who has fewer than 6 trials is told apart from nobody")
+    assert found.notes[0].startswith("Who has fewer than 6 trials is told apart from nobody")
 
 
 def test_two_are_told_apart_exactly_where_compare_tells_them_apart() -> None:

@@ -94,7 +94,7 @@ def test_a_baseline_is_chosen_and_a_table_imported(qtbot: QtBot, workstation: Wo
     qtbot.addWidget(picker)
     qtbot.waitUntil(lambda: picker.table.rowCount() == 5)
     assert picker.chosen() == "baseline:fleet@1"
-    assert picker.about.text() == ", ".join(RUNS)
+    assert picker.about.text() == f"Runs {', '.join(RUNS)}"
     table = tmp_path / "lab.csv"
     table.write_text("metric,unit,value,source\niops,1/s,900,our lab\n")
     picker.import_file(table)

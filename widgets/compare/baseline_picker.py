@@ -27,6 +27,8 @@ from widgets.theme import SPACE, TextSize, figure_font, text_font
 
 _SIZE = (780, 460)
 _HEADS = ("Baseline", "Version", "What", "Measured", "To know")
+_VERSION = 1
+"""The column that holds a number."""
 
 
 class BaselinePicker(QDialog):
@@ -81,12 +83,13 @@ class BaselinePicker(QDialog):
             for column, text in enumerate(_cells(one)):
                 item = QTableWidgetItem(visible(text))
                 item.setToolTip(tool_tip(text))
-                if column == 1:
+                if column == _VERSION:
                     item.setFont(figure_font())
                     item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
                 self.table.setItem(row, column, item)
         self.table.resizeColumnsToContents()
         self.table.horizontalHeader().setSectionResizeMode(len(_HEADS) - 1, QHeaderView.ResizeMode.Stretch)
+        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         words = [one.word for one in found]
         self.table.selectRow(words.index(self._wanted) if self._wanted in words else 0)
         self._explain()
@@ -115,7 +118,11 @@ class BaselinePicker(QDialog):
     def _arrange(self) -> None:
         self.setWindowTitle("Compare with a baseline")
         self.resize(*_SIZE)
-        self.table.setHorizontalHeaderLabels(_HEADS)
+        for column, words in enumerate(_HEADS):
+            side = Qt.AlignmentFlag.AlignRight if column == _VERSION else Qt.AlignmentFlag.AlignLeft
+            head = QTableWidgetItem(words)
+            head.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+            self.table.setHorizontalHeaderItem(column, head)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -147,7 +154,8 @@ def about(baseline: Baseline) -> str:
     """Return in lines where a baseline comes from, and what is doubtful."""
     table = baseline.reference
     if table is None:
-        return ", ".join(baseline.parts[:6]) + (" …" if len(baseline.parts) > 6 else "")
+        whose = "Run" if len(baseline.parts) == 1 else "Runs"
+        return f"{whose} {', '.join(baseline.parts[:6])}{' …' if len(baseline.parts) > 6 else ''}"
     return "\n".join([f"Source: {table.source or 'not said'}.", *table.doubts])
 
 

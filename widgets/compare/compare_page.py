@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QDoubleSpinBox,
     QHBoxLayout,
     QMenu,
     QPushButton,
@@ -38,6 +37,7 @@ from widgets.icons import set_icon
 from widgets.jobs import Job
 from widgets.notice import Notice
 from widgets.page import Page
+from widgets.per_cent import PerCent
 from widgets.rank.rank_dialog import show_ranking
 from widgets.sheet_text import sheet_text
 from widgets.text import Text, Tone, set_tool_tip
@@ -64,14 +64,6 @@ _PATIENCE = 150
 
 _TABLE_MOST = 0.6
 """The share of the height that the table gets at most before the user moves the border."""
-
-
-class _PerCent(QDoubleSpinBox):
-    """A share in per cent, with no more digits than it has."""
-
-    def textFromValue(self, value: float) -> str:
-        """Return the figure without zeros at its end."""
-        return f"{value:g}"
 
 
 class ComparePage(Page):
@@ -124,7 +116,8 @@ class ComparePage(Page):
         """Offer to export what is compared; return whether there is something."""
         if self._compared is None:
             return False
-        self.export_requested.emit(list(self._ids), f"comparison-{self._ids[0]}", self._margin(), self._overruled)
+        name = f"comparison-{self._compared.comparison.runs[0].id}"  # a part of a run has its steps in its word
+        self.export_requested.emit(list(self._ids), name, self._margin(), self._overruled)
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -257,7 +250,8 @@ class ComparePage(Page):
         self.compare([chosen, *(run for run in self._ids if run != chosen)])
 
     def _show_run(self, number: int) -> None:
-        self.show_run_requested.emit(self._ids[number].partition(",")[0])
+        if self._compared is not None:
+            self.show_run_requested.emit(self._compared.comparison.runs[number].id.partition(",")[0])
 
     def _take_out(self, number: int) -> None:
         self.compare([run for place, run in enumerate(self._ids) if place != number])
@@ -324,13 +318,9 @@ class ComparePage(Page):
         self._waiting.setInterval(_PATIENCE)
         self._waiting.timeout.connect(lambda: self.notice.say("info", "Reading the runs…"))
 
-    def _build_margin(self) -> QDoubleSpinBox:
-        margin = _PerCent()
-        margin.setRange(0.0, 100.0)
-        margin.setDecimals(2)
-        margin.setSingleStep(1.0)
+    def _build_margin(self) -> PerCent:
+        margin = PerCent()
         margin.setValue(MARGIN)
-        margin.setSuffix(" %")
         margin.setAccessibleName("Margin")
         set_tool_tip(margin, "A difference up to this is none that matters to you; a verdict needs the whole interval")
         return margin

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QDoubleSpinBox,
     QFormLayout,
     QHBoxLayout,
     QLineEdit,
@@ -19,6 +18,7 @@ from app.amounts import amount_of, limit_of, weights_of
 from app.prices import Prices, parse_pairs
 from app.ranking import Goal, Question, Threshold
 from suites.vocab import Labels
+from widgets.per_cent import PerCent
 from widgets.text import set_tool_tip, visible
 from widgets.theme import SPACE
 
@@ -28,6 +28,8 @@ _GOALS = {
     "Most for the money": Goal.PER_PRICE,
 }
 _MOST_LINES = 5
+_NARROW = 120
+"""Pixels for a share in per cent."""
 
 
 class RankForm(QWidget):
@@ -53,10 +55,9 @@ class RankForm(QWidget):
         self.prices = QLineEdit()
         self.prices.setPlaceholderText("none, or web-1=0.34 USD, web-2=0.17 USD")
         set_tool_tip(self.prices, "What an hour of a host or an instance type costs; nothing is looked up")
-        self.margin = QDoubleSpinBox()
-        self.margin.setRange(0, 100)
+        self.margin = PerCent()
         self.margin.setValue(5)
-        self.margin.setSuffix(" %")
+        self.margin.setMaximumWidth(_NARROW)
         self.table_button = QPushButton("From table…")
         set_tool_tip(self.table_button, "A CSV file with host or instance_type, price, and perhaps currency")
         self._table: Prices = {}

@@ -14,7 +14,7 @@ _WIDEST = 300
 
 _TIPS = {
     0: "Candidates of one place are not told apart by the margin",
-    5: "Between which ranks it lies when its trials are drawn again (bootstrap, 95 %)",
+    5: "Between which ranks it lies when its trials are resampled (bootstrap, 95 %)",
     8: "Reached or missed with the whole interval; else it is not sure",
 }
 
