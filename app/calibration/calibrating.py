@@ -166,7 +166,7 @@ def _noise(trials: list[TrialRecord]) -> Iterator[MetricNoise]:
         if len(values) == len(trials) and min(values) > 0:
             cov = log_spread(values)
             detectable = {count: least_detectable(cov, count) for count in FOR_TRIALS}
-            yield MetricNoise(figure.metric.name, figure.labels, len(values), cov, detectable)
+            yield MetricNoise(figure.metric.name, figure.metric.title, figure.labels, len(values), cov, detectable)
 
 
 def _values(trials: list[TrialRecord] | tuple[TrialRecord, ...], metric: str, labels: Labels) -> list[float]:

@@ -42,6 +42,7 @@ class MetricNoise:
     """How a metric spread over the `n` trials of both sides; `detectable` is the least difference by trials a side."""
 
     metric: str
+    title: str
     labels: Labels
     n: int
     cov: float

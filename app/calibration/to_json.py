@@ -33,6 +33,7 @@ def calibration_to_json(found: Calibration) -> Json:
 def _noise(one: MetricNoise) -> Json:
     return {
         "metric": one.metric,
+        "title": one.title,
         "labels": dict(one.labels),
         "n": one.n,
         "cov": one.cov,
@@ -63,4 +64,5 @@ def calibration_from_json(content: Mapping[str, Any]) -> Calibration:
 
 def _read_noise(content: Mapping[str, Any]) -> MetricNoise:
     detectable = {int(trials): float(share) for trials, share in content["detectable"].items()}
-    return MetricNoise(content["metric"], tuple(content["labels"].items()), content["n"], content["cov"], detectable)
+    at = tuple(content["labels"].items())
+    return MetricNoise(content["metric"], content["title"], at, content["n"], content["cov"], detectable)

@@ -35,7 +35,7 @@ def noise_rows(found: Calibration) -> list[list[str]]:
     """Return how each metric repeats: its name, trials, CoV, and the least difference that 6, 10 and 20 trials show."""
     return [
         [
-            f"{one.metric}{f' ({label_text(one.labels)})' if one.labels else ''}",
+            f"{one.title}{f' ({label_text(one.labels)})' if one.labels else ''}",
             str(one.n),
             share_text(one.cov),
             *(share_text(one.detectable[count]) if count in one.detectable else "" for count in (6, 10, 20)),
@@ -55,8 +55,8 @@ def alarm_lines(found: Calibration) -> list[str]:
             f"{share_text(alarms.rate_without)}."
         ),
         (
-            f"Two stretches of time instead of random halves: {share_text(alarms.rate_apart)} claim a difference of more "
-            f"than {share_text(DEFAULT_MARGIN)}."
+            f"Two stretches of time instead of random halves: {share_text(alarms.rate_apart)} claim a difference of "
+            f"more than {share_text(DEFAULT_MARGIN)}."
         ),
         (
             f"At most 5 % of either claim one from a margin of {share_text(alarms.quiet_margin)} on; that there is no "

@@ -9,6 +9,8 @@ from app.compare import compare
 from app.comparison import Comparison
 from app.distributions import Distribution
 from app.distributions.charts import distribution_charts
+from app.opinion.agreement import agreements
+from app.opinion.words import agreement_line, why_lines
 from app.pairing import answering_steps, left_out
 from app.picture.chart import draw_beside
 from app.picture.curves import Samples, Shown
@@ -71,15 +73,26 @@ def draw_report(
         draw_beside(sheet, charts.get(name, ()))
     sheet.y += SECTION
     draw_findings(sheet, records)
-    notes = [note for record in records for note in left_out(record)] if comparison is None else comparison.notes
-    if notes:
-        sheet.y += SECTION
-        draw_notes(sheet, "Left out" if comparison is None else "What else differs", notes)
+    for heading, notes in _notes(records, comparison):
+        if notes:
+            sheet.y += SECTION
+            draw_notes(sheet, heading, notes)
     sheet.y += SECTION
     draw_commands(sheet, records)
     sheet.y += SECTION
     draw_foot(sheet, records)
     return sheet
+
+
+def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield what is said in words below the figures, each list with its heading."""
+    if comparison is not None:
+        yield "Margin", [f"{origin}." for origin in comparison.origins]
+        yield "What else differs", comparison.notes
+        return
+    found = [one for record in records for one in agreements(record)]
+    yield "Second opinion", [" ".join((f"{one.host}: {agreement_line(one)}", *why_lines(one))) for one in found]
+    yield "Left out", [note for record in records for note in left_out(record)]
 
 
 def _steps(records: Sequence[RunRecord]) -> Iterator[list[Step | None]]:

@@ -42,7 +42,7 @@ def calibration(host: str = "web-1", *, margin: float = 0.03, suite: str = "fio"
         "20261112-100000-abcd",
         fingerprint_of(recorded.facts(host), "fio"),
         Instrument("tsc", 1e-9, 2e-8, 5e-5, 1e-3, 0.002, 0.004, 0.003),
-        (MetricNoise("iops", (("operation", "read"),), 16, cov, {6: 0.02}),),
+        (MetricNoise("iops", "IOPS", (("operation", "read"),), 16, cov, {6: 0.02}),),
         replace(ALARMS, margin=margin),
     )
 

@@ -11,6 +11,7 @@ from app.events import TelemetryRead, TrialEnded, TrialStarted
 from app.plan import LOCAL
 from app.services import Workstation
 from remote.questions import Refuse
+from tests.lab_sshd import LabHost
 
 
 def calibrated(workstation: Workstation, wanted: Wanted, control: Control) -> list[object]:
@@ -63,6 +64,23 @@ def test_one_that_is_stopped_calibrates_nothing_and_keeps_its_run(tmp_path: Path
         _until_stopped(events, control)
     assert workstation.calibrations() == ()
     assert len(workstation.runs()) == 1
+    workstation.close()
+
+
+@pytest.mark.slow
+def test_a_host_over_ssh_is_calibrated_with_our_own_probe(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    wanted = Wanted("compute", 6, (("time", "1 s"), ("operation", "integer"), ("threads", "1"), ("sweep", "single")))
+    events = list(workstation.calibrate("lab", wanted, Refuse(), Control()))
+    last = events[-1]
+    assert isinstance(last, Calibrated)
+    instrument = last.calibration.instrument
+    assert 0 < (instrument.round_trip or 0) <= (instrument.round_trip_worst or 0)
+    assert instrument.clock_resolution is not None
+    assert last.calibration.host == "lab"
+    run = workstation.load(last.calibration.run)
+    assert run.calibrations == ((last.calibration,) if last.calibration.quiet else ())
     workstation.close()
 
 
