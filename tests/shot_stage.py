@@ -94,6 +94,7 @@ def stage(folder: Path, variant: Variant) -> Iterator[Stage]:
         os.environ[f"XDG_{part.upper()}_HOME"] = str(folder / part)
     os.environ["BENCHWRIGHT_LEASES"] = str(folder / "leases")  # who else measures here does not keep us from pictures
     os.environ.pop("SSH_AUTH_SOCK", None)
+    (folder / "leases").mkdir(exist_ok=True)
     _furnish(folder)
     workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
     workstation.save_host(HostEntry("web-1", host_name="192.0.2.14", port=2222, user="ann", jump="bastion"))

@@ -1,11 +1,13 @@
 """Help that needs no network: a tour, the words, the rules of measurement, the keys."""
 
+import re
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QUrl
 from PySide6.QtGui import (
     QBrush,
     QColor,
+    QImage,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -47,6 +49,8 @@ READING_WIDTH = 640
 
 
 _NOTHING = QByteArray(b" ")
+_PICTURE = re.compile(r"\.\./pictures/([a-z]{1,20})\.png")
+"""How a page of the help names a picture of ours."""
 
 
 class _Browser(QTextBrowser):
@@ -60,9 +64,20 @@ class _Browser(QTextBrowser):
         self.document().setDocumentMargin(0)
         self.setViewportMargins(0, 0, SPACE[2], 0)
 
-    def loadResource(self, _kind: int, _name: QUrl | str) -> Any:
-        """Load nothing. An empty answer would not do: the document would then read the file itself."""
-        return _NOTHING
+    def loadResource(self, _kind: int, name: QUrl | str) -> Any:
+        """Load our own pictures, as wide as a line, and nothing else.
+
+        An empty answer would not do: the document would then read the file itself.
+        """
+        wanted = _PICTURE.fullmatch(name.toString() if isinstance(name, QUrl) else name)
+        if wanted is None:
+            return _NOTHING
+        picture = QImage.fromData(resources.read_bytes(f"pictures/{wanted[1]}.png"))
+        ratio = self.devicePixelRatioF()
+        width = round((READING_WIDTH - SPACE[4]) * ratio)
+        fitting = picture.scaledToWidth(width, Qt.TransformationMode.SmoothTransformation)
+        fitting.setDevicePixelRatio(ratio)
+        return fitting
 
 
 class HelpPage(Page):
@@ -149,8 +164,10 @@ def typeset(document: QTextDocument) -> None:
 
 def _set_block(cursor: QTextCursor, block: QTextBlockFormat) -> None:
     level = block.headingLevel()
+    if block.nonBreakableLines():  # a line of code: it stands close to the next one
+        _set_code(cursor, block)
+        return
     block.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-    block.setNonBreakableLines(False)  # code wraps, too, where the page is narrow
     block.setTopMargin(SPACE[4] if level == 2 else 0)
     block.setBottomMargin(SPACE[1] if cursor.currentTable() is None else 0)
     cursor.setBlockFormat(block)
@@ -159,6 +176,17 @@ def _set_block(cursor: QTextCursor, block: QTextBlockFormat) -> None:
         look.setFont(text_font(TextSize.TITLE if level == 1 else TextSize.HEADING, bold=True))
         cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
         cursor.setCharFormat(look)  # in place of Markdown's own, whose relative sizes would win over ours
+
+
+def _set_code(cursor: QTextCursor, block: QTextBlockFormat) -> None:
+    following = cursor.block().next()
+    ends = not following.isValid() or not following.blockFormat().nonBreakableLines()
+    block.setLineHeight(120, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    block.setNonBreakableLines(False)  # code wraps, too, where the page is narrow
+    block.setBackground(QBrush(QColor(palette().raised)))
+    block.setTopMargin(0)
+    block.setBottomMargin(SPACE[2] if ends else 0)
+    cursor.setBlockFormat(block)
 
 
 def _set_table(table: QTextTable) -> None:

@@ -4,13 +4,14 @@ import re
 
 import pytest
 from PySide6.QtCore import QUrl
+from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 import resources
 from app.checks.catalogue import catalogue, entry
 from app.questions import Refuse
 from app.services import Workstation
-from widgets.help_page import TOPICS, HelpPage, text_of
+from widgets.help_page import READING_WIDTH, TOPICS, HelpPage, text_of
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def test_each_topic_is_shown_under_its_title(page: HelpPage, topic: str) -> None
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_links_lead_to_topics_there_are(topic: str) -> None:
-    links = re.findall(r"\]\(([^)]*)\)", text_of(topic))
+    links = re.findall(r"(?<!!)\[[^]]*\]\(([^)]*)\)", text_of(topic))
     names = [link.removesuffix(".md") for link in links]
     known = {f"check-{entry.id}" for entry in catalogue()} | set(TOPICS)
     assert set(names) <= known
@@ -67,6 +68,16 @@ def test_a_check_is_reached_and_left_by_links(page: HelpPage) -> None:
 def test_nothing_is_loaded_from_anywhere(page: HelpPage) -> None:
     page.browser.setMarkdown("![picture](file:///etc/passwd)")
     assert bytes(page.browser.document().resource(2, QUrl("file:///etc/passwd"))) == b" "
+
+
+def test_our_own_pictures_are_shown_as_wide_as_a_line(page: HelpPage) -> None:
+    pictures = {name for topic in TOPICS for name in re.findall(r"!\[[^]]*\]\(([^)]*)\)", text_of(topic))}
+    assert pictures
+    for name in pictures:
+        picture = page.browser.loadResource(2, QUrl(name))
+        assert isinstance(picture, QImage)
+        assert picture.deviceIndependentSize().width() <= READING_WIDTH
+    assert bytes(page.browser.loadResource(2, QUrl("../pictures/../../pyproject.toml"))) == b" "
 
 
 def test_the_glossary_has_every_word_the_window_uses() -> None:
