@@ -13,6 +13,7 @@ from app.checks.after_disk import (
     reached,
     seconds_of,
 )
+from app.checks.after_jobs import of_one_section
 from app.checks.after_network import busiest, carried, throughput, within_host
 from app.wording import bytes_text, quantity, share_text
 from suites.base import device_of
@@ -52,6 +53,7 @@ LOSS = 1.0
 
 
 def _cache(trial: TrialEvidence) -> Outcome | CannotTell | None:
+    trial = of_one_section(trial)
     if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
         return None
     in_memory = _in_memory(trial)
@@ -103,6 +105,7 @@ def _told_by_fio(trial: TrialEvidence) -> Outcome | None:
 
 
 def _merged(trial: TrialEvidence) -> Outcome | CannotTell | None:
+    trial = of_one_section(trial)
     if trial.suite.resource is not Resource.DISK or not trial.done or not buffered(trial):
         return None
     disk = disk_below(trial)
@@ -121,6 +124,7 @@ def _merged(trial: TrialEvidence) -> Outcome | CannotTell | None:
 
 
 def _amplified(trial: TrialEvidence) -> Outcome | CannotTell | None:
+    trial = of_one_section(trial)
     if trial.suite.resource is not Resource.DISK or not trial.done:
         return None
     disk = disk_below(trial)
@@ -230,8 +234,8 @@ OF_A_TRIAL: tuple[TrialCheck, ...] = (
         id="not-from-the-device",
         level=Level.ERROR,
         title="Memory answered for the disk",
-        why="What never reached the device says nothing about it: the figure is the page cache’s, and can be a hundred "
-        "times too high.",
+        why="What never reached the device says nothing about it: the figure is the page cache’s, or that of a file of "
+        "holes, and can be a hundred times too high.",
         remedy="Use direct I/O; or flush before the clock stops, with files of at least twice the memory.",
         source="A storage engineer’s fio series: 853,333 IOPS with no I/O at the device; direct, 8,767.",
         evaluate=_cache,

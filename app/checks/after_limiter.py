@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from app.checks.after_claims import OF_A_TRIAL as CLAIMS
 from app.checks.after_cpu import busiest_core, busy, cpus_of, held_back, tool_share, usable_of
 from app.checks.after_disk import buffered, depth_of, disk_below
+from app.checks.after_jobs import of_one_section
 from app.checks.after_limits import in_flight
 from app.checks.after_network import busiest, link_of, speed_of, throughput, within_host
 from app.checks.after_words import limiter_text
@@ -58,6 +59,7 @@ _BY_CLAIM = ("generator-bound", "quota-bound", "datagrams-lost")
 
 
 def _limited(trial: TrialEvidence) -> Outcome | CannotTell | None:
+    trial = of_one_section(trial)
     if not trial.done or trial.headline is None:
         return None
     if _many_points(trial):
