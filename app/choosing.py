@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.comparison import CompareError
-from app.records import RunRecord
+from app.records import RunRecord, RunSummary
 from suites.errors import BenchwrightError
 
 Load = Callable[[str], RunRecord]
@@ -49,7 +49,8 @@ def only_host(record: RunRecord, host: str) -> RunRecord:
             f"The run {record.summary.id} has no host “{host[:60]}”.", f"It has {', '.join(record.plan.hosts)}."
         )
     trials = tuple(trial for trial in record.trials if trial.trial.host == host)
-    return replace(record, plan=replace(record.plan, hosts=(host,)), trials=trials)
+    summary = replace(record.summary, hosts=(host,))
+    return replace(record, summary=summary, plan=replace(record.plan, hosts=(host,)), trials=trials)
 
 
 def only_step(record: RunRecord, step: str) -> RunRecord:
@@ -59,4 +60,15 @@ def only_step(record: RunRecord, step: str) -> RunRecord:
         names = ", ".join(one.name for one in record.plan.steps)
         raise CompareError(f"The run {record.summary.id} has no step “{step[:60]}”.", f"It has {names}.")
     trials = tuple(trial for trial in record.trials if trial.trial.step == step)
-    return replace(record, plan=replace(record.plan, steps=steps), trials=trials)
+    summary = replace(record.summary, steps=(step,), suites=(steps[0].suite_id,))
+    return replace(record, summary=summary, plan=replace(record.plan, steps=steps), trials=trials)
+
+
+def parts_side_by_side(run: RunSummary) -> tuple[str, ...]:
+    """Return the words for the parts of one run that can stand beside each other: its hosts, else its steps of one
+    suite. Nothing where it has one part, or where their names cannot be told from the marks."""
+    mark, names = ("@", run.hosts) if len(run.hosts) > 1 else (":", run.steps)
+    alike = mark == "@" or len(run.suites) == 1
+    if not alike or len(names) < 2 or any(set(name) & set("@:,") for name in names):
+        return ()
+    return tuple(f"{run.id}{mark}{name}" for name in names)

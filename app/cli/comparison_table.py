@@ -1,11 +1,12 @@
 """A comparison as lines of text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
 from app.compare import Against, Comparison, Row
 from app.gate import Weight
 from app.levels import HOST, SAMPLE, TRIAL, Level, Levels
+from app.records import RunSummary
 from app.summary import MetricSummary
 from app.wording import direction_text, figure_text, metric_text, ratio_text, share_text, spread_text
 from suites.vocab import Better
@@ -18,10 +19,17 @@ RIGHT_ALIGNED = (4, 5)
 def run_lines(comparison: Comparison) -> list[str]:
     """Return which run each letter stands for; the first is the baseline."""
     lines = [
-        f"{_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}".rstrip()
-        for number, run in enumerate(comparison.runs)
+        f"{_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}{part}".rstrip()
+        for number, (run, part) in enumerate(zip(comparison.runs, _parts(comparison.runs), strict=True))
     ]
     return [f"{lines[0]}  baseline", *lines[1:]]
+
+
+def _parts(runs: Sequence[RunSummary]) -> list[str]:
+    """Return which part of its run each side is, where one run is on several sides."""
+    if len({run.id for run in runs}) == len(runs):
+        return [""] * len(runs)
+    return [f"  {', '.join(run.steps)} on {', '.join(run.hosts)}" for run in runs]
 
 
 def _moment(started: str) -> str:

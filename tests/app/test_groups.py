@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.choosing import choose
+from app.choosing import choose, parts_side_by_side
 from app.compare import CompareError, Verdict, compare
 from app.comparison_json import comparison_to_json
 from app.levels import HOST, TRIAL, Within, WithinTrials
@@ -162,8 +162,18 @@ def test_a_part_of_a_run_is_its_host_or_its_step() -> None:
     assert {trial.trial.host for trial in host.trials} == {"web-2"}
     (step,) = choose(load, "two@web-1:again")
     assert ([one.name for one in step.plan.steps], step.trials) == (["again"], ())
+    assert (host.summary.hosts, step.summary.steps) == (("web-2",), ("again",))
     comparison = compare([choose(load, "two@web-1:random read"), choose(load, "two@web-2:random read")])
     assert comparison.rows[0].against[0].verdict is Verdict.SAME
+
+
+def test_the_parts_of_a_run_that_answer_to_each_other_are_its_hosts_or_its_steps_of_one_suite() -> None:
+    summary = replace(two_hosts().summary, id="two", suites=("fio",))
+    assert parts_side_by_side(replace(summary, hosts=("a", "b"))) == ("two@a", "two@b")
+    assert parts_side_by_side(replace(summary, steps=("one", "other"))) == ("two:one", "two:other")
+    assert parts_side_by_side(replace(summary, steps=("one", "other"), suites=("fio", "ioping"))) == ()
+    assert parts_side_by_side(replace(summary, steps=("one", "the:other"))) == ()
+    assert parts_side_by_side(summary) == ()
 
 
 @pytest.mark.parametrize(

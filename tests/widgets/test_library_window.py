@@ -1,6 +1,7 @@
 """The library and the comparison in the whole window: a run really made, found, exported, repeated, compared."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from app.events import FactsRead, Moment, RunEnded, RunStarted, State
 from app.plan import LOCAL, Plan, Repetition, make_step
 from app.services import Workstation
+from suites.vocab import Figure
+from tests.app import recorded
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
@@ -134,3 +138,41 @@ def test_a_run_of_the_comparison_is_shown_in_the_library(qtbot: QtBot, window: M
     assert isinstance(library, LibraryPage)
     assert library.panel.opened is not None
     assert library.panel.opened.record.summary.id == AFTER
+
+
+def test_the_steps_of_one_run_are_put_side_by_side(
+    qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
+) -> None:
+    _two_steps(workstation, "20260120-100000-abba")
+    page = _library(qtbot, window)
+    page.show_run("20260120-100000-abba")
+    _settle(qtbot)
+    page.actions_of_runs.compare.trigger()
+    _settle(qtbot)
+    front = window.middle.front
+    assert isinstance(front, ComparePage)
+    assert front.compared is not None
+    against = front.compared.comparison.rows[0].against[0]
+    assert against.text.startswith("faster by 20 %")
+    assert [chip.words.text().rpartition(" · ")[2] for chip in front.chips.chips] == ["one", "other"]
+    window.export()
+    assert "sides.csv" in [path.name for path in _exported(qtbot, window, tmp_path / "reports" / "sides")]
+    front.chips.chips[1].menu.actions()[1].trigger()
+    _settle(qtbot)
+    assert isinstance(window.middle.front, LibraryPage)
+    assert page.panel.opened is not None
+    assert page.panel.opened.record.summary.id == "20260120-100000-abba"
+
+
+def _two_steps(workstation: Workstation, run_id: str) -> None:
+    """Write down a run of two steps in turns, the second a fifth faster."""
+    steps = tuple(replace(recorded.STEP, name=name) for name in ("one", "other"))
+    with workstation._store.recorder(run_id) as writing:
+        writing.record(RunStarted(run_id, recorded.plan(*steps, trials=6), "2026-01-20T10:00:00+00:00"))
+        writing.record(FactsRead("web-1", Moment.BEFORE, recorded.facts("web-1")))
+        for number in range(12):
+            value = (1000.0 + number) * (1.2 if number % 2 else 1.0)
+            one = recorded.trial(number + 1, step=steps[number % 2].name)
+            for event in recorded.trial_events(one, [Figure(recorded.IOPS, value, recorded.READ)]):
+                writing.record(event)
+        writing.record(RunEnded(run_id, State.DONE))

@@ -14,14 +14,17 @@ def short_words(run: RunSummary) -> str:
 
 
 def telling_words(runs: Sequence[RunSummary]) -> list[str]:
-    """Return each run in as few words as tell it from the others: when, what, and where hosts differ, on which."""
+    """Return each run in as few words as tell it from the others: when, what, and where hosts differ, on which;
+    of parts of one run, which steps."""
     hosts = len({run.hosts for run in runs}) > 1
+    steps = len({run.id for run in runs}) < len(runs) and len({run.steps for run in runs}) > 1
     moments = [local_time(run.started) for run in runs]
     shared = len(runs) > 1 and len({moment[:5] for moment in moments}) == 1 and moments[0][4:5] == "-"
     return [
         " · ".join(
             [moment[5:] if shared else moment, run.name]
             + ([", ".join(host_title(host) for host in run.hosts)] if hosts else [])
+            + ([", ".join(run.steps)] if steps else [])
         )
         for run, moment in zip(runs, moments, strict=True)
     ]

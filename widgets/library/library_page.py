@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
+from app.choosing import parts_side_by_side
 from app.plan import LOCAL
 from app.questions import Asker
 from app.services import Workstation
@@ -185,8 +186,11 @@ class LibraryPage(Page):
     # What can be done
 
     def _compare(self) -> None:
-        if len(chosen := self._chosen()) > 1:
+        chosen = self._chosen()
+        if len(chosen) > 1:
             self.compare_requested.emit(baseline_first(chosen))
+        elif chosen and (parts := parts_side_by_side(chosen[0].summary)):
+            self.compare_requested.emit(list(parts))
 
     def _study(self, show: Callable[[Workstation, Sequence[str], QWidget], object]) -> None:
         """Open a window of charts of the selected runs."""

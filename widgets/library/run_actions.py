@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
+from app.choosing import parts_side_by_side
 from app.events import State
 from widgets.library.run_lines import RunLine
 from widgets.text import set_tool_tip
@@ -69,7 +70,11 @@ class RunActions(QObject):
         pinned = one and chosen[0].summary.baseline is not None
         under_way = any(line.summary.state is State.RUNNING for line in chosen)
         _offer(self.open, one or several, "Give the run the whole page, or the list back", "Select a run")
-        _offer(self.compare, several, "Put the selected runs side by side", "Select two runs or more, with Ctrl")
+        parts = one and bool(parts_side_by_side(chosen[0].summary))
+        beside = (
+            "Put the selected runs side by side" if several else "Put the hosts, or the steps, of this run side by side"
+        )
+        _offer(self.compare, several or parts, beside, "Select two runs or more, with Ctrl")
         shown = "these runs, as one group," if several else "this run"
         _offer(
             self.pin, bool(chosen) and not pinned, f"Show {shown} beneath the curves of the next ones", "Select a run"
