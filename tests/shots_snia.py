@@ -35,7 +35,7 @@ def _iops(at: SniaPoint, number: int) -> float:
     return min(ceiling, bandwidth / at.block) * fresh * noise
 
 
-def _simulated(rounds: int = 17) -> Parsed:
+def _simulated(rounds: int = 16) -> Parsed:
     parser, found = SNIA.parser(VALUES), points(VALUES)
     uptime = 1000.0
     for number in range(1, rounds + 1):

@@ -6,6 +6,7 @@ from app.compare import Against, Comparison, Row, Verdict, verdict_text
 from app.intervals import CONFIDENCE
 from app.picture.curves import Shown
 from app.picture.look import BODY, ERROR, GOOD, QUIET, STRONG, Style
+from app.picture.matrix import Matrix
 from app.picture.table import Cell, Column, Line
 from app.records import Band
 from app.summary import MetricSummary, summaries
@@ -45,10 +46,18 @@ def _baselines(shown: Shown) -> list[str]:
     return list(dict.fromkeys(band.name for band in found if band is not None))
 
 
-def rows_alone(shown: Shown) -> list[Line]:
-    """Return the rows of a single run: every metric over its trials, with the ratio to a pinned baseline."""
+def rows_alone(shown: Shown, made: Sequence[Matrix] = ()) -> list[Line]:
+    """Return the rows of a single run: every metric over its trials, with the ratio to a pinned baseline.
+
+    What stands in the tables `made` of it, and is held against no baseline, is not said again.
+    """
     names = {step.name for step in shown.steps if step is not None}
-    found = [summary for record in shown.records for summary in summaries(record) if summary.step in names]
+    found = [
+        summary
+        for record in shown.records
+        for summary in summaries(record)
+        if summary.step in names and (band_of(summary, shown.bands) or not any(one.covers(summary) for one in made))
+    ]
     several = len({summary.host for summary in found}) > 1
     lines = []
     before: tuple[Metric, Labels] | None = None

@@ -7,6 +7,7 @@ from app.picture.curves import Panel, Shown, panels
 from app.picture.figures import COMPARED, band_of, columns_alone, rows_alone, rows_compared, toned
 from app.picture.host import Telemetry, host_panel
 from app.picture.look import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, Style
+from app.picture.matrix import draw_matrix, matrices
 from app.picture.plot import draw_panel
 from app.picture.sheet import Sheet
 from app.picture.sweep import sweep_plots
@@ -31,7 +32,10 @@ def draw_step(sheet: Sheet, shown: Shown, comparison: Comparison | None, telemet
     sheet.y += 8
     _draw_sweep(sheet, shown)
     _draw_panels(sheet, shown, telemetry)
-    rows = rows_alone(shown) if comparison is None else rows_compared(comparison, name)
+    made = matrices(shown) if comparison is None else []
+    for matrix in made:
+        draw_matrix(sheet, matrix)
+    rows = rows_alone(shown, made) if comparison is None else rows_compared(comparison, name)
     if rows:
         draw_table(sheet, columns_alone(shown) if comparison is None else COMPARED, rows)
         for line in _about_baselines(shown) if comparison is None else ():
