@@ -10,8 +10,8 @@ from suites.vocab import Level
 
 
 def by_rounds(trial: TrialEvidence) -> bool:
-    """Whether the trial's figures are those of its last rounds."""
-    return trial.value(ROUNDS.name) is not None
+    """Whether the trial's figures are those of its last rounds, so that its course before says nothing of them."""
+    return ROUNDS in trial.suite.metrics
 
 
 def unsteady_rounds(trial: TrialEvidence) -> Outcome | None:

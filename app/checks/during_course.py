@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from app.checks import after_time
+from app.checks.after_rounds import by_rounds
 from app.checks.after_time import APART, FEWEST, bucket_in
 from app.checks.during_words import RUNNING
 from app.levels import within_of
@@ -30,7 +31,7 @@ CLIMBS = 0.05
 
 def _leading(trial: TrialEvidence) -> tuple[Metric, list[Sample]] | None:
     """Return the samples so far of the trial's leading rate, of the first labels that it has."""
-    if trial.state not in {DONE, RUNNING}:
+    if trial.state not in {DONE, RUNNING} or by_rounds(trial):
         return None
     for metric in metrics_of(trial.suite, trial.values):
         first = next((one for one in trial.samples if one.metric.name == metric.name), None)

@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from app.checks import during_course
 from app.checks.after_time import OF_A_TRIAL
+from app.checks.during_words import RUNNING
 from suites.base import Context, complete_values
 from suites.checks import Outcome
 from suites.evidence import TrialEvidence
+from suites.fio import Fio
+from suites.fio_metrics import IOPS
 from suites.snia import FioSnia
 from suites.snia_metrics import WINDOW_IOPS, window_figures
 from suites.snia_steady import steady_round, window_of
@@ -75,3 +79,7 @@ def test_the_course_of_the_rounds_before_the_window_is_nothing_to_warn_of() -> N
     evidence = replace(evidence, samples=tuple(replace(one, warm_up=False) for one in evidence.samples))
     assert {name for name, check in CHECKS.items() if check.evaluate(evidence) is not None} == set()
     assert said(trial([1.0] * 3, state="partial")) is None
+    running = replace(evidence, figures=(), state=RUNNING)
+    assert {check.id for check in during_course.OF_A_TRIAL if check.evaluate(running) is not None} == set()
+    other = replace(running, suite=Fio(), samples=tuple(replace(one, metric=IOPS) for one in running.samples))
+    assert {check.id for check in during_course.OF_A_TRIAL if check.evaluate(other) is not None}
