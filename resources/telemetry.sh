@@ -74,7 +74,7 @@ volumes() { # volumes that count for how long they were held back; asking needs 
 
 processes() { # those that have used some time, and which of them belong to a job of ours
     set -- /proc/[0-9]*/stat
-    scan=$((number + 5 + $# / 100))
+    scan=$((number + 5 + $# / 50))
     busy=$(grep -lsE "$grown" "$@")
     if [ "$busy" != "$known" ]; then # a process stays what it is
         known=$busy environments=

@@ -1,5 +1,7 @@
 """Pictures of a run: before, while and after it, on real tools; and the same run as it is stored."""
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -89,6 +91,25 @@ def _running(stage: Stage) -> QWidget:
     return picture
 
 
+def _disturbed(stage: Stage) -> QWidget:
+    """Show a run beside which another program is at work, at the moment when that is found."""
+    window = stage.window()
+    page = _page(window)
+    step = make_step("sysbench-cpu", {"time": 30, "threads": 2})
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) as other:
+        page.start_run(Plan("Quick benchmark", (LOCAL,), (step,), repetition=Repetition(trials=1)))
+        stage.settle(lambda: _found(page, "other-process") or not page.running)
+        picture = _frozen(stage, window)
+        other.kill()
+    page.stop()
+    stage.settle(lambda: not page.running)
+    return picture
+
+
+def _found(page: LivePage, check: str) -> bool:
+    return any(finding.id == check for finding in page.run_side._shown[0])
+
+
 def _stopped(stage: Stage) -> QWidget:
     window = stage.window()
     page = _page(window)
@@ -149,6 +170,7 @@ SHOTS: list[Shot] = [
     ("live-starting", _starting),
     ("live-finished", _finished),
     ("live-running", _running),
+    ("live-disturbed", _disturbed),
     ("live-stopped", _stopped),
     ("live-failed", _failed),
     ("live-pinning", _pinning),

@@ -29,6 +29,7 @@ TOPICS = {
     "rules": "Rules of measurement",
     "checks": "Checks",
     "verdicts": "Verdicts",
+    "telemetry": "Telemetry",
     "comparison": "How runs are compared",
     "baselines": "Baselines, best and history",
     "connections": "Connections",

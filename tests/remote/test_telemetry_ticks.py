@@ -1,6 +1,7 @@
 """Telemetry's text becomes samples: captured lines give known rates, damaged ones give none, and nothing crashes."""
 
 import math
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -275,3 +276,10 @@ def test_damaged_lines_give_no_false_sample(start: int, length: int, patch: byte
     found = ticks_of(CAPTURED[:start] + patch + CAPTURED[start + length :])
     for before, after in pairwise(found):
         check(samples(before, after))
+
+
+def test_the_help_names_every_metric_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "resources" / "help" / "telemetry.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([a-z0-9_]+)`", row)}
+    assert named == {metric.name for metric in TELEMETRY_METRICS}
