@@ -1,5 +1,7 @@
 """Pictures of a calibration, of a second opinion that is proposed, and of one that was had."""
 
+from dataclasses import replace
+
 from PySide6.QtWidgets import QWidget
 
 from app.opinion.agreement import agreements
@@ -10,10 +12,13 @@ from tests.app.test_second_opinions import FIO, of_disk
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
 from widgets.calibrate_dialog import CalibrateDialog
+from widgets.compare.compare_page import ComparePage
+from widgets.library.library_page import LibraryPage
 from widgets.opinion.agreement_panel import AgreementPanel
 from widgets.opinion.opinion_dialog import ask_for_opinion
+from widgets.rail import Room
 
-RUN = "20260112-081502-a1b2"
+RUN, OTHER = "20260112-081502-a1b2", "20260113-141230-e5f6"
 
 
 def _calibrate(stage: Stage) -> QWidget:
@@ -42,8 +47,44 @@ def _agree(stage: Stage) -> QWidget:
     return panel
 
 
+def _own_margin(stage: Stage) -> QWidget:
+    if RUN not in {run.id for run in stage.workstation.runs()}:
+        library(stage.workstation)
+    own = replace(calibration("web-1", margin=0.08), made="2026-01-12T07:00:00+00:00", fingerprint={})
+    stage.workstation._store.keep_calibration(own)
+    window = stage.window()
+    page = window.show_room(Room.COMPARE)
+    if not isinstance(page, ComparePage):
+        raise TypeError("the comparison could not be opened")
+    page.compare((RUN, OTHER))
+    stage.settle()
+    return window
+
+
+def _library(stage: Stage) -> QWidget:
+    if RUN not in {run.id for run in stage.workstation.runs()}:
+        library(stage.workstation)
+    window = stage.window()
+    page = window.show_room(Room.LIBRARY)
+    if not isinstance(page, LibraryPage):
+        raise TypeError("the library could not be opened")
+    page.show_run(RUN)
+    stage.settle()
+    return window
+
+
+def _hosts(stage: Stage) -> QWidget:
+    window = stage.window()
+    window.show_room(Room.HOSTS)
+    stage.settle()
+    return window
+
+
 SHOTS: list[Shot] = [
     ("calibrate", _calibrate),
     ("second-opinion", _propose),
     ("agreement", _agree),
+    ("compare-own-margin", _own_margin),
+    ("library-check-with-another-tool", _library),
+    ("hosts-calibrate", _hosts),
 ]
