@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from suites.base import version_of
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.disk import GIB, KIB, MIB, amount, disk_under
 from suites.facts import Absent, known
@@ -31,10 +32,16 @@ SLOW_RATE, FAST_RATE = 100e6, 1e9
 MOST_IOPS = 200_000
 """I/Os a second that are assumed at most for what a test may write: what a good NVMe drive sustains when it is full."""
 
+OLDEST_FIO = (3, 0)
+"""The first version whose output has bw_bytes and clat_ns, which the script on the host reads."""
+
 _OWN = frozenset(parameter.name for parameter in SNIA_PARAMETERS)
 
-NOT_OF_POINTS = frozenset({"ends-before-its-size", "one-io-in-flight", "short-runtime", "readahead-merges"})
-"""A point always has a time and a minute is long enough, QD1 is what the latency test is about, and it writes."""
+NOT_OF_POINTS = frozenset(
+    {"ends-before-its-size", "one-io-in-flight", "short-runtime", "readahead-merges", "unaligned-direct"}
+)
+"""A point always has a time and a minute is long enough, QD1 is what the latency test is about, it writes, and blocks
+below the device's own are told of all points."""
 
 NOT_HERE = frozenset({"device-never-written", "fresh-device"})
 """It is written over in full before anything is measured."""
@@ -111,6 +118,13 @@ def _small_sector(evidence: StepEvidence) -> Outcome | CannotTell | None:
         f"{', '.join(format_size(block) for block in sorted(refused))} is tested.",
         changes={"blocks": sizes} if sizes else {},
     )
+
+
+def _old_fio(evidence: StepEvidence) -> Outcome | None:
+    version = version_of(evidence.context.facts, "fio")
+    if version is None or version >= OLDEST_FIO:
+        return None
+    return Outcome(f"fio is version {'.'.join(map(str, version))}.")
 
 
 def _departs(evidence: StepEvidence) -> Outcome | None:
@@ -234,6 +248,17 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
         source="open(2), O_DIRECT; TKperf leaves 512 B out on drives of 4 KiB blocks.",
         needs="The block sizes; the smallest block that the disk takes.",
         evaluate=_small_sector,
+    ),
+    Check(
+        id="fio-before-3",
+        level=Level.ERROR,
+        title="This fio is too old for rounds",
+        why="What decides between two rounds reads fio’s output on the host, and before 3.0 it had other names: the "
+        "test would end after its first round.",
+        remedy="Install fio 3.0 or later.",
+        source="fio’s own HOWTO and release notes: bw_bytes and clat_ns.",
+        needs="The version of fio.",
+        evaluate=_old_fio,
     ),
     Check(
         id="not-by-the-standard",

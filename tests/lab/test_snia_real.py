@@ -56,6 +56,7 @@ def execute(workstation: Workstation, asker: AnsweringAsker, **given: object) ->
     return events, events[-1]
 
 
+@pytest.mark.slow
 def test_rounds_over_ssh_have_fios_own_figures_live(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:
@@ -117,6 +118,7 @@ def test_a_test_that_is_stopped_keeps_what_it_has(workstation: Workstation, tmp_
     assert not any(tmp_path.glob("benchwright-*"))
 
 
+@pytest.mark.slow
 def test_what_was_not_steady_is_an_error_of_the_result(workstation: Workstation, tmp_path: Path) -> None:
     events, ended = execute(workstation, AnsweringAsker(), **SMALL, directory=str(tmp_path), rounds=1)
     assert ended.state is State.DONE, ended.reason

@@ -215,6 +215,13 @@ def test_blocks_below_the_devices_own_are_left_out() -> None:
     assert isinstance(outcomes(tuned_step(SNIA)).get("block-under-sector"), CannotTell | None)
 
 
+def test_a_fio_before_3_is_refused() -> None:
+    facts = disk_host()
+    old = replace(facts, tools=tuple(replace(tool, version="fio-2.21") for tool in facts.tools if tool.name == "fio"))
+    assert measured(tuned_step(SNIA, old), "fio-before-3") == "fio is version 2.21."
+    assert "fio-before-3" not in outcomes(tuned_step(SNIA))
+
+
 def test_a_file_needs_a_size() -> None:
     step = tuned_step(SNIA, size=0)
     assert changes(step, "no-active-range") == {"size": GIB}
