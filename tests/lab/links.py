@@ -101,6 +101,13 @@ def _bucket(megabits: float, latency: float) -> tuple[str, ...]:
 @pytest.fixture
 def linked_hosts(start_lab_host: Callable[..., LabHost]) -> Iterator[LinkedHosts]:
     """Return a function that makes so many hosts on one bridge; all are gone after the test."""
+    with linking(start_lab_host) as make:
+        yield make
+
+
+@contextlib.contextmanager
+def linking(start_lab_host: Callable[..., LabHost]) -> Iterator[LinkedHosts]:
+    """Yield a function that makes so many hosts on one bridge; all are gone in the end."""
     if os.geteuid() != 0 or shutil.which("tc") is None:
         pytest.skip("links of a given rate need root and tc")
     # The kernel takes a deleted namespace apart when it gets round to it: the next test's names have to be others.
