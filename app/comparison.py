@@ -78,6 +78,10 @@ class Comparison:
         """Return the margin by which one side was judged."""
         return self.margin if against.margin is None else against.margin
 
+    def margin_in(self, row: Row) -> float:
+        """Return the widest margin by which a side was judged in one row."""
+        return max((self.margin_of(against) for against in row.against), default=self.margin)
+
     @property
     def origins(self) -> tuple[str, ...]:
         """The margins that are hosts' own, each once, in words: ``3 %, this host’s own of 12 Nov``."""

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVB
 
 from app.hosts import HostEntry, Origin
 from app.questions import Outcome
+from widgets.flow_layout import flowing
 from widgets.host_connections import Standing
 from widgets.hosts_model import address_text
 from widgets.icons import set_icon
@@ -117,12 +118,7 @@ class HostCard(QFrame):
         head.addWidget(self._title, 1)
         head.addWidget(self.edit_button)
         head.addWidget(self.remove_button)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE[1])
         asked = (self.measure_button, self.quick_button, self.test_button, self.calibrate_button, self.leftovers_button)
-        for button in asked:
-            buttons.addWidget(button)
-        buttons.addStretch(1)
         rows = QVBoxLayout(self)
         rows.setContentsMargins(SPACE[3], SPACE[2], SPACE[2], SPACE[3])
         rows.setSpacing(SPACE[1])
@@ -131,7 +127,7 @@ class HostCard(QFrame):
         rows.addWidget(self._summary)
         rows.addWidget(self.working)
         rows.addWidget(self.notice)
-        rows.addLayout(buttons)
+        rows.addWidget(flowing(*asked, spacing=SPACE[1]))
 
     def _button(self, text: str, request: SignalInstance) -> QPushButton:
         button = QPushButton(text)

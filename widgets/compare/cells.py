@@ -115,8 +115,8 @@ class IntervalCell(_Cell):
         return axis.left() + min(1.0, max(0.0, self.scale.place(ratio))) * axis.width()
 
     def _draw_ground(self, painter: QPainter, axis: QRectF, line: CompareLine) -> None:
-        own = None if line.against is None else line.against.margin
-        margin = self.margin if own is None else own
+        own = [one.margin for one in (line.row.against if line.row else ()) if one.margin is not None]
+        margin = max(own, default=self.margin)
         colours = palette()
         shade = QColor(colours.baseline)
         shade.setAlpha(_BAND)

@@ -46,7 +46,8 @@ class RowPlots(QWidget):
         """Show the trials and samples of the line's metric, of every run."""
         row = line.row
         if row is not None:
-            self.dots.show_lanes(row.metric, row.labels, lanes_of(compared, row), compared.comparison.margin)
+            margin = compared.comparison.margin_in(row)
+            self.dots.show_lanes(row.metric, row.labels, lanes_of(compared, row), margin)
             self.distribution.show_row(row)
             self.overlay.show_row(compared, row)
 
