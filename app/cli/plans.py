@@ -123,7 +123,7 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
         if not defaults:
             made = filled.tuned(facts_of(workstation, places(made, peer), facts_files, asker, _directories(made)))
         repeating = _repeating(made, repeating)
-        question = question or made.question
+        made, question = replace(made, name=name if name != "plan" else made.name), question or made.question
     elif defaults:
         made = workstation.default_plan(hosts, suites, name)
     else:

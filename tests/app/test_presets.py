@@ -184,8 +184,9 @@ def test_a_preset_is_answered_on_the_command_line(tmp_path: Path) -> None:
     assert (status, said.splitlines()[0]) == (0, "The network is left out: it takes another host.")
     assert 'suite = "iperf3"' not in plan
     assert "threads = 8" in plan  # tuned
-    status, plan, _said = run(tmp_path, *asked, "--peer", "db-1")
+    status, plan, _said = run(tmp_path, *asked, "--peer", "db-1", "--name", "mine")
     assert 'peer = "db-1"' in plan
+    assert 'name = "mine"' in plan
     status, _plan, said = run(tmp_path, "new", "--preset", "provisioned-iops", "--facts", str(facts))
     assert status == 2
     assert "--answer iops=4000" in said
