@@ -12,7 +12,7 @@ from app.gathering import Gathering
 from app.heat import heat_charts
 from app.noise import Measured, Noise, noise_of
 from app.pairing import places
-from app.plan import Step
+from app.plan import Step, host_words
 from app.records import RunRecord
 from app.rounds import rounds_charts
 from app.scaling import Scaling, scaling_of
@@ -118,7 +118,7 @@ class Describing:
             for chart in heat_charts(
                 self._store.output(record.summary.id, trial.trial.id).get("stdout", b""),
                 step.suite_id,
-                f"{step.name} on {trial.trial.host}, trial {trial.trial.number}",
+                f"{step.name} on {host_words(trial.trial.host)}, trial {trial.trial.number}",
             )
         ][:MOST_PICTURED]
 

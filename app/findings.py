@@ -4,7 +4,7 @@ from app.ages import age_text
 from app.checks import raised
 from app.checks.raised import Place, finding_of
 from app.left import seconds_since
-from app.plan import LOCAL
+from app.plan import LOCAL, host_words
 from remote.clock_watch import SLEWING, ClockStep
 from remote.lease import Holder
 from suites.facts import Facts, known
@@ -37,7 +37,7 @@ def clock_stepped(host: str, step: ClockStep) -> Finding:
     return finding_of(
         raised.CLOCK_STEPPED,
         Place(host),
-        f"The wall clock of {host} was set {way} by {size:.{1 if size >= 10 else 2}f} s.",
+        f"The wall clock of {host_words(host)} was set {way} by {size:.{1 if size >= 10 else 2}f} s.",
     )
 
 
@@ -53,24 +53,22 @@ def _clocks_apart(host: str, before: float, after: float) -> Finding:
     return finding_of(
         raised.CLOCK_STEPPED,
         Place(host),
-        f"The clock of {host} was {before:+.2f} s off this computer’s at first, {after:+.2f} s at the end.",
+        f"The clock of {host_words(host)} was {before:+.2f} s off this computer’s at first, {after:+.2f} s at the end.",
     )
 
 
 def connection_lost(host: str, seconds: float, detail: str) -> Finding:
     """Return the finding that there was no connection to `host` for some time."""
     return finding_of(
-        raised.CONNECTION_LOST, Place(host), f"Nothing was heard of {host} for {seconds:.0f} s. {detail}".strip()
+        raised.CONNECTION_LOST,
+        Place(host),
+        f"Nothing was heard of {host_words(host)} for {seconds:.0f} s. {detail}".strip(),
     )
 
 
 def path_used(step: str, host: str, peer: str, path: NetworkPath) -> Finding:
     """Return the finding that tells which way the data of a network test go."""
-    return finding_of(raised.PATH_USED, Place(host, step), path.words(_named(host), _named(peer)))
-
-
-def _named(host: str) -> str:
-    return "this computer" if host == LOCAL else host
+    return finding_of(raised.PATH_USED, Place(host, step), path.words(host_words(host), host_words(peer)))
 
 
 def holder_text(holder: Holder, host: str) -> str:

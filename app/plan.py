@@ -27,6 +27,11 @@ FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
 changes of the hosts; 3 what is kept about findings, and goals."""
 
 
+def host_words(name: str) -> str:
+    """Return what a host is called within a sentence."""
+    return "this computer" if name == LOCAL else name
+
+
 class PlanError(BenchwrightError):
     """A plan cannot be read or does not make sense."""
 

@@ -28,7 +28,7 @@ from app.findings import CLOCK_STEPPED, clocks_apart
 from app.left import LeftRun, seconds_since
 from app.mailbox import Mailbox
 from app.place import Place
-from app.plan import LOCAL, Plan, Step
+from app.plan import Plan, Step, host_words
 from app.policies import decided, unsteady_starts, verdict_rules
 from app.records import RunRecord
 from app.resume import end_orphans, feed, find_trial, restored_places, turn_of
@@ -164,14 +164,14 @@ class Engine:
 
     def _open(self) -> Iterator[Event]:
         for host in self._names():
-            yield Activity(f"connecting to {_named(host)}", host)
+            yield Activity(f"connecting to {host_words(host)}", host)
             self._hosts.open(host)
             in_use = yield from self._hosts.claim(host)
             if in_use and self.left is None:
                 raise HostInUseError(f"{in_use}.", "Wait until it is free, or say that it is to be measured anyway.")
             self._hosts.watch(host)
             if host not in self._facts:
-                yield Activity(f"reading the facts of {_named(host)}", host)
+                yield Activity(f"reading the facts of {host_words(host)}", host)
                 read = yield from self._mailbox.during(partial(self._read, host))
                 self._facts[host] = read
                 yield from self._root.open(host, self._purposes(host))
@@ -282,7 +282,9 @@ class Engine:
         blocked = self._blocked(trial.turn)
         try:
             if blocked is not None:
-                raise RunFailedError(f"{blocked.title} on {trial.turn.host}: {blocked.measured}", blocked.remedy)
+                raise RunFailedError(
+                    f"{blocked.title} on {host_words(trial.turn.host)}: {blocked.measured}", blocked.remedy
+                )
             yield from trial.place.prepare(self.control, trial.id)
             if not self.control.over:
                 yield from self._root.before_trial(trial.turn.host, trial.id)
@@ -291,7 +293,7 @@ class Engine:
         else:
             if self.control.over:
                 return
-            yield Activity(f"measuring {trial.turn.step.name} on {_named(trial.turn.host)}", trial.turn.host)
+            yield Activity(f"measuring {trial.turn.step.name} on {host_words(trial.turn.host)}", trial.turn.host)
             yield from trial.events()
         self._note(trial)
 
@@ -389,7 +391,3 @@ class Engine:
 def _progress(schedule: Schedule) -> Progress:
     ahead = schedule.ahead()
     return Progress(ahead.done, ahead.total, ahead.seconds, ahead.exact)
-
-
-def _named(host: str) -> str:
-    return "this computer" if host == LOCAL else host

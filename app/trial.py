@@ -23,6 +23,7 @@ from app.events import (
 from app.left import TrialLeft
 from app.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
 from app.place import Place
+from app.plan import host_words
 from app.schedule import Turn
 from remote.errors import RemoteError
 from remote.job import Job
@@ -250,13 +251,15 @@ class TrialRun:
         if exit_status == 0 and parsed.complete and parsed.figures:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)
         if exit_status is None and self.left is not None:
-            gone = f"The command on {self.turn.host} was gone when it was looked for: {self._why}."
+            gone = f"The command on {host_words(self.turn.host)} was gone when it was looked for: {self._why}."
             return TrialEnded(self.id, State.PARTIAL, None, parsed, f"{gone} What was stored is kept.")
         said = "; ".join(parsed.notes) or "the output holds no figure"
         tool = self.place.step.suite.tool
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
         how = f"{status}; {self._why}" if self._why else status
-        return TrialEnded(self.id, State.FAILED, exit_status, parsed, f"{tool} on {self.turn.host}: {said} ({how}).")
+        return TrialEnded(
+            self.id, State.FAILED, exit_status, parsed, f"{tool} on {host_words(self.turn.host)}: {said} ({how})."
+        )
 
 
 def _quietly_stop(job: Job) -> None:

@@ -1,16 +1,13 @@
 """What a host is called on the screen."""
 
-from app.plan import LOCAL
+from app.plan import LOCAL, host_words
+
+__all__ = ["host_title", "host_words", "place_words"]
 
 
 def host_title(name: str) -> str:
     """Return the name under which a host is shown, as a title."""
     return "This computer" if name == LOCAL else name
-
-
-def host_words(name: str) -> str:
-    """Return what a host is called within a sentence."""
-    return "this computer" if name == LOCAL else name
 
 
 def place_words(step: str | None, host: str | None) -> str:

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from app.checks.after_matters import latency_text
-from app.plan import LOCAL
+from app.plan import host_words
 from app.wording import figure_text, metric_text
 from suites.evidence import StepOutcomeEvidence
 from suites.verdict import Limiter, Trust, Verdict
@@ -40,7 +40,7 @@ def limiter_text(limiter: Limiter | None) -> str:
 def _measured(step: StepOutcomeEvidence) -> str:
     figure = step.headline
     if figure is None:
-        return f"no figure of {step.name} on {_host_text(step.host)}"
+        return f"no figure of {step.name} on {host_words(step.host)}"
     values = step.over_trials(figure.metric.name, figure.labels)
     text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values))}"
     latency = latency_text(step)
@@ -78,11 +78,7 @@ def place_text(verdict: Verdict) -> str:
     """Return which step on which host a verdict is about; empty for a whole run."""
     if verdict.step is None:
         return ""
-    return f"{verdict.step} on {_host_text(verdict.host)}" if verdict.host else verdict.step
-
-
-def _host_text(host: str) -> str:
-    return "this computer" if host == LOCAL else host
+    return f"{verdict.step} on {host_words(verdict.host)}" if verdict.host else verdict.step
 
 
 def verdict_text(verdict: Verdict) -> str:

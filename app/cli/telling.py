@@ -33,7 +33,7 @@ from app.events import (
     VerdictReached,
 )
 from app.link_words import link_text
-from app.plan import Plan, Policy
+from app.plan import Plan, Policy, host_words
 from app.wording import duration_text, figure_text
 from suites.verdict import Verdict
 
@@ -78,7 +78,7 @@ def _decided(event: PolicyDecided) -> str:
     """Return what the trials of a step on a host say so far, and what is still to come."""
     said = decision_text(event.metric, event.labels, event.decision)
     ahead = forecast_text(event.decision)
-    return f"{event.step} on {event.host}: {said}{f'; {ahead}' if ahead else ''}"
+    return f"{event.step} on {host_words(event.host)}: {said}{f'; {ahead}' if ahead else ''}"
 
 
 @contextmanager
@@ -149,7 +149,7 @@ class _Teller:
                 kind = "warm-up" if trial.warm_up else "trial"
                 again = ", followed again" if isinstance(event, TrialAttached) else ""
                 self._under_way.add(trial.id)
-                self._line(f"{trial.step} on {trial.host}: {kind} {trial.number}{again}")
+                self._line(f"{trial.step} on {host_words(trial.host)}: {kind} {trial.number}{again}")
             case TrialEnded(trial=number, state=state, reason=reason):
                 self._under_way.discard(number)
                 if state is not State.DONE:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.history import History, Wanted
 from app.history_text import notes_of
@@ -21,6 +21,9 @@ from widgets.theme import SPACE
 
 MOST_METRICS = 400
 """Metrics that the list offers; a sweep may have more than anybody scrolls through."""
+
+_LOWEST = 140
+"""Pixels below which the plot is not pressed; the place scrolls then."""
 
 
 class HistoryPanel(QWidget):
@@ -112,7 +115,19 @@ class HistoryPanel(QWidget):
         head.setSpacing(SPACE[1])
         head.addWidget(Text("Over all comparable runs", wrap=False))
         head.addWidget(self.metrics, 1)
-        rows = QVBoxLayout(self)
+        self.plot.setMinimumHeight(_LOWEST)
+        inner = QWidget()
+        area = QScrollArea()
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(inner)
+        inner.setObjectName("page")
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(area)
+        rows = QVBoxLayout(inner)
         rows.setContentsMargins(0, SPACE[1], 0, 0)
         rows.setSpacing(SPACE[1])
         rows.addLayout(head)

@@ -29,7 +29,7 @@ from widgets.rank.rank_dialog import show_ranking
 from widgets.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
-_HEIGHTS = (200, 490)
+_HEIGHTS = (160, 530)
 SEEN = 4
 """Runs that are seen however low the window is."""
 

@@ -47,6 +47,8 @@ class RunActions(QObject):
         self.studies = QMenu("Study", parent)
         self.studies.setToolTipsVisible(True)
         self.studies.addActions([self.noise, self.scaling, self.heat, self.rounds, self.rank])
+        self.studies.addSeparator()
+        self.studies.addAction(self.opinion)
         self.study = self.studies.menuAction()
         self.show_chosen([])
 
@@ -60,7 +62,6 @@ class RunActions(QObject):
             self.study,
             self.export,
             self.repeat,
-            self.opinion,
             self.delete,
         )
 

@@ -177,7 +177,6 @@ class RunPanel(QWidget):
             actions.study,
             actions.export,
             actions.repeat,
-            actions.opinion,
             actions.delete,
         )
         self.buttons = {action: ActionButton(action) for action in offered}

@@ -12,11 +12,11 @@ from widgets.theme import SPACE
 
 _WIDTHS = {
     Column.STARTED: 128, Column.NAME: 180, Column.HOSTS: 108, Column.HEADLINE: 92, Column.STATE: 78,
-    Column.VERDICT: 144, Column.TRIALS: 50, Column.BASELINE: 112, Column.STEPS: 140, Column.QUESTION: 240,
+    Column.VERDICT: 152, Column.TRIALS: 50, Column.BASELINE: 112, Column.STEPS: 140, Column.QUESTION: 240,
 }  # fmt: skip
 """Pixels of the columns at the platform's usual size of text."""
 
-_GIVEN_UP = (Column.QUESTION, Column.STEPS, Column.BASELINE, Column.TRIALS, Column.HOSTS)
+_GIVEN_UP = (Column.QUESTION, Column.STEPS, Column.BASELINE, Column.TRIALS, Column.HOSTS, Column.STATE)
 """Columns that go where the place is narrow, the first of them first; the run beneath the table tells all of them."""
 
 _NAME_LEAST = 120
