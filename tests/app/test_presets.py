@@ -114,6 +114,14 @@ def test_what_a_preset_leaves_open_is_tuned_and_what_it_says_is_not() -> None:
     assert tuned("provisioned-iops").steps[0].values["directory"] == "/srv"
 
 
+def test_udp_goes_at_a_rate_that_is_no_default_of_the_tool() -> None:
+    rates = {
+        optional: tuned("network-between-two", optional=optional).step("UDP to the peer").values["bitrate"]
+        for optional in (True, False)
+    }
+    assert rates == {True: 500.0, False: 100.0}
+
+
 def test_the_memory_has_to_carry_what_was_asked() -> None:
     plan = tuned("memory-bandwidth")
     assert plan.question == "Does the memory carry at least 20,000 MB/s?"
