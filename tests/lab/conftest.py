@@ -4,17 +4,26 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.lab.links import linked_hosts
 from tests.lab.pam_host import start_pam_host
 from tests.lab.scripted_server import Script, ScriptedServer
+from tests.lab.staging import Stage
 from tests.lab.survival import lab, other_boot, workstation
-from tests.lab_sshd import LabKeys
+from tests.lab_sshd import LabHost, LabKeys
 
 # Fixtures; see survival.py, pam_host.py and links.py.
 __all__ = ["lab", "linked_hosts", "other_boot", "start_pam_host", "workstation"]
+
+
+@pytest.fixture
+def stage(tmp_path: Path, start_lab_host: Callable[[], LabHost]) -> Iterator[Stage]:
+    """Return a stage for what fools people; it is gone after the test."""
+    with Stage(tmp_path, start_lab_host) as made:
+        yield made
 
 
 @pytest.fixture

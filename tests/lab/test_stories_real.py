@@ -1,8 +1,7 @@
 """The stories of fooled people on the real tools: what has to be told is told, and nothing of their clean twins."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -10,18 +9,10 @@ from app.checks.catalogue import catalogue
 from suites.checks import When
 from tests.lab.staging import NotStagedError, Stage
 from tests.lab.stories import CASES, Case, Seen, false_alarms, look, missed, run
-from tests.lab_sshd import LabHost
 
 BEFORE = {entry.id for entry in catalogue() if entry.when == When.BEFORE.value}
 CORE = [case for case in CASES if case.core]
 OTHERS = [case for case in CASES if not case.core]
-
-
-@pytest.fixture
-def stage(tmp_path: Path, start_lab_host: Callable[[], LabHost]) -> Iterator[Stage]:
-    """Return a stage that is gone after the test."""
-    with Stage(tmp_path, start_lab_host) as made:
-        yield made
 
 
 def staged(case: Case, how: Callable[[Stage, Case], Seen], stage: Stage) -> Seen:

@@ -1,4 +1,4 @@
-"""Measures Benchwright itself: ``python -m tests.perf [NAME ...]``; without names, everything, in some ten minutes.
+"""Measures Benchwright itself: ``python -m tests.perf [NAME ...]``; without names, everything, in some 25 minutes.
 
 It reports; that an aim was missed is no error, since another program on this computer may be the reason.
 """
@@ -7,7 +7,19 @@ import sys
 from collections.abc import Callable
 
 from app.cli.common import print_table
-from tests.perf import beside, compared, first_window, fleet, line_to_point, live_plot, observer, same_figure, simulated
+from tests.perf import (
+    beside,
+    compared,
+    first_window,
+    fleet,
+    line_to_point,
+    live_plot,
+    observer,
+    same_figure,
+    simulated,
+    stories,
+    truth,
+)
 from tests.perf.outcome import Outcome
 
 BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
@@ -20,6 +32,8 @@ BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
     "fleet": fleet.run,
     "statistics": simulated.run,
     "comparison": compared.run,
+    "stories": stories.outcomes,
+    "truth": truth.outcomes,
 }
 
 

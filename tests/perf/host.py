@@ -35,7 +35,7 @@ def lab(*, undisturbed: bool = False) -> Iterator[Lab]:
     with tempfile.TemporaryDirectory(prefix="benchwright-bench-") as name:
         folder = Path(name)
         move_home(folder / "home")
-        host = LabHost(folder / "sshd", _keys(folder))
+        host = LabHost(folder / "sshd", make_keys(folder))
         host.start()
         if undisturbed and os.geteuid() == 0:
             os.setpriority(os.PRIO_PROCESS, host.pid, -15)
@@ -58,6 +58,7 @@ def move_home(folder: Path) -> None:
     os.environ.pop("SSH_AUTH_SOCK", None)
 
 
-def _keys(folder: Path) -> LabKeys:
+def make_keys(folder: Path) -> LabKeys:
+    """Make the keys of a host and of whom it lets in."""
     client, host = make_key(folder / "client"), make_key(folder / "host")
     return LabKeys(client=client, encrypted=client, stranger=client, host=host, other_host=host)
