@@ -21,7 +21,7 @@ from suites.errors import BenchwrightError
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--metric", "metrics", multiple=True, required=True, metavar="NAME[=WEIGHT]",
               help="What counts; given again, the weighted geometric mean of ratios.")  # fmt: skip
-@click.option("--step", default="", help="The step, where several have the metric.")
+@click.option("--step", default="", metavar="NAME", help="The step, where several have the metric.")
 @click.option("--label", "labels", multiple=True, metavar="NAME=VALUE", help="Which figure of it; may be given again.")
 @click.option("--at-least", metavar="X", help="A threshold: 20000, or “20000 MB/s”.")
 @click.option("--at-most", metavar="X", help="A threshold from above.")

@@ -23,7 +23,8 @@ from suites.errors import BenchwrightError
 margin_option = click.option(
     "--margin",
     type=click.FloatRange(0, 100),
-    help="Percent that do not matter to you (default: the host's own where it is calibrated, else 5).",
+    metavar="PERCENT",
+    help="What does not matter to you (default: the host's own where it is calibrated, else 5).",
 )
 overrule_option = click.option(
     "--overrule", default="", metavar="REASON", help="Compare what differs in what it measures, and say why."

@@ -14,8 +14,8 @@ from suites.vocab import Labels
 
 @click.command()
 @click.argument("host")
-@click.option("--metric", required=True, help="The name of the metric, as “show --json” has it.")
-@click.option("--step", default="", help="The step, where several have the metric.")
+@click.option("--metric", required=True, metavar="NAME", help="The name of the metric, as “show --json” has it.")
+@click.option("--step", default="", metavar="NAME", help="The step, where several have the metric.")
 @click.option(
     "--label", "given", multiple=True, metavar="NAME=VALUE", help="Which figure of the metric; may be given again."
 )

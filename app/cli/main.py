@@ -24,11 +24,12 @@ from app.cli import (
     scaling,
 )
 from app.cli.common import speaks_to_people, start_log
+from app.cli.sections import Sectioned
 from app.services import Workstation
 from app.version import VERSION
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Sectioned, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--store", type=click.Path(path_type=Path), help="Keep runs in this file instead of your library.")
 @click.version_option(VERSION, prog_name="benchwright")
 @click.pass_context

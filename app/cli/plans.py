@@ -55,7 +55,9 @@ plan.add_command(list_presets)
 
 
 @plan.command("new")
-@click.option("--host", "hosts", multiple=True, default=(LOCAL,), show_default=True, help="A host; may be given again.")
+@click.option(
+    "--host", "hosts", multiple=True, default=(LOCAL,), metavar="HOST", show_default=True, help="May be given again."
+)
 @click.option("--preset", metavar="NAME", help=f"Begin with a question: {', '.join(preset_names())}.")
 @click.option("--answer", "answers", multiple=True, metavar="NAME=VALUE", help="Answer what the preset asks.")
 @click.option(
@@ -208,7 +210,7 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
 @click.option(
     "--facts", "facts_files", multiple=True, type=EXISTING, help="Facts saved with “facts --json”; may be given again."
 )
-@click.option("--host", help="Ask this host instead of those the plan names.")
+@click.option("--host", metavar="HOST", help="Ask this host instead of those the plan names.")
 @answers_findings
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the plan as it was answered to this file.")
 @asks

@@ -28,7 +28,11 @@ from suites.errors import BenchwrightError
 @click.command()
 @click.argument("file", metavar="PLAN", type=click.Path(path_type=Path))
 @click.option(
-    "--host", "hosts", multiple=True, help="Run on this host instead of those the plan names; may be given again."
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="HOST",
+    help="Run on this host instead of those the plan names; may be given again.",
 )
 @click.option(
     "--destroy",
@@ -72,7 +76,7 @@ def run(  # noqa: PLR0917 (click hands every option over by name)
 
 @click.command()
 @click.argument("host", default=LOCAL)
-@click.option("--output", type=click.Path(path_type=Path), help="The folder for the CSV and the PNG.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The folder for the CSV and the PNG.")
 @asks
 @minds_others
 @json_option
