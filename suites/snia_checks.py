@@ -5,32 +5,24 @@ from dataclasses import replace
 from suites.base import version_of
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.disk import GIB, KIB, MIB, amount, disk_under
-from suites.facts import Absent, known
+from suites.facts import known
 from suites.fio_checks import FIO_CHECKS
 from suites.fio_device import on_device
 from suites.fio_device_checks import DEVICE_CHECKS
 from suites.parameters import Value, Values, format_size
 from suites.snia_commands import range_size
+from suites.snia_cost import cost, times
 from suites.snia_parameters import (
-    LATENCY,
     NONE,
     PTS,
     SATURATION,
     SNIA_PARAMETERS,
     departures,
-    fewest_rounds,
     fio_values,
-    most_rounds,
     points,
     tracked,
 )
 from suites.vocab import Level
-
-SLOW_RATE, FAST_RATE = 100e6, 1e9
-"""B/s between which volumes write in sequence: a small cloud volume's, and a round figure for solid-state ones."""
-
-MOST_IOPS = 200_000
-"""I/Os a second that are assumed at most for what a test may write: what a good NVMe drive sustains when it is full."""
 
 OLDEST_FIO = (3, 0)
 """The first version whose output has bw_bytes and clat_ns, which the script on the host reads."""
@@ -138,7 +130,7 @@ def _cannot_purge(evidence: StepEvidence) -> Outcome | None:
         return Outcome(
             "It works on a file: the device below is neither purged nor written over as a whole, and the file system "
             f"takes part. The file of {amount(int(values['size']))} is written over "
-            f"{_times(int(values['passes']))} before the first round.",
+            f"{times(int(values['passes']))} before the first round.",
             remedy="Give a raw device whose content can go; or quote the figures as those of a file on this volume.",
         )
     if values["purge"] == NONE:
@@ -154,75 +146,6 @@ def _pts_alone(evidence: StepEvidence) -> Outcome | None:
     if values["test"] == SATURATION or values["criterion"] != PTS:
         return None
     return Outcome("The test ends as soon as the window of five rounds is steady.", changes={"criterion": "both"})
-
-
-def _cost(evidence: StepEvidence) -> Outcome | None:
-    values = evidence.values
-    size = range_size(values, evidence.context)
-    each = len(points(values)) * float(values["runtime"])
-    least, most = fewest_rounds(values) * each, most_rounds(values) * each
-    written = _most_written(values, most)
-    if values["test"] == SATURATION:
-        told = f"It writes for up to {_hours(most)}"
-        if size is not None:
-            whole = written = float(values["fill"]) * size
-            told = f"It writes {amount(whole)}, for {_between(min(most, whole / FAST_RATE), most)}"
-    else:
-        count = len(points(values))
-        told = f"{count} points of {float(values['runtime']):g} s: {_hours(least)} ({fewest_rounds(values)} rounds) to "
-        told += f"{_hours(most)} ({most_rounds(values)} rounds), writing up to {amount(written)}"
-    before = ""
-    if size is not None:
-        filled = size * int(values["passes"])
-        before = (
-            f" Before, {amount(filled)} are written in sequence, in {_between(filled / FAST_RATE, filled / SLOW_RATE)}"
-        )
-        before += " at 1 GB/s to 100 MB/s."
-    return Outcome(f"{told}.{before}{_wear(evidence, written + (size or 0) * int(values['passes']))}")
-
-
-def _most_written(values: Values, seconds: float) -> float:
-    """Return the bytes that the rounds of `seconds` may write: limited by FAST_RATE, and by MOST_IOPS."""
-    found = points(values)
-    each = seconds / len(found)
-    rate = 10_000 if values["test"] == LATENCY else MOST_IOPS
-    return sum((1 - point.reads / 100) * min(FAST_RATE, rate * point.block) * each for point in found)
-
-
-def _wear(evidence: StepEvidence, most: float) -> str:
-    """Return what share of its rated endurance a drive has used, and what `most` bytes add; or why that is not known.
-
-    SMART tells the share in whole percent, and what was written: both together tell what the drive is rated for.
-    """
-    values, facts = evidence.values, evidence.context.facts
-    if not on_device(values):
-        return ""
-    device = None if facts is None else facts.device(on_device(values))
-    if device is None:
-        return ""
-    if isinstance(device.endurance_used, Absent):
-        return f" The wear is not known: {device.endurance_used.reason}."
-    told = f" {device.endurance_used:g} % of the rated endurance are used"
-    written = known(device.lifetime_written)
-    if written is None or not device.endurance_used:
-        return f"{told}."
-    share = most / (written / (device.endurance_used / 100))
-    return f"{told}, by {amount(written)}; this adds up to {100 * share:.2g} %."
-
-
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
-
-
-def _between(least: float, most: float) -> str:
-    first, last = _hours(least), _hours(most)
-    return first if first == last else f"{first} to {last}"
-
-
-def _hours(seconds: float) -> str:
-    if seconds < 60:
-        return f"{max(1.0, seconds):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
 
 
 SNIA_CHECKS: tuple[StepCheck, ...] = (
@@ -301,6 +224,6 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
         remedy="Make sure that nobody needs the host or the device meanwhile.",
         source="The plan; SMART, where it tells.",
         needs="The points, their time, the rounds and the range.",
-        evaluate=_cost,
+        evaluate=cost,
     ),
 )
