@@ -46,7 +46,7 @@ def _dropped(trial: TrialEvidence, watch: HostWatch) -> Outcome | CannotTell | N
         "datagrams that no program fetched in time": datagrams,
     }
     told = [f"{count:.0f} {what}" for what, count in counts.items() if count is not None and count >= DROPPED]
-    return Outcome(f"{trial.host} counted {', '.join(told)}.") if told else None
+    return Outcome(f"Counted on the host: {', '.join(told)}.") if told else None
 
 
 OF_A_TRIAL: tuple[TrialCheck, ...] = (

@@ -109,7 +109,7 @@ CASES: dict[str, tuple[TrialEvidence, TrialEvidence, str, Level]] = {
     "packets-dropped": (
         of("iperf3", network_datagrams_dropped=level(50.0), network_drops__eth0=level(1.0)),
         of("iperf3", network_datagrams_dropped=level(0.5), network_drops__eth0=level(0.0)),
-        "web-1 counted 3000 datagrams that no program fetched in time.", Level.WARNING,
+        "Counted on the host: 3000 datagrams that no program fetched in time.", Level.WARNING,
     ),
 }  # fmt: skip
 

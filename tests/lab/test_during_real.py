@@ -211,3 +211,16 @@ def test_segments_that_are_lost_are_counted_by_the_host_that_sends_them_again(
     step = make_step("iperf3", {"time": 12, "omit": 1, "address": far.address}, peer=far.alias)
     told, verdict, _ = measured(workstation, step, near.alias)
     assert ("segments-sent-again" in {*told} & ids(verdict)) is lossy, verdict.summary
+
+
+@pytest.mark.slow
+@needs_iperf3
+@pytest.mark.parametrize(("bitrate", "dropped"), [(20_000.0, True), (20.0, False)])
+def test_datagrams_that_come_faster_than_they_are_fetched_are_no_loss_of_the_link(
+    workstation: Workstation,
+    bitrate: float,
+    dropped: bool,  # noqa: FBT001 (a case)
+) -> None:
+    step = make_step("iperf3", {"time": 12, "omit": 0, "protocol": "udp", "bitrate": bitrate}, peer=LOCAL)
+    told, verdict, _ = measured(workstation, step)
+    assert ("packets-dropped" in {*told} & ids(verdict)) is dropped, verdict.summary

@@ -119,6 +119,42 @@ def test_a_busy_neighbour_is_seen_and_neither_this_program_nor_a_job_is(tmp_path
     assert found == {"theirs"}
 
 
+ETHTOOL = """#!/bin/sh
+echo "NIC statistics:
+     tx_packets: 5
+     bw_in_allowance_exceeded: $(cat {counter})
+     pps_allowance_exceeded: 0"
+echo 7 >{counter}
+"""
+
+
+def test_the_script_asks_an_adapter_that_counts_what_was_held_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = [link.name for link in Path("/sys/class/net").iterdir() if (link / "device").exists()]
+    if not links:
+        pytest.skip("no interface here has a device")
+    counter, program = tmp_path / "counter", tmp_path / "ethtool"
+    counter.write_text("3\n")
+    program.write_text(ETHTOOL.format(counter=counter))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    session = LocalSession("testhost")
+    telemetry = Telemetry.start(session, interval=0.05)
+    held: list[Sample] = []
+    try:
+        for _ in range(100):
+            held += [one for one in telemetry.read(timeout=5.0) if one.metric.name == "allowance_exceeded"]
+            if held:
+                break
+    finally:
+        telemetry.stop()
+        session.close()
+    found = {dict(one.labels)["allowance"]: one.value for one in held if dict(one.labels)["interface"] == links[0]}
+    assert found["pps"] == 0.0
+    assert found["bw_in"] == 0.0  # it said 7 each time that it was looked at after the first
+
+
 def _named(telemetry: Telemetry) -> set[str]:
     """Return which of the two were named at the first look at which one was."""
     for _ in range(60):

@@ -83,6 +83,17 @@ def test_plots_are_made_one_after_the_other_so_that_the_window_answers(plots: Tr
     assert made[-1] == 4
 
 
+def test_what_holds_a_host_back_is_one_click_away_and_what_is_only_counted_is_not_drawn(plots: TrialPlots) -> None:
+    names = ("core_busiest", "disk_queue", "network_drops", "network_segments", "process_time", "throttle_events")
+    units = (Unit.PERCENT, Unit.ONE, Unit.PER_SECOND, Unit.PER_SECOND, Unit.SECOND, Unit.ONE)
+    metrics = [Metric(name, name, unit, Better.LOWER, Kind.SHARE) for name, unit in zip(names, units, strict=True)]
+    model = folded([watched((CPU_USER, 9.0, ""), *((metric, 1.0, "") for metric in metrics)), begin()])
+    show(plots, model)
+    titles = [plot.title for plot in plots.plots.values() if plot.title.startswith("Host")]
+    assert titles == ["Host: CPU", "Host: each processor", "Host: disk queue", "Host: network drops"]
+    assert [plots.plots[name].title for name in plots.shown() if name.startswith("host")] == ["Host: CPU"]
+
+
 def test_idle_time_is_not_drawn(plots: TrialPlots) -> None:
     model = folded([watched((CPU_IDLE, 90.0, ""), (CPU_USER, 10.0, "")), begin()])
     show(plots, model)
