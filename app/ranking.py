@@ -11,7 +11,7 @@ from app.gate import Weight, differences
 from app.intervals import FEWEST_HOSTS, FEWEST_TRIALS
 from app.prices import Price, Prices, one_currency
 from app.records import RunRecord
-from app.scores import Score, rank_intervals, ratio_between, tied_groups
+from app.scores import Score, rank_intervals, ratio_between, separated, tied_groups
 from suites.errors import UnitError
 from suites.units import Unit, convert
 from suites.vocab import Better, Labels, Metric
@@ -193,11 +193,9 @@ def price_of(candidate: Candidate, prices: Prices) -> Price | None:
 
 
 def _ranked(found: Sequence[Candidate], question: Question, metric: Metric | None) -> list[Ranked]:
-    scores = [one.score(question.weights) for one in found]
     prices = [price_of(one, question.prices) for one in found]
     one_currency(price for price in prices if price is not None)
-    if question.goal is Goal.PER_PRICE:
-        scores = [_for_money(score, price) for score, price in zip(scores, prices, strict=True)]
+    scores = _scores(found, question)
     groups = tied_groups(scores, question.margin)
     ranks = rank_intervals(scores)
     rows = []
@@ -216,6 +214,15 @@ def _ranked(found: Sequence[Candidate], question: Question, metric: Metric | Non
     if question.threshold is not None or question.goal is Goal.CHEAPEST:
         return _by_threshold(rows, cheapest=question.goal is Goal.CHEAPEST)
     return rows
+
+
+def _scores(found: Sequence[Candidate], question: Question) -> list[Score]:
+    """Return what is ranked: the score of each, by its price where money counts."""
+    scores = [one.score(question.weights) for one in found]
+    if question.goal is not Goal.PER_PRICE:
+        return scores
+    prices = [price_of(one, question.prices) for one in found]
+    return [_for_money(score, price) for score, price in zip(scores, prices, strict=True)]
 
 
 def _for_money(score: Score, price: Price | None) -> Score:
@@ -292,9 +299,26 @@ def _notes(found: Sequence[Candidate], ranked: Sequence[Ranked], question: Quest
         yield f"Who has fewer than {FEWEST_TRIALS} trials is told apart from nobody."
     if any(len(one.hosts) < FEWEST_HOSTS for one in found) and len(found) > 1:
         yield f"It ranks these machines; of their types nothing is said before {FEWEST_HOSTS} hosts of each."
+    if question.goal is not Goal.CHEAPEST:
+        yield from _by_figure_alone(found, ranked, question)
     if question.overruled:
         yield f"Overruled: {question.overruled}"
     if question.limit is not None:
         yield f"Of each trial the best point at which {question.limit.text} holds."
     if len(question.weights) > 1:
         yield f"Weighted geometric mean of the ratios to {found[0].name}."
+
+
+def _by_figure_alone(found: Sequence[Candidate], ranked: Sequence[Ranked], question: Question) -> Iterator[str]:
+    """Yield who stands in a later place than somebody who is not shown to be better: a place is its leader's."""
+    better = separated(_scores(found, question), question.margin)
+    for row in ranked:
+        beneath = [
+            other.candidate.name
+            for other in ranked
+            if other.group > row.group and other.reached == row.reached
+            if not better[found.index(row.candidate)][found.index(other.candidate)]
+        ]
+        if beneath:
+            names = ", ".join(beneath)
+            yield f"{row.candidate.name} stands before {names} by its figure alone: nothing tells them apart."

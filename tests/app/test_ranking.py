@@ -63,6 +63,16 @@ def test_few_trials_tell_nothing_apart() -> None:
     assert found.notes[0].startswith("Who has fewer than 6 trials is told apart from nobody")
 
 
+def test_who_stands_before_another_by_the_figure_alone_is_said() -> None:
+    runs = [machine("best", 1000.0, 1), machine("few", 990.0, 2, count=3), machine("slow", 800.0, 3)]
+    found = ranked(runs, HIGHEST)
+    assert [one.group for one in found.ranked] == [1, 1, 2]
+    said = "few stands before slow by its figure alone: nothing tells them apart."
+    assert said in found.notes
+    assert said not in ranked(runs, replace(HIGHEST, threshold=Threshold(900.0))).notes  # it misses the threshold
+    assert not any("alone" in note for note in ranked(THREE, HIGHEST).notes)
+
+
 def test_two_are_told_apart_exactly_where_compare_tells_them_apart() -> None:
     for seed in range(30):
         one, other = machine("a", 1000.0, seed), machine("b", 1000.0 + 4 * seed, 100 + seed, spread=0.02)
