@@ -86,6 +86,24 @@ def measured(
     return told, verdict, record
 
 
+@pytest.fixture
+def swap() -> Iterator[None]:
+    """Give this computer 512 MiB of swap in a file on a disk, for as long as the test runs."""
+    if os.geteuid() != 0 or shutil.which("mkswap") is None or shutil.which("swapon") is None:
+        pytest.skip("needs root, mkswap and swapon")
+    file = Path(f"/var/tmp/benchwright-swap-{os.getpid()}")
+    try:
+        file.touch(mode=0o600)
+        subprocess.run(["dd", "if=/dev/zero", f"of={file}", "bs=1M", "count=512"], check=True, capture_output=True)
+        subprocess.run(["mkswap", str(file)], check=True, capture_output=True)
+        if subprocess.run(["swapon", str(file)], check=False, capture_output=True).returncode:
+            pytest.skip("this kernel takes no swap file here")
+        yield
+    finally:
+        subprocess.run(["swapoff", str(file)], check=False, capture_output=True)
+        file.unlink(missing_ok=True)
+
+
 def ids(verdict: Verdict) -> set[str]:
     return {finding.id for finding in verdict.findings}
 
@@ -144,6 +162,21 @@ def test_a_group_without_a_quota_is_none(workstation: Workstation, grouped: Call
     told, verdict, _ = measured(workstation, make_step("sysbench-cpu", {"time": 12, "threads": 1}), "lab")
     assert "quota-throttled" not in {*told} | ids(verdict)
     assert verdict.limited_by is not Limiter.QUOTA
+
+
+@pytest.mark.slow
+@needs_sysbench
+@pytest.mark.usefixtures("swap")
+@pytest.mark.parametrize("short", [True, False])
+def test_a_working_set_that_is_swapped_is_told(
+    workstation: Workstation,
+    grouped: Callable[..., Path],
+    short: bool,  # noqa: FBT001 (a case)
+) -> None:
+    grouped("memory", limit_in_bytes=str((128 if short else 1024) * MIB))
+    given = {"block_size": 256 * MIB, "threads": 1, "total_size": 2**50, "time": 12}
+    told, verdict, record = measured(workstation, make_step("sysbench-memory", given), "lab")
+    assert ("swapped" in {*told} & ids(verdict)) is short, record.reason or verdict.summary
 
 
 def _disk_of(workstation: Workstation) -> tuple[str, str]:
