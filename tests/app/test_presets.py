@@ -139,6 +139,7 @@ def test_the_published_figures_each_have_one_that_is_measured() -> None:
         for figure in table.figures
     ]
     assert len(published) == 57
+    assert len({step.suite_id for step in plan.steps}) == len(plan.steps)  # so that each figure meets the right step
     assert {(figure.suite, figure.metric) for figure in published} <= measured
 
 
