@@ -45,6 +45,10 @@ class CalibrationError(BenchwrightError):
     """A host could not be calibrated."""
 
 
+class CalibrationFailedError(CalibrationError):
+    """A calibration began, and did not come to its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a calibration is made with: the suite (empty: the default), its parameters, and the trials a side."""
@@ -91,7 +95,7 @@ def calibrate(bench: Bench, host: str, wanted: Wanted, control: Control) -> Gene
             run_id = event.run_id
         yield event
     if control.over:
-        raise CalibrationError(f"The calibration of {named} was stopped: nothing was calibrated.", _kept(run_id))
+        raise CalibrationFailedError(f"The calibration of {named} was stopped: nothing was calibrated.", _kept(run_id))
     yield Activity("splitting the trials at random", host)
     made = calibration_of(bench.load(run_id), instrument)
     bench.keep(made)
@@ -141,10 +145,10 @@ def calibration_of(record: RunRecord, instrument: Instrument) -> Calibration:
     if min(len(record.trials_of(step.name, host)) for step in steps[:2]) < FEWEST_TRIALS:
         why = f" {record.reason}" if record.reason else ""
         fault = f"The A/A test on {host} did not come to its end: nothing was calibrated.{why}"
-        raise CalibrationError(fault, _kept(record.summary.id))
+        raise CalibrationFailedError(fault, _kept(record.summary.id))
     noise = tuple(_noise(sides))
     if not noise or host not in record.facts_before:
-        raise CalibrationError(f"{steps[0].suite_id} gave no figure above zero.", _kept(record.summary.id))
+        raise CalibrationFailedError(f"{steps[0].suite_id} gave no figure above zero.", _kept(record.summary.id))
     values = _values(sides, noise[0].metric, noise[0].labels)
     return Calibration(
         host=host,

@@ -4,12 +4,21 @@ from collections.abc import Generator
 
 import click
 
-from app.calibration.calibrating import TRIALS, Calibrated, Wanted
+from app.calibration.calibrating import TRIALS, Calibrated, CalibrationFailedError, Wanted
 from app.calibration.calibration import Calibration
 from app.calibration.to_json import calibration_to_json
 from app.calibration.words import alarm_lines, instrument_rows, noise_rows, standing
 from app.cli.asking import TerminalAsker, asks
-from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
+from app.cli.common import (
+    FAILED,
+    json_option,
+    pass_workstation,
+    plain,
+    print_json,
+    print_table,
+    say_error,
+    speaks_to_people,
+)
 from app.cli.telling import follow, minds_others
 from app.control import Busy, Control
 from app.events import Event
@@ -71,7 +80,11 @@ def calibrate(  # noqa: PLR0917 (click hands every option over by name)
             else:
                 yield event
 
-    follow(events(), control, quiet=as_json)
+    try:
+        follow(events(), control, quiet=as_json)
+    except CalibrationFailedError as error:
+        say_error(str(error))
+        raise SystemExit(FAILED) from None
     for found in made:
         _say(found, as_json=as_json)
 

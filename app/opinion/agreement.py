@@ -44,9 +44,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What two tools say of one thing on `host`. `ratio` is theirs by ours in one unit, None where there is none.
+    """What two tools say of one thing on `host`.
 
-    `note` is how the figures correspond. `explained` are the reasons that fit the difference, `against` those that
+    `ratio` is theirs by ours in one unit, None where there is none; `factor` is what theirs was multiplied by for that,
+    and `note` how the figures correspond. `explained` are the reasons that fit the difference, `against` those that
     would have it the other way round, in which case it is larger than it looks; both empty: unknown.
     """
 
@@ -57,6 +58,7 @@ class Agreement:
     margin: float
     origin: str = ""
     ratio: Ratio | None = None
+    factor: float = 1.0
     note: str = ""
     explained: tuple[Reason, ...] = ()
     against: tuple[Reason, ...] = ()
@@ -151,7 +153,9 @@ def _agreement(
         Figure(step.name, step.suite_id, one.metric, one.labels, one.median, one.n)
         for step, one in zip(steps, (ours, theirs), strict=True)
     ]
-    said = Agreement(ours.host, figures[0], figures[1], Outcome.OTHER_QUANTITY, *margin, note=match.note)
+    said = Agreement(
+        ours.host, figures[0], figures[1], Outcome.OTHER_QUANTITY, *margin, factor=match.factor, note=match.note
+    )
     if kin.apart:
         return replace(said, note=kin.apart)
     ratio = _ratio(ours, theirs, match.factor)

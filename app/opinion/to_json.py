@@ -37,6 +37,7 @@ def agreement_to_json(found: Agreement) -> Json:
         "ratio": None if ratio is None else ratio.value,
         "low": None if ratio is None else ratio.low,
         "high": None if ratio is None else ratio.high,
+        "factor": found.factor,
         "margin": found.margin,
         "margin_of": found.origin or None,
         "text": agreement_line(found),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from app.intervals import FEWEST_TRIALS
 from app.opinion.agreement import Agreement, Figure, Outcome
 from app.opinion.proposing import Proposal
 from app.wording import figure_text, metric_text, share_text
@@ -32,7 +33,8 @@ def agreement_line(found: Agreement) -> str:
     ratio = found.ratio
     if ratio is None:
         return f"{ours}; {theirs}. Nothing can be said: a ratio needs figures above zero."
-    far = f"{theirs} where {ours}: {_change(ratio.value)}"
+    counted = "" if found.factor == 1 else f", taken {found.factor:g} times,"
+    far = f"{theirs}{counted} where {ours}: {_change(ratio.value)}"
     interval = "" if ratio.low is None or ratio.high is None else (
         f" (95 % CI {_change(ratio.low)} to {_change(ratio.high)})"
     )  # fmt: skip
@@ -42,7 +44,9 @@ def agreement_line(found: Agreement) -> str:
         Outcome.DIFFER: f"They differ by more than {margin}",
         Outcome.UNDECIDED: f"Whether they agree within {margin} is undecided",
     }[found.outcome]
-    return f"{far}{interval}. {said}."
+    fewest = min(found.ours.n, found.theirs.n)
+    more = f" {FEWEST_TRIALS} trials of each are needed." if fewest < FEWEST_TRIALS else ""
+    return f"{far}{interval}. {said}.{more}"
 
 
 def _figure(one: Figure) -> str:

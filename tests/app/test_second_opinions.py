@@ -162,7 +162,9 @@ def test_what_would_have_it_the_other_way_round_is_said_to_speak_against_it() ->
 
 
 def test_few_trials_and_wide_intervals_decide_nothing() -> None:
-    assert only(of_disk(3.0, count=3)).outcome is Outcome.UNDECIDED
+    few = only(of_disk(3.0, count=3))
+    assert few.outcome is Outcome.UNDECIDED
+    assert agreement_line(few).endswith("6 trials of each are needed.")
     assert only(of_disk(1.05)).outcome is Outcome.UNDECIDED
     assert only(of_disk(1.05), 0.2).outcome is Outcome.AGREE
 
@@ -187,6 +189,7 @@ def test_rates_of_two_kinds_are_added_and_copied_bytes_doubled() -> None:
     ))  # fmt: skip
     assert doubled.ratio is not None
     assert doubled.ratio.value == pytest.approx(1.0)
+    assert "taken 2 times" in agreement_line(doubled)
 
 
 def test_figures_of_opposite_directions_do_not_answer_each_other() -> None:
