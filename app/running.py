@@ -28,7 +28,7 @@ from app.run import Engine
 from app.store import Recorder, Store, StoreError
 from app.store.errors import StoreFullError
 from app.verdict_events import with_verdicts
-from app.watching import Watching
+from app.watching import Watching, watching_again
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -68,7 +68,7 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> 
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
-    watching = Watching({} if engine.left is None else dict(engine.left.record.facts_before))
+    watching = Watching() if engine.left is None else watching_again(engine.left.record)
     events = with_verdicts(watching.follow(engine.events()), recorder)
     ended = False
     try:

@@ -23,6 +23,7 @@ from app.events import (
     TrialStarted,
 )
 from app.plan import Plan
+from app.records import RunRecord
 from suites.checks import Outcome, TrialCheck
 from suites.evidence import HostWatch, Point, TrialEvidence
 from suites.facts import Facts
@@ -67,10 +68,12 @@ class _Open:
 class Watching:
     """Follows the events of one run. Everything happens in the thread that takes the events, never in a window's.
 
-    `facts` are those of the hosts of a run that goes on; of a new one they are read. Warm-ups are not watched.
+    `facts` are those of the hosts of a run that goes on, `told` the findings that its trials were told of before; of a
+    new one they are read and none. Warm-ups are not watched.
     """
 
     facts: dict[str, Facts] = field(default_factory=dict)
+    told: Iterable[FindingRaised] = ()
     checks: tuple[TrialCheck, ...] = DURING_CHECKS
     _plan: Plan | None = None
     _before: dict[str, deque[Sample]] = field(default_factory=dict)  # the last seconds of each host
@@ -105,6 +108,7 @@ class Watching:
         if trial.warm_up:
             return
         opened = self._open[trial.id] = _Open(trial, expected, list(samples))
+        opened.told |= {one.finding.id: one.finding.level for one in self.told if one.trial == trial.id}
         opened.watch(self._before.get(trial.host, ()))
 
     def _keep(self, host: str, samples: tuple[Sample, ...]) -> None:
@@ -170,3 +174,10 @@ def _found(check: TrialCheck, evidence: TrialEvidence) -> Finding | None:
         log.exception("the check %s cannot be made now", check.id)
         return None
     return check.worded(outcome, evidence) if isinstance(outcome, Outcome) else None
+
+
+def watching_again(record: RunRecord) -> Watching:
+    """Return what watches a run that goes on, of which `record` is stored."""
+    raised_in = record.finding_trials or (None,) * len(record.findings)
+    told = tuple(FindingRaised(finding, trial) for finding, trial in zip(record.findings, raised_in, strict=True))
+    return Watching(dict(record.facts_before), told)

@@ -74,6 +74,14 @@ def test_it_is_told_again_where_it_gets_graver_and_only_then() -> None:
     assert [event.finding.level for _, event in raised] == [Level.WARNING, Level.ERROR]
 
 
+def test_of_a_run_that_goes_on_nothing_is_told_again() -> None:
+    events = [*begun(), *stolen([5.0] * 60)]
+    ((_, first),) = found(events)
+    assert found(events, Watching(told=(first,))) == []
+    other = FindingRaised(first.finding, 2)
+    assert len(found(events, Watching(told=(other,)))) == 1
+
+
 def test_a_quiet_host_and_a_warm_up_and_another_host_draw_nothing() -> None:
     assert found([*begun(), *stolen([0.2] * 60)]) == []
     assert found([*begun(warm_up=True), *stolen([50.0] * 60)]) == []
