@@ -62,6 +62,12 @@ def _limited(trial: TrialEvidence) -> Outcome | CannotTell | None:
     trial = of_one_section(trial)
     if not trial.done or trial.headline is None:
         return None
+    if trial.suite.id == "latency-under-load":
+        return _named(
+            Limiter.UNKNOWN,
+            "an idle link and a full one are measured, each with a limit of its own.",
+            "A step of iperf3 to the same peer says what the link carries and what limits that.",
+        )
     if _many_points(trial):
         return _by_threads(trial) or _named(
             Limiter.UNKNOWN,
@@ -101,7 +107,7 @@ def _granted(trial: TrialEvidence) -> Outcome | None:
 
 def _many_points(trial: TrialEvidence) -> bool:
     """Whether the trial went through several settings, so that what was used up on average says nothing of any."""
-    if trial.suite.id in {"fio-sweep", "fio-job", "fio-snia", "net-blocks", "memory-blocks", "latency-under-load"}:
+    if trial.suite.id in {"fio-sweep", "fio-job", "fio-snia", "net-blocks", "memory-blocks"}:
         return True
     return len(_curve(trial)) > 1
 

@@ -217,6 +217,14 @@ def test_the_limiter_is_named_from_what_was_used_up(case: str) -> None:
     assert found.remedy, "the next test stands in it"
 
 
+def test_an_idle_and_a_full_link_are_no_sweep() -> None:
+    found = LIMITED_BY.evaluate(trial("latency-under-load", {"round_trip": 0.3}))
+    assert isinstance(found, Outcome)
+    assert found.limiter is Limiter.UNKNOWN
+    assert "curve" not in found.remedy
+    assert "iperf3" in found.remedy
+
+
 def test_a_sound_step_is_valid_and_says_so_in_a_sentence_to_quote() -> None:
     judged = judge_step(repeated(disk(), STEADY))
     assert judged.verdict.level is Trust.VALID
