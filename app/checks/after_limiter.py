@@ -222,10 +222,10 @@ def _disk(trial: TrialEvidence) -> Outcome | None:
     if share is not None and share >= FULL:
         said = f"each worker of {trial.suite.tool} took {share_text(share)} of a processor."
         return _named(Limiter.TOOL, said, "Run it with more jobs, or with a cheaper engine such as io_uring.")
-    found, crowded = _below(trial), _crowded(trial, share)
-    if share is not None and share < HALF_BUSY:  # no processor kept it waiting, unless others had them all
-        return found or crowded
-    return crowded or found or _processors(trial)
+    found = _below(trial)
+    if share is not None and share < HALF_BUSY:  # it was not kept waiting for a processor, whoever used them
+        return found
+    return _crowded(trial, share) or found or _processors(trial)
 
 
 def _crowded(trial: TrialEvidence, share: float | None) -> Outcome | None:

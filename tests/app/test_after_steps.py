@@ -142,6 +142,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
               host={**DISK, "disk_busy:vda": 99.0, "cpu_user": 98.0}, **DEEP),
         Limiter.DEVICE,
     ),
+    "others have the processors": (
+        trial("fio", {**FULL, "cpu_user": 2.0, "cpu_system": 3.0}, at=READ, samples=[8_000.0, 12_000.0] * 10,
+              host={**DISK, "disk_busy:vda": 20.0, "cpu_user": 98.0}, **DEEP),
+        Limiter.UNKNOWN,
+    ),
     "asked rate": (disk({**DEEP, "rate_iops": 10_000}), Limiter.RATE),
     "busy fio": (
         trial("fio", {**FULL, "cpu_user": 20.0, "cpu_system": 78.0}, at=READ, host={**DISK, "disk_busy:vda": 99.0},
