@@ -23,7 +23,7 @@ class KnownLimit:
     metric: str
     stage: Callable[[Stage], Plan]
     limiter: Limiter
-    free: Callable[[], Plan] | None = None
+    free: Callable[[Stage], Plan] | None = None
     tools: tuple[str, ...] = ()
 
 
@@ -47,7 +47,7 @@ def recover(stage: Stage, limit: KnownLimit) -> Recovered:
     """Set a limit, measure, and return what came of it."""
     truth = limit.truth
     if limit.free is not None:
-        truth *= _figure(run_plan(stage, limit.free()), limit.metric)[0]
+        truth *= _figure(run_plan(stage, limit.free(stage)), limit.metric)[0]
     record = run_plan(stage, limit.stage(stage))
     measured, unit = _figure(record, limit.metric)
     (verdict,) = (one for one in record.verdicts if one.step is not None)
@@ -80,11 +80,11 @@ def _rate(ios: int) -> KnownLimit:
 
 
 def _quota(share: float) -> KnownLimit:
-    quota = f"{share * 100_000:.0f}"
+    first, quota = str(2**18), f"{share * 100_000:.0f}"  # a group's weight, beside 1024 of each task in none
     return KnownLimit(
         f"{share:.0%} of a processor (cfs_quota), by one thread without it", share, "events_per_second",
-        lambda stage: cpu(stage.grouped("cpu", cfs_quota_us=quota), threads=1), Limiter.QUOTA,
-        free=lambda: cpu(threads=1), tools=("sysbench",),
+        lambda stage: cpu(stage.grouped("cpu", shares=first, cfs_quota_us=quota), threads=1), Limiter.QUOTA,
+        free=lambda stage: cpu(stage.grouped("cpu", shares=first), threads=1), tools=("sysbench",),
     )  # fmt: skip
 
 

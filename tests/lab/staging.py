@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import os
 import shutil
 import subprocess
@@ -41,6 +42,12 @@ def need_root(*tools: str) -> None:
         raise NotStagedError("it needs root")
 
 
+def go_first(host: LabHost) -> None:
+    """Let a host and all that runs on it go before whatever else this computer does, as far as we may."""
+    if os.geteuid() == 0:
+        os.setpriority(os.PRIO_PROCESS, host.pid, -15)
+
+
 class Stage:
     """What a case is staged on. Everything that is made here is gone when it is left."""
 
@@ -49,6 +56,7 @@ class Stage:
         self.folder = folder
         self._start = start
         self._stack = contextlib.ExitStack()
+        self._numbers = itertools.count(1)
         self.workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
         self._stack.callback(self.workstation.close)
 
@@ -106,10 +114,11 @@ class Stage:
         return str(mount), f"{os.major(number)}:{os.minor(number)}"
 
     def host(self) -> tuple[str, LabHost]:
-        """Return the name of a host of its own, reached by SSH, and the host."""
-        host = self._start()
-        host.add_to_home()
-        return "lab", host
+        """Return the name of a host of its own, reached by SSH, and the host. It goes before all else here."""
+        host, name = self._start(), f"lab-{next(self._numbers)}"
+        host.add_to_home(name)
+        go_first(host)
+        return name, host
 
     def grouped(self, controller: str, **settings: str) -> str:
         """Return the name of a host all of whose processes are in a group with these settings."""
@@ -134,6 +143,7 @@ class Stage:
             boot.write_text(f"{number}1111111-2222-3333-4444-555555555555\n")
             host.ssh.prefix = [*host.words("unshare", "-m", "sh", "-c", _OTHER_BOOT, str(boot))]
             host.ssh.restart()
+            go_first(host.ssh)
         return hosts
 
     def compete(self, processes: int) -> None:
