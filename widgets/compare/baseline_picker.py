@@ -25,7 +25,7 @@ from widgets.notice import Notice
 from widgets.text import Text, Tone, set_tool_tip, tool_tip, visible
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
-_SIZE = (780, 460)
+_SIZE = (860, 460)
 _HEADS = ("Baseline", "Version", "What", "Measured", "To know")
 _VERSION = 1
 """The column that holds a number."""
@@ -89,7 +89,9 @@ class BaselinePicker(QDialog):
                 self.table.setItem(row, column, item)
         self.table.resizeColumnsToContents()
         self.table.horizontalHeader().setSectionResizeMode(len(_HEADS) - 1, QHeaderView.ResizeMode.Stretch)
-        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.table.resizeRowsToContents()
+        for row in range(len(found)):
+            self.table.setRowHeight(row, self.table.rowHeight(row) + SPACE[1])
         words = [one.word for one in found]
         self.table.selectRow(words.index(self._wanted) if self._wanted in words else 0)
         self._explain()
@@ -163,4 +165,5 @@ def _cells(one: Baseline) -> tuple[str, ...]:
     age = one.age()
     what = title(one).rpartition(", ")[2] + (", built in" if one.built_in else "")
     measured = "not known" if age is None else f"{age_text(age)} ago"
-    return one.name, str(one.version), what, measured, "; ".join(remarks(one))
+    known = "; ".join(remarks(one)).replace(f"measured {measured}, ", "")  # the column beside it says so
+    return one.name, str(one.version), what, measured, known

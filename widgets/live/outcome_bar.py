@@ -4,12 +4,13 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from widgets.flow_layout import flowing
 from widgets.notice import WORDS, Picture
 from widgets.text import Text, Tone
 from widgets.theme import SPACE, restyle
 
-NARROW = 640
-"""Pixels of width under which the buttons stand below the words."""
+WORDS_LEAST = 280
+"""Pixels that the words have beside the buttons; with less the buttons stand below them."""
 
 
 class OutcomeBar(QFrame):
@@ -81,20 +82,17 @@ class OutcomeBar(QFrame):
         """Put the buttons below the words where there is no room beside them."""
         super().resizeEvent(event)
         beside, below = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
-        self._first.setDirection(below if self.width() < NARROW else beside)
+        room = self.width() - self._offers.sizeHint().width()
+        self._first.setDirection(below if room < WORDS_LEAST else beside)
 
     def _lay_out(self) -> None:
-        self._offers, self._asking = QWidget(), QWidget()
         offers = (self.show_button, self.pin_button, self.export_button, self.opinion_button, self.again_button)
-        for widget, parts in (
-            (self._offers, offers),
-            (self._asking, (self.name, self.accept_button, self.cancel_button)),
-        ):
-            row = QHBoxLayout(widget)
-            row.setContentsMargins(0, 0, 0, 0)
-            row.setSpacing(SPACE[1])
-            for part in parts:
-                row.addWidget(part)
+        self._offers, self._asking = flowing(*offers, spacing=SPACE[1]), QWidget()
+        row = QHBoxLayout(self._asking)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE[1])
+        for part in (self.name, self.accept_button, self.cancel_button):
+            row.addWidget(part)
         words = QHBoxLayout()
         words.setSpacing(SPACE[1])
         words.addWidget(self._picture)

@@ -17,8 +17,8 @@ Cell = tuple[int, int, int, int]
 WIDE_FROM = 660
 """Pixels of width from which everything stands in one line."""
 
-TITLE_WIDTH = 152
-FIELD_WIDTH = 200
+TITLE_WIDTH = 144
+FIELD_WIDTH = 184
 CHIP_WIDTH = 168
 ROW_HEIGHT = 28
 
