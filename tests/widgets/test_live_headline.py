@@ -60,8 +60,8 @@ def test_warm_up_samples_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("value", "ratio", "caption"),
     [
-        (42_000.0, "1.05x, better", "weekly"),
-        (30_000.0, "0.75x, worse", "weekly"),
+        (42_000.0, "1.05x, better", "no verdict yet · weekly"),
+        (30_000.0, "0.75x, worse", "no verdict yet · weekly"),
         (40_400.0, "1.01x", "inside its quartiles · weekly"),
     ],
 )
@@ -97,9 +97,11 @@ def test_after_the_trials_the_tools_own_figures_lead() -> None:
     shown = headline(model, PLACE, [BAND])
     assert shown.text == "41.50k IOPS ± 0.50k"
     assert shown.caption == "median of 2 trials, ± half their range"
-    assert (shown.ratio_title, shown.ratio, shown.ratio_caption) == ("baseline, so far", "1.03x, better", "weekly")
+    assert (shown.ratio_title, shown.ratio) == ("baseline, so far", "1.03x, better")
+    assert shown.ratio_caption == "no verdict yet · weekly"
     model.fold(RunEnded("run-1", State.FAILED), 99.0)
-    assert headline(model, PLACE, [BAND]).ratio_title == "baseline"
+    over = headline(model, PLACE, [BAND])
+    assert (over.ratio_title, over.ratio_caption) == ("baseline", "weekly")
 
 
 def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
@@ -214,4 +216,4 @@ def test_a_published_figure_gives_a_ratio_and_never_says_better() -> None:
 
 def test_a_baseline_of_another_universe_says_so_beside_the_ratio() -> None:
     other = replace(BAND, note="another universe: kernel 4.1.10")
-    assert headline(running(*[50_000.0] * 4), PLACE, [other]).ratio_caption == f"weekly ({other.note})"
+    assert headline(running(*[50_000.0] * 4), PLACE, [other]).ratio_caption == f"no verdict yet · weekly ({other.note})"

@@ -150,7 +150,8 @@ def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | 
 def _ratio(
     metric: Metric, value: float, band: Band | None, reference: float | None, *, so_far: bool
 ) -> tuple[str, str, str]:
-    """Return what the ratio is, the ratio, and to which baseline; inside its quartiles it shows nothing."""
+    """Return what the ratio is, the ratio, and to which baseline; inside its quartiles it shows nothing, and while it
+    runs it says which way, and that this is no verdict."""
     if band is None or not reference:
         return "", "", ""
     low, high, base = (convert(edge, unit(band.unit), metric.unit) for edge in (band.low, band.high, reference))
@@ -159,7 +160,7 @@ def _ratio(
         return title.replace("baseline", "reference"), words.split(",")[0], band.said
     if low <= value <= high:
         return title, words.split(",")[0], f"inside its quartiles · {band.said}"
-    return title, words, band.said
+    return title, words, f"no verdict yet · {band.said}" if so_far else band.said
 
 
 def _tail(found: Iterable[tuple[Metric, Estimate | None]]) -> tuple[str, str]:
