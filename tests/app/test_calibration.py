@@ -20,7 +20,7 @@ from app.calibration.false_alarms import (
 from app.calibration.to_json import calibration_from_json, calibration_to_json
 from app.calibration.words import alarm_lines, instrument_rows, margin_origin
 from app.checks.after import judge_step
-from app.compare import Verdict, compare
+from app.compare import Verdict, compare, judge
 from app.comparison_json import comparison_to_json
 from app.formats import FormatError
 from app.records import RunRecord
@@ -101,6 +101,18 @@ def test_the_least_difference_is_the_one_of_the_power_of_a_test() -> None:
     assert least_detectable(0.02, 10) == pytest.approx(0.02 * 1.325, rel=0.03)
     assert least_detectable(0.02, 20) < least_detectable(0.02, 6)
     assert log_spread([1.0, 1.0, 1.0]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.01, 0.03])
+def test_later_comparisons_by_the_own_margin_claim_nothing_where_nothing_differs(spread: float) -> None:
+    cases, said = 150, []
+    for case in range(cases):
+        margin = false_alarms(lots(spread, 16, seed=case), splits=500).margin
+        one, other = lots(spread, 8, seed=1000 + case), lots(spread, 8, seed=2000 + case)
+        said.append(judge(recorded.IOPS, one, other, margin).verdict)
+    assert sum(verdict in {Verdict.BETTER, Verdict.WORSE} for verdict in said) <= 0.05 * cases
+    assert sum(verdict is Verdict.SAME for verdict in said) > 0.5 * cases
 
 
 # Whether it counts
