@@ -19,6 +19,8 @@ _TITLES = {
     "usable": "Usable threads",
     "frequency_maximum": "Highest frequency",
     "numa_nodes": "NUMA nodes",
+    "numa_balancing": "NUMA balancing",
+    "io_uring_disabled": "io_uring disabled",
     "quota": "CPU quota of the cgroup",
     "limit": "Limit of the cgroup",
     "urandom_rate": "/dev/urandom gives",
