@@ -8,7 +8,7 @@ from app.records import RunRecord
 from suites.verdict import Limiter
 from tests.lab.links import TCP_SHARE, LinkedHost
 from tests.lab.staging import GIB, Stage
-from tests.lab.stories import between, cpu, own_disk, run_plan
+from tests.lab.stories import between, cpu, granted, run_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _link(megabits: float) -> KnownLimit:
 def _rate(ios: int) -> KnownLimit:
     return KnownLimit(
         f"device of {ios} I/Os a second (blkio.throttle)", ios, "iops",
-        lambda stage: own_disk(stage, "read_iops", ios), Limiter.PROVISIONED, tools=("fio",),
+        lambda stage: granted(stage, "read_iops", ios), Limiter.PROVISIONED, tools=("fio",),
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     _rate(4000),
     KnownLimit(
         "device of 64 MiB/s (blkio.throttle)", GIB / 16, "bandwidth",
-        lambda stage: own_disk(stage, "read_bps", GIB // 16, block_size=65536, iodepth=16), Limiter.PROVISIONED,
+        lambda stage: granted(stage, "read_bps", GIB // 16, block_size=65536, iodepth=16), Limiter.PROVISIONED,
         tools=("fio",),
     ),
     _quota(0.25),

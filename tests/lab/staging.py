@@ -15,7 +15,7 @@ from typing import Self
 from app.plan import LOCAL
 from app.questions import Refuse
 from app.services import Workstation
-from suites.facts import Facts
+from suites.facts import Facts, known
 from tests.lab.links import LinkedHost, linking
 from tests.lab_sshd import LabHost
 
@@ -98,20 +98,16 @@ class Stage:
         words = ["dd", "if=/dev/urandom", f"of={file}", "bs=4M", f"count={size // (4 * MIB)}", "oflag=direct"]
         subprocess.run(words, check=True, capture_output=True)
 
-    def own_disk(self, size: int) -> tuple[str, str]:
-        """Return a directory on a disk that nobody else uses, a loop device past the page cache, and its number."""
-        need_root("losetup", "mkfs.ext4")
-        file, mount = self.file("disk.img"), self.folder / "disk"
-        os.posix_fallocate(fd := os.open(file, os.O_RDWR), 0, size)
-        os.close(fd)
-        device = _made("losetup", "--find", "--show", "--direct-io=on", str(file))
-        self._stack.callback(_undo, "losetup", "--detach", device)
-        _made("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", device)
-        mount.mkdir()
-        _made("mount", device, str(mount))
-        self._stack.callback(_undo, "umount", "--lazy", str(mount))
-        number = Path(device).stat().st_rdev
-        return str(mount), f"{os.major(number)}:{os.minor(number)}"
+    def disk_number(self) -> str:
+        """Return the number, as the kernel's limits name it, of the whole disk below the directory."""
+        directory = self.facts().directory(self.disk())
+        name = None if directory is None else known(directory.device)
+        while name and (block := self.facts().block_device(name)) is not None and (parent := known(block.parent)):
+            name = parent
+        number = Path(f"/sys/class/block/{name}/dev")
+        if not number.exists():
+            raise NotStagedError(f"{name} has no number that a limit could name")
+        return number.read_text().strip()
 
     def host(self) -> tuple[str, LabHost]:
         """Return the name of a host of its own, reached by SSH, and the host. It goes before all else here."""
@@ -151,18 +147,6 @@ class Stage:
         words = [sys.executable, "-c", _SPIN.format(count=processes)]
         other = self._stack.enter_context(subprocess.Popen(words, start_new_session=True))
         self._stack.callback(os.killpg, other.pid, 9)
-
-
-def _made(*words: str) -> str:
-    """Run a command that prepares the stage and return what it printed; raise NotStagedError where it fails."""
-    done = subprocess.run(words, check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise NotStagedError(f"{words[0]}: {done.stderr.strip()[:200]}")
-    return done.stdout.strip()
-
-
-def _undo(*words: str) -> None:
-    subprocess.run(words, check=False, capture_output=True)
 
 
 def _remove_group(group: Path, host: LabHost) -> None:

@@ -192,11 +192,10 @@ def between(
     return one_step("iperf3", {"time": 10, "omit": 2, "address": far.address, **given}, near.alias, far.alias)
 
 
-def own_disk(stage: Stage, limit: str = "", number: int = 0, **given: object) -> Plan:
-    """Return random reads from a disk of its own, by a host whose group has a limit on it: the kernel's name of it."""
-    directory, device = stage.own_disk(4 * GIB)
-    limits = {f"throttle__{limit}_device": f"{device} {number}"} if limit else {}
-    return replace(fio(stage, directory=directory, **given), hosts=(stage.grouped("blkio", **limits),))
+def granted(stage: Stage, limit: str = "", number: int = 0, **given: object) -> Plan:
+    """Return random reads by a host whose group has a limit on the disk: the kernel's name of it, and how much."""
+    limits = {f"throttle__{limit}_device": f"{stage.disk_number()} {number}"} if limit else {}
+    return replace(fio(stage, **given), hosts=(stage.grouped("blkio", **limits),))
 
 
 def _beside_others(stage: Stage) -> Plan:
@@ -205,7 +204,6 @@ def _beside_others(stage: Stage) -> Plan:
 
 
 UDP: Mapping[str, object] = MappingProxyType({"protocol": "udp", "bitrate": 50})
-ON_A_FILE = ("file-backed-disk",)
 SHORT = ("page-cache", "short-runtime", "too-brief")
 
 CASES: tuple[Case, ...] = (
@@ -242,9 +240,9 @@ CASES: tuple[Case, ...] = (
     Case("the same set, direct", lambda stage: _fileio(stage, extra_flags="direct"), tools=("sysbench",)),
     Case("depth 1", lambda stage: fio(stage, iodepth=1), ("one-io-in-flight",), Limiter.QUEUE_DEPTH, tools=("fio",)),
     Case("depth 32", fio, not_limiter=Limiter.QUEUE_DEPTH, tools=("fio",)),
-    Case("device held to a rate", lambda stage: own_disk(stage, "read_iops", 4000), (), Limiter.PROVISIONED,
-         besides=ON_A_FILE, local=False, tools=("fio",)),
-    Case("the same device, not held", own_disk, not_limiter=Limiter.PROVISIONED, besides=ON_A_FILE, local=False,
+    Case("device held to a rate", lambda stage: granted(stage, "read_iops", 4000), (), Limiter.PROVISIONED,
+         local=False, tools=("fio",)),
+    Case("the same device, not held", granted, not_limiter=Limiter.PROVISIONED, local=False,
          tools=("fio",)),
     Case("link held to a rate", lambda stage: between(stage, lambda near, _far: near.shape(100)), (), Limiter.LINK,
          local=False, tools=("iperf3",)),
