@@ -2,7 +2,7 @@
 
 import statistics
 
-from app.checks.during_words import counted, host_watched, part, watched
+from app.checks.during_words import counted, host_watched, part, times_text, watched
 from app.wording import bytes_text, duration_text, quantity, share_text
 from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
 from suites.evidence import HostWatch, TrialEvidence
@@ -59,7 +59,7 @@ def _hot(watch: HostWatch) -> Outcome | CannotTell | None:
         return None
     heat = watch.highest("temperature_of_limit")
     told = "" if heat is None else f", at up to {heat:.0f} % of the temperature they bear"
-    return Outcome(f"Processors were slowed down {events:.0f} times in {duration_text(watch.seconds)}{told}.")
+    return Outcome(f"Processors were slowed down {times_text(events)} in {duration_text(watch.seconds)}{told}.")
 
 
 @host_watched

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from app.checks.after_cpu import cpus_of
-from app.checks.during_words import counted, host_watched, length, watched
+from app.checks.during_words import counted, host_watched, length, times_text, watched
 from app.wording import duration_text, share_text
 from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
 from suites.evidence import HostWatch, TrialEvidence
@@ -78,7 +78,7 @@ def _packets_held(trial: TrialEvidence, watch: HostWatch) -> Outcome | CannotTel
         kinds[f"{named.get('interface', '')} {named.get('allowance', '')}".strip()] += round(
             sum(value for _, value in watch.points_at("allowance_exceeded", at))
         )
-    held = [f"{count} packets ({kind})" for kind, count in kinds.most_common(4) if count > 0]
+    held = [f"{count} packet{'' if count == 1 else 's'} ({kind})" for kind, count in kinds.most_common(4) if count > 0]
     if not held:
         return None
     return Outcome(
@@ -110,7 +110,7 @@ def _link_down(trial: TrialEvidence, watch: HostWatch) -> Outcome | CannotTell |
         for at in watch.labels_of("link_changes")
         if at in used
     }
-    changed = [f"{name} {count:.0f} times" for name, count in changes.items() if count > 0]
+    changed = [f"{name} {times_text(count)}" for name, count in changes.items() if count > 0]
     if not changed:
         return None
     return Outcome(

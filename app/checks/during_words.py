@@ -58,3 +58,8 @@ def total(watch: HostWatch, metric: str) -> float | None:
     found = [watch.total(metric, **dict(at)) for at in watch.labels_of(metric)]
     given = [value for value in found if value is not None]
     return sum(given) if given else None
+
+
+def times_text(count: float) -> str:
+    """Return how often something happened: ``once``, ``4 times``."""
+    return "once" if round(count) == 1 else f"{count:.0f} times"
