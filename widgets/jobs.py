@@ -1,6 +1,7 @@
 """Work off the window's thread: a generator runs in a thread, what it yields arrives as signals.
 
-The signals object lives on the window's thread and is owned by the caller's page; the thread only ever emits.
+The thread only ever emits, and on an object that nobody deletes: a job may go with its page at any moment, and a signal
+of an object that another thread is deleting ends the program.
 Cancelling is cooperative: the generator is closed at its next yield, so its ``finally`` runs.
 """
 
@@ -8,9 +9,11 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
+from shiboken6 import isValid
 
 from suites.errors import BenchwrightError
 
@@ -25,8 +28,6 @@ class Job(QObject):
     failed = Signal(object)  # a BenchwrightError, worded for people
     finished = Signal()
 
-    _arrived = Signal(str, object)
-
     def __init__(self, work: Callable[[], Any], parent: QObject | None = None) -> None:
         """Prepare `work`: a function that returns a value, or one that returns an iterator of values.
 
@@ -36,7 +37,7 @@ class Job(QObject):
         self._work = work
         self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"job-{id(self):x}", daemon=True)
-        self._arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._carrier = _the_carrier()
         _running.add(self)
         known = weakref.ref(self)  # a slot of its own is not called any more when Qt's half goes
         self.destroyed.connect(lambda: _forget(known()))
@@ -89,18 +90,39 @@ class Job(QObject):
                 values.close()
 
     def _tell(self, what: str, value: object) -> None:
-        try:
-            self._arrived.emit(what, value)
-        except RuntimeError:
-            # Qt's half of this object went with its parent: nobody is left to be told.
-            _forget(self)
+        self._carrier.arrived.emit(self, what, value)
 
-    def _deliver(self, what: str, value: object) -> None:
+    def deliver(self, what: str, value: object) -> None:
+        """Hand on what the thread said, on the window's thread."""
         if what == "finished":
+            # Nothing is left to do there; once it has let go of this object, that cannot die on the wrong thread.
+            self._thread.join()
             _running.discard(self)
             self.finished.emit()
         else:
             {"yielded": self.yielded, "returned": self.returned, "failed": self.failed}[what].emit(value)
+
+
+class _Carrier(QObject):
+    """Takes what the threads of all jobs say to the window's thread, in order. There is one, and it stays."""
+
+    arrived = Signal(object, str, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    def _deliver(self, job: Job, what: str, value: object) -> None:
+        if isValid(job):
+            job.deliver(what, value)
+        else:  # Qt's half of it went with its parent: nobody is left to be told
+            _forget(job)
+
+
+@cache
+def _the_carrier() -> _Carrier:
+    """Return the carrier, made by the first job: on the window's thread."""
+    return _Carrier()
 
 
 _current = threading.local()

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 
+import shiboken6
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
@@ -85,3 +86,17 @@ def test_a_job_whose_owner_is_gone_ends_in_silence(qtbot: QtBot) -> None:
     going_on.set()
     assert job.wait(5)
     assert told == []
+
+
+def test_owners_may_go_while_their_jobs_speak(qtbot: QtBot) -> None:
+    def speak() -> Iterator[int]:
+        yield from range(2000)
+
+    for _ in range(100):
+        owner = QObject()
+        work = [Job(speak, owner) for _ in range(2)]
+        for job in work:
+            job.start()
+        qtbot.wait(1)
+        shiboken6.delete(owner)
+    qtbot.waitUntil(lambda: not jobs.running())
