@@ -13,6 +13,7 @@ from app.checks.after_words import limiter_text
 from app.wording import bytes_text, duration_text, quantity, share_text
 from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
 from suites.evidence import TrialEvidence
+from suites.facts import known
 from suites.units import Unit, convert
 from suites.verdict import Limiter
 from suites.vocab import Kind, Level, Resource
@@ -253,13 +254,19 @@ def _below(trial: TrialEvidence) -> Outcome | None:
 
 def _on_the_way(trial: TrialEvidence, disk: str, at_work: float, depth: int | None) -> Outcome | None:
     """Return that all I/Os were under way while the disk had little to do: they waited before it, at an even rate."""
-    crowded = _crowded(trial, None) is not None  # by what encrypts or packs on the way, as likely as not
-    held, flying = _held(trial, FLAT if crowded else FLAT_ON_THE_WAY), in_flight(trial)
+    # What encrypts on the way needs the processors, which then are the limit, as even as any.
+    working = _crowded(trial, None) is not None and _encrypted(trial)
+    held, flying = _held(trial, FLAT if working else FLAT_ON_THE_WAY), in_flight(trial)
     if not held or flying is None or depth is None or flying < depth / 2 or buffered(trial):
         return None
     said = f"{flying:.3g} I/Os were under way, and {disk} was busy for {at_work:.0f} % of the time; {held}"
     then = "See what its group may do (cgroup io.max, blkio.throttle), and double the block."
     return _named(Limiter.PROVISIONED, said, then)
+
+
+def _encrypted(trial: TrialEvidence) -> bool:
+    facts = trial.context.facts
+    return facts is not None and any(known(device.kind) == "crypt" for device in facts.block_devices)
 
 
 def _from_memory(trial: TrialEvidence) -> bool:

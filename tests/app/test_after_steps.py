@@ -11,6 +11,7 @@ from app.checks.after_limiter import LIMITED_BY
 from app.checks.after_words import verdict_text
 from suites.checks import Outcome
 from suites.evidence import StepOutcomeEvidence, TrialEvidence
+from suites.facts import BlockDevice
 from suites.verdict import Goal, Limiter, Trust, Verdict
 from suites.vocab import Finding, Level, labels
 from tests.app.after_evidence import READ, facts, repeated, step, trial
@@ -141,6 +142,17 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         trial("fio", {**FULL, "cpu_user": 2.0, "cpu_system": 3.0}, at=READ,
               host={**DISK, "disk_busy:vda": 99.0, "cpu_user": 98.0}, **DEEP),
         Limiter.DEVICE,
+    ),
+    "on the way, beside others": (
+        trial("fio", {**FULL, "cpu_user": 2.0, "cpu_system": 3.0}, at=READ, samples=[10_000.0, 10_300.0] * 10,
+              host={**DISK, "disk_busy:vda": 20.0, "cpu_user": 98.0}, **DEEP),
+        Limiter.PROVISIONED,
+    ),
+    "encrypted on the way": (
+        trial("fio", {**FULL, "cpu_user": 2.0, "cpu_system": 3.0}, at=READ, samples=[10_000.0, 10_300.0] * 10,
+              host={**DISK, "disk_busy:vda": 20.0, "cpu_system": 98.0}, **DEEP,
+              known=replace(facts(), block_devices=(BlockDevice(name="dm-0", kind="crypt"),))),
+        Limiter.UNKNOWN,
     ),
     "others have the processors": (
         trial("fio", {**FULL, "cpu_user": 2.0, "cpu_system": 3.0}, at=READ, samples=[8_000.0, 12_000.0] * 10,
