@@ -36,3 +36,27 @@ def test_a_signal_closes_the_window_in_order(tmp_path: object, number: signal.Si
             assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()
+
+
+FROZEN = """
+import gc
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from app.services import Workstation
+from widgets import main_window
+
+main_window.LOADED = 0
+application = QApplication([])
+QTimer.singleShot(500, application.quit)
+main_window.open_window(Workstation(Path(sys.argv[1]) / "runs.sqlite3", Path(sys.argv[1]) / "hosts.toml"))
+print(gc.get_freeze_count())
+"""
+
+
+@pytest.mark.gui
+def test_what_is_loaded_is_left_out_of_full_collections(tmp_path: object) -> None:
+    words = [sys.executable, "-c", FROZEN, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert int(done.stdout) > 10_000
