@@ -3,9 +3,10 @@
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping, Select, func, select
+from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, func, select
 
 from app.events import Moment, State, Trial
 from app.formats import FormatError, command_from_json, facts_from_json, plan_from_json
@@ -25,6 +26,14 @@ CANDIDATES = 5
 
 def summaries(connection: Connection, run_id: str | None = None) -> list[RunSummary]:
     """Return one line for every run, or for `run_id` alone, the newest first."""
+    if run_id is None:
+        return [_summary(row) for row in connection.execute(_lines()).mappings()]
+    return [_summary(row) for row in connection.execute(_line(), {_RUN: run_id}).mappings()]
+
+
+@cache
+def _lines() -> Select[Any]:
+    """Return the query for a line of every run. Making it takes longer than SQLite needs to answer it for one run."""
     runs, trials = schema.runs.c, schema.trials.c
     counted = (trials.run_id == runs.id) & (trials.state == State.DONE.value) & trials.warm_up.is_(False)
     done = select(func.count()).select_from(schema.trials).where(counted).scalar_subquery()
@@ -34,10 +43,16 @@ def summaries(connection: Connection, run_id: str | None = None) -> list[RunSumm
         runs.plan,
     )  # fmt: skip
     query = select(*wanted, done.label("trials"), pinned.label("baseline"))
-    query = query.add_columns(*_whole_verdict(runs.id)).order_by(runs.started.desc(), runs.id.desc())
-    if run_id is not None:
-        query = query.where(runs.id == run_id)
-    return [_summary(row) for row in connection.execute(query).mappings()]
+    return query.add_columns(*_whole_verdict(runs.id)).order_by(runs.started.desc(), runs.id.desc())
+
+
+@cache
+def _line() -> Select[Any]:
+    """Return the query for the line of one run, which is given as _RUN."""
+    return _lines().where(schema.runs.c.id == bindparam(_RUN))
+
+
+_RUN = "wanted_run"
 
 
 def _whole_verdict(run_id: Any) -> tuple[Any, Any]:
