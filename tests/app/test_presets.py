@@ -17,6 +17,7 @@ from app.preset_asks import read_answers, resolved
 from app.presets import filled_preset, preset, preset_names, preset_plan, presets
 from app.references import built_in
 from suites.base import metrics_of
+from suites.parameters import Value
 from suites.vocab import Level
 from tests.app.test_formats_page import _section, _words
 from tests.app.test_quiet_hosts import FACTS, PEERS, grave, report
@@ -158,7 +159,7 @@ def test_an_answer_that_does_not_fit_is_named(given: dict[str, str], said: str) 
 
 
 def test_answers_take_their_places() -> None:
-    given = {"n": 4001, "x": 2.5, "word": "db-1"}
+    given: dict[str, Value] = {"n": 4001, "x": 2.5, "word": "db-1"}
     places = {
         "up": {"answer": "n", "times": 1.02},
         "half": {"answer": "x", "times": 2},
