@@ -5,6 +5,7 @@ import functools
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -144,9 +145,10 @@ class Stage:
 
     def compete(self, processes: int) -> None:
         """Let so many processes of somebody else take what they get of the processors, until the end."""
-        words = [sys.executable, "-c", _SPIN.format(count=processes)]
-        other = self._stack.enter_context(subprocess.Popen(words, start_new_session=True))
-        self._stack.callback(os.killpg, other.pid, 9)
+        words = ["sh", "-c", '"$@" &', "sh", sys.executable, "-c", _SPIN.format(count=processes)]
+        # Its parent ends at once: a child of ours would count as Benchwright's own.
+        with subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL) as parent:
+            self._stack.callback(os.killpg, parent.pid, signal.SIGKILL)
 
 
 def _remove_group(group: Path, host: LabHost) -> None:

@@ -4,7 +4,7 @@ from functools import partial
 
 from app.cli.common import print_table
 from tests.lab.staging import Stage
-from tests.lab.stories import CASES, Case, Seen, false_alarms, missed, run
+from tests.lab.stories import CASES, Case, Seen, excused, false_alarms, missed, run
 from tests.perf.outcome import Met, Outcome
 from tests.perf.staged import on_a_stage
 
@@ -17,20 +17,26 @@ def outcomes() -> list[Outcome]:
     print_table(HEAD, [_row(case, found[case.name]) for case in CASES])
     done = [(case, seen) for case in CASES if isinstance(seen := found[case.name], Seen)]
     lost = [what for case, seen in done for what in missed(case, seen)]
-    asked = sum(_asked(case) for case, _ in done)
+    asked = sum(_asked(case, seen) for case, seen in done)
     alarms = [what for case, seen in done for what in false_alarms(case, seen)]
     twins = sum(case.clean for case, _ in done)
     right = _line("what has to be told of staged stories", f"{asked - len(lost)} of {asked}", "none missed", lost)
     false = _line(f"false alarms on {len(done)} cases, {twins} of them clean", f"{len(alarms)}", "none", alarms)
-    return [right, false, *_not_staged(found)]
+    hidden = [case.name for case, seen in done if excused(case, seen)]
+    shown = Outcome("limits that others here hid", f"{len(hidden)}", ", ".join(hidden) or "–", "none", _quiet(hidden))
+    return [right, false, shown, *_not_staged(found)]
+
+
+def _quiet(hidden: list[str]) -> Met:
+    return Met.UNDECIDED if hidden else Met.MET
 
 
 def _run(case: Case, stage: Stage) -> Seen:
     return run(stage, case)
 
 
-def _asked(case: Case) -> int:
-    return len(case.finds) + (case.limiter is not None)
+def _asked(case: Case, seen: Seen) -> int:
+    return len(case.finds) + (case.limiter is not None and not excused(case, seen))
 
 
 def _line(what: str, figure: str, aim: str, against: list[str]) -> Outcome:
