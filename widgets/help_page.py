@@ -182,7 +182,7 @@ def _set_block(cursor: QTextCursor, block: QTextBlockFormat) -> None:
 def _set_code(cursor: QTextCursor, block: QTextBlockFormat) -> None:
     following = cursor.block().next()
     ends = not following.isValid() or not following.blockFormat().nonBreakableLines()
-    block.setLineHeight(120, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    block.setLineHeight(100, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)  # no stripes between
     block.setNonBreakableLines(False)  # code wraps, too, where the page is narrow
     block.setBackground(QBrush(QColor(palette().raised)))
     block.setTopMargin(0)

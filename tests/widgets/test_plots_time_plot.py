@@ -17,6 +17,7 @@ from app.records import Band
 from suites.units import Unit
 from suites.vocab import Better
 from widgets import theme
+from widgets.plots.head import MOST_ROWS, Entry, Legend, apart
 from widgets.plots.redraw import INTERVAL
 from widgets.plots.stack import PlotStack
 from widgets.plots.time_plot import TimePlot
@@ -418,3 +419,16 @@ def test_in_a_narrow_head_the_unit_stays_and_an_arrow_says_which_way_is_better(s
     plot.resize(260, 200)
     assert (plot.head.unit.text(), plot.head.note.text()) == ("[ms]", "↓")
     assert plot.head.unit.width() >= plot.head.unit.sizeHint().width()
+
+
+def test_a_legend_says_only_what_tells_its_curves_apart_and_leaves_room_for_them(qtbot: QtBot) -> None:
+    titles = [f"buffer {size} KiB, {way}, threads 1" for size in (1, 4, 16, 64) for way in ("tcp", "udp")]
+    assert apart(titles)[:2] == ["buffer 1 KiB, tcp", "buffer 1 KiB, udp"]
+    assert apart(["read"]) == ["read"]
+    legend = Legend()
+    qtbot.addWidget(legend)
+    legend.resize(300, 20)
+    legend.set_entries([Entry(title, series_colour(0)) for title in titles])
+    assert legend.minimumHeight() <= MOST_ROWS * legend.fontMetrics().height() + MOST_ROWS
+    assert all(title in legend.toolTip() for title in titles)
+    assert not legend.grab().isNull()

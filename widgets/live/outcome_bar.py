@@ -104,7 +104,7 @@ class OutcomeBar(QFrame):
         self._first.addWidget(self._asking)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(SPACE[2], SPACE[1], SPACE[1], SPACE[1])
-        outer.setSpacing(SPACE[0])
+        outer.setSpacing(SPACE[1])
         outer.addLayout(self._first)
         outer.addWidget(self.detail)
         self._asking.hide()

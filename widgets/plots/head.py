@@ -16,6 +16,9 @@ from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 _SWATCH = 10
 _WIDEST_VALUE = " 888.8 MB/s"
 
+MOST_ROWS = 5
+"""Rows of a legend: what it takes, the curves have not. The rest is counted, and named in the tool tip."""
+
 
 class Entry(NamedTuple):
     """One name of a legend, with its value at the crosshair where there is one."""
@@ -24,6 +27,15 @@ class Entry(NamedTuple):
     colour: QColor
     dashed: bool = False
     value: str = ""
+
+
+def apart(titles: Sequence[str]) -> list[str]:
+    """Return `titles` without the parts all have: ``tcp, threads 1`` beside ``udp, threads 1`` is ``tcp``."""
+    parts = [title.split(", ") for title in titles]
+    shared = set.intersection(*map(set, parts)) if len(parts) > 1 else set[str]()
+    return [
+        ", ".join(part for part in own if part not in shared) or title for own, title in zip(parts, titles, strict=True)
+    ]
 
 
 class Legend(QWidget):
@@ -37,9 +49,13 @@ class Legend(QWidget):
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
         """Name these curves; nothing is shown for none."""
-        if tuple(entries) != self._entries:
-            self._entries = tuple(entries)
-            self.setAccessibleName(", ".join(f"{entry.title} {entry.value}".strip() for entry in entries))
+        titles = apart([entry.title for entry in entries])
+        named = tuple(entry._replace(title=title) for entry, title in zip(entries, titles, strict=True))
+        if named != self._entries:
+            self._entries = named
+            words = [f"{entry.title} {entry.value}".strip() for entry in entries]
+            self.setAccessibleName(", ".join(words))
+            self.setToolTip(tool_tip("\n".join(words)))
             self._fit()
             self.update()
         self.setVisible(bool(entries))
@@ -54,7 +70,8 @@ class Legend(QWidget):
         painter = QPainter(self)
         metrics = QFontMetricsF(self.font())
         columns, width = self._columns()
-        for index, entry in enumerate(self._entries):
+        shown_entries = self._shown(columns)
+        for index, entry in enumerate(shown_entries):
             row, column = divmod(index, columns)
             left, top = VALUE_WIDTH + column * width, row * metrics.height()
             style = Qt.PenStyle.DotLine if entry.dashed else Qt.PenStyle.SolidLine
@@ -66,6 +83,16 @@ class Legend(QWidget):
             shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, width - _SWATCH - SPACE[1])
             area = QRectF(left + _SWATCH + SPACE[0], top, width, metrics.height())
             painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, shown)
+        if left_out := len(self._entries) - len(shown_entries):
+            row, column = divmod(len(shown_entries), columns)
+            area = QRectF(VALUE_WIDTH + column * width, row * metrics.height(), width, metrics.height())
+            painter.setPen(QColor(palette().muted))
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, f"and {left_out} more")
+
+    def _shown(self, columns: int) -> tuple[Entry, ...]:
+        """Return the entries that have room, which leave one place for the number of the others."""
+        room = MOST_ROWS * columns
+        return self._entries if len(self._entries) <= room else self._entries[: room - 1]
 
     def _columns(self) -> tuple[int, float]:
         """Return how many columns there are and how wide one is, with room for a value."""
@@ -77,7 +104,7 @@ class Legend(QWidget):
         return columns, max(width, room / columns if columns == 1 else width)
 
     def _fit(self) -> None:
-        rows = ceil(len(self._entries) / self._columns()[0])
+        rows = min(MOST_ROWS, ceil(len(self._entries) / self._columns()[0]))
         height = ceil(max(rows, 1) * QFontMetricsF(self.font()).height())
         if height != self.minimumHeight():
             self.setFixedHeight(height)
