@@ -66,6 +66,7 @@ class CalibrateDialog(QDialog):
         self.trials.setRange(FEWEST_TRIALS, MOST_TRIALS)
         self.trials.setValue(TRIALS)
         self.trials.setAccessibleName("Trials a side")
+        self.trials.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # where the text of other fields begins
         self.start_button = QPushButton("Calibrate")
         self.start_button.setProperty("primary", True)
         self.start_button.clicked.connect(lambda _checked: self.calibrate())

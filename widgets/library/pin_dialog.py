@@ -10,6 +10,7 @@ from app.services import Workstation
 from widgets.jobs import Job
 from widgets.notice import FieldMessage
 from widgets.question import Question
+from widgets.theme import SPACE
 
 _DAY = 86400.0
 
@@ -35,6 +36,7 @@ class PinDialog(Question):
         self.age.setValue(round(TOO_OLD / _DAY))
         self.age.setSuffix(" days")
         self.age.setAccessibleName("Too old after")
+        self.age.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # where the text of other fields begins
         self.message = FieldMessage()
         self.form.addRow("Name", self.name)
         self.form.addRow("", self.message)
