@@ -55,7 +55,9 @@ def test_the_outcome_has_its_severity_and_says_it() -> None:
     assert outcome(model())[0] == "good"
 
 
-@pytest.mark.parametrize(("run", "words"), [(VALID, "Valid, limited by the device"), (DOUBTFUL, "Doubtful, limited by")])
+@pytest.mark.parametrize(
+    ("run", "words"), [(VALID, "Valid, limited by the device"), (DOUBTFUL, "Doubtful, limited by")]
+)
 def test_beside_a_stored_run_stands_the_verdict_on_the_place(
     qtbot: QtBot, workstation: Workstation, run: str, words: str
 ) -> None:
