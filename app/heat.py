@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from app.chart import Axis, Cell, Chart, Mark, Series
+from app.plan import host_words
 from app.records import RunRecord
 from app.wording import label_text
 from suites.fio_heat import Slice, latency_slices
@@ -46,7 +47,7 @@ def last_heats(record: RunRecord, output: Callable[[int], Mapping[str, bytes]]) 
             chart
             for host, trial in last.items()
             for chart in heat_charts(
-                output(trial.id).get("stdout", b""), step.suite_id, f"{host}, trial {trial.number}"
+                output(trial.id).get("stdout", b""), step.suite_id, f"{host_words(host)}, trial {trial.number}"
             )
         ]
         found[step.name] = charts[:MOST_OF_A_STEP]
