@@ -185,10 +185,10 @@ class SniaParser:
         for metric, value in itertools.islice(point_values(measured, str(self.values["test"])), 1):
             yield Sample(now, metric, value, point_labels(point))
         if point == self._tracks:
-            value = tracked_value(figures, str(self.values["test"]), point.operation)
-            if value is not None:
-                self._tracked.append((now, value))
-                yield self._tracked_sample(now, value)
+            tracked = tracked_value(figures, str(self.values["test"]), point.operation)
+            if tracked is not None:
+                self._tracked.append((now, tracked))
+                yield self._tracked_sample(now, tracked)
 
     def _tracked_sample(self, time: float, value: float) -> Sample:
         metric = HEADLINES[str(self.values["test"])]

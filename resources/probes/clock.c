@@ -41,8 +41,11 @@ static void sleeps(void)
     printf("result sleep_late_worst %.9f\n", late[SLEEPS - 1]);
 }
 
-int main(void)
+int main(int count, char **words)
 {
+    introduce("clock", 1);
+    if (count > 1)
+        fail(2, "%s is no option", words[1]);
     readings();
     sleeps();
     puts("done");

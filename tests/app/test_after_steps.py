@@ -238,6 +238,7 @@ def test_an_idle_and_a_full_link_are_no_sweep() -> None:
     found = LIMITED_BY.evaluate(trial("latency-under-load", {"round_trip": 0.3}))
     assert isinstance(found, Outcome)
     assert found.limiter is Limiter.UNKNOWN
+    assert found.remedy is not None
     assert "curve" not in found.remedy
     assert "iperf3" in found.remedy
 

@@ -4,6 +4,7 @@ import shutil
 import statistics
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tests.suites.captured_outputs import figures
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
-SHORT = {"time": 0.1, "memory": "16 MiB", "largest_set": "64 KiB"}
+SHORT: dict[str, Any] = {"time": 0.1, "memory": "16 MiB", "largest_set": "64 KiB"}
 
 
 @pytest.mark.parametrize("build", ["host", "here"])
@@ -30,7 +31,13 @@ def test_a_run_over_ssh_tries_every_combination(lab_host: LabHost, tmp_path: Pat
 
 def test_copying_agrees_with_numpy(tmp_path: Path) -> None:
     """Both copy through memory with one thread, and count a copied byte once."""
-    given = {"operations": "copy", "patterns": "sequential", "blocks": "1 MiB", "memory": "64 MiB", "time": 1}
+    given: dict[str, Any] = {
+        "operations": "copy",
+        "patterns": "sequential",
+        "blocks": "1 MiB",
+        "memory": "64 MiB",
+        "time": 1,
+    }
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "memory-blocks", "local", largest_set=0, **given)
     source, target = np.ones(8 * 2**20), np.zeros(8 * 2**20)
@@ -43,7 +50,13 @@ def test_copying_agrees_with_numpy(tmp_path: Path) -> None:
 
 
 def test_memory_is_slower_than_the_nearest_cache(tmp_path: Path) -> None:
-    given = {"operations": "read", "patterns": "random", "blocks": "64 KiB", "memory": "1 MiB", "time": 0.1}
+    given: dict[str, Any] = {
+        "operations": "read",
+        "patterns": "random",
+        "blocks": "64 KiB",
+        "memory": "1 MiB",
+        "time": 0.1,
+    }
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "memory-blocks", "local", largest_set="128 MiB", **given)
     found = figures(ended.parsed)

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ ARRAY = 64 * 2**20
 def test_a_run_over_ssh_sweeps_and_leaves_nothing(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:
-        given = {"array_size": "16 MiB", "times": 3, "threads": 2, "build": build}
+        given: dict[str, Any] = {"array_size": "16 MiB", "times": 3, "threads": 2, "build": build}
         ended, events = run_once(workstation, "stream", "lab", **given)
         record = workstation.load("last")
     assert (ended.state, ended.reason) == (State.DONE, "")
@@ -78,7 +79,7 @@ def test_writing_agrees_with_sysbench(tmp_path: Path) -> None:
     """Both write to memory that no cache holds: scale writes half of the bytes it counts, sysbench all of them."""
     with workstation_in(tmp_path) as workstation:
         ours, _ = run_once(workstation, "stream", "local", array_size="128 MiB", times=10, threads=1, sweep="single")
-        words = {"block_size": "128 MiB", "total_size": "100 TiB", "time": 1}
+        words: dict[str, Any] = {"block_size": "128 MiB", "total_size": "100 TiB", "time": 1}
         theirs, _ = run_once(workstation, "sysbench-memory", "local", **words)
     (scale,) = (figure.value for figure in ours.parsed.figures if figure.metric.name == "scale")
     written = theirs.parsed.figures[0].value * 2**20 / 1e6

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stres
 
 def test_memrate_over_ssh(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
-    given = {"method": "memrate", "memrate_bytes": "16 MiB", "time": 2, "threads": 1}
+    given: dict[str, Any] = {"method": "memrate", "memrate_bytes": "16 MiB", "time": 2, "threads": 1}
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "stress-ng", "lab", **given)
         ours, _ = run_once(

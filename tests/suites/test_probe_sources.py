@@ -13,8 +13,9 @@ PROBES = Path(resources.__file__).parent / "probes"
 SOURCES = sorted(path.stem for path in PROBES.glob("*.c"))
 STRICT = ("-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion")
 
-SHORT = {
+SHORT: dict[str, tuple[str, ...]] = {
     "blocks": ("--time", "0.02", "--threads", "2", "--memory", "300000", "--blocks", "1,7,65536", "--chase", "100000"),
+    "clock": (),
     "compute": ("--time", "0.2", "--interval", "0.1", "--threads", "2"),
     "netblocks": ("--time", "0.02", "--threads", "2", "--blocks", "3000"),
     "stream": ("--elements", "20000", "--times", "3", "--threads", "2"),
