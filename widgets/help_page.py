@@ -29,6 +29,7 @@ TOPICS = {
     "rules": "Rules of measurement",
     "checks": "Checks",
     "verdicts": "Verdicts",
+    "truth": "Proved on known truth",
     "telemetry": "Telemetry",
     "comparison": "How runs are compared",
     "baselines": "Baselines, best and history",
