@@ -81,9 +81,7 @@ def _short_runtime(evidence: StepEvidence) -> Outcome | None:
     if seconds >= SHORTEST:
         return None
     if seconds:
-        return Outcome(
-            f"The runtime is {seconds:g} s: {samples_text(seconds)}.", changes=_longer(evidence)
-        )
+        return Outcome(f"The runtime is {seconds:g} s: {samples_text(seconds)}.", changes=_longer(evidence))
     total = total_size(evidence.values) * int(evidence.values["loops"])
     rate, words = plausible_rate(evidence)
     if total / rate >= SHORTEST:
