@@ -41,7 +41,7 @@ def open_or_measure(workstation: Workstation) -> None:
         raise SystemExit(open_window(workstation))
     from app.cli.asking import TerminalAsker
     from app.cli.runs import run_quick
-    from app.plan import LOCAL
+    from app.plans.plan import LOCAL
 
     click.echo("There is no display: benchmarking this computer without a window.", err=True)
     run_quick(workstation, LOCAL, reports_path(), TerminalAsker(), as_json=False)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from app.candidates import Limit
+from app.ranking.candidates import Limit
 from suites.errors import BenchwrightError
 from suites.units import Unit
 from suites.units import unit as unit_of

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import cattrs
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from app.plan import Plan, Repetition, Step
+from app.plans.plan import Plan, Repetition, Step
 from suites.facts import Absent
 from suites.parameters import Value
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from app.plan import Plan
-from app.repetition import Decision
-from remote.job_record import Began
+from app.plans.plan import Plan
+from app.plans.repetition import Decision
+from remote.jobs.job_record import Began
+from remote.jobs.workspace import Workspace
 from remote.link import LinkState
-from remote.workspace import Workspace
 from suites.base import Command, Parsed, Purpose
 from suites.facts import Facts
 from suites.verdict import Verdict

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.plan_remarks import reason_of
+from app.plans.plan_remarks import reason_of
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.summary import MetricSummary, summaries
 from app.writing import write_whole

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import cattrs
 
 from app.converting import converter, short
-from app.plan import FORMATS as PLAN_FORMATS
-from app.plan import Plan
-from app.plan_remarks import reason_of
+from app.plans.plan import FORMATS as PLAN_FORMATS
+from app.plans.plan import Plan
+from app.plans.plan_remarks import reason_of
 from suites.base import Command
 from suites.errors import BenchwrightError
 from suites.facts import Facts

@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from app.baselines import Baseline
+    from app.baselines.baselines import Baseline
     from app.calibration.calibration import Calibration
-    from app.compare import Comparison
-    from app.describing import Describing
-    from app.gathering import Gathering
-    from app.history import History, Wanted
-    from app.levels import WithinTrials
+    from app.comparing.compare import Comparison
+    from app.comparing.gathering import Gathering
+    from app.comparing.levels import WithinTrials
+    from app.distributions.describing import Describing
+    from app.history.history import History, Wanted
     from app.opinion.agreement import Agreement
     from app.opinion.proposing import Proposal
-    from app.plan import Step
-    from app.ranking import Question, Ranking
+    from app.plans.plan import Step
+    from app.ranking.ranking import Question, Ranking
     from app.records import Band, RunRecord, RunSummary, SampleSeries
     from app.store import Store
     from suites.facts import Facts
@@ -43,7 +43,7 @@ class LibraryServices(ABC):
     def load(self, run: str) -> RunRecord:
         """Return a run by id, by an unambiguous beginning of it, by the name it is pinned under, or "last"."""
         from app.events import State
-        from app.judging import judged
+        from app.judging.judging import judged
 
         record = self._store.load(run)
         if record.verdicts or record.summary.state is State.RUNNING:
@@ -79,7 +79,7 @@ class LibraryServices(ABC):
 
     def import_baseline(self, path: Path, name: str = "", oldest: float | None = None) -> Baseline:
         """Keep the table in a TOML or CSV file as the next version of a baseline, and return it."""
-        from app.reference_file import read_reference
+        from app.baselines.reference_file import read_reference
 
         table = read_reference(path, name)
         version = self._store.pin_reference(table, table.name, oldest)
@@ -132,12 +132,12 @@ class LibraryServices(ABC):
 
     def rank(self, words: Sequence[str], question: Question) -> Ranking:
         """Rank runs, groups and baselines by what `question` calls best."""
-        from app.ranking import rank
+        from app.ranking.ranking import rank
 
         return rank(words, self._gathering.chosen(words), question)
 
     def compare(self, runs: Sequence[str], margin: float | None = None, overruled: str = "") -> Comparison:
-        """Compare runs with the first of them. Each is a word as app.choosing.choose() takes it: a run, or a group.
+        """Compare runs with the first of them. Each is a word for app.comparing.choosing: a run, or a group.
 
         `margin` is the share that does not matter; None leaves it to the calibrations of the hosts.
         `overruled` is the reason for which what forbids to compare is let by; it stands in the comparison.
@@ -167,12 +167,12 @@ class LibraryServices(ABC):
     @property
     def describing(self) -> Describing:
         """What tells of runs more than their medians: distributions, noise, scaling."""
-        from app.describing import Describing
+        from app.distributions.describing import Describing
 
         return Describing(self._store)
 
     @property
     def _gathering(self) -> Gathering:
-        from app.gathering import Gathering
+        from app.comparing.gathering import Gathering
 
         return Gathering(self._store)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from app.calibration.calibration import Calibration
 from app.events import HostChange, State, Trial
-from app.plan import Plan
+from app.plans.plan import Plan
 from suites.facts import Facts
 from suites.verdict import Verdict
 from suites.vocab import Figure, Finding, Labels, Sample

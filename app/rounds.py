@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from app.chart import Axis, Chart, Mark, Series
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.wording import metric_text
-from suites.snia_metrics import ROUNDS
-from suites.snia_steady import PTS_RANGE, WINDOW, window_of
-from suites.snia_words import window_words
+from suites.snia.metrics import ROUNDS
+from suites.snia.steady import PTS_RANGE, WINDOW, window_of
+from suites.snia.words import window_words
 from suites.vocab import Sample
 
 MOST_OF_A_STEP = 4

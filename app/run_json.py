@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from app.comparison_json import levels_to_json
+from app.comparing.comparison_json import levels_to_json
+from app.comparing.levels import WithinTrials
 from app.formats import command_to_json, facts_to_json, figure_to_json, finding_to_json, plan_to_json, remarks_to_json
-from app.levels import WithinTrials
 from app.records import ChangeRecord, RunRecord, RunSummary, TrialRecord
 from app.summary import MetricSummary, levels, summaries
 from suites.facts import known

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from app.context import step_context
-from app.delivery import file_text, files_of
-from app.hosts import ConnectReport, Hosts, SavedHosts
-from app.job_files import job_file
+from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
 from app.library_services import LibraryServices
 from app.paths import hosts_path, store_path
-from app.plan import Plan, Policy, validate, with_seed
-from app.plan_changes import apply_remedy
-from app.plan_file import read_plan, write_plan
-from app.presets import default_plan, quick_plan, tuned_plan
+from app.plans.context import step_context
+from app.plans.job_files import job_file
+from app.plans.plan import Plan, Policy, validate, with_seed
+from app.plans.plan_changes import apply_remedy
+from app.plans.plan_file import read_plan, write_plan
+from app.plans.presets import default_plan, quick_plan, tuned_plan
+from app.runs.delivery import file_text, files_of
 from remote.errors import ConnectError, Outcome
 from remote.link import PATIENCE, Patience
 from suites.errors import BenchwrightError
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
     from app.calibration.calibrating import Calibrated, Wanted
     from app.checks import CheckReport
-    from app.control import Control
     from app.events import Event
-    from app.hosts import HostEntry
-    from app.left import LeftRun
-    from app.leftovers import Leftover
+    from app.hosts.hosts import HostEntry
+    from app.hosts.leftovers import Leftover
     from app.records import ChangeRecord, HostAction, RunRecord
-    from app.root_commands import RootCommand
-    from app.run import Engine
+    from app.runs.control import Control
+    from app.runs.left import LeftRun
+    from app.runs.root_commands import RootCommand
+    from app.runs.run import Engine
     from app.store import Store
     from remote.questions import Asker
     from remote.tuning import Note, PutBack
@@ -134,7 +134,7 @@ class Workstation(LibraryServices):
 
         What it printed and how it ended is kept: see host_log(). `what` says there what it was for.
         """
-        from app.installing import Installing
+        from app.hosts.installing import Installing
 
         with closing(self._hosts.connect(name, asker)) as session:
             yield from Installing(session, asker, self._store, command, what).lines()
@@ -156,7 +156,7 @@ class Workstation(LibraryServices):
 
     def restore(self, name: str, asker: Asker) -> tuple[PutBack, ...]:
         """Put back every setting that runs left changed on a host, as root; return what became of each."""
-        from app.restoring import restore
+        from app.hosts.restoring import restore
 
         with closing(self._hosts.connect(name, asker)) as session:
             return restore(session, asker, self._store)
@@ -213,7 +213,7 @@ class Workstation(LibraryServices):
 
     def root_commands(self, plan: Plan, facts: Mapping[str, Facts]) -> tuple[RootCommand, ...]:
         """Return every command of `plan` that runs as root, on every host."""
-        from app.root_commands import root_commands
+        from app.runs.root_commands import root_commands
 
         return root_commands(plan, facts, self._addresses(plan))
 
@@ -236,7 +236,7 @@ class Workstation(LibraryServices):
 
         Closing the iterator early stops the run in order: processes end, files go, what was measured is kept.
         """
-        from app.running import recorded
+        from app.runs.running import recorded
         from app.store import new_run_id
 
         run_id = new_run_id(datetime.now(UTC), "".join(random.choices(string.ascii_lowercase + string.digits, k=4)))  # noqa: S311 (a name, not a secret)
@@ -262,7 +262,7 @@ class Workstation(LibraryServices):
         """Return the run whose verdict `plan` waits for, or None; raise where none could ever come."""
         if plan.repetition.policy is not Policy.UNTIL_VERDICT:
             return None
-        from app.policies import check_baseline
+        from app.runs.policies import check_baseline
 
         record = self._gathering.record(plan.repetition.baseline)
         if record.published is not None:
@@ -274,7 +274,7 @@ class Workstation(LibraryServices):
         return record
 
     def _engine(self, run_id: str, plan: Plan, asker: Asker, control: Control, left: LeftRun | None = None) -> Engine:
-        from app.run import Engine
+        from app.runs.run import Engine
 
         return Engine(
             run_id,
@@ -301,7 +301,7 @@ class Workstation(LibraryServices):
         are run. A stopped `control` only ends it in order, keeping what was measured. Raises StoreError where the run
         has ended or somebody records it, and ConnectError where a host is not reached: it then stays as it is.
         """
-        from app.running import attached
+        from app.runs.running import attached
 
         taken = self._store.take_over(run)
         engine = self._engine(taken.id, taken.record.plan, asker, control, taken)
@@ -318,7 +318,7 @@ class Workstation(LibraryServices):
 
     def leftovers(self, name: str, asker: Asker) -> list[Leftover]:
         """Return the private directories of Benchwright that are on a host, whoever left them. Changes nothing."""
-        from app.leftovers import find
+        from app.hosts.leftovers import find
 
         with closing(self._hosts.connect(name, asker)) as session:
             return find(session, self._store)
@@ -328,7 +328,7 @@ class Workstation(LibraryServices):
 
         Nothing is touched that is not of this library, or that belongs to a run which has not ended.
         """
-        from app.leftovers import remove
+        from app.hosts.leftovers import remove
 
         with closing(self._hosts.connect(name, asker)) as session:
             return remove(session, self._store, nonces)

@@ -3,7 +3,7 @@
 import statistics
 from dataclasses import dataclass
 
-from app.levels import Levels, WithinTrials, levels_of
+from app.comparing.levels import Levels, WithinTrials, levels_of
 from app.records import RunRecord
 from suites.vocab import Labels, Metric
 

@@ -11,8 +11,8 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
-from remote.collect import collect
 from remote.errors import ConnectionLostError
+from remote.jobs.collect import collect
 from remote.session import LIMIT, Channel, Chunk, Completed
 
 BLOCK = 64 * 1024

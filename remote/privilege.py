@@ -4,8 +4,8 @@ import secrets
 import time
 from collections.abc import Sequence
 
-from remote.collect import collect
 from remote.errors import ConnectionLostError, RemoteError
+from remote.jobs.collect import collect
 from remote.plain import plain
 from remote.questions import Asker, SecretQuestion
 from remote.session import LIMIT, Channel, Chunk, Completed, Session

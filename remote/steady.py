@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from remote.errors import ConnectError, ConnectionLostError, Outcome, RemoteTimeoutError
-from remote.job_record import booted, restarted
+from remote.jobs.job_record import booted, restarted
 from remote.link import PATIENCE, Link, LinkState, Patience, Wire
 from remote.session import LIMIT, Channel, Completed, Session
 from suites.errors import BenchwrightError

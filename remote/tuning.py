@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from remote.errors import RemoteError
-from remote.lease import workstation_name
+from remote.jobs.lease import workstation_name
 from remote.plain import plain
 from remote.script import ask
 from remote.session import Session

@@ -2,7 +2,7 @@
 
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
 from suites.facts import known
-from suites.iperf3_link import is_loopback
+from suites.iperf3.link import is_loopback
 from suites.vocab import Level
 
 

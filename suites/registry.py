@@ -5,32 +5,32 @@ from suites.errors import UnknownSuiteError
 
 
 def _all() -> tuple[Suite, ...]:
-    from suites.command import OwnCommand
-    from suites.compute import Compute
-    from suites.cp import Cp
-    from suites.dd import Dd
-    from suites.fio import Fio
-    from suites.fio_job import FioJob
-    from suites.fio_sweep import FioSweep
-    from suites.geekbench import Geekbench
-    from suites.ioping import Ioping
-    from suites.iperf3 import Iperf3
-    from suites.linpack import Linpack
-    from suites.memory_blocks import MemoryBlocks
-    from suites.net_blocks import NetBlocks
-    from suites.oltp import SysbenchOltp
-    from suites.pgbench import Pgbench
-    from suites.ping import LatencyUnderLoad
-    from suites.snia import FioSnia
-    from suites.speccpu import SpecCpu
-    from suites.stream import Stream
-    from suites.stress_ng import StressNg
-    from suites.sysbench_cpu import SysbenchCpu
-    from suites.sysbench_fileio import SysbenchFileio
-    from suites.sysbench_memory import SysbenchMemory
-    from suites.sysbench_mutex import SysbenchMutex
-    from suites.sysbench_threads import SysbenchThreads
-    from suites.unixbench import UnixBench
+    from suites.command.suite import OwnCommand
+    from suites.compute.suite import Compute
+    from suites.cp.suite import Cp
+    from suites.dd.suite import Dd
+    from suites.fio.suite import Fio
+    from suites.fio_job.suite import FioJob
+    from suites.fio_sweep.suite import FioSweep
+    from suites.geekbench.suite import Geekbench
+    from suites.ioping.suite import Ioping
+    from suites.iperf3.suite import Iperf3
+    from suites.linpack.suite import Linpack
+    from suites.memory_blocks.suite import MemoryBlocks
+    from suites.net_blocks.suite import NetBlocks
+    from suites.oltp.suite import SysbenchOltp
+    from suites.pgbench.suite import Pgbench
+    from suites.ping.suite import LatencyUnderLoad
+    from suites.snia.suite import FioSnia
+    from suites.speccpu.suite import SpecCpu
+    from suites.stream.suite import Stream
+    from suites.stress_ng.suite import StressNg
+    from suites.sysbench.cpu import SysbenchCpu
+    from suites.sysbench.fileio import SysbenchFileio
+    from suites.sysbench.memory import SysbenchMemory
+    from suites.sysbench.mutex import SysbenchMutex
+    from suites.sysbench.threads import SysbenchThreads
+    from suites.unixbench.suite import UnixBench
 
     return (
         SysbenchCpu(),

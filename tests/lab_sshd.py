@@ -28,7 +28,7 @@ from remote.session import Channel, Session
 
 if TYPE_CHECKING:
     # Every test reads this file through conftest.py; paramiko is only loaded for those that connect.
-    from remote.target import Target
+    from remote.ssh.target import Target
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin:/usr/bin")
 PASSPHRASE = "correct horse"
@@ -218,7 +218,7 @@ class LabHost:
 
     def target(self, *, key: Path | None = None, more: str = "") -> "Target":
         """Return the way to this host; `more` is added to its block of the ssh config."""
-        from remote.target import resolve
+        from remote.ssh.target import resolve
 
         path = self.directory / "config"
         text = self.config(key=key, more=more)
@@ -228,7 +228,7 @@ class LabHost:
 
     def connect(self, asker: Asker | None = None, *, key: Path | None = None) -> Session:
         """Return a session on this host."""
-        from remote.connect import connect
+        from remote.ssh.connect import connect
 
         return connect(self.target(key=key), asker or AnsweringAsker(), known_hosts=self.known_hosts)
 

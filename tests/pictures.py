@@ -16,9 +16,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.control import Control
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from tests.shot_stage import VARIANTS, Stage, stage
 from widgets import jobs, theme
 from widgets.main_window import MainWindow

@@ -11,7 +11,7 @@ from typing import TypeVar
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.hosts import HostEntry
+from app.hosts.hosts import HostEntry
 from app.services import Workstation
 from widgets import jobs, settings, theme
 from widgets.main_window import MainWindow

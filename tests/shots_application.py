@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QScrollArea, QWidget
 
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.live.live_page import LivePage

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
-from app.control import Control
 from app.events import RunEnded, RunStarted, State
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, labels
 from tests.app import recorded

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QLabel, QWidget
 
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from tests.shot_stage import Shot, Stage
 from widgets.live.live_page import LivePage
 from widgets.live.step_view import StepView

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
-from app.plan import LOCAL
-from app.preset import fill
-from app.presets import preset
+from app.plans.plan import LOCAL
+from app.plans.preset import fill
+from app.plans.presets import preset
 from suites.vocab import Level
 from tests.shot_stage import Shot, Stage
 from widgets import jobs

@@ -4,7 +4,7 @@ from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.live.live_page import LivePage

@@ -5,14 +5,14 @@ from dataclasses import replace
 from PySide6.QtWidgets import QWidget
 
 from app.opinion.agreement import agreements
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.questions import Refuse
 from tests.app.test_calibration import calibration
 from tests.app.test_second_opinions import FIO, of_disk
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
-from widgets.calibrate_dialog import CalibrateDialog
 from widgets.compare.compare_page import ComparePage
+from widgets.hosts.calibrate_dialog import CalibrateDialog
 from widgets.library.library_page import LibraryPage
 from widgets.opinion.agreement_panel import AgreementPanel
 from widgets.opinion.opinion_dialog import ask_for_opinion

@@ -17,11 +17,11 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
-from app.plan import Plan, Policy, Repetition, make_step
-from app.policies import decided
-from app.schedule import Schedule
+from app.plans.plan import Plan, Policy, Repetition, make_step
+from app.runs.policies import decided
+from app.runs.schedule import Schedule
 from suites.base import Parsed
-from suites.fio_metrics import IOPS
+from suites.fio.metrics import IOPS
 from suites.vocab import Figure, Sample, labels
 from tests.app.recorded import facts, trial
 from tests.shot_stage import Shot, Stage

@@ -3,21 +3,21 @@
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.events import HostChange
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.questions import Asker, LossQuestion, SecretQuestion
 from app.records import ChangeRecord
 from app.services import Workstation
 from remote.tuning import Note
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
-from widgets.hosts_page import HostsPage
-from widgets.loss_dialog import LossDialog
+from widgets.hosts.hosts_page import HostsPage
+from widgets.hosts.loss_dialog import LossDialog
+from widgets.hosts.restore_dialog import RestoreDialog
 from widgets.main_window import MainWindow
 from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
-from widgets.question import Question
+from widgets.parts.question import Question
 from widgets.question_dialogs import SecretDialog
 from widgets.rail import Room
-from widgets.restore_dialog import RestoreDialog
 
 RUN = "20261119-141530-k3f9"
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_governor"

@@ -5,17 +5,17 @@ from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
-from app.hosts import HostEntry
+from app.hosts.hosts import HostEntry
 from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
 from tests.shot_stage import Shot, Stage
-from widgets.add_host_dialog import AddHostDialog
-from widgets.empty_state import EmptyState
 from widgets.export_dialog import ExportDialog
 from widgets.help_page import TOPICS
-from widgets.hosts_page import HostsPage
+from widgets.hosts.add_host_dialog import AddHostDialog
+from widgets.hosts.hosts_page import HostsPage
 from widgets.leaving import Leaving
 from widgets.main_window import MainWindow
-from widgets.question import Question
+from widgets.parts.empty_state import EmptyState
+from widgets.parts.question import Question
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
 from widgets.rail import Room
 

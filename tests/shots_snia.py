@@ -5,11 +5,11 @@ import math
 from PySide6.QtWidgets import QWidget
 
 from app.events import RunEnded, RunStarted, State
-from app.plan import LOCAL, Step
-from app.trial import now
+from app.plans.plan import LOCAL, Step
+from app.runs.trial import now
 from suites.base import Parsed, complete_values
-from suites.snia import FioSnia
-from suites.snia_parameters import SniaPoint, points
+from suites.snia.parameters import SniaPoint, points
+from suites.snia.suite import FioSnia
 from tests.app import recorded
 from tests.shot_stage import Shot, Stage
 from tests.suites.test_snia_output import point

@@ -12,8 +12,8 @@ from app.paths import reports_path
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job
-from widgets.notice import FieldMessage, Notice, Working
-from widgets.text import Text, Tone
+from widgets.parts.notice import FieldMessage, Notice, Working
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
 WIDTH = 560

@@ -20,7 +20,7 @@ import resources
 from app.questions import Asker
 from app.services import Workstation
 from widgets.page import Page
-from widgets.text import Text
+from widgets.parts.text import Text
 from widgets.theme import SPACE, TextSize, palette, text_font
 
 TOPICS = {

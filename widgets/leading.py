@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from app.plan import Step
+from app.plans.plan import Step
 from suites.errors import UnknownSuiteError
 from suites.vocab import Metric
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from PySide6.QtWidgets import QWidget
 
-from widgets.question import Question
+from widgets.parts.question import Question
 
 
 class Measuring(Protocol):

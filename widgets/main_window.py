@@ -21,16 +21,16 @@ from app.paths import log_path
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets import jobs, settings, theme
-from widgets.empty_state import EmptyState
-from widgets.icons import icon
+from widgets.hosts.left_bar import LeftBar
 from widgets.interrupts import heeded
 from widgets.jobs import Job
 from widgets.leaving import Leaving
-from widgets.left_bar import LeftBar
 from widgets.menus import build_menus
 from widgets.middle import Middle
 from widgets.page import Page
-from widgets.question import Question
+from widgets.parts.empty_state import EmptyState
+from widgets.parts.icons import icon
+from widgets.parts.question import Question
 from widgets.questions import WindowAsker
 from widgets.rail import Rail, Room
 from widgets.rooms import Rooms

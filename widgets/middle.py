@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from widgets import settings
-from widgets.fold_panel import STRIP, FoldPanel
+from widgets.parts.fold_panel import STRIP, FoldPanel
 
 NARROWEST = 500
 """Pixels of the narrowest middle: three buttons beside each other must fit."""

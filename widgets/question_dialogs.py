@@ -5,9 +5,9 @@ import re
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
-from widgets.notice import FieldMessage
-from widgets.question import Question
-from widgets.text import Text, Tone
+from widgets.parts.notice import FieldMessage
+from widgets.parts.question import Question
+from widgets.parts.text import Text, Tone
 from widgets.theme import code_font, restyle
 
 _SHA256 = re.compile(r"(?<![A-Za-z0-9+/])(?:SHA256:)?([A-Za-z0-9+/]{43})=?(?![A-Za-z0-9+/=])")

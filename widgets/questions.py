@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.questions import HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from widgets import jobs
-from widgets.loss_dialog import LossDialog
+from widgets.hosts.loss_dialog import LossDialog
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from widgets.icons import set_icon
-from widgets.text import set_tool_tip
+from widgets.parts.icons import set_icon
+from widgets.parts.text import set_tool_tip
 from widgets.theme import SPACE
 
 WIDTH = 136

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
-from app.left import LeftRun
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.questions import Asker
+from app.runs.left import LeftRun
 from app.services import Workstation
 from widgets.page import Page
 from widgets.rail import Room
@@ -14,7 +14,7 @@ from widgets.rail import Room
 if TYPE_CHECKING:
     from widgets.compare.compare_page import ComparePage
     from widgets.help_page import HelpPage
-    from widgets.hosts_page import HostsPage
+    from widgets.hosts.hosts_page import HostsPage
     from widgets.library.library_page import LibraryPage
     from widgets.live.live_page import LivePage
     from widgets.measure.measure_page import MeasurePage
@@ -147,7 +147,7 @@ class Rooms:
             library.refresh()
 
     def _make_hosts(self) -> Page:
-        from widgets.hosts_page import HostsPage
+        from widgets.hosts.hosts_page import HostsPage
 
         page = HostsPage(self._workstation, self._asker)
         page.measure_requested.connect(self.measure)

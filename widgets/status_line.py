@@ -3,9 +3,9 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStatusBar, QWidget
 
-from widgets.icons import set_icon
-from widgets.notice import Picture
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.icons import set_icon
+from widgets.parts.notice import Picture
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
 
 IDLE = "Nothing is running"

@@ -12,7 +12,8 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalett
 from PySide6.QtWidgets import QApplication, QWidget
 
 import resources
-from widgets import icons, settings
+from widgets import settings
+from widgets.parts import icons
 
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """Okabe and Ito's colours, told apart by colour-blind readers."""

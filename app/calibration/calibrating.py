@@ -14,13 +14,13 @@ from app.calibration.calibration import (
 )
 from app.calibration.false_alarms import FOR_TRIALS, false_alarms, least_detectable, log_spread
 from app.calibration.measuring import measure_instrument
-from app.context import step_context
-from app.control import Control
+from app.comparing.intervals import FEWEST_TRIALS, ratio_of
 from app.events import Activity, Event, RunStarted
-from app.intervals import FEWEST_TRIALS, ratio_of
-from app.plan import LOCAL, MAXIMUM_TRIALS, Order, Plan, Repetition, Step, make_step
-from app.presets import tuned_step
+from app.plans.context import step_context
+from app.plans.plan import LOCAL, MAXIMUM_TRIALS, Order, Plan, Repetition, Step, make_step
+from app.plans.presets import tuned_step
 from app.records import RunRecord, TrialRecord
+from app.runs.control import Control
 from remote.probe import read_facts
 from remote.session import Session
 from suites.errors import BenchwrightError

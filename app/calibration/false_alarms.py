@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.intervals import CONFIDENCE, FEWEST_TRIALS
-from app.verdicts import ERROR
+from app.comparing.intervals import CONFIDENCE, FEWEST_TRIALS
+from app.comparing.verdicts import ERROR
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:

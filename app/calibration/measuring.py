@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.calibration.calibration import Instrument
-from remote.build import BuildError, build_program
 from remote.errors import RemoteError
-from remote.files import put_file
+from remote.jobs.build import BuildError, build_program
+from remote.jobs.files import put_file
+from remote.jobs.workspace import Workspace, make_workspace, remove_workspace
 from remote.plain import plain
 from remote.session import Session
-from remote.workspace import Workspace, make_workspace, remove_workspace
 from resources import read_bytes
 from suites.facts import Facts, known
 

@@ -12,7 +12,7 @@ from app.checks.processors import PROCESSOR_CHECKS
 from app.checks.report import CheckReport, Unsure, evaluate, evidence_of, host_evidence, other_end, summarise
 from app.checks.space import LOW_SPACE, NO_SPACE
 from app.checks.tools import TOOL_MISSING
-from app.plan import Plan
+from app.plans.plan import Plan
 from suites.checks import HostCheck, HostEvidence, StepCheck
 from suites.facts import Facts
 from suites.registry import SUITES

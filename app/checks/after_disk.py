@@ -6,7 +6,7 @@ from suites.base import device_of
 from suites.checks import CannotTell
 from suites.evidence import HostWatch, TrialEvidence
 from suites.facts import known
-from suites.fio_parameters import past_memory
+from suites.fio.parameters import past_memory
 from suites.units import Unit, convert
 from suites.vocab import Resource
 

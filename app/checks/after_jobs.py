@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from suites.evidence import TrialEvidence
-from suites.fio_job_file import JobFileError, Section, effective_sections, read_environment
-from suites.fio_job_values import section_values
+from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
+from suites.fio_job.values import section_values
 from suites.parameters import Value
 from suites.registry import suite
 

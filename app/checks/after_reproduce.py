@@ -3,8 +3,8 @@
 import statistics
 from collections.abc import Iterator
 
-from app.assumptions import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
-from app.intervals import FEWEST_TRIALS
+from app.comparing.assumptions import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
+from app.comparing.intervals import FEWEST_TRIALS
 from app.wording import figure_text, metric_text, share_text
 from suites.checks import CannotTell, Check, Outcome, OutcomeCheck, TrialCheck, When
 from suites.evidence import StepOutcomeEvidence, TrialEvidence

@@ -3,8 +3,8 @@
 from app.wording import figure_text
 from suites.checks import Outcome
 from suites.evidence import TrialEvidence
-from suites.snia_metrics import ROUNDS, STEADY_AFTER, WINDOW_RANGE, WINDOW_SLOPE, WINDOWS_APART
-from suites.snia_steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
+from suites.snia.metrics import ROUNDS, STEADY_AFTER, WINDOW_RANGE, WINDOW_SLOPE, WINDOWS_APART
+from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
 from suites.verdict import Trust
 from suites.vocab import Level
 

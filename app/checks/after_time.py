@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from app.checks.after_rounds import by_rounds, unsteady_rounds
-from app.levels import within_of
-from app.steady import change_point
+from app.comparing.levels import within_of
+from app.runs.steady import change_point
 from app.wording import duration_text, figure_text, quantity, share_text
 from suites.checks import Check, Outcome, TrialCheck, When
 from suites.evidence import TrialEvidence
-from suites.snia_steady import PTS_RANGE, PTS_SLOPE, WINDOWS_AGREE
+from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOWS_AGREE
 from suites.verdict import Trust
 from suites.vocab import Kind, Level, Metric, Sample
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from app.checks.after_matters import latency_text
-from app.plan import host_words
+from app.plans.plan import host_words
 from app.wording import figure_text, metric_text
 from suites.evidence import StepOutcomeEvidence
 from suites.verdict import Limiter, Trust, Verdict

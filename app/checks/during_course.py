@@ -8,7 +8,7 @@ from app.checks import after_time
 from app.checks.after_rounds import by_rounds
 from app.checks.after_time import APART, FEWEST, bucket_in
 from app.checks.during_words import RUNNING
-from app.levels import within_of
+from app.comparing.levels import within_of
 from app.wording import duration_text, figure_text, share_text
 from suites.base import metrics_of
 from suites.checks import Check, Outcome, TrialCheck, When

@@ -9,7 +9,7 @@ from app.checks.disks import LAYER_CHECKS
 from app.checks.report import Unsure, evaluate
 from suites.base import complete_values
 from suites.checks import Check, Outcome, StepEvidence
-from suites.command_lines import Recognised, recognised
+from suites.command.lines import Recognised, recognised
 from suites.errors import BenchwrightError
 from suites.parameters import Parameter
 from suites.registry import suite

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from app.plan import Order, Plan
+from app.plans.plan import Order, Plan
 from suites.checks import CannotTell, Check, Outcome
 from suites.facts import Absent, Facts, known
 from suites.vocab import Finding, Level
@@ -64,7 +64,7 @@ def _one_after_another(evidence: PlanEvidence) -> Outcome | CannotTell | None:
 
 def _estimated(evidence: PlanEvidence, host: str) -> float | None:
     """Return the seconds that the longest step takes on one host, or None where one cannot be known."""
-    from app.context import step_context
+    from app.plans.context import step_context
 
     trials = evidence.plan.repetition.fewest
     found = [

@@ -1,4 +1,4 @@
-"""What the run itself finds while it goes on: the words of these findings. Who raises them is app/findings.py."""
+"""What the run itself finds while it goes on: the words of these findings. Who raises them is app/runs/findings.py."""
 
 from dataclasses import dataclass
 

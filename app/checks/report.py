@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from app.context import step_context
-from app.plan import Order, Plan
+from app.plans.context import step_context
+from app.plans.plan import Order, Plan
 from suites.base import Context
 from suites.checks import CannotTell, Check, E, HostEvidence, StepEvidence, When
 from suites.facts import Facts

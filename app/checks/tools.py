@@ -1,6 +1,6 @@
 """The check that a step's tool is installed, with the one command that would install it."""
 
-from app.packages import has_tool, installation, works_without
+from app.hosts.packages import has_tool, installation, works_without
 from suites.base import BringsTool
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
 from suites.vocab import Level

@@ -17,11 +17,11 @@ from app.cli.common import (
 )
 from app.cli.runs import say_run
 from app.cli.telling import follow, minds_others
-from app.control import Busy, Control
 from app.events import State
-from app.left import LeftRun
-from app.left_words import left_detail, left_text
-from app.leftovers import Leftover, Whose
+from app.hosts.leftovers import Leftover, Whose
+from app.runs.control import Busy, Control
+from app.runs.left import LeftRun
+from app.runs.left_words import left_detail, left_text
 from app.services import Workstation
 from app.wording import bytes_text
 

@@ -8,10 +8,10 @@ from app.amounts import amount_of, limit_of, weights_of
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
 from app.cli.comparing import overrule_option
 from app.cli.history import labels_of
-from app.prices import parse_pairs, read_prices
-from app.ranking import Goal, Question, Threshold
-from app.ranking_json import ranking_to_json
-from app.ranking_text import HEAD, closing_lines, ranking_csv, ranking_rows, shown_columns, title
+from app.ranking.prices import parse_pairs, read_prices
+from app.ranking.ranking import Goal, Question, Threshold
+from app.ranking.ranking_json import ranking_to_json
+from app.ranking.ranking_text import HEAD, closing_lines, ranking_csv, ranking_rows, shown_columns, title
 from app.services import Workstation
 from app.writing import write_whole
 from suites.errors import BenchwrightError

@@ -20,10 +20,10 @@ from app.cli.common import (
     speaks_to_people,
 )
 from app.cli.telling import follow, minds_others
-from app.control import Busy, Control
+from app.comparing.intervals import FEWEST_TRIALS
 from app.events import Event
-from app.intervals import FEWEST_TRIALS
-from app.plan import MAXIMUM_TRIALS
+from app.plans.plan import MAXIMUM_TRIALS
+from app.runs.control import Busy, Control
 from app.services import Workstation
 from suites.errors import BenchwrightError
 

@@ -15,8 +15,8 @@ from app.cli.comparison_table import (
     run_lines,
 )
 from app.cli.distribution_table import say_distributions
-from app.comparison import Comparison
-from app.comparison_json import comparison_to_json
+from app.comparing.comparison import Comparison
+from app.comparing.comparison_json import comparison_to_json
 from app.services import Workstation
 from suites.errors import BenchwrightError
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
-from app.compare import Against, Comparison, Row
-from app.gate import Weight
-from app.levels import HOST, SAMPLE, TRIAL, Level, Levels
+from app.comparing.compare import Against, Comparison, Row
+from app.comparing.gate import Weight
+from app.comparing.levels import HOST, SAMPLE, TRIAL, Level, Levels
 from app.records import RunSummary
 from app.summary import MetricSummary
 from app.wording import direction_text, figure_text, metric_text, ratio_text, share_text, spread_text

@@ -3,9 +3,9 @@
 import click
 
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
-from app.history import History, Wanted
-from app.history_json import history_to_json
-from app.history_text import SHOWN, notes_of
+from app.history.history import History, Wanted
+from app.history.history_json import history_to_json
+from app.history.history_text import SHOWN, notes_of
 from app.services import Workstation
 from app.wording import direction_text, figure_text, range_text
 from suites.errors import BenchwrightError

@@ -15,11 +15,11 @@ from app.cli.common import (
     print_table,
     speaks_to_people,
 )
-from app.packages import has_tool, installation, works_without
+from app.hosts.packages import has_tool, installation, works_without
+from app.hosts.restoring import note_text
+from app.plans.tuning import path_title
 from app.records import HostAction
-from app.restoring import note_text
 from app.services import Workstation
-from app.tuning import path_title
 from suites.base import Suite
 from suites.errors import BenchwrightError
 from suites.facts import Facts, known

@@ -16,7 +16,7 @@ from app.cli.common import (
 )
 from app.cli.facts_table import facts_rows
 from app.formats import facts_to_json
-from app.hosts import HostEntry, Origin
+from app.hosts.hosts import HostEntry, Origin
 from app.services import Workstation
 from remote.errors import Outcome
 

@@ -11,8 +11,8 @@ from app.cli.comparing import margin_option, overrule_option, share_of
 from app.cli.comparison_table import LEVELS_HEAD, level_cells
 from app.cli.distribution_table import say_distributions
 from app.cli.plans import print_findings
+from app.comparing.levels import WithinTrials
 from app.formats import figure_to_json, sample_to_json
-from app.levels import WithinTrials
 from app.parse import parse_output
 from app.records import RunRecord
 from app.run_json import run_to_json, summary_to_json

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
-from app.noise import Noise, NoiseEntry, NoiseLevel, Pooled, Spread
-from app.noise_json import noise_to_json, write_noise
+from app.noise.noise import Noise, NoiseEntry, NoiseLevel, Pooled, Spread
+from app.noise.noise_json import noise_to_json, write_noise
 from app.services import Workstation
 from app.wording import metric_text, share_text
 
@@ -40,7 +40,7 @@ def noise(  # noqa: PLR0917 (click hands every option over by name)
     if csv_path is not None:
         write_noise(found, csv_path)
     if png_path is not None:
-        from app.noise_chart import noise_charts
+        from app.noise.noise_chart import noise_charts
         from app.picture.chart import write_charts
 
         write_charts(noise_charts(found), png_path)

@@ -7,13 +7,13 @@ from app.cli.common import FAILED, json_option, pass_workstation, plain, print_j
 from app.cli.comparing import share_of
 from app.cli.runs import measure
 from app.cli.telling import minds_others
-from app.control import Busy
+from app.comparing.intervals import FEWEST_TRIALS
 from app.events import State
-from app.intervals import FEWEST_TRIALS
 from app.opinion.agreement import Agreement
 from app.opinion.to_json import agreement_to_json, proposal_to_json
 from app.opinion.words import agreement_line, proposal_lines, why_lines
-from app.plan import MAXIMUM_TRIALS
+from app.plans.plan import MAXIMUM_TRIALS
+from app.runs.control import Busy
 from app.services import Workstation
 from suites.errors import BenchwrightError
 

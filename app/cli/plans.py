@@ -28,15 +28,15 @@ from app.formats import (
     read_json,
     remarks_to_json,
 )
-from app.goals import SEPARATOR, goals_of
-from app.job_files import FIO_JOB, job_files_text, with_fio_jobs
-from app.plan import LOCAL, Order, Plan, PlanError, Repetition, make_step, validate
-from app.plan_changes import remarks_text
-from app.plan_file import format_plan
-from app.plan_remarks import Acknowledged, reason_of
-from app.presets import preset_names
+from app.plans.goals import SEPARATOR, goals_of
+from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
+from app.plans.plan import LOCAL, Order, Plan, PlanError, Repetition, make_step, validate
+from app.plans.plan_changes import remarks_text
+from app.plans.plan_file import format_plan
+from app.plans.plan_remarks import Acknowledged, reason_of
+from app.plans.presets import preset_names
+from app.plans.tuning import Tuning
 from app.services import Workstation
-from app.tuning import Tuning
 from app.wording import bytes_text, duration_text
 from suites.base import device_of
 from suites.facts import Facts

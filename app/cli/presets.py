@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import click
 
 from app.cli.common import json_option, plain, print_json, print_table, speaks_to_people
-from app.plan import Plan, PlanError
-from app.preset import Filled, Preset
-from app.preset_asks import Ask
-from app.presets import filled_preset, preset, presets
+from app.plans.plan import Plan, PlanError
+from app.plans.preset import Filled, Preset
+from app.plans.preset_asks import Ask
+from app.plans.presets import filled_preset, preset, presets
 from app.wording import duration_text
 
 PEER = "peer"

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from app.plan import Plan, PlanError
-from app.plan_changes import acknowledge, apply_remedy, changes_text
-from app.plan_remarks import Acknowledged
+from app.plans.plan import Plan, PlanError
+from app.plans.plan_changes import acknowledge, apply_remedy, changes_text
+from app.plans.plan_remarks import Acknowledged
 from app.services import Workstation
 from suites.facts import Facts
 from suites.vocab import Finding, Level

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from app.cli.common import speaks_to_people
-from app.plan import Order, Policy, Repetition
-from app.repetition_file import read_repetition
+from app.plans.plan import Order, Policy, Repetition
+from app.plans.repetition_file import read_repetition
 
 
 @dataclass(frozen=True, slots=True)

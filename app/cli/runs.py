@@ -16,11 +16,11 @@ from app.cli.library import print_run
 from app.cli.plans import facts_for
 from app.cli.remarking import Answers, answered, answers_findings, say_changes
 from app.cli.telling import follow, minds_others
-from app.control import Busy, Control
 from app.events import State
 from app.paths import reports_path
-from app.plan import LOCAL, Plan
+from app.plans.plan import LOCAL, Plan
 from app.run_json import run_to_json
+from app.runs.control import Busy, Control
 from app.services import Workstation
 from suites.errors import BenchwrightError
 

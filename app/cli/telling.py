@@ -12,8 +12,6 @@ import click
 
 from app.checks.after_words import place_text, verdict_text
 from app.cli.common import plain
-from app.control import Busy, Control
-from app.decision_words import decision_text, forecast_text
 from app.events import (
     Activity,
     Event,
@@ -32,8 +30,10 @@ from app.events import (
     TrialStarted,
     VerdictReached,
 )
-from app.link_words import link_text
-from app.plan import Plan, Policy, host_words
+from app.hosts.link_words import link_text
+from app.plans.plan import Plan, Policy, host_words
+from app.runs.control import Busy, Control
+from app.runs.decision_words import decision_text, forecast_text
 from app.wording import duration_text, figure_text
 from suites.verdict import Verdict
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from app.tuning import TUNING, Tuning, TuningPlanError, tuning_of
+from app.plans.tuning import TUNING, Tuning, TuningPlanError, tuning_of
 
 
 def tunes(command: Callable[..., None]) -> Callable[..., None]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from app.comparing.intervals import CONFIDENCE, FEWEST_TRIALS, ratio_of
 from app.distributions.values import DECILES, SHARES, Source, TrialValues, carried, harrell_davis, weights_of
-from app.intervals import CONFIDENCE, FEWEST_TRIALS, ratio_of
 
 if TYPE_CHECKING:
     from app.distributions.values import Numbers

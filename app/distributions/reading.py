@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from app.baselines import PREFIX
+from app.baselines.baselines import PREFIX
 from app.distributions.values import Moment, Source, TrialValues, counted_values, trial_values
 from app.records import SampleSeries
 from app.summary import MetricSummary
-from suites.fio_histogram import latency_bins
+from suites.fio.histogram import latency_bins
 from suites.units import Unit, convert
 from suites.vocab import Better, Kind, Labels, Sample
 

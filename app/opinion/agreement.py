@@ -7,15 +7,15 @@ from itertools import combinations
 
 from app.calibration.false_alarms import DEFAULT_MARGIN
 from app.calibration.words import margin_origin
-from app.intervals import FEWEST_TRIALS, Ratio, ratio_of
+from app.comparing.intervals import FEWEST_TRIALS, Ratio, ratio_of
+from app.comparing.verdicts import Verdict, verdict_of
 from app.opinion.kin import Kin, Match
 from app.opinion.kinship import kin_of
 from app.opinion.reasons import Asked, Favours, Reason, counting, reasons
 from app.opinion.traits import traits_of
-from app.plan import Step
+from app.plans.plan import Step
 from app.records import RunRecord
 from app.summary import MetricSummary, summaries
-from app.verdicts import Verdict, verdict_of
 from suites.errors import UnitError, UnknownSuiteError
 from suites.units import convert
 from suites.vocab import Better, Labels, Metric

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from app.intervals import FEWEST_TRIALS
+from app.comparing.intervals import FEWEST_TRIALS
+from app.hosts.packages import usable_suites
 from app.opinion.kin import Kin
 from app.opinion.kinship import kin_of
-from app.packages import usable_suites
-from app.plan import Order, Plan, Repetition, Step, make_step
+from app.plans.plan import Order, Plan, Repetition, Step, make_step
 from app.records import RunRecord
 from suites.base import device_of
 from suites.errors import BenchwrightError, ParameterError, UnknownSuiteError

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from app.plan import Step
+from app.plans.plan import Step
 from suites.facts import Facts
 from suites.parameters import Value, Values, parse_size
 from suites.thread_checks import cpus_for

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.intervals import FEWEST_TRIALS
+from app.comparing.intervals import FEWEST_TRIALS
 from app.opinion.agreement import Agreement, Figure, Outcome
 from app.opinion.proposing import Proposal
 from app.wording import figure_text, metric_text, share_text

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.bands import bands_of
+from app.baselines.bands import bands_of
 from app.events import State
 from app.picture.look import BASELINE, series_colour
-from app.plan import Step
+from app.plans.plan import Step
 from app.records import Band, RunRecord, SampleSeries, TrialRecord
 from app.wording import label_text, run_name
 from suites.vocab import Kind, Labels, Metric, Sample

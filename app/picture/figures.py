@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.compare import Against, Comparison, Row, Verdict, verdict_text
-from app.intervals import CONFIDENCE
+from app.comparing.compare import Against, Comparison, Row, Verdict, verdict_text
+from app.comparing.intervals import CONFIDENCE
 from app.picture.curves import Shown
 from app.picture.look import BODY, ERROR, GOOD, QUIET, STRONG, Style
 from app.picture.matrix import Matrix

@@ -24,7 +24,7 @@ from app.picture.look import (
 )
 from app.picture.sheet import Sheet
 from app.picture.words import width
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.records import RunRecord
 from app.version import VERSION
 from app.wording import bytes_text, run_name

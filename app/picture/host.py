@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from app.picture.curves import Curve, Panel, with_gaps
 from app.records import RunRecord
-from remote.telemetry_metrics import CPU_IDLE
+from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.units import Unit
 from suites.vocab import Better, Kind, Metric, Sample
 

@@ -8,8 +8,8 @@ from app.picture.curves import Shown
 from app.picture.look import QUIET, STRONG
 from app.picture.sheet import Sheet
 from app.picture.table import Cell, Column, Line, draw_table
+from app.scaling.sweeps import number_of
 from app.summary import MetricSummary, summaries
-from app.sweeps import number_of
 from app.wording import direction_text, scale
 from suites.vocab import Metric
 

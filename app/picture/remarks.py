@@ -22,7 +22,7 @@ from app.picture.look import (
 )
 from app.picture.sheet import Sheet
 from app.picture.words import wrap
-from app.plan_remarks import reason_of
+from app.plans.plan_remarks import reason_of
 from app.records import RunRecord
 from app.wording import run_letter
 from suites.base import Purpose

@@ -5,13 +5,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from app.chart import Chart
-from app.compare import compare
-from app.comparison import Comparison
+from app.comparing.compare import compare
+from app.comparing.comparison import Comparison
+from app.comparing.pairing import answering_steps, left_out
 from app.distributions import Distribution
 from app.distributions.charts import distribution_charts
 from app.opinion.agreement import agreements
 from app.opinion.words import agreement_line, why_lines
-from app.pairing import answering_steps, left_out
 from app.picture.chart import draw_beside
 from app.picture.curves import Samples, Shown
 from app.picture.head import draw_foot, draw_head
@@ -19,7 +19,7 @@ from app.picture.host import Telemetry
 from app.picture.remarks import draw_commands, draw_findings, draw_notes
 from app.picture.sheet import Sheet
 from app.picture.step import draw_step
-from app.plan import Step
+from app.plans.plan import Step
 from app.records import Band, RunRecord
 from app.writing import write_whole
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.compare import Comparison
+from app.comparing.compare import Comparison
 from app.picture.curves import Panel, Shown, panels
 from app.picture.figures import COMPARED, band_of, columns_alone, rows_alone, rows_compared, toned
 from app.picture.host import Telemetry, host_panel

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from app.picture.curves import Curve, Panel, Shown
 from app.picture.look import BASELINE, SERIES, series_colour
-from app.sweep_panels import SweepPanel, panels_of
-from app.sweeps import Curve as SweepCurve
-from app.sweeps import curves
+from app.scaling.sweep_panels import SweepPanel, panels_of
+from app.scaling.sweeps import Curve as SweepCurve
+from app.scaling.sweeps import curves
 from app.wording import run_name
 
 

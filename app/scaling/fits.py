@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.intervals import CONFIDENCE
+from app.comparing.intervals import CONFIDENCE
 from app.scaling.models import AMDAHL, LINEAR, ONE, USL, Model, peak_of
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from app.intervals import ratio_of
+from app.comparing.intervals import ratio_of
 from app.scaling.fits import Fit, fit_models
-from app.sweeps import Curve, Point
+from app.scaling.sweeps import Curve, Point
 from suites.vocab import Better, Kind
 
 CONCURRENCY = frozenset(

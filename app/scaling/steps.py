@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from app.sides import Place, Side
+from app.comparing.sides import Place, Side
+from app.scaling.sweeps import FEWEST_POINTS, Curve, Point, number_of
 from app.summary import MetricSummary
-from app.sweeps import FEWEST_POINTS, Curve, Point, number_of
 from suites.parameters import Value
 from suites.units import convert
 from suites.vocab import Labels

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from app.bands import bands_of_group, bands_of_reference
-from app.baselines import Baseline, remarks
-from app.choosing import choose
-from app.gate import Profile, Weight, differences
-from app.joining import join
-from app.plan import Step
+from app.baselines.bands import bands_of_group, bands_of_reference
+from app.baselines.baselines import Baseline, remarks
+from app.baselines.reference import facts_of, step_metrics
+from app.comparing.choosing import choose
+from app.comparing.gate import Profile, Weight, differences
+from app.comparing.joining import join
+from app.plans.plan import Step
 from app.records import Band, RunRecord, TrialRecord
-from app.reference import facts_of, step_metrics
 from app.store import reading
 from app.store.baselines import baselines
 from suites.facts import Facts

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from app.baselines import TOO_OLD, Baseline, check_name, part_of, split_name
-from app.reference import Reference
-from app.references import from_text, to_text
+from app.baselines.baselines import TOO_OLD, Baseline, check_name, part_of, split_name
+from app.baselines.reference import Reference
+from app.baselines.references import from_text, to_text
 from app.store import schema
 from app.store.errors import StoreError
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from app.calibration.calibration import Calibration, applying
 from app.calibration.to_json import calibration_from_json, calibration_to_json
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.store import schema
 from app.store.rows import storable, to_text
 from suites.facts import Facts

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, select
 
 from app.events import Moment, State
 from app.formats import facts_from_json, plan_from_json
-from app.history import HistoryRow
-from app.plan import Plan
+from app.history.history import HistoryRow
+from app.plans.plan import Plan
 from app.store import schema
 from app.store.reading import metrics_by_id, read_labels
 from suites.facts import Facts

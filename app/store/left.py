@@ -5,10 +5,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from app.left import LeftRun, StoredJob, StoredWorkspace
+from app.runs.left import LeftRun, StoredJob, StoredWorkspace
 from app.store import reading, schema
-from remote.job_record import Began
-from remote.workspace import Workspace
+from remote.jobs.job_record import Began
+from remote.jobs.workspace import Workspace
 from suites.base import Purpose
 
 

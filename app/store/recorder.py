@@ -39,9 +39,9 @@ from app.events import (
     WorkspaceUsed,
 )
 from app.formats import facts_to_json
-from app.left import LeftRun
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.records import RunRecord, SampleSeries
+from app.runs.left import LeftRun
 from app.store import host_log, reading, schema
 from app.store.batch import Batch, Known, forget_samples, write_figures
 from app.store.database import Database

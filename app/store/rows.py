@@ -7,10 +7,10 @@ from typing import Any
 
 from app.events import JobPlanned, State, Trial, WorkspaceUsed
 from app.formats import command_to_json, plan_to_json
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.store.identity import this_process
 from app.version import VERSION
-from remote.job_record import Began
+from remote.jobs.job_record import Began
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Finding, Level
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, select, update
 
-from app.baselines import Baseline, parts_of
+from app.baselines.baselines import Baseline, parts_of
+from app.baselines.reference import Reference
 from app.calibration.calibration import Calibration
+from app.comparing.levels import WithinTrials
 from app.events import HostPutBack, State
-from app.history import History, Wanted, history_of
-from app.left import LeftRun, StoredWorkspace
-from app.levels import WithinTrials
-from app.plan import Step
+from app.history.history import History, Wanted, history_of
+from app.plans.plan import Step
 from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
-from app.reference import Reference
+from app.runs.left import LeftRun, StoredWorkspace
 from app.store import baselines, calibrations, history, host_log, left, reading, schema
 from app.store.bands import bands
 from app.store.database import Database

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
-from app.levels import Within, WithinTrials, within_of
+from app.comparing.levels import Within, WithinTrials, within_of
 from app.store import schema
 from app.store.reading import read_labels
 from suites.vocab import Labels

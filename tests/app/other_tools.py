@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.compare import judge
-from app.comparison import Against
+from app.comparing.compare import judge
+from app.comparing.comparison import Against
 from app.wording import share_text
 from suites.units import Unit
 from suites.vocab import Better, Kind, Metric

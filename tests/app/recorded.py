@@ -17,7 +17,7 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
-from app.plan import Plan, Repetition, Step
+from app.plans.plan import Plan, Repetition, Step
 from app.records import RunRecord, RunSummary, TrialRecord
 from suites.base import Command, Parsed
 from suites.facts import CloudFacts, CpuFacts, Facts, SystemFacts

@@ -10,11 +10,11 @@ from app.checks.during_words import RUNNING
 from suites.base import Context, complete_values
 from suites.checks import Outcome
 from suites.evidence import TrialEvidence
-from suites.fio import Fio
-from suites.fio_metrics import IOPS
-from suites.snia import FioSnia
-from suites.snia_metrics import WINDOW_IOPS, window_figures
-from suites.snia_steady import steady_round, window_of
+from suites.fio.metrics import IOPS
+from suites.fio.suite import Fio
+from suites.snia.metrics import WINDOW_IOPS, window_figures
+from suites.snia.steady import steady_round, window_of
+from suites.snia.suite import FioSnia
 from suites.verdict import Trust
 from suites.vocab import Figure, Level, Sample
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.assumptions import correlation_p, drift, of_order, of_spread, two_levels
+from app.comparing.assumptions import correlation_p, drift, of_order, of_spread, two_levels
 
 
 def correlated(count: int, coefficient: float, seed: int = 1) -> list[float]:

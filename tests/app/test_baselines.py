@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from app.baselines import Baseline, BaselineError, remarks, split_name
+from app.baselines.baselines import Baseline, BaselineError, remarks, split_name
+from app.baselines.references import built_in
 from app.cli.main import benchwright
-from app.compare import Verdict
+from app.comparing.compare import Verdict
+from app.comparing.joining import join
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
-from app.joining import join
-from app.plan import Policy, Repetition
-from app.policies import verdict_rules
-from app.references import built_in
+from app.plans.plan import Policy, Repetition
+from app.runs.policies import verdict_rules
 from app.services import Workstation
 from app.store import Store
 from suites.errors import BenchwrightError

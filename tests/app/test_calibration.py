@@ -20,8 +20,8 @@ from app.calibration.false_alarms import (
 from app.calibration.to_json import calibration_from_json, calibration_to_json
 from app.calibration.words import alarm_lines, instrument_rows, margin_origin
 from app.checks.after import judge_step
-from app.compare import Verdict, compare, judge
-from app.comparison_json import comparison_to_json
+from app.comparing.compare import Verdict, compare, judge
+from app.comparing.comparison_json import comparison_to_json
 from app.formats import FormatError
 from app.records import RunRecord
 from app.store import Store

@@ -6,8 +6,8 @@ import pytest
 
 from app.checks import HOST_CHECKS, check_plan
 from app.checks.report import Unsure, evaluate
-from app.plan import Plan, make_step
-from app.tuning import Tuning
+from app.plans.plan import Plan, make_step
+from app.plans.tuning import Tuning
 from suites.base import Context, complete_values
 from suites.checks import HostEvidence, StepEvidence
 from suites.facts import Absent, Facts, Measured

@@ -3,7 +3,7 @@
 import pytest
 
 from app.checks import check_plan
-from app.plan import Plan, make_step
+from app.plans.plan import Plan, make_step
 from suites.vocab import Finding, Level
 from tests.app.test_quiet_hosts import server
 

@@ -6,8 +6,8 @@ import pytest
 
 from app.checks import CheckReport, Unsure, all_checks, check_plan
 from app.checks.plans import few_trials
-from app.plan import Order, Plan, Repetition, Step, make_step
-from app.presets import tuned_plan
+from app.plans.plan import Order, Plan, Repetition, Step, make_step
+from app.plans.presets import tuned_plan
 from suites.facts import Facts, Tool
 from suites.registry import SUITES
 from suites.vocab import Level

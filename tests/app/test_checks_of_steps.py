@@ -10,8 +10,8 @@ from app.checks.tools import TOOL_MISSING
 from suites.base import Context
 from suites.checks import CannotTell, StepCheck, StepEvidence
 from suites.facts import Absent, Directory, Facts
-from suites.fio import Fio
-from suites.sysbench_cpu import SysbenchCpu
+from suites.fio.suite import Fio
+from suites.sysbench.cpu import SysbenchCpu
 from suites.vocab import Finding, Level
 from tests.disk_host import DATA, GIB, HOME, SHM, disk_host, tuned_step, without_tool
 

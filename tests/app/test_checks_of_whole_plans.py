@@ -6,7 +6,7 @@ import pytest
 
 from app.checks.plans import PLAN_CHECKS, PlanEvidence
 from app.checks.report import Unsure, evaluate
-from app.plan import Order, Plan, Repetition, make_step
+from app.plans.plan import Order, Plan, Repetition, make_step
 from suites.facts import Facts
 from suites.vocab import Finding, Level
 from tests.app.test_quiet_hosts import server

@@ -5,7 +5,6 @@ from collections.abc import Generator
 import pytest
 
 from app.cli.telling import follow
-from app.control import Control
 from app.events import (
     Activity,
     Event,
@@ -21,7 +20,8 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
-from app.link_words import LinkState
+from app.hosts.link_words import LinkState
+from app.runs.control import Control
 from suites.base import Parsed
 from suites.vocab import Finding, Level
 from tests.app import recorded

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.compare import CompareError, Comparison, Verdict, compare, judge, verdict_text
-from app.comparison_json import comparison_to_json
+from app.comparing.compare import CompareError, Comparison, Verdict, compare, judge, verdict_text
+from app.comparing.comparison_json import comparison_to_json
+from app.comparing.intervals import FEWEST_TRIALS, Ratio, more_trials, ratio_of
 from app.events import State
-from app.intervals import FEWEST_TRIALS, Ratio, more_trials, ratio_of
-from app.plan import Step
+from app.plans.plan import Step
 from app.records import RunRecord, TrialRecord
 from suites.parameters import Value
 from suites.units import Unit

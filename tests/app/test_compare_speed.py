@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.compare import Verdict
-from app.levels import SAMPLE, TRIAL
+from app.comparing.compare import Verdict
+from app.comparing.levels import SAMPLE, TRIAL
 from tests.simulation.stored import store_of_groups
 
 pytestmark = pytest.mark.slow

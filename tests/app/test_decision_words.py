@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.decision_words import decision_text, forecast_text
-from app.repetition import Decision, UntilInterval
+from app.plans.repetition import Decision, UntilInterval
+from app.runs.decision_words import decision_text, forecast_text
 from tests.app.recorded import IOPS, READ
 
 SEVEN = (41_000.0, 41_400.0, 41_100.0, 41_900.0, 40_600.0, 41_300.0, 42_800.0)

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
-from app.delivery import content_of, file_text, files_of
 from app.events import Activity, WorkspaceRemoved
 from app.formats import command_from_json, command_to_json
-from app.mailbox import Mailbox
-from app.place import Place
-from app.plan import Step
-from app.run_hosts import RunHosts
+from app.plans.plan import Step
+from app.runs.control import Control
+from app.runs.delivery import content_of, file_text, files_of
+from app.runs.mailbox import Mailbox
+from app.runs.place import Place
+from app.runs.run_hosts import RunHosts
 from remote.local import LocalSession
 from suites import registry
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
-from suites.dd_output import DdParser
+from suites.dd.output import DdParser
 from suites.host_files import Build, HostFile, HostFileError
 from suites.parameters import Parameter, Tuned, Values
 from suites.vocab import Metric, Resource

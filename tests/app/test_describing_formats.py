@@ -11,12 +11,12 @@ import resources
 from app.distributions.distribution import Described, Given, distribution
 from app.distributions.to_json import distributions_to_json
 from app.distributions.values import Moment, Source, trial_values
-from app.noise import Measured, noise_of
-from app.noise_json import noise_to_json
+from app.noise.noise import Measured, noise_of
+from app.noise.noise_json import noise_to_json
 from app.scaling import scaling_of
+from app.scaling.sweeps import Curve, Point
 from app.scaling.to_json import scaling_to_json
-from app.sweeps import Curve, Point
-from suites.fio_metrics import IOPS
+from suites.fio.metrics import IOPS
 from suites.units import Unit
 from suites.vocab import Better, Kind, Metric
 

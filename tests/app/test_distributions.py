@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.describing import Describing
 from app.distributions import Source
 from app.distributions.charts import ecdf_chart
+from app.distributions.describing import Describing
 from app.distributions.distribution import Described, Distribution, Given, distribution
 from app.distributions.percentiles import percentiles, shifts
 from app.distributions.shapes import ecdf, edges_of, histogram
@@ -20,7 +20,7 @@ from app.distributions.values import Moment, TrialValues, carried, counted_value
 from app.distributions.words import worst_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from suites.fio_histogram import latency_bins
+from suites.fio.histogram import latency_bins
 from suites.units import Unit
 from suites.vocab import Better, Kind, Metric, labels
 from tests.widgets.library_runs import Made, record

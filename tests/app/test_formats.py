@@ -23,7 +23,7 @@ from app.formats import (
     read_json,
     sample_to_json,
 )
-from app.plan import Order, Plan, Repetition, Step
+from app.plans.plan import Order, Plan, Repetition, Step
 from suites.base import Command, Purpose
 from suites.facts import Absent, BlockDevice, Cache, CpuFacts, Facts, Interface, MemoryFacts, SystemFacts
 from suites.units import Unit

@@ -5,18 +5,18 @@ from dataclasses import fields
 from pathlib import Path
 
 import resources
-from app.baseline_json import baseline_to_json
+from app.baselines.baseline_json import baseline_to_json
+from app.baselines.references import built_in
 from app.calibration.to_json import calibration_to_json
-from app.history import HistoryRow, Wanted, history_of
-from app.history_json import history_to_json
-from app.hosts import ConnectReport, HostEntry
+from app.history.history import HistoryRow, Wanted, history_of
+from app.history.history_json import history_to_json
+from app.hosts.hosts import ConnectReport, HostEntry
 from app.opinion.agreement import Outcome as AgreementOutcome
 from app.opinion.proposing import propose
 from app.opinion.to_json import agreement_to_json, proposal_to_json
-from app.ranking import Question, rank
-from app.ranking_json import ranking_to_json
+from app.ranking.ranking import Question, rank
+from app.ranking.ranking_json import ranking_to_json
 from app.records import RunSummary
-from app.references import built_in
 from remote.errors import Outcome
 from suites.units import Unit
 from tests.app.recorded import IOPS, STEP, plan, run_record

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.compare import Verdict, compare
-from app.comparison_json import comparison_to_json
-from app.gate import Profile, Weight, differences, relation
-from app.plan import Repetition, Step, make_step
+from app.comparing.compare import Verdict, compare
+from app.comparing.comparison_json import comparison_to_json
+from app.comparing.gate import Profile, Weight, differences, relation
+from app.plans.plan import Repetition, Step, make_step
 from suites.facts import BlockDevice, CloudFacts, CpuFacts, Directory, Facts, MemoryFacts, SystemFacts
 from suites.parameters import Value
 from tests.app.recorded import STEP, run_record

@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 from app.cli.main import benchwright
 from app.formats import plan_from_json, plan_to_json
-from app.goals import GoalError, goals_of, goals_text
-from app.plan import Plan, make_step, validate
-from app.plan_file import format_plan, parse_plan
+from app.plans.goals import GoalError, goals_of, goals_text
+from app.plans.plan import Plan, make_step, validate
+from app.plans.plan_file import format_plan, parse_plan
 from suites.verdict import Goal
 
 PLAN = Plan(

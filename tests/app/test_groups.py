@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from app.choosing import choose, parts_side_by_side
-from app.compare import CompareError, Verdict, compare
-from app.comparison_json import comparison_to_json
-from app.levels import HOST, TRIAL, Within, WithinTrials
-from app.pairing import places
-from app.plan import Plan
+from app.comparing.choosing import choose, parts_side_by_side
+from app.comparing.compare import CompareError, Verdict, compare
+from app.comparing.comparison_json import comparison_to_json
+from app.comparing.levels import HOST, TRIAL, Within, WithinTrials
+from app.comparing.pairing import places
+from app.comparing.sides import Side
+from app.plans.plan import Plan
 from app.records import RunRecord
-from app.sides import Side
 from suites.errors import BenchwrightError
 from tests.app.recorded import READ, STEP, run_record
 

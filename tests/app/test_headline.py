@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.plan import Step, make_step
-from app.reference import step_metrics
-from app.schedule import deciding
+from app.baselines.reference import step_metrics
+from app.plans.plan import Step, make_step
+from app.runs.schedule import deciding
 from suites.base import Context
-from suites.command_parameters import WALL_TIME, figure_metric
+from suites.command.parameters import WALL_TIME, figure_metric
 from suites.errors import UnknownSuiteError
 from suites.evidence import TrialEvidence
 from suites.vocab import Figure

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from app.chart import Mark, chart_table
-from app.heat import MOST_COLUMNS, heat_chart, heat_charts, last_heats
+from app.distributions.heat import MOST_COLUMNS, heat_chart, heat_charts, last_heats
 from app.picture.chart import write_charts
 from app.picture.report import draw_report
-from app.plan import Step
-from suites.fio_heat import Slice
+from app.plans.plan import Step
+from suites.fio.heat import Slice
 from tests.app import recorded
 from tests.suites.captured_outputs import capture
 

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.change_points import FEWEST, MATTERS, change_points
 from app.cli.main import benchwright
 from app.events import RunEnded, RunStarted, State
-from app.history import HistoryError, Wanted
+from app.history.change_points import FEWEST, MATTERS, change_points
+from app.history.history import HistoryError, Wanted
 from app.store import Store
 from suites.vocab import Figure
 from tests.app import recorded

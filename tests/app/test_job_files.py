@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright
-from app.job_files import read_text
-from app.plan import PlanError
-from app.plan_file import read_plan
+from app.plans.job_files import read_text
+from app.plans.plan import PlanError
+from app.plans.plan_file import read_plan
 from suites.parameters import MAXIMUM_TEXT
 
 TEXT = "[global]\nsize=1m\n\n[one]\nrw=randread\n"

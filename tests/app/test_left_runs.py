@@ -23,8 +23,8 @@ from app.events import (
     WorkspaceUsed,
 )
 from app.store import Store, StoreError
-from remote.job_record import Began
-from remote.workspace import Workspace
+from remote.jobs.job_record import Began
+from remote.jobs.workspace import Workspace
 from suites.base import Parsed, Purpose
 from suites.vocab import Sample
 from tests.app import recorded

@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from app.levels import HOST, SAMPLE, TRIAL, Within, levels_of, within_of
+from app.comparing.levels import HOST, SAMPLE, TRIAL, Within, levels_of, within_of
 
 DYESTUFF = (
     (1545, 1440, 1440, 1520, 1580), (1540, 1555, 1490, 1560, 1495), (1595, 1550, 1605, 1510, 1560),

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from app.events import Activity, Event
-from app.mailbox import JobEnded, Mailbox
-from remote.job import Job
+from app.runs.mailbox import JobEnded, Mailbox
+from remote.jobs.job import Job
 
 
 class _Job(Job):

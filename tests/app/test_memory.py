@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.memory import Memory, account
-from app.system_keyring import SERVICE, SystemKeyring
+from app.hosts.memory import Memory, account
+from app.hosts.system_keyring import SERVICE, SystemKeyring
 from remote.questions import LocalProgramQuestion, SecretQuestion
 from tests.app.keyring_in_memory import KeyringInMemory
 from tests.lab_sshd import AnsweringAsker

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from app.chart import chart_table
 from app.cli.main import benchwright
 from app.cli.noise import spread_cells
-from app.noise import Measured, NoiseLevel, Spread, noise_of, ranks, spread_of, together, within
-from app.noise_chart import noise_charts
-from app.plan import LOCAL
+from app.noise.noise import Measured, NoiseLevel, Spread, noise_of, ranks, spread_of, together, within
+from app.noise.noise_chart import noise_charts
+from app.plans.plan import LOCAL
 from app.services import Workstation
-from suites.fio_metrics import IOPS
+from suites.fio.metrics import IOPS
 from tests.widgets.library_runs import Made, record
 
 QUIET, LOUD = (

@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 import resources
+from app.comparing.verdicts import Verdict
 from app.distributions.percentiles import percentiles
 from app.distributions.values import Source, TrialValues
-from app.scores import Score, ratio_between
-from app.verdicts import Verdict
+from app.ranking.scores import Score, ratio_between
 from tests.app import other_tools
 from tests.app.other_tools import DATA, Benchstat, Pyperf, Trials
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.packages import has_tool, installation, package_manager, usable_suites, works_without
+from app.hosts.packages import has_tool, installation, package_manager, usable_suites, works_without
 from remote.facts.items import parse_items
 from remote.probe import understand
 from suites.facts import Facts

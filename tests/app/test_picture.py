@@ -15,10 +15,10 @@ from app.picture.look import BASELINE, BODY, CODE, SERIES, WIDTH
 from app.picture.report import draw_report
 from app.picture.sheet import Sheet
 from app.picture.words import printable, width, wrap
-from app.plan import Repetition, Step
+from app.plans.plan import Repetition, Step
 from app.records import Band, RunRecord, TrialRecord
 from app.writing import WriteError
-from remote.telemetry_metrics import CPU_IDLE
+from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.base import Command
 from suites.vocab import Figure, Sample
 from tests.app import recorded

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.plan import Order, Plan, PlanError, Repetition, make_step
-from app.plan_file import format_plan, parse_plan, read_plan, write_plan
+from app.plans.plan import Order, Plan, PlanError, Repetition, make_step
+from app.plans.plan_file import format_plan, parse_plan, read_plan, write_plan
 from suites.errors import BenchwrightError
 
 PLAN = Plan(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.plan import Step, make_step
+from app.plans.plan import Step, make_step
 from suites.parameters import Value
 
 

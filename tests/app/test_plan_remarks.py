@@ -6,10 +6,10 @@ import pytest
 
 from app.checks import check_plan
 from app.formats import plan_from_json, plan_to_json, remarks_to_json
-from app.plan import Plan, PlanError, make_step
-from app.plan_changes import acknowledge, apply_remedy, changes_text, still_changed
-from app.plan_file import format_plan, parse_plan
-from app.plan_remarks import Acknowledged, reason_of
+from app.plans.plan import Plan, PlanError, make_step
+from app.plans.plan_changes import acknowledge, apply_remedy, changes_text, still_changed
+from app.plans.plan_file import format_plan, parse_plan
+from app.plans.plan_remarks import Acknowledged, reason_of
 from suites.vocab import Finding
 from tests.disk_host import disk_host
 

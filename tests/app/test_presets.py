@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from app.baselines.references import built_in
 from app.cli.main import benchwright
 from app.cli.presets import preset_to_json
-from app.context import step_context
 from app.formats import facts_to_json
-from app.plan import Order, Plan, PlanError, validate
-from app.plan_file import format_plan, parse_plan
-from app.preset import Filled, fill, parse_preset
-from app.preset_asks import read_answers, resolved
-from app.presets import filled_preset, preset, preset_names, preset_plan, presets
-from app.references import built_in
+from app.plans.context import step_context
+from app.plans.plan import Order, Plan, PlanError, validate
+from app.plans.plan_file import format_plan, parse_plan
+from app.plans.preset import Filled, fill, parse_preset
+from app.plans.preset_asks import read_answers, resolved
+from app.plans.presets import filled_preset, preset, preset_names, preset_plan, presets
 from suites.base import metrics_of
 from suites.parameters import Value
 from suites.vocab import Level

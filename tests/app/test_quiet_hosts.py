@@ -7,8 +7,8 @@ from types import MappingProxyType
 import pytest
 
 from app.checks import CheckReport, check_plan
-from app.plan import Plan, Repetition, make_step
-from app.presets import quick_plan, tuned_plan
+from app.plans.plan import Plan, Repetition, make_step
+from app.plans.presets import quick_plan, tuned_plan
 from suites.facts import Absent, BlockDevice, Cache, Facts, FileSystem, Interface, MemoryFacts, Tool
 from suites.registry import SUITES
 from suites.vocab import Level

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.amounts import amount_of, limit_of
-from app.candidates import Limit
 from app.cli.main import benchwright
-from app.compare import CompareError, Verdict, compare
+from app.comparing.compare import CompareError, Verdict, compare
 from app.parse import parse_output
-from app.prices import Price, PriceError, parse_price, parse_table
-from app.ranking import Goal, Question, Ranking, Reached, Threshold, rank
-from app.ranking_text import place_text, ranking_csv, ranking_rows
+from app.ranking.candidates import Limit
+from app.ranking.prices import Price, PriceError, parse_price, parse_table
+from app.ranking.ranking import Goal, Question, Ranking, Reached, Threshold, rank
+from app.ranking.ranking_text import place_text, ranking_csv, ranking_rows
+from app.ranking.scores import Score, separated, tied_groups
 from app.records import RunRecord
-from app.scores import Score, separated, tied_groups
 from suites.errors import BenchwrightError
 from suites.units import Unit
 from suites.vocab import Figure

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reference import ReferenceTableError
-from app.reference_file import parse_csv, parse_toml, read_reference, reference_from, reference_to_json
+from app.baselines.reference import ReferenceTableError
+from app.baselines.reference_file import parse_csv, parse_toml, read_reference, reference_from, reference_to_json
 from suites.errors import BenchwrightError
 from suites.units import Unit
 from suites.vocab import labels

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.centre import EXACT_UP_TO, centre_of, signed_rank_depth
-from app.plan import Policy, Repetition
-from app.repetition import Budget, Decision, FixedTrials, Rule, UntilInterval, UntilVerdict, rule_of
+from app.comparing.centre import EXACT_UP_TO, centre_of, signed_rank_depth
+from app.plans.plan import Policy, Repetition
+from app.plans.repetition import Budget, Decision, FixedTrials, Rule, UntilInterval, UntilVerdict, rule_of
 from suites.vocab import Better
 
 STEADY = (100.0, 100.5, 99.5, 100.2, 99.8, 100.1, 99.9, 100.3)

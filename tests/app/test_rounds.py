@@ -10,13 +10,13 @@ from app.chart import Chart
 from app.cli.main import benchwright
 from app.events import RunEnded, RunStarted, State
 from app.picture.report import draw_report
-from app.plan import Step
+from app.plans.plan import Step
 from app.records import RunRecord, SampleSeries
 from app.rounds import MOST_OF_A_STEP, in_report, rounds_chart, rounds_charts
+from app.scaling.sweeps import curves_of
 from app.store import Store
-from app.sweeps import curves_of
 from suites.base import complete_values
-from suites.snia import FioSnia
+from suites.snia.suite import FioSnia
 from suites.vocab import Figure, Sample, labels
 from tests.app import recorded
 from tests.suites.captured_outputs import capture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.hosts import HostEntry, Hosts, HostsError, Origin, SavedHosts
+from app.hosts.hosts import HostEntry, Hosts, HostsError, Origin, SavedHosts
 
 WEB = HostEntry("web", Origin.SAVED, host_name="10.0.0.5", port=2222, user="admin", jump="bastion")
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from app.chart import Mark
 from app.cli.main import benchwright
 from app.events import RunEnded, RunStarted, State
-from app.plan import make_step
+from app.plans.plan import make_step
 from app.scaling import fit_models, scaling_of
 from app.scaling.chart import scaling_charts
 from app.scaling.steps import swept
+from app.scaling.sweeps import Curve, Point
 from app.scaling.to_json import scaling_to_json
 from app.scaling.words import scaling_lines
 from app.services import Workstation
-from app.sweeps import Curve, Point
-from suites.sysbench_cpu import EVENTS_PER_SECOND
+from suites.sysbench.cpu import EVENTS_PER_SECOND
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, labels
 from tests.app import recorded

@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from app.plan import Order, Plan, Policy, Repetition, make_step
-from app.schedule import Ahead, PlaceKey, Schedule, Turn
-from suites.sysbench_cpu import EVENTS_PER_SECOND as EVENTS
+from app.plans.plan import Order, Plan, Policy, Repetition, make_step
+from app.runs.schedule import Ahead, PlaceKey, Schedule, Turn
+from suites.sysbench.cpu import EVENTS_PER_SECOND as EVENTS
 from suites.vocab import Figure
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from app.comparing.intervals import FEWEST_TRIALS
 from app.events import State
-from app.intervals import FEWEST_TRIALS
 from app.opinion.agreement import Agreement, Outcome, agreements
 from app.opinion.kin import Kin
 from app.opinion.kinship import PAIRS, kin_of
@@ -15,7 +15,7 @@ from app.opinion.reasons import COUNTING, RULES, Asked, Favours, counting, reaso
 from app.opinion.to_json import agreement_to_json, proposal_to_json
 from app.opinion.traits import Traits, traits_of
 from app.opinion.words import UNKNOWN, agreement_line, proposal_lines, why_lines
-from app.plan import Order, Step, make_step, validate
+from app.plans.plan import Order, Step, make_step, validate
 from app.records import RunRecord, TrialRecord
 from suites.registry import suite as find_suite
 from suites.vocab import Figure, Kind, Labels, labels

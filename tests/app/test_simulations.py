@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.plan import Order
+from app.plans.plan import Order
 from tests.simulation import experiments
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.baselines import BaselineError
+from app.baselines.baselines import BaselineError
 from app.events import (
     Event,
     FactsRead,

@@ -10,8 +10,8 @@ from app.picture.look import BASELINE
 from app.picture.report import draw_report
 from app.picture.sweep import sweep_plots
 from app.records import RunRecord, TrialRecord
-from app.sweep_panels import MOST_CURVES, panels_of
-from app.sweeps import curves_of
+from app.scaling.sweep_panels import MOST_CURVES, panels_of
+from app.scaling.sweeps import curves_of
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, labels
 from tests.app import recorded

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sweeps import chosen, curves, curves_of, number_of
+from app.scaling.sweeps import chosen, curves, curves_of, number_of
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, labels
 from tests.app.recorded import run_record

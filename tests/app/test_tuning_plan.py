@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from app.formats import plan_from_json, plan_to_json
-from app.plan import Plan, make_step, validate
-from app.plan_file import format_plan, parse_plan
-from app.root_commands import root_commands
-from app.tuning import Tuning, path_title
+from app.plans.plan import Plan, make_step, validate
+from app.plans.plan_file import format_plan, parse_plan
+from app.plans.tuning import Tuning, path_title
+from app.runs.root_commands import root_commands
 from suites.errors import BenchwrightError
 
 PLAIN = Plan("disk", ("web-1", "web-2"), (make_step("sysbench-cpu", {"time": 1}),))

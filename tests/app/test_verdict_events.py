@@ -8,10 +8,10 @@ import pytest
 
 from app.checks import after
 from app.events import Event, FindingRaised, RunEnded, State, StepEnded, VerdictReached
-from app.judging import verdicts
+from app.judging.judging import verdicts
+from app.judging.verdict_events import with_verdicts
 from app.records import RunRecord
 from app.store import Store
-from app.verdict_events import with_verdicts
 from suites.checks import Check, When
 from suites.evidence import TrialEvidence
 from suites.vocab import Level

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.compare import Against, Verdict, compare, judge
-from app.intervals import Ratio, holm, more_trials, ratio_of
+from app.comparing.compare import Against, Verdict, compare, judge
+from app.comparing.intervals import Ratio, holm, more_trials, ratio_of
+from app.comparing.verdicts import Weighing, forecast, weighed
 from app.records import RunRecord, TrialRecord
-from app.verdicts import Weighing, forecast, weighed
 from suites.units import Unit, convert
 from suites.vocab import Better, Figure, Kind, Metric
 from tests.app.recorded import IOPS, P99, READ, run_record

@@ -18,8 +18,8 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
-from app.plan import Plan, make_step
-from app.watching import Watching
+from app.judging.watching import Watching
+from app.plans.plan import Plan, make_step
 from suites.base import Parsed
 from suites.checks import Check, Outcome, TrialCheck, When
 from suites.evidence import TrialEvidence

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from app.control import Control
 from app.events import JobBegan, SampleRead
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from app.services import Workstation
 from suites import registry
 from suites.base import Command, Context, Estimate, LineSplitter, Parsed, Purpose

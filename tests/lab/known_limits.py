@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.records import RunRecord
 from suites.verdict import Limiter
 from tests.lab.links import TCP_SHARE, LinkedHost

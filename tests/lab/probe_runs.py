@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.control import Control
 from app.events import Event, TrialEnded
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from app.services import Workstation
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.questions import Refuse
 from app.services import Workstation
 from suites.facts import Facts, known

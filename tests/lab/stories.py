@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from app.checks import HOST_CHECKS
-from app.control import Control
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import Refuse
 from app.records import RunRecord
+from app.runs.control import Control
 from suites.verdict import Limiter
 from suites.vocab import Finding, Level
 from tests.lab.links import LinkedHost

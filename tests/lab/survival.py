@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import Event, LinkChanged, RunEnded, SampleRead, State, TrialEnded
-from app.leftovers import Leftover, Whose
-from app.plan import Plan
+from app.hosts.leftovers import Leftover, Whose
+from app.plans.plan import Plan
 from app.questions import Refuse
 from app.records import RunRecord
+from app.runs.control import Control
 from app.services import Workstation
 from remote.link import LinkState, Patience
 from suites import registry

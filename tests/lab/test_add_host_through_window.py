@@ -8,13 +8,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.services import Workstation
-from remote.known_hosts import fingerprint, read
+from remote.ssh.known_hosts import fingerprint, read
 from tests.lab_sshd import PASSPHRASE, LabHost, LabKeys
 from widgets import jobs
-from widgets.add_host_dialog import AddHostDialog
-from widgets.hosts_page import HostsPage
+from widgets.hosts.add_host_dialog import AddHostDialog
+from widgets.hosts.hosts_page import HostsPage
 from widgets.main_window import MainWindow
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
 

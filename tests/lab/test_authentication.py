@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from remote.authentication import ATTEMPTS
-from remote.connect import connect
 from remote.errors import ConnectError, Outcome
-from remote.keys import inspect
-from remote.known_hosts import fingerprint
-from remote.target import NO_IDENTITY, Target
+from remote.ssh.authentication import ATTEMPTS
+from remote.ssh.connect import connect
+from remote.ssh.keys import inspect
+from remote.ssh.known_hosts import fingerprint
+from remote.ssh.target import NO_IDENTITY, Target
 from tests.lab.scripted_server import Script, ScriptedServer
 from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost, LabKeys, make_key
 

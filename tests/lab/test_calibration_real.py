@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.calibration.calibrating import Calibrated, CalibrationError, Wanted
-from app.control import Control
 from app.events import TelemetryRead, TrialEnded, TrialStarted
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
+from app.runs.control import Control
 from app.services import Workstation
 from remote.questions import Refuse
 from tests.lab_sshd import LabHost

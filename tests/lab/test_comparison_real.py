@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.comparison import Comparison, Row
-from app.control import Control
-from app.plan import Order, Plan, Repetition, make_step
+from app.comparing.comparison import Comparison, Row
+from app.comparing.verdicts import Verdict
+from app.plans.plan import Order, Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from app.services import Workstation
-from app.verdicts import Verdict
 from tests.lab.links import LinkedHosts
 from tests.lab_sshd import LabHost
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.events import State
-from suites.compute_output import ComputeReader
-from suites.probe_output import ProbeParser
+from suites.compute.output import ComputeReader
+from suites.probe.output import ProbeParser
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures, series

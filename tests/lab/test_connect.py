@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from remote.connect import connect
 from remote.errors import ConnectError, Outcome
-from remote.known_hosts import host_pattern
 from remote.questions import Refuse
-from remote.target import Target, resolve
-from remote.transport import BoundedTransport
+from remote.ssh.connect import connect
+from remote.ssh.known_hosts import host_pattern
+from remote.ssh.target import Target, resolve
+from remote.ssh.transport import BoundedTransport
 from tests.lab_sshd import AnsweringAsker, LabHost, free_port
 
 

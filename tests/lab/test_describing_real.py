@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Busy, Control
 from app.distributions import Source
-from app.noise import NoiseLevel
-from app.plan import Order, Plan, Repetition, make_step
-from app.presets import preset_plan
+from app.noise.noise import NoiseLevel
+from app.plans.plan import Order, Plan, Repetition, make_step
+from app.plans.presets import preset_plan
 from app.questions import Refuse
+from app.runs.control import Busy, Control
 from app.services import Workstation
 from tests.lab_sshd import LabHost
 

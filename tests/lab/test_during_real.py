@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import Event, FindingRaised, SampleRead, TrialEnded, TrialStarted
-from app.plan import LOCAL, Plan, Repetition, Step, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.questions import Refuse
 from app.records import RunRecord
+from app.runs.control import Control
 from app.services import Workstation
 from suites.verdict import Limiter, Verdict
 from suites.vocab import Finding

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import Event, State, TrialEnded, WorkspaceUsed
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
+from app.plans.tuning import Tuning
+from app.runs.control import Control
 from app.services import Workstation
-from app.tuning import Tuning
 from remote.errors import RemoteError
-from remote.files import put_file
-from remote.job import make_workspace, remove_workspace
+from remote.jobs.files import put_file
+from remote.jobs.job import make_workspace, remove_workspace
 from suites import registry
 from tests.lab.counting import Counting, counting_plan
 from tests.lab.survival import (

@@ -14,8 +14,8 @@ from app.events import State
 from app.questions import Refuse
 from app.services import Workstation
 from remote.errors import ConnectionLostError
-from remote.ssh_channel import SshChannel
-from remote.ssh_session import SshSession
+from remote.ssh.ssh_channel import SshChannel
+from remote.ssh.ssh_session import SshSession
 from tests.lab.counting import counting_plan
 from tests.lab.lossy import LossyLink, lossy
 from tests.lab.survival import (

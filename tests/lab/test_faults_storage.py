@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app import running
-from app.control import Control
 from app.events import Activity, Event, SampleRead, State, TrialStarted
+from app.runs import running
+from app.runs.control import Control
 from app.services import Workstation
 from app.store.errors import StoreFullError
 from suites import registry

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import Event, RunEnded, State, TrialEnded
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.runs.control import Control
 from app.services import Workstation
 from tests.lab_sshd import AnsweringAsker
 from tests.loop_devices import MakeLoop, backing_file, make_loop

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from app.checks import check_plan
-from app.presets import tuned_plan
+from app.plans.presets import tuned_plan
 from remote.local import LocalSession
 from remote.probe import read_facts
 from suites.base import Command, Context, Parsed, Purpose, Suite, complete_values
-from suites.dd import Dd
-from suites.fio import Fio
+from suites.dd.suite import Dd
+from suites.fio.suite import Fio
 from suites.parameters import Value
 from suites.vocab import Level, Sample
 

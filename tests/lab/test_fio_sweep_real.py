@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from app.events import FindingRaised, OutputRead, SampleRead, State, TrialStarted
-from app.sweeps import curves_of
+from app.scaling.sweeps import curves_of
 from suites.facts import CpuFacts, Facts, MemoryFacts
-from suites.fio_job_file import effective_sections
+from suites.fio_job.file import effective_sections
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures

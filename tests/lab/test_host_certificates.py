@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from remote.connect import connect
 from remote.errors import ConnectError, Outcome
-from remote.known_hosts import host_pattern
-from remote.target_settings import HostKeyRules
+from remote.ssh.connect import connect
+from remote.ssh.known_hosts import host_pattern
+from remote.ssh.target_settings import HostKeyRules
 from tests.lab_sshd import AnsweringAsker, LabHost, make_key
 
 Start = Callable[..., LabHost]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from remote.errors import ConnectionLostError
-from remote.job import Job, Workspace, make_workspace, remove_workspace
+from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
 from remote.probe import read_facts
 from remote.session import Session
-from remote.telemetry import Telemetry
+from remote.telemetry.telemetry import Telemetry
 from suites.facts import Absent
 from tests.lab_sshd import LabHost, free_port
 from tests.processes import ends, processes_with

@@ -9,11 +9,11 @@ import paramiko
 import pytest
 from paramiko.common import MSG_DISCONNECT, MSG_EXT_INFO, MSG_USERAUTH_FAILURE
 
-from remote import userauth
-from remote.connect import connect
 from remote.errors import ConnectError, ConnectionLostError, Outcome, OutputLimitError, RemoteError, RemoteTimeoutError
 from remote.session import Session
-from remote.target import Target
+from remote.ssh import userauth
+from remote.ssh.connect import connect
+from remote.ssh.target import Target
 from tests.lab.scripted_server import Behaviour, Script, ScriptedServer
 from tests.lab_sshd import AnsweringAsker, read_on
 

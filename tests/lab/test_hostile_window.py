@@ -18,8 +18,8 @@ from tests.lab.scripted_server import Script, ScriptedServer
 from tests.lab_sshd import LabHost
 from tests.widgets.heartbeat import beating
 from widgets import jobs
-from widgets.host_connections import Standing
-from widgets.hosts_page import HostsPage
+from widgets.hosts.host_connections import Standing
+from widgets.hosts.hosts_page import HostsPage
 from widgets.main_window import MainWindow
 from widgets.rail import Room
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.installing import InstallError, Installing
-from app.packages import installation
-from app.plan import LOCAL
+from app.hosts.installing import InstallError, Installing
+from app.hosts.packages import installation
+from app.plans.plan import LOCAL
 from app.questions import Refuse
 from app.services import Workstation
 from app.store import Store

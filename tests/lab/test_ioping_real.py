@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from suites.base import Context, complete_values
-from suites.ioping import Ioping
+from suites.ioping.suite import Ioping
 
 pytestmark = pytest.mark.skipif(shutil.which("ioping") is None, reason="ioping is not installed")
 

@@ -11,7 +11,7 @@ import pytest
 
 from suites.base import Context, Parsed, complete_values
 from suites.facts import Facts, Tool
-from suites.iperf3 import Iperf3
+from suites.iperf3.suite import Iperf3
 from suites.vocab import labels
 from tests.lab_sshd import free_port
 

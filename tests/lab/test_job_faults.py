@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from remote.errors import JobError
-from remote.job import Job, make_workspace, remove_workspace
+from remote.jobs.job import Job, make_workspace, remove_workspace
 from remote.local import LocalSession
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")

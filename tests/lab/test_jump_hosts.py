@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from remote.connect import connect
 from remote.errors import ConnectError, ConnectionLostError, Outcome
-from remote.target import Target
+from remote.ssh.connect import connect
+from remote.ssh.target import Target
 from tests.lab_sshd import AnsweringAsker, LabHost, free_port, read_on
 
 Start = Callable[..., LabHost]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from remote.known_hosts import Standing, host_pattern, read, verdict
+from remote.ssh.known_hosts import Standing, host_pattern, read, verdict
 from tests.lab_sshd import LabHost, LabKeys
 
 NAMES = st.sampled_from(["a", "ab", "host", "Host", "host.example.org", "10.0.0.1", "::1", "[host]:2222", "[a]:22"])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import JobBegan, State, TrialEnded
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost, free_port
 from tests.suites.captured_outputs import figures

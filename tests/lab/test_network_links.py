@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import Event, FindingRaised, State, TrialEnded
-from app.findings import PATH_USED
-from app.plan import Repetition, make_step
-from app.presets import preset_plan
+from app.plans.plan import Repetition, make_step
+from app.plans.presets import preset_plan
 from app.questions import Refuse
+from app.runs.control import Control
+from app.runs.findings import PATH_USED
 from tests.lab.links import TCP_SHARE, LinkedHost, LinkedHosts, delayed
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.suites.captured_outputs import figures

@@ -10,8 +10,8 @@ import pytest
 
 from app.events import State
 from suites.base import Context, Purpose, complete_values
-from suites.oltp import SysbenchOltp
-from suites.oltp_server import FILE
+from suites.oltp.server import FILE
+from suites.oltp.suite import SysbenchOltp
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures

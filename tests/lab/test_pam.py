@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from remote.connect import connect
 from remote.errors import ConnectError, Outcome
-from remote.target import NO_IDENTITY, Target
+from remote.ssh.connect import connect
+from remote.ssh.target import NO_IDENTITY, Target
 from tests.lab.pam_host import PASSWORD, StartPam
 from tests.lab_sshd import AnsweringAsker, LabHost
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import SampleRead, State, TrialEnded
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from suites.base import Context, Purpose, complete_values
-from suites.oltp_server import FILE
-from suites.pgbench import Pgbench
+from suites.oltp.server import FILE
+from suites.pgbench.suite import Pgbench
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from app.context import step_context
-from app.control import Control
 from app.events import State
-from app.plan import Plan, Repetition, make_step
-from app.presets import filled_preset
+from app.plans.context import step_context
+from app.plans.plan import Plan, Repetition, make_step
+from app.plans.presets import filled_preset
 from app.questions import Refuse
 from app.records import RunRecord
+from app.runs.control import Control
 from suites.facts import Facts
 from suites.parameters import Value
 from suites.verdict import Trust

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from remote.connect import connect
 from remote.errors import ConnectError, ConnectionLostError, Outcome
 from remote.session import Session
+from remote.ssh.connect import connect
 from tests.lab_sshd import AnsweringAsker, LabHost, read_on
 from tests.processes import ends
 

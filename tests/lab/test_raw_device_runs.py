@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import Activity, Event, FindingRaised, RunEnded, State, TrialStarted
-from app.plan import LOCAL, Plan, Repetition, make_step
-from app.plan_file import write_plan
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan_file import write_plan
+from app.plans.tuning import Tuning
+from app.runs.control import Control
 from app.services import Workstation
-from app.tuning import Tuning
 from suites.vocab import Finding, Level
 from tests.lab.survival import left_by_us
 from tests.lab_sshd import AnsweringAsker

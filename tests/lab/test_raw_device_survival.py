@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.control import Control
 from app.events import RunEnded, State, TrialAttached
-from app.plan import Plan, Repetition, make_step
-from app.plan_file import write_plan
+from app.plans.plan import Plan, Repetition, make_step
+from app.plans.plan_file import write_plan
+from app.runs.control import Control
 from app.services import Workstation
 from remote.privilege import PrivilegeError
 from tests.lab.survival import left_by_us

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Busy, Control
 from app.events import (
     Event,
     FactsRead,
@@ -22,8 +21,9 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Busy, Control
 from app.services import Workstation
 from remote.link import Patience
 from tests.lab_sshd import LabHost

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright
-from app.control import Busy, Control
 from app.opinion.agreement import Outcome
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.runs.control import Busy, Control
 from app.services import Workstation
 from remote.questions import Refuse
 

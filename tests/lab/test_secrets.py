@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import RunEnded, SampleRead, State, TrialStarted
-from app.hosts import Hosts, SavedHosts
-from app.memory import Memory
-from app.plan import Plan, Repetition, make_step
+from app.hosts.hosts import Hosts, SavedHosts
+from app.hosts.memory import Memory
+from app.hosts.system_keyring import SystemKeyring
+from app.plans.plan import Plan, Repetition, make_step
+from app.runs.control import Control
 from app.services import Workstation
-from app.system_keyring import SystemKeyring
 from remote.errors import Outcome
 from tests.app.keyring_in_memory import KeyringInMemory
 from tests.lab.pam_host import PASSWORD, StartPam

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.control import Control
 from app.events import Event, FindingRaised, OutputRead, RunEnded, SampleRead, State, TrialEnded, VerdictReached
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.runs.control import Control
 from app.services import Workstation
 from suites.verdict import Trust
 from suites.vocab import Level

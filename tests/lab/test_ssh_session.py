@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from remote.connect import connect
 from remote.errors import ConnectionLostError, OutputLimitError, RemoteError, RemoteTimeoutError
 from remote.questions import Refuse
 from remote.session import Channel, Chunk, Session
-from remote.target_settings import ALIVE, Alive
+from remote.ssh.connect import connect
+from remote.ssh.target_settings import ALIVE, Alive
 from tests.lab_sshd import LabHost, read_on
 
 Start = Callable[..., LabHost]

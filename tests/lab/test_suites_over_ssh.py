@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import resources
-from app.context import step_context
 from app.events import State
-from app.plan import LOCAL, make_step
+from app.plans.context import step_context
+from app.plans.plan import LOCAL, make_step
 from app.questions import Refuse
 from suites.base import Parsed, Purpose
 from suites.facts import Facts

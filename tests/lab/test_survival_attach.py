@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import (
     Event,
     JobBegan,
@@ -22,10 +21,11 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
-from app.left import LeftRun
-from app.leftovers import Whose
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.hosts.leftovers import Whose
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
+from app.runs.left import LeftRun
 from app.services import Workstation
 from app.store import Store, StoreError
 from remote.errors import ConnectError

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.events import Event, FindingRaised, State
-from app.findings import CLOCK_STEPPED, clocks_apart
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
+from app.runs.findings import CLOCK_STEPPED, clocks_apart
 from app.services import Workstation
 from remote.local import LocalSession
 from remote.probe import read_facts

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import app.run_hosts
-from app.control import Busy, Control, HostInUseError
+import app.runs.run_hosts
 from app.events import Activity, Event, FindingRaised, RunLeft, SampleRead, State
-from app.findings import HOST_IN_USE
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
+from app.runs.control import Busy, Control, HostInUseError
+from app.runs.findings import HOST_IN_USE
 from app.services import Workstation
 from tests.lab.counting import counting_plan
 from tests.lab.survival import (
@@ -67,7 +67,7 @@ def test_a_second_run_is_refused_and_nothing_of_it_is_kept(workstation: Workstat
 
 
 def test_a_second_run_can_wait(workstation: Workstation, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.run_hosts, "ASK_AGAIN", 0.1)
+    monkeypatch.setattr(app.runs.run_hosts, "ASK_AGAIN", 0.1)
     said: list[str] = []
 
     def hand(event: Event, _control: Control) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import Event, FindingRaised, LinkChanged, SampleRead, State, TelemetryRead, TrialStarted
-from app.findings import CONNECTION_LOST
-from app.leftovers import Whose
+from app.hosts.leftovers import Whose
 from app.questions import Refuse
+from app.runs.control import Control
+from app.runs.findings import CONNECTION_LOST
 from app.services import Workstation
 from remote.link import LinkState, Patience
 from tests.lab.counting import EVERY, counting_plan

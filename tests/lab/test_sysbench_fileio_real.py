@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from suites.base import Context, Parsed, Purpose, complete_values
-from suites.sysbench_fileio import SysbenchFileio
+from suites.sysbench.fileio import SysbenchFileio
 
 pytestmark = pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 

@@ -7,10 +7,10 @@ import subprocess
 import pytest
 
 from suites.base import Context, Suite, complete_values
-from suites.sysbench_cpu import SysbenchCpu
-from suites.sysbench_memory import SysbenchMemory
-from suites.sysbench_mutex import SysbenchMutex
-from suites.sysbench_threads import SysbenchThreads
+from suites.sysbench.cpu import SysbenchCpu
+from suites.sysbench.memory import SysbenchMemory
+from suites.sysbench.mutex import SysbenchMutex
+from suites.sysbench.threads import SysbenchThreads
 
 pytestmark = pytest.mark.skipif(
     subprocess.run(["sh", "-c", "command -v sysbench"], capture_output=True, check=False).returncode != 0,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from remote.ssh_config import load
-from remote.ssh_lookup import Lookup
-from remote.target import Target, resolve
+from remote.ssh.ssh_config import load
+from remote.ssh.ssh_lookup import Lookup
+from remote.ssh.target import Target, resolve
 from tests.lab_sshd import AnsweringAsker
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="ssh is not installed (Debian: openssh-client)")

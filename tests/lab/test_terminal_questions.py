@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.plan import LOCAL, Plan, Repetition, make_step
-from app.plan_file import write_plan
-from app.tuning import Tuning
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan_file import write_plan
+from app.plans.tuning import Tuning
 from tests.loop_devices import MakeLoop, backing_file, make_loop
 from tests.program import DONE, FAILED
 from tests.sudo_host import PASSWORD, StartSudoHost, files_with, start_sudo_host

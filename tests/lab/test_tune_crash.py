@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Busy, Control
 from app.events import FindingRaised, RunEnded, State
-from app.plan import LOCAL, Plan, Repetition, make_step
-from app.plan_file import write_plan
-from app.restoring import NO_NOTE
+from app.hosts.restoring import NO_NOTE
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan_file import write_plan
+from app.plans.tuning import Tuning
+from app.runs.control import Busy, Control
 from app.services import Workstation
-from app.tuning import Tuning
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.program import BENCHWRIGHT, DONE, benchwright, environment
 from tests.sudo_host import NOBODY, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.control import Control
 from app.events import Event, FindingRaised, RunEnded, State, TrialStarted
-from app.plan import Plan, Repetition, make_step
-from app.restoring import NO_NOTE
+from app.hosts.restoring import NO_NOTE
+from app.plans.plan import Plan, Repetition, make_step
+from app.plans.tuning import Tuning
 from app.run_json import run_to_json
+from app.runs.control import Control
 from app.services import Workstation
-from app.tuning import Tuning
 from remote.privilege import as_root
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.sudo_host import (

@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from app.control import Control
-from app.plan import LOCAL, Plan, Repetition, Step, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.questions import Refuse
 from app.records import RunRecord
+from app.runs.control import Control
 from app.services import Workstation
 from suites.verdict import Limiter, Trust, Verdict
 from tests.lab.links import LinkedHosts

@@ -14,16 +14,16 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.services import Workstation
 from tests.lab_sshd import LabHost
 from tests.processes import processes_with
 from tests.widgets.measure_stage import type_into
 from widgets import jobs
-from widgets.add_host_dialog import AddHostDialog
 from widgets.compare.compare_page import ComparePage
 from widgets.export_dialog import ExportDialog
-from widgets.hosts_page import HostsPage
+from widgets.hosts.add_host_dialog import AddHostDialog
+from widgets.hosts.hosts_page import HostsPage
 from widgets.library.library_page import LibraryPage
 from widgets.live.live_page import LivePage
 from widgets.live.model import RunModel, TrialView

@@ -23,9 +23,9 @@ import paramiko
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
-from app.hosts import Hosts, SavedHosts
+from app.hosts.hosts import Hosts, SavedHosts
 from app.questions import Refuse
-from remote.job import Job, make_workspace, remove_workspace
+from remote.jobs.job import Job, make_workspace, remove_workspace
 from remote.session import Session
 from remote.steady import SteadySession
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from app.questions import Refuse
 from tests.perf.host import Lab, lab
 from tests.perf.outcome import Outcome, percentile

@@ -5,10 +5,10 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from app.control import Control
 from app.events import SampleRead
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from tests.perf.host import Lab, lab
 from tests.perf.outcome import Outcome, mean
 from tests.processes import processes_with

@@ -3,10 +3,10 @@
 import shlex
 import tempfile
 
-from app.control import Control
 from app.events import TrialEnded
-from app.plan import Plan, Repetition, Step, make_step
+from app.plans.plan import Plan, Repetition, Step, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from suites.base import Command, Context, Parsed, Purpose
 from suites.parameters import Value
 from tests.perf.host import Lab, lab

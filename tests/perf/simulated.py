@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.plan import Order
+from app.plans.plan import Order
 from tests.perf.outcome import Met, Outcome
 from tests.simulation import experiments, history, shapes
 from tests.simulation.experiments import Share

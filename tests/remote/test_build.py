@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from remote import build
-from remote.build import BuildError, build_program, compiler_for
+from remote.jobs import build
+from remote.jobs.build import BuildError, build_program, compiler_for
 
 HELLO = b'#include <stdio.h>\n#include "word.h"\nint main(void) { puts(WORD); return 0; }\n'
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from remote.certificate import HOST, USER, Certificate, CertificateError, parse, read
-from remote.known_hosts import fingerprint
+from remote.ssh.certificate import HOST, USER, Certificate, CertificateError, parse, read
+from remote.ssh.known_hosts import fingerprint
 from tests.lab_sshd import make_key
 
 NOW = time.time()

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote.clock_watch import ClockStep, ClockWatch
-from remote.telemetry_ticks import Tick
+from remote.telemetry.clock_watch import ClockStep, ClockWatch
+from remote.telemetry.telemetry_ticks import Tick
 
 EPOCH = 1_800_000_000.0
 

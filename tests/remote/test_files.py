@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from remote import files
 from remote.errors import JobError
-from remote.files import put_file
-from remote.job import Workspace, make_workspace, remove_workspace
+from remote.jobs import files
+from remote.jobs.files import put_file
+from remote.jobs.job import Workspace, make_workspace, remove_workspace
 from remote.session import Session
 
 EVERY_BYTE = bytes(range(256)) * 1000

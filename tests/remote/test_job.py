@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remote.errors import JobError, OutputLimitError
-from remote.job import Job, Workspace, make_workspace, remove_workspace
+from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
 from remote.local import LocalSession
 from remote.session import Channel, Chunk, Session
 from tests.processes import ends, processes_with

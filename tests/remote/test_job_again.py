@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from remote.errors import RebootedError
-from remote.job import Job, Workspace, job_directory, make_workspace, remove_workspace
-from remote.job_record import Began
+from remote.jobs.job import Job, Workspace, job_directory, make_workspace, remove_workspace
+from remote.jobs.job_record import Began
 from remote.session import Chunk, Session
 
 

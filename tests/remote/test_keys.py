@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remote.keys import UnusableKeyError, WrongPassphraseError, default_files, inspect, load
+from remote.ssh.keys import UnusableKeyError, WrongPassphraseError, default_files, inspect, load
 
 KINDS = {"ed25519": "ssh-ed25519", "rsa": "ssh-rsa", "ecdsa": "ecdsa-sha2-nistp256"}
 PASSPHRASE = "ä secret"

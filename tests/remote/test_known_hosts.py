@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remote.errors import ConnectError, Outcome
-from remote.known_hosts import (
+from remote.ssh.known_hosts import (
     Marker,
     Standing,
     append,

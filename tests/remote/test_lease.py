@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from remote.job import Job, make_workspace, remove_workspace
-from remote.lease import FRESH, Claim, Holder, claim, release, sweep
+from remote.jobs.job import Job, make_workspace, remove_workspace
+from remote.jobs.lease import FRESH, Claim, Holder, claim, release, sweep
 from remote.local import LocalSession
 from remote.session import Session
-from remote.telemetry import Telemetry
+from remote.telemetry.telemetry import Telemetry
 from tests.host_shells import Prefixed
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from remote.job import Job, make_workspace, remove_workspace
-from remote.leftovers import FoundWorkspace, find_workspaces
+from remote.jobs.job import Job, make_workspace, remove_workspace
+from remote.jobs.leftovers import FoundWorkspace, find_workspaces
 from remote.session import Session
 from tests.host_shells import Prefixed
 

@@ -10,8 +10,8 @@ from paramiko.buffered_pipe import BufferedPipe, PipeTimeout
 
 from remote.errors import ConnectionLostError
 from remote.session import Chunk
-from remote.ssh_channel import SshChannel
-from remote.transport import BoundedTransport
+from remote.ssh.ssh_channel import SshChannel
+from remote.ssh.transport import BoundedTransport
 
 MARKER = "m" * 32
 

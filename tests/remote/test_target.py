@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from remote import local_program
 from remote.errors import ConnectError, Outcome
 from remote.questions import LocalProgramQuestion, Refuse
-from remote.target import NO_IDENTITY, Target, aliases, resolve
-from remote.target_settings import ALIVE, Alive, HostKeyRules
+from remote.ssh import local_program
+from remote.ssh.target import NO_IDENTITY, Target, aliases, resolve
+from remote.ssh.target_settings import ALIVE, Alive, HostKeyRules
 
 
 @pytest.fixture

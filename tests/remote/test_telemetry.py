@@ -12,7 +12,7 @@ import pytest
 
 from remote.local import LocalSession
 from remote.session import Channel, Session
-from remote.telemetry import TELEMETRY_METRICS, Telemetry, TelemetryError
+from remote.telemetry.telemetry import TELEMETRY_METRICS, Telemetry, TelemetryError
 from suites.vocab import Sample
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from remote.local import LocalSession
-from remote.telemetry import Telemetry
-from remote.telemetry_rarely import RareWatch
-from remote.telemetry_ticks import TickReader
+from remote.telemetry.telemetry import Telemetry
+from remote.telemetry.telemetry_rarely import RareWatch
+from remote.telemetry.telemetry_ticks import TickReader
 from suites.vocab import Labels, Sample
 
 MARK = "0123456789abcdef"

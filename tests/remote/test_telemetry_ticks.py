@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remote.telemetry_metrics import TELEMETRY_METRICS
-from remote.telemetry_rates import samples, seconds_between
-from remote.telemetry_ticks import Tick, TickReader
+from remote.telemetry.telemetry_metrics import TELEMETRY_METRICS
+from remote.telemetry.telemetry_rates import samples, seconds_between
+from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.units import Unit
 from suites.vocab import Labels, Sample
 

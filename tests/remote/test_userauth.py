@@ -6,8 +6,8 @@ import paramiko
 import pytest
 from paramiko.common import MSG_USERAUTH_FAILURE, MSG_USERAUTH_SUCCESS
 
-from remote.transport import BoundedTransport, ExcessError
-from remote.userauth import MOST_REPLIES, Answer, UserAuth
+from remote.ssh.transport import BoundedTransport, ExcessError
+from remote.ssh.userauth import MOST_REPLIES, Answer, UserAuth
 
 
 class Recorder(BoundedTransport):

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.centre import centre_of
-from app.compare import judge
-from app.intervals import Ratio, holm, ratio_of
-from app.plan import Order, Plan, Repetition, make_step
-from app.repetition import Decision, Rule, UntilInterval, UntilVerdict
-from app.schedule import Schedule
-from app.steady import start_of
-from app.verdicts import Verdict
+from app.comparing.centre import centre_of
+from app.comparing.compare import judge
+from app.comparing.intervals import Ratio, holm, ratio_of
+from app.comparing.verdicts import Verdict
+from app.plans.plan import Order, Plan, Repetition, make_step
+from app.plans.repetition import Decision, Rule, UntilInterval, UntilVerdict
+from app.runs.schedule import Schedule
+from app.runs.steady import start_of
 from suites.units import Unit
 from suites.vocab import Better, Kind, Metric
 from tests.simulation.noise import Draw, autoregressive, hosts, normal, trials_of_samples

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from app.change_points import change_points
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
+from app.history.change_points import change_points
 from app.services import Workstation
 from app.store import Store
 from suites.vocab import Figure

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.distributions.percentiles import percentiles, shifts
 from app.distributions.values import Source, TrialValues, harrell_davis, trial_values
-from app.noise import spread_of
+from app.noise.noise import spread_of
 from app.scaling import Fit, fit_models
 from tests.simulation.experiments import Share, _generators, share
 from tests.simulation.noise import Draw, trials_of_samples

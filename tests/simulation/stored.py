@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted
-from app.plan import Plan, Repetition
+from app.plans.plan import Plan, Repetition
 from app.services import Workstation
 from app.store import Store
 from suites.base import Parsed

@@ -5,8 +5,8 @@ import shlex
 import pytest
 
 from suites.base import Context, Parsed, Purpose, complete_values, metrics_of
-from suites.command import OwnCommand
-from suites.command_output import MAXIMUM_JSON
+from suites.command.output import MAXIMUM_JSON
+from suites.command.suite import OwnCommand
 from suites.errors import ParameterError
 from suites.units import Unit
 from suites.vocab import Better, Kind

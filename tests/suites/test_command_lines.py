@@ -2,7 +2,7 @@
 
 import pytest
 
-from suites.command_lines import Recognised, recognised
+from suites.command.lines import Recognised, recognised
 from suites.parameters import Parameter
 from suites.registry import suite
 

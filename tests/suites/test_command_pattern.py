@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from suites.command_pattern import MAXIMUM_LINE, Pattern, PatternError
+from suites.command.pattern import MAXIMUM_LINE, Pattern, PatternError
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
-from suites.compute import Compute
+from suites.compute.suite import Compute
 from suites.facts import Facts
 from suites.vocab import labels
 from tests.suites.captured_outputs import capture, figures, series

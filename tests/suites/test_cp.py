@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
 from suites.checks import CannotTell
-from suites.cp import Cp
-from suites.cp_output import CpParser
+from suites.cp.output import CpParser
+from suites.cp.suite import Cp
 from suites.errors import ParameterError
 from tests.disk_host import DATA, GIB, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 from tests.suites.captured_outputs import capture, captures, figures

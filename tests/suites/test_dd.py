@@ -7,10 +7,10 @@ import pytest
 
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import CannotTell, Outcome, StepCheck
-from suites.dd import Dd
+from suites.dd.suite import Dd
 from suites.errors import ParameterError
 from suites.facts import Absent
-from suites.fio import Fio
+from suites.fio.suite import Fio
 from suites.vocab import Level
 from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import Parsed
-from suites.dd_output import DdParser
+from suites.dd.output import DdParser
 from suites.vocab import Sample
 from tests.suites.captured_outputs import capture, captures, figures, series
 

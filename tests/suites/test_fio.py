@@ -9,7 +9,7 @@ from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import CannotTell, StepEvidence
 from suites.errors import ParameterError
 from suites.facts import Absent
-from suites.fio import Fio
+from suites.fio.suite import Fio
 from suites.vocab import Level
 from tests.disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 

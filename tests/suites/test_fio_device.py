@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from app.plan import make_step
+from app.plans.plan import make_step
 from suites.base import Context, Purpose, complete_values, destroys, device_of
 from suites.checks import CannotTell, Outcome
 from suites.errors import ParameterError
 from suites.facts import Absent, Facts, RawDevice, SystemFacts
-from suites.fio import Fio
-from suites.fio_parameters import RW
-from suites.sysbench_cpu import SysbenchCpu
+from suites.fio.parameters import RW
+from suites.fio.suite import Fio
+from suites.sysbench.cpu import SysbenchCpu
 from suites.vocab import Level
 from tests.disk_host import GIB, disk_host, outcomes, tuned_step
 

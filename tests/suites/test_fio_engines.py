@@ -7,7 +7,7 @@ import pytest
 from suites.base import Context, tuned_values
 from suites.checks import CannotTell
 from suites.facts import Absent, Facts, Tool
-from suites.fio import Fio
+from suites.fio.suite import Fio
 from suites.vocab import Level
 from tests.disk_host import ENGINES, changes, disk_host, measured, outcomes, tuned_step
 

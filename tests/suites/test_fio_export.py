@@ -1,12 +1,12 @@
 """Steps of fio as job files: what is shared stands once, points follow each other, and reading it gives the step."""
 
 from suites.base import Context, Suite, complete_values
-from suites.fio import Fio
-from suites.fio_export import job_file_of
-from suites.fio_job import FioJob
-from suites.fio_job_file import read_job_file
-from suites.fio_job_values import section_values
-from suites.fio_sweep import FioSweep
+from suites.fio.export import job_file_of
+from suites.fio.suite import Fio
+from suites.fio_job.file import read_job_file
+from suites.fio_job.suite import FioJob
+from suites.fio_job.values import section_values
+from suites.fio_sweep.suite import FioSweep
 
 CONTEXT = Context()
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.fio_heat import Slice, latency_slices
-from suites.fio_histogram import latency_bins
+from suites.fio.heat import Slice, latency_slices
+from suites.fio.histogram import latency_bins
 from tests.suites.captured_outputs import capture
 
 

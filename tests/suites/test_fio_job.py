@@ -7,7 +7,7 @@ import pytest
 from suites.base import Context, complete_values, tuned_values
 from suites.checks import Outcome
 from suites.errors import ParameterError
-from suites.fio_job import FioJob
+from suites.fio_job.suite import FioJob
 from suites.parameters import MAXIMUM_TEXT
 from suites.vocab import Level
 from tests.disk_host import MIB, disk_host, measured, outcomes, tuned_step

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.facts import CpuFacts, Facts, MemoryFacts
-from suites.fio_job_file import (
+from suites.fio_job.file import (
     JobFileError,
     Section,
     effective_sections,
@@ -16,7 +16,7 @@ from suites.fio_job_file import (
     read_job_file,
     variables_in,
 )
-from suites.fio_job_values import fio_seconds, fio_size, may_write_device, raw_devices, section_values
+from suites.fio_job.values import fio_seconds, fio_size, may_write_device, raw_devices, section_values
 
 FILE = """; a comment
 [global]

@@ -7,8 +7,8 @@ import pytest
 
 from suites.base import Context, Parsed, Purpose, complete_values
 from suites.errors import ParameterError
-from suites.fio import Fio
-from suites.fio_output import FioParser
+from suites.fio.output import FioParser
+from suites.fio.suite import Fio
 
 FIO = Fio()
 

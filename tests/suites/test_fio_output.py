@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites import fio_output
 from suites.base import Parsed
-from suites.fio_output import FioParser
+from suites.fio import output as fio_output
+from suites.fio.output import FioParser
 from suites.vocab import Sample
 from tests.suites.captured_outputs import capture, captures, figures, series
 

@@ -7,8 +7,8 @@ import pytest
 from suites.base import complete_values
 from suites.checks import StepEvidence
 from suites.facts import BlockDevice
-from suites.fio import Fio
-from suites.fio_pattern_checks import FIO_PATTERN_CHECKS, in_flight
+from suites.fio.pattern_checks import FIO_PATTERN_CHECKS, in_flight
+from suites.fio.suite import Fio
 from suites.vocab import Finding, Level
 from tests.disk_host import DATA, HOME, disk_host, tuned_step
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from suites.fio_documents import Document, DocumentReader
-from suites.fio_report import Latency, percentile_of, read_report
+from suites.fio.documents import Document, DocumentReader
+from suites.fio.report import Latency, percentile_of, read_report
 from tests.suites.captured_outputs import capture
 
 WITH_BINS = [

@@ -4,8 +4,8 @@ import pytest
 
 from suites.base import Context, complete_values
 from suites.checks import StepEvidence
-from suites.fio_job import FioJob
-from suites.fio_section_checks import SECTION_CHECKS
+from suites.fio.section_checks import SECTION_CHECKS
+from suites.fio_job.suite import FioJob
 from suites.vocab import Finding, Level
 
 JOB = FioJob()

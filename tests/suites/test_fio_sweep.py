@@ -8,9 +8,9 @@ import pytest
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import StepEvidence
 from suites.errors import ParameterError
-from suites.fio import Fio
-from suites.fio_sweep import FioSweep
-from suites.fio_sweep_parameters import SweepPoint, point_values, points
+from suites.fio.suite import Fio
+from suites.fio_sweep.parameters import SweepPoint, point_values, points
+from suites.fio_sweep.suite import FioSweep
 from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
 
 SWEEP = FioSweep()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Parsed, complete_values
-from suites.fio_sweep import FioSweep
+from suites.fio_sweep.suite import FioSweep
 from suites.vocab import Sample
 from tests.suites.captured_outputs import capture
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.fio_output import FioParser
-from suites.fio_text import read_text
+from suites.fio.output import FioParser
+from suites.fio.text import read_text
 from tests.suites.captured_outputs import capture, figures
 
 OF_2_2_10 = b"""benchwright: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=psync, iodepth=1

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from suites.base import BringsTool, Context, Parsed, Purpose, complete_values, tuned_values
 from suites.facts import Facts, Tool
-from suites.geekbench import Geekbench
-from suites.geekbench_output import GeekbenchParser
+from suites.geekbench.output import GeekbenchParser
+from suites.geekbench.suite import Geekbench
 from suites.vocab import Level
 from tests.suites.captured_outputs import capture, captures, figures
 from tests.suites.host_facts import applied, evidence, host, silent, spoken

@@ -6,11 +6,11 @@ import pytest
 
 from suites.base import Context, Suite, complete_values
 from suites.checks import CannotTell, StepEvidence
-from suites.cp import Cp
-from suites.dd import Dd
+from suites.cp.suite import Cp
+from suites.dd.suite import Dd
 from suites.facts import Absent, Facts, MemoryFacts, RawDevice, Tool
-from suites.fio import Fio
-from suites.geekbench import GEEKBENCH_MEMORY, Geekbench
+from suites.fio.suite import Fio
+from suites.geekbench.suite import GEEKBENCH_MEMORY, Geekbench
 from suites.vocab import Finding, Level
 from tests.disk_host import GIB, disk_host
 

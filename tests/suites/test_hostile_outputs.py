@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.plan import make_step
+from app.plans.plan import make_step
 from suites.base import Parsed, Suite
 from suites.registry import SUITES
 from tests.app.test_cli_parse import DATA, WHOLE

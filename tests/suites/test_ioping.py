@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from suites.base import Context, Parsed, complete_values, tuned_values
 from suites.checks import Outcome
 from suites.errors import ParameterError
-from suites.ioping import Ioping
-from suites.ioping_output import IopingParser
+from suites.ioping.output import IopingParser
+from suites.ioping.suite import Ioping
 from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
 from tests.suites.captured_outputs import capture, captures, figures, series
 

@@ -8,8 +8,8 @@ import pytest
 from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Interface
-from suites.iperf3 import Iperf3
-from suites.iperf3_link import is_loopback, link_speed
+from suites.iperf3.link import is_loopback, link_speed
+from suites.iperf3.suite import Iperf3
 from suites.network_path import Meeting
 from suites.peer import peer_address
 from tests.suites.host_facts import host

@@ -3,7 +3,7 @@
 import pytest
 
 from suites.base import Context, tuned_values
-from suites.iperf3 import Iperf3
+from suites.iperf3.suite import Iperf3
 from suites.vocab import Level
 from tests.suites.host_facts import applied, evidence, host, silent, spoken
 

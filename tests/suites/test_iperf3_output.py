@@ -5,7 +5,7 @@ import json
 import pytest
 
 from suites.base import Parsed
-from suites.iperf3_output import MAXIMUM_DOCUMENT, Iperf3Parser
+from suites.iperf3.output import MAXIMUM_DOCUMENT, Iperf3Parser
 from tests.suites.captured_outputs import DATA, capture, figures, series
 
 RECEIVED, SENT = {"direction": "send", "end": "receiver"}, {"direction": "send", "end": "sender"}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Parsed
-from suites.iperf3_output import Iperf3Parser
+from suites.iperf3.output import Iperf3Parser
 from tests.suites.captured_outputs import capture, captures
 
 PIECES = [

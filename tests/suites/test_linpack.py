@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
-from suites.linpack import Linpack
-from suites.linpack_output import LinpackParser
-from suites.linpack_parameters import grid, matrix_bytes, sizes_of
+from suites.linpack.output import LinpackParser
+from suites.linpack.parameters import grid, matrix_bytes, sizes_of
+from suites.linpack.suite import Linpack
 from suites.vocab import Level
 from tests.suites.captured_outputs import Capture, capture, captures, figures
 from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken

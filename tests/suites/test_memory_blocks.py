@@ -7,7 +7,7 @@ import pytest
 from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
-from suites.memory_blocks import MemoryBlocks
+from suites.memory_blocks.suite import MemoryBlocks
 from suites.vocab import Level, labels
 from tests.suites.captured_outputs import capture, series
 from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken

@@ -8,7 +8,7 @@ import pytest
 from suites.base import BringsTool, Context, Parsed, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
-from suites.net_blocks import NetBlocks
+from suites.net_blocks.suite import NetBlocks
 from suites.network_path import Meeting
 from suites.vocab import Level, labels
 from tests.suites.captured_outputs import capture, series

@@ -8,8 +8,8 @@ import pytest
 from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Tool
-from suites.oltp import SysbenchOltp
-from suites.sysbench_cpu import SysbenchCpu
+from suites.oltp.suite import SysbenchOltp
+from suites.sysbench.cpu import SysbenchCpu
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
 from tests.suites.captured_outputs import capture, captures, figures, series
 from tests.suites.host_facts import evidence, spoken

@@ -3,7 +3,7 @@
 import pytest
 
 from suites.errors import ParameterError
-from suites.sysbench import TIME
+from suites.sysbench.common import TIME
 
 
 @pytest.mark.parametrize("given", [1.5, "1.5", "1500 ms"])

@@ -7,8 +7,8 @@ import pytest
 
 from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
-from suites.pgbench import Pgbench
-from suites.pgbench_output import PgbenchParser
+from suites.pgbench.output import PgbenchParser
+from suites.pgbench.suite import Pgbench
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
 from tests.suites.captured_outputs import capture, captures, figures, series
 from tests.suites.host_facts import evidence, spoken

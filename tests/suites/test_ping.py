@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
 from suites.network_path import Meeting
-from suites.ping import LatencyUnderLoad
+from suites.ping.suite import LatencyUnderLoad
 from tests.suites.captured_outputs import capture, captures, figures, series
 from tests.suites.host_facts import applied, evidence, host, silent, spoken
 

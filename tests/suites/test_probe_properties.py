@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Suite, complete_values
-from suites.compute import Compute
-from suites.memory_blocks import MemoryBlocks
-from suites.net_blocks import NetBlocks
-from suites.stream import Stream
+from suites.compute.suite import Compute
+from suites.memory_blocks.suite import MemoryBlocks
+from suites.net_blocks.suite import NetBlocks
+from suites.stream.suite import Stream
 from tests.suites.captured_outputs import capture, captures
 
 SUITES: dict[str, Suite] = {

@@ -10,8 +10,8 @@ from suites.base import Command, Context, Purpose, complete_values, destroys, de
 from suites.checks import CannotTell, StepEvidence
 from suites.errors import ParameterError
 from suites.facts import Absent, Facts, RawDevice
-from suites.snia import FioSnia
-from suites.snia_parameters import SniaPoint, most_rounds, points, tracked
+from suites.snia.parameters import SniaPoint, most_rounds, points, tracked
+from suites.snia.suite import FioSnia
 from suites.units import Unit
 from suites.vocab import Level
 from tests.disk_host import GIB, changes, disk_host, measured, outcomes, tuned_step

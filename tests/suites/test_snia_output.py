@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Parsed, complete_values
-from suites.snia import FioSnia
+from suites.snia.suite import FioSnia
 from suites.vocab import Sample
 from tests.suites.captured_outputs import capture, figures, series
 

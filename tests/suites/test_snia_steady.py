@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import resources
-from suites.snia_steady import steady_round, window_of
+from suites.snia.steady import steady_round, window_of
 from tests.host_shells import shell_path
 
 DRIVER = Path(resources.__file__).parent / "steady-rounds.sh"

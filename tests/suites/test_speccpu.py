@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts, Tool
-from suites.speccpu import SpecCpu
-from suites.speccpu_output import UNOFFICIAL, SpecCpuParser
+from suites.speccpu.output import UNOFFICIAL, SpecCpuParser
+from suites.speccpu.suite import SpecCpu
 from suites.vocab import Level
 from tests.suites.captured_outputs import capture, captures, figures
 from tests.suites.host_facts import GIB, applied, evidence, host, silent, spoken

@@ -6,7 +6,7 @@ import pytest
 
 from suites.base import BringsTool, Context, Purpose, complete_values, tuned_values
 from suites.facts import Facts
-from suites.stream import Stream
+from suites.stream.suite import Stream
 from suites.vocab import Level
 from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken
 

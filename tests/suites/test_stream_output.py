@@ -3,8 +3,8 @@
 import pytest
 
 from suites.base import Parsed
-from suites.stream_metrics import METRICS
-from suites.stream_output import StreamParser
+from suites.stream.metrics import METRICS
+from suites.stream.output import StreamParser
 from suites.vocab import labels
 from tests.suites.captured_outputs import capture, figures, series
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from suites.base import Context, Parsed, complete_values, tuned_values
 from suites.facts import Facts
-from suites.stress_ng import StressNg
-from suites.stress_ng_output import StressNgParser
+from suites.stress_ng.output import StressNgParser
+from suites.stress_ng.suite import StressNg
 from suites.units import Unit
 from suites.vocab import Level
 from tests.suites.captured_outputs import capture, captures, figures

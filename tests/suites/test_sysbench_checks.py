@@ -4,8 +4,8 @@ import pytest
 
 from suites.base import Context, Suite, tuned_values
 from suites.facts import Facts
-from suites.sysbench_cpu import SysbenchCpu
-from suites.sysbench_memory import SysbenchMemory
+from suites.sysbench.cpu import SysbenchCpu
+from suites.sysbench.memory import SysbenchMemory
 from suites.vocab import Level
 from tests.suites.host_facts import GIB, MIB, applied, evidence, host, limited, silent, spoken
 

@@ -4,7 +4,7 @@ import pytest
 
 from suites.base import Context, Parsed, complete_values, tuned_values
 from suites.errors import ParameterError
-from suites.sysbench_cpu import SysbenchCpu
+from suites.sysbench.cpu import SysbenchCpu
 from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import host
 

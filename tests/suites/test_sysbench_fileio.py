@@ -9,7 +9,7 @@ from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.checks import CannotTell, Outcome
 from suites.errors import ParameterError
 from suites.facts import Tool
-from suites.sysbench_fileio import SysbenchFileio
+from suites.sysbench.fileio import SysbenchFileio
 from suites.vocab import Level
 from tests.disk_host import DATA, GIB, changes, disk_host, measured, outcomes, tuned_step
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Parsed, complete_values
-from suites.sysbench_fileio import SysbenchFileio
+from suites.sysbench.fileio import SysbenchFileio
 from tests.suites.captured_outputs import capture, captures, figures, series
 
 SUITE = SysbenchFileio()

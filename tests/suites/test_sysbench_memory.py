@@ -4,8 +4,8 @@ import pytest
 
 from suites.base import Context, Parsed, complete_values, tuned_values
 from suites.facts import Facts
-from suites.sysbench_memory import SysbenchMemory
-from suites.sysbench_memory_size import footprint, tuned_block
+from suites.sysbench.memory import SysbenchMemory
+from suites.sysbench.memory_size import footprint, tuned_block
 from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import GIB, MIB, host, limited
 

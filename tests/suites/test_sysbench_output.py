@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Suite, complete_values
-from suites.sysbench_cpu import SysbenchCpu
-from suites.sysbench_memory import SysbenchMemory
-from suites.sysbench_mutex import SysbenchMutex
-from suites.sysbench_threads import SysbenchThreads
+from suites.sysbench.cpu import SysbenchCpu
+from suites.sysbench.memory import SysbenchMemory
+from suites.sysbench.mutex import SysbenchMutex
+from suites.sysbench.threads import SysbenchThreads
 from tests.suites.captured_outputs import capture, captures
 
 SUITES: tuple[Suite, ...] = (SysbenchCpu(), SysbenchMemory(), SysbenchThreads(), SysbenchMutex())

@@ -4,8 +4,8 @@ import pytest
 
 from suites.base import Context, Parsed, Suite, complete_values, tuned_values
 from suites.facts import Facts
-from suites.sysbench_mutex import SysbenchMutex
-from suites.sysbench_threads import SysbenchThreads
+from suites.sysbench.mutex import SysbenchMutex
+from suites.sysbench.threads import SysbenchThreads
 from suites.vocab import Better, Level
 from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import applied, evidence, host, silent, spoken

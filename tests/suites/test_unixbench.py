@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from suites.base import BringsTool, Context, Parsed, Purpose, complete_values, tuned_values
 from suites.facts import Facts, Tool
-from suites.unixbench import UnixBench
-from suites.unixbench_output import UnixBenchParser
+from suites.unixbench.output import UnixBenchParser
+from suites.unixbench.suite import UnixBench
 from suites.vocab import Level
 from tests.suites.captured_outputs import capture, captures, figures
 from tests.suites.host_facts import applied, evidence, host, silent, spoken

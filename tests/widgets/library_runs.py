@@ -28,13 +28,13 @@ from app.events import (
     TrialStarted,
     VerdictReached,
 )
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
 from app.store import Recorder
 from suites.base import Command, Parsed
 from suites.facts import CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
-from suites.fio_metrics import BANDWIDTH, IOPS, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
-from suites.sysbench_cpu import EVENTS_PER_SECOND
+from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
+from suites.sysbench.cpu import EVENTS_PER_SECOND
 from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Better, Figure, Finding, Kind, Level, Metric, Sample, labels

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from app.events import Event, RunStarted, SampleRead, State, Trial, TrialEnded, TrialStarted
-from app.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from suites.base import Command, Parsed
-from suites.fio_metrics import IOPS, LATENCY_P99
+from suites.fio.metrics import IOPS, LATENCY_P99
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
 from widgets.live.model import Place, RunModel

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.questions import Refuse
 from app.services import Workstation
 from widgets import jobs

@@ -6,16 +6,16 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.plan import LOCAL, Plan
-from app.plan_remarks import Acknowledged
+from app.plans.plan import LOCAL, Plan
+from app.plans.plan_remarks import Acknowledged
 from app.services import Workstation
 from suites.vocab import Finding, Level
 from tests.widgets.measure_stage import made_page, settle, with_tests
-from widgets.finding_card import FindingCard
-from widgets.finding_list import FindingList
 from widgets.help_page import HelpPage
 from widgets.main_window import MainWindow
 from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
+from widgets.parts.finding_card import FindingCard
+from widgets.parts.finding_list import FindingList
 from widgets.rail import Room
 
 WARNING = Finding("page-cache", Level.WARNING, "Memory answers", "1 GiB", "why", "remedy", "source", "fio", LOCAL)

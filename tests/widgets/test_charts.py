@@ -19,7 +19,7 @@ from widgets.charts.chart_view import ChartView
 from widgets.charts.studies import show_noise, show_scaling
 from widgets.compare.compare_page import ComparePage
 from widgets.library.library_page import LibraryPage
-from widgets.text import Text
+from widgets.parts.text import Text
 
 Keep = Callable[[QWidget], QWidget]
 

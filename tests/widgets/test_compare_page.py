@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from app.compare import Verdict
-from app.gate import Weight
+from app.comparing.compare import Verdict
+from app.comparing.gate import Weight
 from app.questions import Refuse
 from app.services import Workstation
 from tests.widgets.library_runs import STEADY, Made, copied_library, record
@@ -21,7 +21,7 @@ from widgets.compare.compare_model import Column, CompareModel
 from widgets.compare.compare_page import ComparePage
 from widgets.compare.gate_panel import OverruleQuestion
 from widgets.compare.run_picker import RunPicker
-from widgets.grouped_table import HEADING
+from widgets.parts.grouped_table import HEADING
 
 pytestmark = pytest.mark.usefixtures("idle")
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.compare import Against, Comparison, Row, Verdict, compare
+from app.comparing.compare import Against, Comparison, Row, Verdict, compare
 from tests.app.recorded import IOPS, P99, READ, run_record
 from tests.widgets.library_runs import STEADY
 from widgets.compare.ratio_scale import RatioScale, scale_for

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from widgets.empty_state import WIDTH, EmptyState
+from widgets.parts.empty_state import WIDTH, EmptyState
 
 TEXT = "What this place is for, in a sentence or two that wrap where the place ends. " * 2
 

@@ -6,9 +6,9 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.control import Control
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import Refuse
+from app.runs.control import Control
 from app.services import Workstation
 from widgets import jobs
 from widgets.export_dialog import ExportDialog, safe_name

@@ -22,9 +22,9 @@ from suites.facts import (
     SystemFacts,
     Tool,
 )
-from widgets.facts_model import FactsModel
-from widgets.facts_rows import Row, as_text, fact_rows
-from widgets.facts_view import FactsView
+from widgets.hosts.facts_model import FactsModel
+from widgets.hosts.facts_rows import Row, as_text, fact_rows
+from widgets.hosts.facts_view import FactsView
 
 NOBODY = Absent("no metadata service answered within 300 ms")
 HOSTILE = "<img src=file:///etc/passwd>\u202e\n"

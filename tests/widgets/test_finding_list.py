@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from suites.vocab import Finding, Level
-from widgets.finding_list import FindingList
-from widgets.severity import summary
-from widgets.text import Text, visible
+from widgets.parts.finding_list import FindingList
+from widgets.parts.severity import summary
+from widgets.parts.text import Text, visible
 
 
 def _finding(id_: str, level: Level, **more: object) -> Finding:

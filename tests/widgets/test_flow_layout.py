@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from widgets.flow_layout import flowing
+from widgets.parts.flow_layout import flowing
 
 
 def _place(qtbot: QtBot, width: int, count: int = 4) -> tuple[QWidget, list[QPushButton]]:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QWidget
 
-from app.heat import heat_chart
-from suites.fio_heat import Slice
+from app.distributions.heat import heat_chart
+from suites.fio.heat import Slice
 from widgets.charts.chart_view import ChartView
 
 READ = (("operation", "read"),)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.hosts import HostEntry
-from widgets.host_form import Typed, entry, faults, typed
+from app.hosts.hosts import HostEntry
+from widgets.hosts.host_form import Typed, entry, faults, typed
 
 
 def test_a_name_alone_is_enough() -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import Event, RunStarted, TrialStarted
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.services import Workstation
 from remote import privilege
 from suites.base import Command

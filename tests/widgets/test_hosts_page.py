@@ -11,17 +11,17 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from app.events import RunEnded, RunStarted, State
-from app.hosts import ConnectReport, HostEntry, Origin
-from app.plan import LOCAL, Plan
+from app.hosts.hosts import ConnectReport, HostEntry, Origin
+from app.plans.plan import LOCAL, Plan
 from app.questions import Asker, Outcome, Refuse
 from app.services import Workstation
 from suites.facts import Facts
 from widgets import jobs
-from widgets.add_host_dialog import AddHostDialog
-from widgets.host_connections import Standing
-from widgets.hosts_model import HostsModel, address_text, connection_text
-from widgets.hosts_page import HostsPage
-from widgets.question import Question
+from widgets.hosts.add_host_dialog import AddHostDialog
+from widgets.hosts.host_connections import Standing
+from widgets.hosts.hosts_model import HostsModel, address_text, connection_text
+from widgets.hosts.hosts_page import HostsPage
+from widgets.parts.question import Question
 
 pytestmark = pytest.mark.usefixtures("idle")
 

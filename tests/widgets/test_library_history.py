@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
-from app.history import HistoryError, Wanted
+from app.history.history import HistoryError, Wanted
 from app.store import Store
 from tests.simulation.history import results, store_of_history
 from widgets.library.history_panel import HistoryPanel

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import RunStarted
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.questions import Refuse
 from app.services import Workstation
 from tests.widgets.library_runs import DISK, Made, copied_library, plan_of, record

@@ -10,13 +10,13 @@ from pytestqt.qtbot import QtBot
 from app.events import State
 from app.services import Workstation
 from tests.widgets.library_runs import Made, copied_library, record
-from widgets.grouped_table import HEADING
 from widgets.library.figure_model import Column as FigureColumn
 from widgets.library.figure_model import FigureModel, figure_lines
 from widgets.library.figure_table import FigureTable
 from widgets.library.run_lines import Column, lines_of
 from widgets.library.run_model import RunModel
 from widgets.library.run_table import RunTable
+from widgets.parts.grouped_table import HEADING
 
 MARKUP = "<img src=file:///etc/passwd> & <b>bold</b>"
 TURNED = "abc\u202edef\u200b"

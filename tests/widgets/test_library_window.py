@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.services import Workstation
 from suites.vocab import Figure
 from tests.app import recorded

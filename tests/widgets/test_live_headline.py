@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from app.events import Activity, Progress, RunEnded, State
-from app.plan import Policy, Repetition
+from app.plans.plan import Policy, Repetition
 from app.records import Band
 from suites.base import Command
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
-from suites.fio_metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
+from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample
 from widgets.live.headline import NOTHING, headline
 from widgets.live.model import RunModel

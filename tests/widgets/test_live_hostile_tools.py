@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import State
-from app.plan import LOCAL, Plan, Repetition, Step, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.questions import Refuse
 from app.records import RunRecord
 from app.services import Workstation
@@ -31,7 +31,7 @@ def page(
     workstation: Workstation,
     idle: None,
 ) -> LivePage:
-    for name in ("app.running", "app.store", "app.checks", "widgets.live.step_view"):
+    for name in ("app.runs.running", "app.store", "app.checks", "widgets.live.step_view"):
         import_module(name)  # what the first run of a program loads is not the tool's doing
     made = LivePage(workstation, Refuse())
     keep(made)

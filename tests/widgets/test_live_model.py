@@ -17,7 +17,7 @@ from app.events import (
 )
 from app.records import RunRecord, RunSummary, TrialRecord
 from suites.facts import Facts
-from suites.fio_metrics import IOPS
+from suites.fio.metrics import IOPS
 from suites.vocab import Figure, Finding, Level, Sample
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
 from widgets.live.model import Phase, RunModel

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import SampleRead, State
-from app.plan import LOCAL, Plan, Repetition, Step, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.questions import Refuse
 from app.services import Workstation
 from widgets.live.live_page import LivePage

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.events import FactsRead, FindingRaised, Moment, TelemetryRead
 from app.records import Band
 from suites.facts import Directory, Facts
-from suites.fio_metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
+from suites.fio.metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
 from suites.units import Unit
 from suites.vocab import Better, Finding, Kind, Level, Metric, Sample, labels
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, sample

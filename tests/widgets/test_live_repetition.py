@@ -7,10 +7,10 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.events import PolicyDecided, RunEnded, SampleRead, State, TrialStarted
-from app.plan import Plan, Policy, Repetition, make_step
+from app.plans.plan import Plan, Policy, Repetition, make_step
+from app.plans.repetition import Decision, UntilInterval, UntilVerdict
 from app.records import RunRecord
-from app.repetition import Decision, UntilInterval, UntilVerdict
-from suites.fio_metrics import IOPS
+from suites.fio.metrics import IOPS
 from suites.vocab import Better, Figure, Sample
 from tests.app.recorded import run_record, trial
 from tests.widgets.live_events import PLACE, READ, begin, end, folded, plan

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import pytest
 
 from app.events import Activity, Event, LinkChanged, RunAttached, RunLeft, TelemetryRead, TrialAttached
-from app.link_words import LinkState, link_text
-from suites.fio_metrics import IOPS
+from app.hosts.link_words import LinkState, link_text
+from suites.fio.metrics import IOPS
 from suites.vocab import Sample
 from tests.widgets.live_events import CPU_USER, PLACE, READ, begin, end, folded, plan, trial
 from widgets.live.model import Phase, RunModel

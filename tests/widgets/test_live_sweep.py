@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.events import Event, SampleRead, State, TrialEnded
 from suites.base import Parsed
-from suites.fio_metrics import LATENCY_P99
+from suites.fio.metrics import LATENCY_P99
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
 from tests.widgets.live_events import PLACE, begin, end, folded, sample

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import State
-from suites.fio_metrics import IOPS
+from suites.fio.metrics import IOPS
 from tests.widgets.live_events import PLACE, WRITE, begin, end, folded, sample
 from widgets.live.model import RunModel
 from widgets.live.trial_model import TrialModel

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.questions import LossQuestion
+from widgets.hosts.loss_dialog import LossDialog
 from widgets.jobs import Job
-from widgets.loss_dialog import LossDialog
 from widgets.questions import WindowAsker
 
 QUESTION = LossQuestion(

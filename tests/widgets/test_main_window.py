@@ -11,17 +11,17 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLabel, QLineEdit, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.services import Workstation
 from widgets import jobs
-from widgets.empty_state import EmptyState
 from widgets.export_dialog import ExportDialog
 from widgets.help_page import HelpPage
-from widgets.hosts_page import HostsPage
+from widgets.hosts.hosts_page import HostsPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
 from widgets.page import Page
-from widgets.question import Question
+from widgets.parts.empty_state import EmptyState
+from widgets.parts.question import Question
 from widgets.rail import Room
 
 HEAVY = ("pyqtgraph", "pandas", "numpy", "paramiko", "sqlalchemy", "matplotlib", "scipy", "cattrs")

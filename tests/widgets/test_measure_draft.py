@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.plan import LOCAL, Order, PlanError, make_step
+from app.plans.plan import LOCAL, Order, PlanError, make_step
 from suites.errors import BenchwrightError
 from suites.facts import CpuFacts, Facts
 from suites.registry import suite

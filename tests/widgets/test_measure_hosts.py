@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.hosts import HostEntry
-from app.plan import LOCAL
+from app.hosts.hosts import HostEntry
+from app.plans.plan import LOCAL
 from tests.lab_sshd import LabHost
 from tests.widgets.measure_stage import made_page, settle
 from widgets.measure.measure_page import HOSTS, REVIEW, TESTS, MeasurePage

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.questions import Refuse
 from app.services import Workstation
 from widgets import jobs

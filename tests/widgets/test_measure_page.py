@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.plan import LOCAL, Plan, make_step
+from app.plans.plan import LOCAL, Plan, make_step
 from suites.facts import Facts, Tool
 from suites.vocab import Level
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests

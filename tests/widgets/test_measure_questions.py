@@ -7,9 +7,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
-from app.hosts import HostEntry
-from app.plan import LOCAL
-from app.presets import preset_names, presets
+from app.hosts.hosts import HostEntry
+from app.plans.plan import LOCAL
+from app.plans.presets import preset_names, presets
 from tests.widgets.measure_stage import made_page, settle
 from widgets.measure.answers_dialog import AnswersDialog
 from widgets.measure.editors import Editor

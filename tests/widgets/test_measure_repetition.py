@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app.plan import LOCAL, Order, Plan, Policy, Repetition, make_step
+from app.plans.plan import LOCAL, Order, Plan, Policy, Repetition, make_step
 from app.store import Store
 from tests.app.recorded import run_events
 from tests.widgets.measure_stage import made_page, settle, with_tests

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.plan import Order, Plan, make_step
+from app.plans.plan import Order, Plan, make_step
 from suites.verdict import Goal
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.measure.editors import Editor

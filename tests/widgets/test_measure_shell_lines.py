@@ -6,7 +6,7 @@ import subprocess
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.plan import Order, Plan, Repetition, Step
+from app.plans.plan import Order, Plan, Repetition, Step
 from app.services import StepPreview
 from suites.base import Command, Estimate
 from widgets.measure.shell_lines import folded, shell_script

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.plan import Plan
-from app.tuning import Tuning
+from app.plans.plan import Plan
+from app.plans.tuning import Tuning
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.measure.measure_page import REVIEW, MeasurePage
 

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from suites.errors import BenchwrightError
-from widgets.empty_state import EmptyState
-from widgets.notice import Notice, Working
-from widgets.text import tool_tip
+from widgets.parts.empty_state import EmptyState
+from widgets.parts.notice import Notice, Working
+from widgets.parts.text import tool_tip
 
 HOSTILE = "<img src=file:///etc/passwd>\u202etxt.exe"
 
@@ -45,7 +45,7 @@ def test_remote_words_are_shown_literally(qtbot: QtBot) -> None:
 
 def test_work_under_way_says_for_how_long_and_can_be_left(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("widgets.notice.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("widgets.parts.notice.time.monotonic", lambda: now[0])
     working = Working()
     qtbot.addWidget(working)
     working.begin("Connecting to web-1…")

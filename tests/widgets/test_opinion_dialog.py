@@ -8,13 +8,13 @@ from pytestqt.qtbot import QtBot
 from app.calibration.calibrating import Calibrated, CalibrationError
 from app.events import Activity, Progress
 from app.opinion.words import UNKNOWN
-from app.plan import LOCAL, Plan
+from app.plans.plan import LOCAL, Plan
 from app.questions import Refuse
 from app.services import Workstation
 from tests.app import recorded
 from tests.app.test_calibration import calibration
 from tests.app.test_second_opinions import of_disk
-from widgets.calibrate_dialog import CalibrateDialog
+from widgets.hosts.calibrate_dialog import CalibrateDialog
 from widgets.opinion.agreement_panel import AgreementPanel
 from widgets.opinion.opinion_dialog import OpinionDialog
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.ranking import Goal
+from app.ranking.ranking import Goal
 from app.services import Workstation
 from tests.app.test_baselines import stored
 from widgets.compare.baseline_picker import BaselinePicker

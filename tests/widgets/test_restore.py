@@ -8,16 +8,16 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import HostChange
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.questions import Asker, Refuse
 from app.records import ChangeRecord
 from app.services import Workstation
 from remote.privilege import PrivilegeError
 from remote.tuning import Note, PutBack
 from widgets import jobs
-from widgets.changed_bar import ChangedBar
-from widgets.hosts_page import HostsPage
-from widgets.restore_dialog import RestoreDialog
+from widgets.hosts.changed_bar import ChangedBar
+from widgets.hosts.hosts_page import HostsPage
+from widgets.hosts.restore_dialog import RestoreDialog
 
 RUN = "20261119-141530-k3f9"
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_governor"

@@ -13,7 +13,7 @@ from tests.app.test_rounds import PARSED, STEP
 from widgets import jobs
 from widgets.charts.studies import show_rounds
 from widgets.library.run_actions import RunActions
-from widgets.text import Text
+from widgets.parts.text import Text
 
 Keep = Callable[[QWidget], QWidget]
 

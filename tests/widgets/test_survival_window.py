@@ -9,21 +9,21 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QTableWidget
 from pytestqt.qtbot import QtBot
 
-from app.control import Control
 from app.events import SampleRead, State
-from app.findings import HOST_IN_USE
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from app.questions import Refuse
+from app.runs.control import Control
+from app.runs.findings import HOST_IN_USE
 from app.services import Workstation
 from suites import registry
 from tests.lab.counting import Counting, counting_plan
 from tests.lab.survival import assert_whole, attach, jobs_on, leftovers_in, run, workspaces_on
 from widgets import jobs
-from widgets.hosts_page import HostsPage
-from widgets.leftovers_dialog import LeftoversDialog
+from widgets.hosts.hosts_page import HostsPage
+from widgets.hosts.leftovers_dialog import LeftoversDialog
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.question import Question
+from widgets.parts.question import Question
 from widgets.rail import Room
 
 PATIENCE = 30_000

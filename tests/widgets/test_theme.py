@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from widgets import settings, theme
-from widgets.icons import icon, pixmap, set_icon
+from widgets.parts.icons import icon, pixmap, set_icon
 from widgets.theme import DARK, LIGHT, Appearance, Palette
 
 

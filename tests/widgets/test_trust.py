@@ -13,8 +13,8 @@ from widgets.library.opened_run import open_run
 from widgets.live.model import RunModel
 from widgets.live.outcome_words import outcome
 from widgets.live.run_side import RunSide
-from widgets.trust import VerdictView
-from widgets.trust_marks import MARKS, mark_of
+from widgets.parts.trust import VerdictView
+from widgets.parts.trust_marks import MARKS, mark_of
 
 VALID, DOUBTFUL = "20260112-081502-a1b2", "20260114-112233-m3n4"
 UNJUDGED = "20260114-090120-i9j0"

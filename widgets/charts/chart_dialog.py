@@ -12,9 +12,9 @@ from app.chart import Chart, chart_table
 from suites.errors import BenchwrightError
 from widgets.charts.chart_view import ChartView
 from widgets.jobs import Job
-from widgets.notice import Notice
-from widgets.sheet_text import sheet_text
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.notice import Notice
+from widgets.parts.sheet_text import sheet_text
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 SIZE = (920, 680)

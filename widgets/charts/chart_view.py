@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.chart import Cell, Chart, Mark, Series, chart_table
 from widgets.charts.chart_frame import Direction, Frame, frame_of
-from widgets.sheet_text import sheet_text
-from widgets.text import tool_tip, visible
+from widgets.parts.sheet_text import sheet_text
+from widgets.parts.text import tool_tip, visible
 from widgets.theme import SPACE, TextSize, figure_font, palette, series_colour, text_font
 
 _TITLE, _LEGEND, _FOOT = 22, 18, 36

@@ -6,8 +6,8 @@ from pathlib import Path
 from PySide6.QtWidgets import QWidget
 
 from app.chart import Chart
-from app.noise_chart import noise_charts
-from app.noise_json import write_noise
+from app.noise.noise_chart import noise_charts
+from app.noise.noise_json import write_noise
 from app.scaling.chart import scaling_charts
 from app.scaling.to_json import write_scaling
 from app.services import Workstation

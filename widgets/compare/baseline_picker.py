@@ -17,12 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.ages import age_text
-from app.baselines import Baseline, remarks, title
+from app.baselines.baselines import Baseline, remarks, title
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job
-from widgets.notice import Notice
-from widgets.text import Text, Tone, set_tool_tip, tool_tip, visible
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone, set_tool_tip, tool_tip, visible
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
 _SIZE = (860, 460)

@@ -4,7 +4,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, Q
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from app.compare import Against, Verdict
+from app.comparing.compare import Against, Verdict
 from widgets.compare.compare_lines import CompareLine, Part
 from widgets.compare.compare_model import CompareModel
 from widgets.compare.ratio_scale import RatioScale

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from app.compare import Against, Row, verdict_text
+from app.comparing.compare import Against, Row, verdict_text
 from app.summary import MetricSummary
 from app.wording import metric_text, run_letter
 from widgets.compare.compared import Compared
 from widgets.leading import leading
-from widgets.names import place_words
+from widgets.parts.names import place_words
 
 
 class Part(Enum):

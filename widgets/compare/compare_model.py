@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from app.compare import Against, Verdict
+from app.comparing.compare import Against, Verdict
 from app.wording import direction_text, metric_text, run_letter, run_name
 from widgets.compare.compare_lines import CompareLine, Part
 from widgets.compare.verdict_words import (
@@ -19,9 +19,9 @@ from widgets.compare.verdict_words import (
     value_words,
     verdict_line,
 )
-from widgets.grouped_table import HEADING
-from widgets.icons import icon
-from widgets.text import strong, tool_tip, visible
+from widgets.parts.grouped_table import HEADING
+from widgets.parts.icons import icon
+from widgets.parts.text import strong, tool_tip, visible
 from widgets.theme import figure_font, palette
 
 Index = QModelIndex | QPersistentModelIndex

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.compare import Comparison, Row
+from app.comparing.compare import Comparison, Row
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -31,16 +31,16 @@ from widgets.compare.compared import Compared, read_runs
 from widgets.compare.explanation_side import ExplanationSide
 from widgets.compare.run_chips import RunChips
 from widgets.compare.run_picker import RunPicker
-from widgets.empty_state import EmptyState
-from widgets.flow_layout import flowing
-from widgets.icons import set_icon
 from widgets.jobs import Job
-from widgets.notice import Notice
 from widgets.page import Page
+from widgets.parts.empty_state import EmptyState
+from widgets.parts.flow_layout import flowing
+from widgets.parts.icons import set_icon
+from widgets.parts.notice import Notice
+from widgets.parts.sheet_text import sheet_text
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.per_cent import PerCent
 from widgets.rank.rank_dialog import show_ranking
-from widgets.sheet_text import sheet_text
-from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from widgets.compare.cells import IntervalCell, MetricCell, RunCell
 from widgets.compare.compare_lines import CompareLine, Part
 from widgets.compare.compare_model import Column, CompareModel
 from widgets.compare.ratio_scale import scale_for
-from widgets.grouped_table import GroupedTable
+from widgets.parts.grouped_table import GroupedTable
 from widgets.theme import SPACE
 
 _WIDTHS = {

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.compare import Comparison
-from app.plan import Step
+from app.comparing.compare import Comparison
+from app.plans.plan import Step
 from app.records import RunRecord
 from app.services import Workstation
 from widgets.collecting import collection_paused

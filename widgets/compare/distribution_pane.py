@@ -6,14 +6,14 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedLayout, QTabBar, QVBoxLayout, QWidget
 
 from app.chart import Chart
-from app.compare import Row
+from app.comparing.compare import Row
 from app.distributions import Distribution
 from app.distributions.charts import ecdf_chart, histogram_chart, shift_chart
 from app.distributions.words import worst_text
 from suites.errors import BenchwrightError
 from widgets.charts.chart_view import ChartView
 from widgets.compare.trial_dots import TrialDots
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
 
 KINDS: tuple[tuple[str, Callable[[Distribution], Chart] | None, str], ...] = (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app.compare import Row
+from app.comparing.compare import Row
 from app.wording import metric_text, run_name
 from widgets.compare.compare_lines import CompareLine
 from widgets.compare.compared import Compared
@@ -14,9 +14,9 @@ from widgets.compare.run_words import named_words
 from widgets.compare.verdict_words import ICONS, explain
 from widgets.live.words import command_text
 from widgets.measure.command_view import CommandView
-from widgets.names import place_words
-from widgets.notice import Picture
-from widgets.text import Text, Tone, strong
+from widgets.parts.names import place_words
+from widgets.parts.notice import Picture
+from widgets.parts.text import Text, Tone, strong
 from widgets.theme import SPACE, TextSize, text_font
 
 _COMMAND_LINES = 6

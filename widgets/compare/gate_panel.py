@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.gate import Difference, Weight
-from widgets.question import Question
-from widgets.text import Text, Tone, strong
+from app.comparing.gate import Difference, Weight
+from widgets.parts.question import Question
+from widgets.parts.text import Text, Tone, strong
 from widgets.theme import SPACE
 
 _HEADS = {

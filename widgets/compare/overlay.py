@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
-from app.compare import Row
+from app.comparing.compare import Row
 from app.wording import label_text, run_letter
 from suites.errors import UnknownSuiteError
 from suites.units import Unit, convert
@@ -12,8 +12,8 @@ from suites.vocab import Labels, Metric
 from widgets.compare.compared import Compared
 from widgets.compare.run_colour import run_colour
 from widgets.live.model import Series, TrialView
+from widgets.parts.text import Text, Tone
 from widgets.plots.time_plot import TimePlot
-from widgets.text import Text, Tone
 
 FAINT_LIMIT = 12
 """Other trials of a run that are drawn behind the one in front."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.compare import Against
+from app.comparing.compare import Against
 
 _TICKS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
 """Ratios that a tick may stand at; the other stands at its inverse."""

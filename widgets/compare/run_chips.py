@@ -10,12 +10,12 @@ from app.records import RunSummary
 from app.wording import run_letter, run_name
 from widgets.compare.cells import draw_mark
 from widgets.compare.run_words import short_words, telling_words
-from widgets.flow_layout import flowing
-from widgets.notice import Picture
-from widgets.one_line import OneLine
-from widgets.text import set_tool_tip
+from widgets.parts.flow_layout import flowing
+from widgets.parts.notice import Picture
+from widgets.parts.one_line import OneLine
+from widgets.parts.text import set_tool_tip
+from widgets.parts.trust_marks import mark_of
 from widgets.theme import SPACE, TextSize, text_font
-from widgets.trust_marks import mark_of
 
 WIDEST, NARROWEST = 260, 84
 """Pixels of a chip's words, the most and the least; the rest is in the tool tip."""

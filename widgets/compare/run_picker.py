@@ -8,8 +8,8 @@ from app.services import Workstation
 from widgets.jobs import Job
 from widgets.library.run_lines import RunLine, lines_of
 from widgets.library.run_table import RunTable
-from widgets.notice import Notice
-from widgets.text import Text, Tone
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
 _SIZE = (780, 460)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.records import RunSummary
 from app.wording import run_name
 from widgets.library.run_lines import local_time
-from widgets.names import host_title
+from widgets.parts.names import host_title
 
 
 def short_words(run: RunSummary) -> str:

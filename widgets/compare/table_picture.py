@@ -3,14 +3,14 @@
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.compare import Verdict
+from app.comparing.compare import Verdict
 from app.wording import run_letter, share_text
 from widgets.compare.compare_lines import lines_of
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.compared import Compared
 from widgets.compare.run_words import named_words
 from widgets.compare.verdict_words import verdict_line
-from widgets.text import Text, Tone
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE
 
 WIDTH = 1200

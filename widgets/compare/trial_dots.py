@@ -13,8 +13,8 @@ from suites.vocab import Labels, Metric
 from widgets.compare.cells import draw_mark
 from widgets.compare.run_colour import run_colour
 from widgets.compare.trial_lanes import Dot, Lane
+from widgets.parts.text import tool_tip, visible
 from widgets.plots.scale import fitted, plain, tick_step, ticks
-from widgets.text import tool_tip, visible
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
 _LANE = 18

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.compare import Row
+from app.comparing.compare import Row
 from app.events import State
 from app.records import RunRecord, TrialRecord
 from app.wording import run_letter

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from app.compare import Against, Comparison, Row, Verdict, verdict_text
-from app.intervals import FEWEST_TRIALS
-from app.levels import HOST, SAMPLE, TRIAL
+from app.comparing.compare import Against, Comparison, Row, Verdict, verdict_text
+from app.comparing.intervals import FEWEST_TRIALS
+from app.comparing.levels import HOST, SAMPLE, TRIAL
 from app.summary import MetricSummary
 from app.wording import direction_text, figure_text, ratio_text, run_letter, run_name, share_text, spread_text
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from widgets.library.run_lines import Column, RunLine
-from widgets.question import Question
+from widgets.parts.question import Question
 
 LISTED = 6
 """Runs that are named; of more, the rest is counted."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from suites.facts import Facts
-from widgets.facts_rows import Row, fact_rows
+from widgets.hosts.facts_rows import Row, fact_rows
 
 _PASSES_BY_ITSELF = {"System · Uptime"}
 """Facts that no run leaves alone; to tell them would hide what matters."""

@@ -6,10 +6,10 @@ from PySide6.QtWidgets import QComboBox, QTreeWidget, QTreeWidgetItem, QVBoxLayo
 
 from app.records import RunRecord
 from suites.facts import Facts
-from widgets.facts_view import FactsView
+from widgets.hosts.facts_view import FactsView
 from widgets.library.fact_changes import Change, changes
-from widgets.names import host_title
-from widgets.text import Text, Tone, strong, tool_tip, visible
+from widgets.parts.names import host_title
+from widgets.parts.text import Text, Tone, strong, tool_tip, visible
 from widgets.theme import SPACE
 
 LISTED = 200

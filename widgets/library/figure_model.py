@@ -11,11 +11,11 @@ from PySide6.QtGui import QColor
 from app.records import RunRecord
 from app.summary import MetricSummary, summaries
 from app.wording import direction_text, figure_text, metric_text, range_text, share_text, spread_text
-from widgets.grouped_table import HEADING
 from widgets.leading import leading
-from widgets.names import place_words
-from widgets.sheet_text import sheet_text
-from widgets.text import strong, tool_tip, visible
+from widgets.parts.grouped_table import HEADING
+from widgets.parts.names import place_words
+from widgets.parts.sheet_text import sheet_text
+from widgets.parts.text import strong, tool_tip, visible
 from widgets.theme import figure_font, palette
 
 Index = QModelIndex | QPersistentModelIndex

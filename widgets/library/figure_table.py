@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QHeaderView
 
 from app.records import RunRecord
 from app.summary import MetricSummary
-from widgets.grouped_table import GroupedTable
 from widgets.library.figure_model import Column, FigureModel, figure_lines
+from widgets.parts.grouped_table import GroupedTable
 
 _GIVEN_UP = (Column.BETTER, Column.RANGE, Column.COV)
 """Columns that go where the place is narrow, the first of them last; tool tips tell them, too."""

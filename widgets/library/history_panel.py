@@ -5,8 +5,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app.history import History, Wanted
-from app.history_text import notes_of
+from app.history.history import History, Wanted
+from app.history.history_text import notes_of
 from app.records import RunRecord
 from app.summary import summaries
 from app.wording import direction_text, metric_text
@@ -14,9 +14,9 @@ from suites.errors import BenchwrightError
 from widgets.jobs import Job
 from widgets.library.history_plot import HistoryPlot
 from widgets.library.run_lines import local_time
-from widgets.names import host_title
-from widgets.notice import Notice
-from widgets.text import Text, Tone, visible
+from widgets.parts.names import host_title
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone, visible
 from widgets.theme import SPACE
 
 MOST_METRICS = 400

@@ -4,11 +4,11 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.history import History, Point
+from app.history.history import History, Point
 from app.wording import figure_text, range_text, scale
 from widgets.library.run_lines import local_time
+from widgets.parts.text import tool_tip
 from widgets.plots.scale import Range, fitted, plain, tick_step, ticks
-from widgets.text import tool_tip
 from widgets.theme import figure_font, palette
 
 _LEFT = 58

@@ -7,13 +7,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
-from app.choosing import parts_side_by_side
-from app.plan import LOCAL
+from app.comparing.choosing import parts_side_by_side
+from app.plans.plan import LOCAL
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.charts.studies import show_heat, show_noise, show_rounds, show_scaling
-from widgets.empty_state import EmptyState
 from widgets.jobs import Job
 from widgets.library.delete_question import DeleteQuestion
 from widgets.library.opened_run import OpenedRun, open_run
@@ -23,10 +22,11 @@ from widgets.library.run_lines import RunLine, baseline_first, lines_of
 from widgets.library.run_panel import RunPanel
 from widgets.library.run_table import RunTable
 from widgets.live.run_side import RunSide
-from widgets.notice import Notice
 from widgets.page import Page
+from widgets.parts.empty_state import EmptyState
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone
 from widgets.rank.rank_dialog import show_ranking
-from widgets.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
 _HEIGHTS = (160, 530)

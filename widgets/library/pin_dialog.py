@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QLineEdit, QSpinBox, QWidget
 
-from app.baselines import LONGEST_NAME, TOO_OLD, Baseline, BaselineError, check_name
+from app.baselines.baselines import LONGEST_NAME, TOO_OLD, Baseline, BaselineError, check_name
 from app.records import RunSummary
 from app.services import Workstation
 from widgets.jobs import Job
-from widgets.notice import FieldMessage
-from widgets.question import Question
+from widgets.parts.notice import FieldMessage
+from widgets.parts.question import Question
 from widgets.theme import SPACE
 
 _DAY = 86400.0

@@ -6,10 +6,10 @@ from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
-from app.choosing import parts_side_by_side
+from app.comparing.choosing import parts_side_by_side
 from app.events import State
 from widgets.library.run_lines import RunLine
-from widgets.text import set_tool_tip
+from widgets.parts.text import set_tool_tip
 
 
 class RunActions(QObject):

@@ -8,10 +8,10 @@ from app.events import State
 from app.records import RunRecord, RunSummary
 from widgets.library.run_lines import RunLine, local_time, took
 from widgets.library.run_model import STATE_ICONS
-from widgets.names import host_title
-from widgets.notice import FieldMessage, Picture
-from widgets.one_line import OneLine
-from widgets.text import set_tool_tip
+from widgets.parts.names import host_title
+from widgets.parts.notice import FieldMessage, Picture
+from widgets.parts.one_line import OneLine
+from widgets.parts.text import set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 _LEVELS = {State.PARTIAL: "warning", State.FAILED: "error", State.RUNNING: "info"}

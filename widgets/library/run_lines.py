@@ -10,8 +10,8 @@ from typing import Any
 from app.records import RunSummary
 from app.wording import duration_text
 from suites.verdict import Trust
-from widgets.names import host_title
-from widgets.text import visible
+from widgets.parts.names import host_title
+from widgets.parts.text import visible
 
 LONGEST = 200
 """Characters of a cell that are shown; the rest is in the tool tip."""

@@ -8,11 +8,11 @@ from PySide6.QtGui import QColor, QIcon
 
 from app.events import State
 from app.records import RunSummary
-from widgets.icons import icon
 from widgets.library.run_lines import Column, RunLine, in_order, matching, took
-from widgets.text import tool_tip
+from widgets.parts.icons import icon
+from widgets.parts.text import tool_tip
+from widgets.parts.trust_marks import mark_of
 from widgets.theme import figure_font, palette
-from widgets.trust_marks import mark_of
 
 Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollArea, QTabWidget, QToolButton, QVBoxLayout, QWidget
 
-from app.history import History, Wanted
+from app.history.history import History, Wanted
 from app.records import RunSummary
 from suites.errors import BenchwrightError
-from widgets.flow_layout import flowing
 from widgets.library.facts_panel import FactsPanel
 from widgets.library.figure_table import FigureTable
 from widgets.library.history_panel import HistoryPanel
@@ -19,9 +18,10 @@ from widgets.library.run_head import RunHead
 from widgets.library.run_lines import RunLine
 from widgets.live.model import Place
 from widgets.live.run_side import RunSide
-from widgets.notice import Notice
 from widgets.opinion.agreement_panel import AgreementPanel
-from widgets.text import Text, Tone
+from widgets.parts.flow_layout import flowing
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
-from widgets.notice import WORDS, Picture
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.notice import WORDS, Picture
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, restyle
 
 

@@ -5,7 +5,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from widgets.live.headline import Headline
-from widgets.one_line import OneLine
+from widgets.parts.one_line import OneLine
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
 _LARGE = 1.7

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.repetition import Decision
+from app.plans.repetition import Decision
 
 WIDEST = 4.0
 """Times the wanted width that is drawn at most: the first intervals are so wide that nothing else would be seen."""

@@ -8,15 +8,14 @@ from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
-from app.control import WAITING, Busy, Control, HostInUseError
 from app.events import Event, FactsRead, Moment, RunEnded, RunLeft, RunStarted, TrialAttached, TrialStarted
-from app.left import LeftRun
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.questions import Asker
 from app.records import Band
+from app.runs.control import WAITING, Busy, Control, HostInUseError
+from app.runs.left import LeftRun
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.empty_state import EmptyState
 from widgets.jobs import Job
 from widgets.live.busy_bar import BusyBar
 from widgets.live.inbox import PERIOD, Batch, Inbox
@@ -26,8 +25,9 @@ from widgets.live.outcome_words import outcome
 from widgets.live.place_strip import PlaceStrip
 from widgets.live.run_side import RunSide
 from widgets.live.words import clock_text, place_text, remaining_text, state_text, summary_text, trial_text
-from widgets.one_line import OneLine
 from widgets.page import Page
+from widgets.parts.empty_state import EmptyState
+from widgets.parts.one_line import OneLine
 from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:

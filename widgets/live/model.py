@@ -29,8 +29,8 @@ from app.events import (
     TrialStarted,
     VerdictReached,
 )
-from app.link_words import LinkState
-from app.plan import Plan
+from app.hosts.link_words import LinkState
+from app.plans.plan import Plan
 from suites.facts import Facts
 from suites.verdict import Verdict
 from suites.vocab import Figure, Finding, Labels, Metric, Sample

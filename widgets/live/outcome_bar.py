@@ -4,9 +4,9 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from widgets.flow_layout import flowing
-from widgets.notice import WORDS, Picture
-from widgets.text import Text, Tone
+from widgets.parts.flow_layout import flowing
+from widgets.parts.notice import WORDS, Picture
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, restyle
 
 WORDS_LEAST = 280

@@ -1,9 +1,9 @@
 """How a run ended, in words: what happened, to which host, what was kept, what to do next. No Qt."""
 
-from app.plan import Policy
+from app.plans.plan import Policy
 from widgets.live.model import Phase, RunModel
 from widgets.live.words import host_text
-from widgets.trust_marks import MARKS
+from widgets.parts.trust_marks import MARKS
 
 
 def outcome(model: RunModel) -> tuple[str, str, str]:

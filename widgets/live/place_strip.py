@@ -5,8 +5,8 @@ from PySide6.QtWidgets import QTabBar
 
 from widgets.live.model import Place, RunModel
 from widgets.live.words import place_progress
-from widgets.names import host_title
-from widgets.text import visible
+from widgets.parts.names import host_title
+from widgets.parts.text import visible
 
 _LONGEST = 40
 

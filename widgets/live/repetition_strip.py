@@ -6,12 +6,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.decision_words import forecast_text
 from app.events import PolicyDecided
+from app.runs.decision_words import forecast_text
 from app.wording import metric_text
 from widgets.live.interval_shape import Shape, shape_of
-from widgets.one_line import OneLine
-from widgets.text import set_tool_tip
+from widgets.parts.one_line import OneLine
+from widgets.parts.text import set_tool_tip
 from widgets.theme import SPACE, TextSize, palette, text_font
 
 HEIGHT = 44

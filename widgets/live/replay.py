@@ -17,8 +17,8 @@ from app.events import (
     TrialStarted,
     VerdictReached,
 )
-from app.policies import replayed
 from app.records import RunRecord, SampleSeries, TrialRecord
+from app.runs.policies import replayed
 from suites.base import Parsed
 from suites.vocab import Sample
 from widgets.live.model import RunModel

@@ -3,15 +3,15 @@
 from PySide6.QtGui import QGuiApplication, QTextOption
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.plan_remarks import Acknowledged, reason_of
+from app.plans.plan_remarks import Acknowledged, reason_of
 from suites.vocab import Finding
-from widgets.finding_list import FindingList, open_summary
 from widgets.live.model import Place, RunModel, TrialView
 from widgets.live.words import command_text, cost_text, facts_text
-from widgets.names import host_title
-from widgets.text import Text, Tone, strong, visible
+from widgets.parts.finding_list import FindingList, open_summary
+from widgets.parts.names import host_title
+from widgets.parts.text import Text, Tone, strong, visible
+from widgets.parts.trust import VerdictView
 from widgets.theme import SPACE, code_font
-from widgets.trust import VerdictView
 
 _LINES = 6
 """Lines of the command that are seen at once; the rest scrolls."""

@@ -16,7 +16,7 @@ from widgets.live.swept import sweep_of
 from widgets.live.trial_plots import TrialPlots
 from widgets.live.trial_table import TrialTable
 from widgets.live.words import command_text
-from widgets.text import visible
+from widgets.parts.text import visible
 from widgets.theme import SPACE, code_font
 
 _HEIGHTS = (420, 132)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.sweep_panels import SweepPanel
+from app.scaling.sweep_panels import SweepPanel
 from widgets.plots.label_axis import LabelAxis
 from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import TimeWindow

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.sweep_panels import SweepPanel, panels_of
-from app.sweeps import curves_of
+from app.scaling.sweep_panels import SweepPanel, panels_of
+from app.scaling.sweeps import curves_of
 from suites.vocab import Figure
 from widgets.live.model import Place, RunModel, TrialView
 

@@ -13,8 +13,8 @@ from suites.units import Display
 from suites.vocab import Labels, Metric
 from widgets.live.headline import Estimate, of_samples
 from widgets.live.model import TrialView
+from widgets.parts.text import tool_tip, visible
 from widgets.plots.prefix import prefix
-from widgets.text import tool_tip, visible
 from widgets.theme import figure_font, palette
 
 Index = QModelIndex | QPersistentModelIndex

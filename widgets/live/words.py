@@ -1,13 +1,13 @@
 """Times, places and facts in the words of the live view. No Qt."""
 
 from app.events import State
-from app.link_words import link_text
-from app.plan import Policy
+from app.hosts.link_words import link_text
+from app.plans.plan import Policy
 from app.wording import bytes_text, duration_text, share_text
 from suites.base import Command
 from suites.facts import Facts, known
 from widgets.live.model import Phase, Place, RunModel, TrialView
-from widgets.names import host_title, host_words
+from widgets.parts.names import host_title, host_words
 
 _ROUGH_FROM = 10.0
 

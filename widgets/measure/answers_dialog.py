@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
-from app.plan import PlanError
-from app.preset import Preset
-from app.preset_asks import Ask, read_answers
+from app.plans.plan import PlanError
+from app.plans.preset import Preset
+from app.plans.preset_asks import Ask, read_answers
 from widgets.measure.editors import make_editor
 from widgets.measure.question_card import minutes_words
-from widgets.names import host_title
-from widgets.question import Question
-from widgets.text import Text, Tone
+from widgets.parts.names import host_title
+from widgets.parts.question import Question
+from widgets.parts.text import Text, Tone
 from widgets.theme import TextSize, text_font
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checks import Unsure
-from app.plan import Plan
-from app.root_commands import RootCommand
+from app.plans.plan import Plan
+from app.runs.root_commands import RootCommand
 from app.services import StepPreview, Workstation
 from suites.errors import BenchwrightError
 from suites.facts import Facts

@@ -2,7 +2,7 @@
 
 from app.checks.blocking import BLOCKING
 from suites.vocab import Finding, Level
-from widgets.names import place_words
+from widgets.parts.names import place_words
 
 
 def blocker(finding: Finding) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.plan import Plan
+from app.plans.plan import Plan
 from suites.errors import ParameterError
 from suites.parameters import Value
 from suites.vocab import Finding

@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
-from widgets.text import set_tool_tip, visible
+from widgets.parts.text import set_tool_tip, visible
 from widgets.theme import SPACE, TextSize, text_font
 
 

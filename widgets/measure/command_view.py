@@ -4,9 +4,9 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QTextOption
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from widgets.icons import set_icon
 from widgets.measure.shell_lines import folded
-from widgets.text import MAXIMUM_TEXT, Text, Tone, visible
+from widgets.parts.icons import set_icon
+from widgets.parts.text import MAXIMUM_TEXT, Text, Tone, visible
 from widgets.theme import SPACE, code_font
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.context import step_context
-from app.goals import check_goals, goals_of, goals_text
-from app.plan import LOCAL, Plan, PlanError, Step, make_step, validate
-from app.plan_changes import still_changed
-from app.plan_remarks import Acknowledged, Remedied
-from app.tuning import TUNING, tuning_of, tuning_values
+from app.plans.context import step_context
+from app.plans.goals import check_goals, goals_of, goals_text
+from app.plans.plan import LOCAL, Plan, PlanError, Step, make_step, validate
+from app.plans.plan_changes import still_changed
+from app.plans.plan_remarks import Acknowledged, Remedied
+from app.plans.tuning import TUNING, tuning_of, tuning_values
 from suites import registry
 from suites.base import Suite, device_of
 from suites.errors import BenchwrightError
@@ -17,7 +17,7 @@ from suites.parameters import Value
 from widgets.measure.form import Form
 from widgets.measure.repetition_values import REPETITION, order_of, problem_of, repetition_of, values_of
 from widgets.measure.words import listed
-from widgets.names import host_words
+from widgets.parts.names import host_words
 
 
 @dataclass(slots=True, eq=False)

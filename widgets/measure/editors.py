@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from suites.errors import ParameterError
 from suites.parameters import Parameter, Type
-from widgets.text import set_tool_tip
+from widgets.parts.text import set_tool_tip
 from widgets.theme import SPACE, palette
 
 

@@ -7,13 +7,13 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.checks import Unsure
 from suites.vocab import Finding
-from widgets.finding_card import Describe, nothing
-from widgets.finding_list import FindingList, open_summary
-from widgets.icons import set_icon
 from widgets.measure.draft import PlanDraft
 from widgets.measure.step_view import StepView
-from widgets.notice import Notice
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.finding_card import Describe, nothing
+from widgets.parts.finding_list import FindingList, open_summary
+from widgets.parts.icons import set_icon
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 NOTHING = "No check speaks against this plan."

@@ -3,8 +3,8 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from widgets.icons import set_icon
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.icons import set_icon
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
 
 

@@ -124,7 +124,7 @@ class HostReader(QObject):
     def problem(self, hosts: Iterable[str]) -> str:
         """Return why the facts of `hosts` are not there yet, or an empty string."""
         from widgets.measure.words import listed
-        from widgets.names import host_words
+        from widgets.parts.names import host_words
 
         stands = [self.of(host) for host in hosts]
         waiting = [host_words(each.host) for each in stands if each.reading is Reading.UNDER_WAY]

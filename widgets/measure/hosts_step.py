@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.hosts import HostEntry, Origin
-from widgets.icons import set_icon
+from app.hosts.hosts import HostEntry, Origin
 from widgets.measure.check_box import TitleBox
 from widgets.measure.draft import PlanDraft
 from widgets.measure.host_reader import HostFacts, HostReader, Reading
 from widgets.measure.question_card import QuestionBand
 from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.words import short_facts
-from widgets.names import host_title
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.icons import set_icon
+from widgets.parts.names import host_title
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 FILTER_FROM = 8

@@ -8,9 +8,9 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job
-from widgets.names import host_words
-from widgets.notice import Notice
-from widgets.text import Text, Tone, visible
+from widgets.parts.names import host_words
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone, visible
 from widgets.theme import SPACE, TextSize, text_font
 
 MAXIMUM_LINES = 2000

@@ -5,13 +5,13 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout
 
-from app.job_files import read_text
+from app.plans.job_files import read_text
 from suites.errors import BenchwrightError
 from suites.parameters import Parameter
-from widgets.icons import set_icon
 from widgets.jobs import Job
 from widgets.measure.editors import Editor
-from widgets.text import Text, Tone
+from widgets.parts.icons import set_icon
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, code_font, text_font
 
 LINES = 8

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.hosts import HostEntry
-from app.plan import Plan
-from app.plan_remarks import Acknowledged, reason_of, with_reason
-from app.preset import Filled
+from app.hosts.hosts import HostEntry
+from app.plans.plan import Plan
+from app.plans.plan_remarks import Acknowledged, reason_of, with_reason
+from app.plans.preset import Filled
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -41,9 +41,9 @@ from widgets.measure.step_bar import StepBar
 from widgets.measure.step_view import StepView
 from widgets.measure.tests_step import TestsStep
 from widgets.measure.tools import Missing
-from widgets.notice import Notice
 from widgets.page import Page
-from widgets.severity import summary
+from widgets.parts.notice import Notice
+from widgets.parts.severity import summary
 from widgets.theme import SPACE
 
 HOSTS, TESTS, PARAMETERS, FINDINGS, REVIEW = range(5)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from suites.vocab import Finding
-from widgets.names import host_words
+from widgets.parts.names import host_words
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:

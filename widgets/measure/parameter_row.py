@@ -8,7 +8,7 @@ from suites.errors import ParameterError
 from suites.parameters import Parameter, Type, Value
 from widgets.measure.editors import Editor, make_editor, short_words
 from widgets.measure.form import Form, Source
-from widgets.text import Text, Tone, set_tool_tip, visible
+from widgets.parts.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE, TextSize, code_font, palette, text_font
 
 Cell = tuple[int, int, int, int]

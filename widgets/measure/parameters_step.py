@@ -4,13 +4,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QTabBar, QVBoxLayout, QWidget
 
-from widgets.icons import set_icon
 from widgets.measure.command_view import CommandView
 from widgets.measure.draft import DraftStep, PlanDraft
 from widgets.measure.parameter_row import ParameterRow
 from widgets.measure.step_view import StepView, clear, scrolled
-from widgets.names import host_words
-from widgets.text import set_tool_tip
+from widgets.parts.icons import set_icon
+from widgets.parts.names import host_words
+from widgets.parts.text import set_tool_tip
 from widgets.theme import SPACE
 
 

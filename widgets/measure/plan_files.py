@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job

@@ -6,11 +6,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.preset import Preset
+from app.plans.preset import Preset
 from app.wording import duration_text
-from widgets.flow_layout import flowing
 from widgets.measure.step_view import clear
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.flow_layout import flowing
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 _RESOURCES = {"cpu": "CPU", "memory": "memory", "disk": "disk", "network": "network", "application": "application"}

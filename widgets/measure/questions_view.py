@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.preset import Preset
+from app.plans.preset import Preset
 from widgets.measure.question_card import QuestionCard
 from widgets.measure.step_view import clear, scrolled
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 

@@ -13,7 +13,7 @@ from widgets.jobs import Job
 from widgets.measure.draft import PlanDraft
 from widgets.measure.editors import make_editor
 from widgets.measure.repetition_values import REPETITION
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 COLUMN_WIDTH = 150

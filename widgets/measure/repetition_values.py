@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from app.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition, check_repetition
+from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition, check_repetition
 from suites.parameters import Choice, Parameter, Type, Value, Values
 
 

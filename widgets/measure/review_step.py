@@ -20,12 +20,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.plan import Plan
-from app.plan_changes import remarks_text
-from app.root_commands import RootCommand
+from app.plans.plan import Plan
+from app.plans.plan_changes import remarks_text
+from app.runs.root_commands import RootCommand
 from app.services import StepPreview
 from suites.base import Estimate
-from widgets.icons import set_icon
 from widgets.measure.command_view import CommandView
 from widgets.measure.draft import PlanDraft
 from widgets.measure.repetition_form import RepetitionForm
@@ -34,9 +33,10 @@ from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.totals import Totals, totals
 from widgets.measure.tuning_form import TuningForm
 from widgets.measure.words import UNKNOWN, duration, size
-from widgets.names import host_title, host_words
-from widgets.notice import FieldMessage
-from widgets.text import Text, Tone, set_tool_tip, tool_tip, visible
+from widgets.parts.icons import set_icon
+from widgets.parts.names import host_title, host_words
+from widgets.parts.notice import FieldMessage
+from widgets.parts.text import Text, Tone, set_tool_tip, tool_tip, visible
 from widgets.theme import SPACE, TextSize, text_font
 
 HEADS = ("Step", "Host", "One trial", "Written", "Space", "Network")

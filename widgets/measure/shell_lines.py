@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from app.plan import Plan
+from app.plans.plan import Plan
 from app.services import StepPreview
 
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")

@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QFormLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from suites.facts import Facts
 from suites.vocab import Finding
-from widgets.finding_card import Describe, nothing
-from widgets.finding_list import FindingList, open_summary
 from widgets.measure.command_view import CommandView
 from widgets.measure.words import long_facts
-from widgets.names import host_title
-from widgets.text import Text, Tone
+from widgets.parts.finding_card import Describe, nothing
+from widgets.parts.finding_list import FindingList, open_summary
+from widgets.parts.names import host_title
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
 

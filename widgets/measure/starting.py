@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.plan import LOCAL
-from app.preset import Filled, Preset
-from app.presets import filled_preset, presets
+from app.plans.plan import LOCAL
+from app.plans.preset import Filled, Preset
+from app.plans.presets import filled_preset, presets
 from app.services import Workstation
 from suites.facts import Facts
 from widgets.jobs import Job
@@ -15,7 +15,7 @@ from widgets.measure.answers_dialog import AnswersDialog
 from widgets.measure.draft import PlanDraft
 from widgets.measure.question_card import QuestionBand
 from widgets.measure.questions_view import QuestionsView
-from widgets.question import Question
+from widgets.parts.question import Question
 
 
 class Starting(QObject):

@@ -4,7 +4,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
-from widgets.text import set_tool_tip
+from widgets.parts.text import set_tool_tip
 from widgets.theme import SPACE, TextSize, palette, text_font
 
 CIRCLE = 20

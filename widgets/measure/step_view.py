@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from widgets.measure.draft import PlanDraft
-from widgets.text import Text, Tone
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
 

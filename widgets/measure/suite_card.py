@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from suites.base import Suite
-from widgets.icons import set_icon
 from widgets.measure.check_box import TitleBox
 from widgets.measure.draft import DraftStep
 from widgets.measure.step_view import clear
 from widgets.measure.tools import Missing
-from widgets.names import host_title, host_words
-from widgets.notice import Picture
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.icons import set_icon
+from widgets.parts.names import host_title, host_words
+from widgets.parts.notice import Picture
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from app.plan import LOCAL
+from app.plans.plan import LOCAL
 from suites.base import Suite
 from suites.vocab import Resource
 from widgets.measure.draft import DraftStep, PlanDraft, suites
@@ -13,8 +13,8 @@ from widgets.measure.question_card import QuestionBand
 from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.suite_card import SuiteCard
 from widgets.measure.tools import missing_tools, tool_words
-from widgets.notice import Picture
-from widgets.text import Text
+from widgets.parts.notice import Picture
+from widgets.parts.text import Text
 from widgets.theme import SPACE, TextSize, text_font
 
 TITLES = {

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.packages import installation
+from app.hosts.packages import installation
 from suites.base import Suite
 from suites.facts import NOT_READ, Absent, Facts, known
-from widgets.names import host_words
+from widgets.parts.names import host_words
 
 FOUND = "installed"
 """Said of a tool that is there and does not tell its version."""

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.plan import Order, Plan, Policy
+from app.plans.plan import Order, Plan, Policy
 from app.services import StepPreview
 
 

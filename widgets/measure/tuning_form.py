@@ -6,14 +6,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from app.root_commands import RootCommand
-from app.tuning import TUNING
+from app.plans.tuning import TUNING
+from app.runs.root_commands import RootCommand
 from suites.errors import ParameterError
 from suites.parameters import Parameter
 from widgets.measure.command_view import CommandView
 from widgets.measure.draft import PlanDraft
 from widgets.measure.editors import make_editor
-from widgets.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 COLUMN_WIDTH = 180

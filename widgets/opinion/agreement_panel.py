@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.opinion.agreement import Agreement, Outcome
 from app.opinion.words import agreement_line, why_lines
-from widgets.names import host_title
-from widgets.notice import Picture
-from widgets.text import Text, Tone, strong
+from widgets.parts.names import host_title
+from widgets.parts.notice import Picture
+from widgets.parts.text import Text, Tone, strong
 from widgets.theme import SPACE
 
 _ICONS = {

@@ -13,8 +13,8 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.registry import suite as find_suite
 from widgets.jobs import Job
-from widgets.notice import Notice
-from widgets.text import Text, Tone
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
 SIZE = (620, 460)

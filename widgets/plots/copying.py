@@ -6,9 +6,9 @@ import numpy as np
 
 from app.records import Band
 from suites.units import Unit
+from widgets.parts.sheet_text import sheet_cell
 from widgets.plots.axis import TimeAxis
 from widgets.plots.lines import Line
-from widgets.sheet_text import sheet_cell
 
 
 def as_table(lines: Iterable[Line], bands: Mapping[Hashable, Band], unit: Unit, axis: TimeAxis) -> str:

@@ -8,9 +8,9 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
-from widgets.one_line import OneLine
+from widgets.parts.one_line import OneLine
+from widgets.parts.text import tool_tip
 from widgets.plots.axis import VALUE_WIDTH
-from widgets.text import tool_tip
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
 _SWATCH = 10

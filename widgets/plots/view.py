@@ -15,10 +15,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from widgets.parts.text import set_tool_tip
 from widgets.plots.axis import TimeAxis, ValueAxis
 from widgets.plots.labels import CurveLabels
 from widgets.plots.layers import Backdrop, Cursor, Foreground
-from widgets.text import set_tool_tip
 from widgets.theme import palette
 
 _DRAG = 6

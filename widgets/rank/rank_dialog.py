@@ -6,9 +6,9 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.prices import read_prices
-from app.ranking import Ranking
-from app.ranking_text import closing_lines, ranking_csv, title
+from app.ranking.prices import read_prices
+from app.ranking.ranking import Ranking
+from app.ranking.ranking_text import closing_lines, ranking_csv, title
 from app.records import RunRecord
 from app.services import Workstation
 from app.summary import summaries
@@ -17,11 +17,11 @@ from app.writing import write_whole
 from suites.errors import BenchwrightError
 from suites.vocab import Labels
 from widgets.jobs import Job
-from widgets.notice import Notice
+from widgets.parts.notice import Notice
+from widgets.parts.sheet_text import sheet_text
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.rank.rank_form import RankForm
 from widgets.rank.rank_table import RankTable
-from widgets.sheet_text import sheet_text
-from widgets.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
 SIZE = (1120, 700)

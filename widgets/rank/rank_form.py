@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.amounts import amount_of, limit_of, weights_of
-from app.prices import Prices, parse_pairs
-from app.ranking import Goal, Question, Threshold
+from app.ranking.prices import Prices, parse_pairs
+from app.ranking.ranking import Goal, Question, Threshold
 from suites.vocab import Labels
+from widgets.parts.text import set_tool_tip, visible
 from widgets.per_cent import PerCent
-from widgets.text import set_tool_tip, visible
 from widgets.theme import SPACE
 
 _GOALS = {

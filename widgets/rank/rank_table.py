@@ -4,9 +4,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QTableWidget, QTableWidgetItem
 
-from app.ranking import Ranking
-from app.ranking_text import HEAD, RIGHT_ALIGNED, ranking_rows, shown_columns
-from widgets.text import tool_tip, visible
+from app.ranking.ranking import Ranking
+from app.ranking.ranking_text import HEAD, RIGHT_ALIGNED, ranking_rows, shown_columns
+from widgets.parts.text import tool_tip, visible
 from widgets.theme import figure_font, palette
 
 _WIDEST = 300

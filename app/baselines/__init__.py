@@ -1,0 +1,1 @@
+"""What is compared against: pinned runs, groups, and published tables."""

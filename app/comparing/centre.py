@@ -1,0 +1,71 @@
+"""The middle of a few trials and how sure it is: Hodges and Lehmann's estimate with its exact interval."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from app.comparing.intervals import CONFIDENCE
+
+EXACT_UP_TO = 50
+"""Trials up to which the signed-rank distribution is counted out; from there on its normal form serves, as in scipy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Centre:
+    """The middle of some trials, and the interval that holds the true one; None where so few carry none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def half(self) -> float | None:
+        """How far the farther edge of the interval lies from the middle, as a share of it; None where unknown."""
+        if self.low is None or self.high is None or not self.value:
+            return None
+        return max(self.high - self.value, self.value - self.low) / abs(self.value)
+
+
+def centre_of(values: Sequence[float], confidence: float = CONFIDENCE) -> Centre:
+    """Return the median of all means of two trials (Hodges and Lehmann 1963) with its signed-rank interval.
+
+    The interval is Wilcoxon's test turned round (Tukey 1949): exact for any symmetric spread, whatever its shape,
+    and robust against single odd trials. Below six trials none can hold the middle in 95 of 100 cases.
+    """
+    import numpy as np
+
+    trials = np.asarray(values, dtype=float)
+    first, second = np.triu_indices(len(trials))
+    means = np.sort((trials[first] + trials[second]) / 2)
+    middle = float(np.median(means))
+    depth = signed_rank_depth(len(trials), round(confidence, 6))
+    if not depth:
+        return Centre(middle)
+    return Centre(middle, float(means[depth - 1]), float(means[-depth]))
+
+
+@lru_cache(maxsize=256)
+def signed_rank_depth(count: int, confidence: float) -> int:
+    """Return how many of the sorted means lie outside the interval at each end, plus one; 0: there is no interval.
+
+    It is the number of rank sums whose probability to be reached or undercut stays within half the error.
+    """
+    error = (1 - confidence) / 2
+    if count > EXACT_UP_TO:
+        middle, spread = count * (count + 1) / 4, math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
+        return max(0, math.floor(middle + statistics.NormalDist().inv_cdf(error) * spread - 0.5) + 1)
+    sums = [1]  # ways to reach each rank sum with the ranks so far
+    for rank in range(1, count + 1):
+        longer = sums + [0] * rank
+        for total, ways in enumerate(sums):
+            longer[total + rank] += ways
+        sums = longer
+    reached, depth = 0, 0
+    for ways in sums:
+        reached += ways
+        if reached > error * 2**count:
+            break
+        depth += 1
+    return depth

@@ -1,0 +1,1 @@
+"""A metric over time, and where its level changed."""

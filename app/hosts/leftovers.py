@@ -1,0 +1,81 @@
+"""What earlier runs left on a host: told from what others left, and removed only where it is ours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.store import Store
+from remote.jobs.lease import release, sweep
+from remote.jobs.leftovers import find_workspaces
+from remote.jobs.workspace import Workspace, remove_workspace
+from remote.session import Session
+
+
+class Whose(StrEnum):
+    """Whose a directory is.
+
+    OURS: its run has ended, and it can be removed. UNDER_WAY: of a run of ours that has not ended. OTHERS: of somebody
+    else, or of another library: it is never removed from here.
+    """
+
+    OURS = "ours"
+    UNDER_WAY = "under way"
+    OTHERS = "others"
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A private directory of Benchwright on `host`. `age` is in seconds, `size` in bytes, None where not known.
+
+    `account` owns it there, `processes` of its commands still run. `run_id` is None where it is not of this library.
+    """
+
+    host: str
+    path: str
+    nonce: str
+    account: str
+    age: float | None
+    size: int | None
+    processes: int
+    whose: Whose
+    run_id: str | None = None
+
+
+def find(session: Session, store: Store) -> list[Leftover]:
+    """Return every directory of Benchwright on the session's host, the oldest first."""
+    ours = {used.workspace.nonce: used for used in store.workspaces()}
+    running = store.running()
+    parents = sorted({used.workspace.path.rpartition("/")[0] or "/" for used in ours.values()})
+    found = []
+    for workspace in find_workspaces(session, parents):
+        used = ours.get(workspace.nonce) if workspace.own else None
+        run_id = None if used is None else used.run_id
+        whose = Whose.OTHERS if run_id is None else Whose.UNDER_WAY if run_id in running else Whose.OURS
+        found.append(
+            Leftover(
+                session.host,
+                workspace.path,
+                workspace.nonce,
+                workspace.account,
+                workspace.age,
+                workspace.size,
+                workspace.processes,
+                whose,
+                run_id,
+            )
+        )
+    return found
+
+
+def remove(session: Session, store: Store, nonces: Sequence[str]) -> list[Leftover]:
+    """Remove what is OURS and in `nonces`; return what is left on the host.
+
+    Raises JobError where a directory cannot be removed.
+    """
+    for leftover in find(session, store):
+        if leftover.nonce in nonces and leftover.whose is Whose.OURS:
+            remove_workspace(session, Workspace(leftover.path, leftover.nonce))
+            store.forget_workspace(leftover.nonce)
+            release(session, leftover.run_id or "")
+    sweep(session)
+    return find(session, store)

@@ -1,0 +1,1 @@
+"""Noise as a result: what is the most repeatable."""

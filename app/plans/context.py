@@ -1,0 +1,40 @@
+"""What a step knows of its host and of its other end."""
+
+from collections.abc import Mapping
+
+from app.plans.plan import LOCAL, Step
+from suites.base import Context, device_of
+from suites.facts import Facts, known
+
+LOOPBACK = "127.0.0.1"
+
+
+def step_context(
+    step: Step, host: str, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None = None
+) -> Context:
+    """Return what `step` may know on `host`. `addresses` gives the address at which this computer reaches a host."""
+    own = facts.get(host)
+    if step.peer is None:
+        return Context(own)
+    return Context(own, facts.get(step.peer), _peer_address(step.peer, host, own, addresses or {}))
+
+
+def _peer_address(peer: str, host: str, own: Facts | None, addresses: Mapping[str, str]) -> str | None:
+    if peer == host:
+        return LOOPBACK
+    if peer != LOCAL:
+        return addresses.get(peer)
+    # The host sees this computer at the address that its SSH connection comes from.
+    return None if own is None else known(own.system.workstation_address)
+
+
+def work_directory(step: Step, facts: Facts | None) -> str:
+    """Return the directory in which the step's private directory is made on a host with these facts."""
+    parameter = None if device_of(step.suite, step.values) else step.suite.directory_parameter
+    chosen = "" if parameter is None else str(step.values[parameter])
+    if chosen:
+        return chosen
+    for found in () if facts is None else facts.directories:
+        if found.writable is True:
+            return found.path
+    return "/tmp"  # noqa: S108 (the private directory made in it is ours alone, mode 0700)

@@ -1,0 +1,1 @@
+"""Which is best, as the user defines it."""

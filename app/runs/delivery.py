@@ -1,0 +1,47 @@
+"""What a step's commands need beside them, brought from this computer to where they run."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from remote.jobs.build import build_program
+from remote.jobs.files import LARGEST
+from resources import read_bytes
+from suites.base import Command
+from suites.host_files import HostFile, HostFileError
+
+
+def files_of(commands: Iterable[Command]) -> tuple[tuple[HostFile, bool], ...]:
+    """Return every file of `commands` once, each with whether it belongs on the peer."""
+    return tuple(dict.fromkeys((file, command.on_peer) for command in commands for file in command.files))
+
+
+def content_of(file: HostFile) -> bytes:
+    """Return what is in `file`: read, or built, on this computer. May take seconds.
+
+    Raises HostFileError where a local file cannot be read, BuildError where a program cannot be built.
+    """
+    if file.build is not None:
+        return build_program(file.build.sources, file.build.architecture, file.build.options)
+    if file.resource:
+        return read_bytes(file.resource)
+    return _local(file.local) if file.local else file.text.encode()
+
+
+def _local(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(LARGEST + 1)  # one that is too large is refused where it is put
+    except OSError as error:
+        raise HostFileError(
+            f"{path} on this computer cannot be read: {error.strerror}.", "Name another file."
+        ) from error
+
+
+def file_text(file: HostFile) -> str:
+    """Return `file` as lines for a shell: a text as the command that writes it, the others as a comment."""
+    if file.text:
+        return f"cat > {file.name} <<'EOF'\n{file.text.rstrip()}\nEOF"
+    if file.build is not None:
+        options = " ".join(file.build.options)
+        return f"# {file.name}: built on this computer from {file.build.sources[0]} with {options} -static"
+    return f"# {file.name}: {f'Benchwright’s {file.resource}' if file.resource else file.local}, copied here"

@@ -1,0 +1,249 @@
+"""A step on a host: its sessions, its private directories, and what was prepared in them."""
+
+import contextlib
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from app.events import Activity, Event, FindingRaised, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
+from app.plans.context import work_directory
+from app.plans.plan import Step
+from app.runs.control import Control
+from app.runs.delivery import content_of, files_of
+from app.runs.findings import path_used
+from app.runs.mailbox import Mailbox
+from app.runs.run_hosts import RunHosts
+from remote.devices import guarded
+from remote.jobs.files import put_file
+from remote.jobs.job import OUTPUT_LIMIT, Job, Workspace, job_directory, make_workspace, remove_workspace
+from remote.path import meet, read_path
+from remote.script import new_mark
+from remote.session import Chunk, Session
+from suites.base import Command, Context, Purpose, destroys, device_of
+from suites.errors import BenchwrightError
+
+REPORTED = 2000
+"""Characters of a failed command's output that its error message shows."""
+
+OUTPUT_AT_ONCE = 4 * 2**20
+OUTPUT_A_SECOND = 256 * 2**10
+"""Bytes that a tool may print: eight times what the most talkative, fio with json+ every second, was seen to."""
+
+
+CLEAN_UP_TIME = 300.0
+"""Seconds a step's own cleaning up may take on a host before it is ended, and said to have failed."""
+
+
+class PrepareError(BenchwrightError):
+    """A step could not be prepared on a host."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a step runs on a host, and where its server end runs. Removed as a whole when the step is over.
+
+    Whatever is made on a host is told as an event before it is made, so that it is found again after a crash.
+    """
+
+    step: Step
+    host: str
+    context: Context
+    hosts: RunHosts
+    workspace: Workspace | None = None
+    peer_workspace: Workspace | None = None
+    prepared: bool = False
+    jobs: list[Job] = field(default_factory=list)
+    _trial: int = 0  # the last one for which a command was started
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """Every command of a trial here."""
+        return self.step.suite.commands(self.step.values, self.context)
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """Where the threads of the run leave what they read."""
+        return self.hosts.mailbox
+
+    def open(self) -> Iterator[Event]:
+        """Make the private directories, once."""
+        if self.workspace is None:
+            self.workspace = yield from self._make(work_directory(self.step, self.context.facts), on_peer=False)
+        if self.step.peer is not None and self.peer_workspace is None:
+            self.peer_workspace = yield from self._make(work_directory_of_peer(self.context), on_peer=True)
+
+    def _make(self, directory: str, *, on_peer: bool) -> Generator[Event, None, Workspace]:
+        where = self._where(on_peer=on_peer)
+        planned = Workspace("", new_mark())
+        planned = Workspace(f"{directory.rstrip('/')}/benchwright-{planned.nonce}", planned.nonce)
+        yield WorkspaceUsed(self.step.name, self.host, where, on_peer, planned)
+        session = self.hosts.sessions[where]
+        made = yield from self.mailbox.during(lambda: make_workspace(session, directory, planned.nonce))
+        if made != planned:  # the directory's real path is another
+            yield WorkspaceUsed(self.step.name, self.host, where, on_peer, made)
+        return made
+
+    def start(
+        self, command: Command, trial: int, number: int, before: Mapping[str, int]
+    ) -> Generator[Event, None, Job]:
+        """Start `command` of a trial as a job on the side it belongs to; `number` and `before` are JobPlanned's."""
+        self._trial = trial
+        where = self._where(on_peer=command.on_peer)
+        workspace = self._side(on_peer=command.on_peer)[1]
+        session = self.hosts.session(where, root=command.root)
+        directory = job_directory(f"{command.purpose}{trial}")
+        yield JobPlanned(trial, command.purpose, number, where, workspace, directory, dict(before))
+        lease, limit = self.hosts.lease(where), self._output_limit()
+        job = yield from self.mailbox.during(
+            lambda: Job.start(session, workspace, self._words(command), directory=directory, lease=lease, limit=limit)
+        )
+        self.jobs.append(job)
+        yield JobBegan(directory, job.began)
+        return job
+
+    def _output_limit(self) -> int:
+        """Return the bytes a command may print before it is broken, not talkative: then it is ended."""
+        seconds = self.step.suite.estimate(self.step.values, self.context).duration
+        return OUTPUT_LIMIT if seconds is None else OUTPUT_AT_ONCE + round(OUTPUT_A_SECOND * seconds)
+
+    def _words(self, command: Command) -> tuple[str, ...]:
+        """Return the words that start `command`: one that destroys a device looks at that first, in the same moment."""
+        if command.on_peer or not destroys(self.step.suite, self.step.values):
+            return command.argv
+        path, facts = device_of(self.step.suite, self.step.values), self.context.facts
+        device = None if facts is None else facts.device(path)
+        if device is None:
+            raise PrepareError(f"{self.step.name}: nothing was read about {path} on {self.host}.", "Run it again.")
+        return guarded(device, command.argv)
+
+    def _where(self, *, on_peer: bool) -> str:
+        return self.step.peer or self.host if on_peer else self.host
+
+    def _side(self, *, on_peer: bool) -> tuple[Session, Workspace]:
+        """Return the session and directory of the host, or of the server end."""
+        workspace = self.peer_workspace if on_peer else self.workspace
+        if workspace is None:
+            raise PrepareError(
+                f"{self.step.name}: there is no host for the server end.", "Name one as the step's peer."
+            )
+        return self.hosts.sessions[self._where(on_peer=on_peer)], workspace
+
+    def prepare(self, control: Control, trial: int) -> Iterator[Event]:
+        """Run what must run before the first trial, once."""
+        yield from self._meet()
+        if self.prepared:
+            return
+        yield from self.open()
+        yield from self._deliver()
+        for number, command in enumerate(self._of(Purpose.PREPARE)):
+            yield Activity(f"preparing {self.step.name}: {' '.join(command.argv[:6])}", self.host)
+            job = yield from self.start(command, trial, number, {})
+            yield from self.mailbox.during(partial(self._complete, job, command, control))
+        self.prepared = not control.over
+
+    def _meet(self) -> Iterator[Event]:
+        """Find out how the host reaches its server end and where they can meet, once; tell the path."""
+        peer, context = self.step.peer, self.context
+        if peer is None or context.meeting is not None:
+            return
+        address = str(self.step.values.get("address", "")) or context.peer_address or ""
+        sessions = self.hosts.sessions
+        read = partial(read_path, sessions[self.host], address, context.facts, context.peer_facts)
+        path = yield from self.mailbox.during(read)
+        meeting = yield from self.mailbox.during(partial(meet, sessions[peer]))
+        self.context = replace(context, meeting=meeting)
+        if not self.prepared:
+            yield FindingRaised(path_used(self.step.name, self.host, peer, path))
+
+    def _deliver(self) -> Iterator[Event]:
+        """Put what the commands need beside them."""
+        for file, on_peer in files_of(self.commands):
+            doing = "building" if file.build else "copying"
+            yield Activity(f"{doing} {file.name} for {self.step.name}", self.host)
+            session, workspace = self._side(on_peer=on_peer)
+            content = yield from self.mailbox.during(partial(content_of, file))
+            yield from self.mailbox.during(
+                partial(put_file, session, workspace, file.name, content, executable=file.executable)
+            )
+
+    def _of(self, purpose: Purpose) -> list[Command]:
+        return [command for command in self.commands if command.purpose is purpose]
+
+    def _complete(self, job: Job, command: Command, control: Control) -> None:
+        printed: list[Chunk] = []
+        for chunk in job.follow():
+            if control.over:
+                job.stop()
+            if chunk is not None:
+                printed.append(chunk)
+        if control.over:
+            return
+        if job.exit_status != 0:
+            said = b"".join(chunk.data for chunk in printed).decode("utf-8", "replace").strip()[-REPORTED:]
+            status = "was killed" if job.exit_status is None else f"ended with exit status {job.exit_status}"
+            status += f" ({job.reason})" if job.reason else ""
+            raise PrepareError(
+                f"{self.step.name} could not be prepared on {self.host}: {command.argv[0]} {status}: {said}",
+                "Nothing was measured. Mend what it says and run again.",
+            )
+
+    def close(self) -> Generator[Event, None, list[str]]:
+        """End every job, clean up, remove the private directories; return in words what could not be."""
+        began = self.workspace is not None and (self.prepared or bool(self.jobs))
+        for job in self.jobs:
+            if job.exit_status is None and not job.reason:
+                with contextlib.suppress(BenchwrightError):  # the connection may be gone; the removal below says so
+                    yield from self.mailbox.during(job.stop)
+        self.jobs.clear()
+        problems = (yield from self._clean_up()) if began else []
+        for workspace, on_peer in ((self.workspace, False), (self.peer_workspace, True)):
+            if workspace is None:
+                continue
+            session = self.hosts.sessions[self._where(on_peer=on_peer)]
+            try:
+                yield from self.mailbox.during(partial(remove_workspace, session, workspace))
+                yield WorkspaceRemoved(workspace.nonce)
+            except BenchwrightError as error:
+                problems.append(f"{workspace.path} on {session.host} may be left behind: {error.message}")
+        self.workspace = self.peer_workspace = None
+        self.prepared = False
+        return problems
+
+    def _clean_up(self) -> Generator[Event, None, list[str]]:
+        """Run what puts things back that the private directory does not hold; return in words what failed."""
+        problems: list[str] = []
+        for number, command in enumerate(self._of(Purpose.CLEAN_UP)):
+            yield Activity(f"cleaning up {self.step.name}: {' '.join(command.argv[:6])}", self.host)
+            try:
+                job = yield from self.start(command, self._trial, number, {})
+                said = yield from self.mailbox.during(partial(_said_by, job))
+            except BenchwrightError as error:
+                problems.append(f"{self.step.name} could not clean up on {self.host}: {error.message}")
+                continue
+            if job.exit_status != 0:
+                how = f"{command.argv[0]} ended with exit status {job.exit_status}: {said or job.reason or 'no word'}"
+                problems.append(f"{self.step.name} could not clean up on {self.host}: {how}.")
+        self.jobs.clear()
+        return problems
+
+
+def _said_by(job: Job) -> str:
+    """Follow a job that cleans up to its end, and end it where that does not come; return what it printed last."""
+    deadline = time.monotonic() + CLEAN_UP_TIME
+    printed = b""
+    for chunk in job.follow():
+        if chunk is not None:
+            printed = (printed + chunk.data)[-REPORTED:]
+        if time.monotonic() > deadline:
+            job.stop()
+            deadline = float("inf")
+    return printed.decode("utf-8", "replace").strip()
+
+
+def work_directory_of_peer(context: Context) -> str:
+    """Return where the server end's private directory is made."""
+    for found in () if context.peer_facts is None else context.peer_facts.directories:
+        if found.writable is True:
+            return found.path
+    return "/tmp"  # noqa: S108 (the private directory made in it is ours alone, mode 0700)

@@ -1,0 +1,102 @@
+"""Finds again what a run that was left to itself has on its hosts."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+
+from app.events import State, Trial
+from app.plans.plan import Plan
+from app.records import TrialRecord
+from app.runs.left import LeftRun, StoredJob, TrialLeft
+from app.runs.place import Place
+from app.runs.schedule import Schedule, Turn
+from remote.jobs.job import Job
+from remote.session import Session
+from suites.base import Purpose
+from suites.errors import BenchwrightError
+
+
+def turn_of(plan: Plan, trial: Trial) -> Turn:
+    """Return the turn that `trial` had."""
+    return Turn(plan.step(trial.step), trial.host, trial.number, trial.warm_up)
+
+
+def feed(schedule: Schedule, left: LeftRun) -> None:
+    """Tell `schedule` how the trials went that have ended."""
+    for record in left.record.trials:
+        turn = turn_of(left.record.plan, record.trial)
+        if record.state is State.DONE:
+            seconds = _seconds(record)
+            schedule.took(turn, record.figures, seconds, seconds)
+        elif record.state is not State.RUNNING:
+            schedule.give_up(turn)
+
+
+def _seconds(record: TrialRecord) -> float:
+    """Return how long a trial took by the workstation's clock, its end being noticed included."""
+    if record.ended is None:
+        return 0.0
+    return (datetime.fromisoformat(record.ended) - datetime.fromisoformat(record.trial.started)).total_seconds()
+
+
+def restored_places(left: LeftRun, make: Callable[[Turn], Place]) -> Iterator[Place]:
+    """Yield the places that may still have directories on hosts. Those where a trial began were prepared."""
+    begun = {(record.trial.step, record.trial.host) for record in left.record.trials}
+    found: dict[tuple[str, str], Place] = {}
+    for used in left.workspaces:
+        key = (used.step, used.host)
+        if key not in found:
+            found[key] = make(Turn(left.record.plan.step(used.step), used.host, 1, warm_up=False))
+            found[key].prepared = key in begun
+        if used.on_peer:
+            found[key].peer_workspace = used.workspace
+        else:
+            found[key].workspace = used.workspace
+    yield from found.values()
+
+
+def end_orphans(left: LeftRun, sessions: Mapping[str, Session]) -> None:
+    """End the commands that began for a trial of which nothing was told: it will be made anew."""
+    known = {record.trial.id for record in left.record.trials}
+    for stored in left.jobs:
+        if stored.trial not in known and stored.where in sessions:
+            with contextlib.suppress(BenchwrightError):  # removing its directory will try again, and tell
+                job = Job.find(sessions[stored.where], stored.workspace, stored.directory)
+                if job is not None:
+                    job.stop()
+
+
+def find_trial(
+    left: LeftRun, trial: Trial, sessions: Mapping[str, Session], output: tuple[tuple[str, bytes], ...]
+) -> TrialLeft | None:
+    """Return the trial that was under way, with its commands found again on their hosts; None where none was to be."""
+    stored = [job for job in left.jobs if job.trial == trial.id]
+    measuring = max((job for job in stored if job.purpose is Purpose.MEASURE), key=lambda job: job.number, default=None)
+    if measuring is None:
+        return None
+    servers = [_found(job, sessions, output, "peer ") for job in stored if job.purpose is Purpose.SERVE]
+    return TrialLeft(
+        trial=trial,
+        output=output,
+        number=measuring.number,
+        measuring=_found(measuring, sessions, output, ""),
+        servers=tuple(server for server in servers if server is not None),
+    )
+
+
+def _found(
+    stored: StoredJob, sessions: Mapping[str, Session], output: tuple[tuple[str, bytes], ...], prefix: str
+) -> Job | None:
+    """Return the job on its host, to be read from where the stored output ends; None where it has not begun."""
+    session = sessions[stored.where]
+    began = stored.began
+    if began is None:
+        found = Job.find(session, stored.workspace, stored.directory)
+        if found is None:
+            return None
+        began = found.began
+    received = {
+        stream: sum(len(data) for name, data in output if name == prefix + stream) - stored.before.get(stream, 0)
+        for stream in ("stdout", "stderr")
+    }
+    return Job(session, stored.workspace, stored.directory, began, received=received)

@@ -1,0 +1,40 @@
+"""Every command of a plan that runs as root, told before anything runs."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from app.plans.context import step_context
+from app.plans.plan import Plan
+from app.plans.tuning import setting_command
+from remote.tuning import DROP_CACHES
+from suites.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class RootCommand:
+    """A line that runs as root on a host, when, and whether what it changes is put back."""
+
+    host: str
+    line: str
+    when: str
+
+
+def root_commands(
+    plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None = None
+) -> tuple[RootCommand, ...]:
+    """Return what runs as root on the hosts of `plan`; nothing else does."""
+    return tuple(command for host in plan.hosts for command in _on(plan, host, facts, addresses))
+
+
+def _on(
+    plan: Plan, host: str, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None
+) -> Iterator[RootCommand]:
+    for setting in plan.tuning.settings:
+        yield RootCommand(host, setting_command(setting), "before the first trial; put back after the last")
+    if plan.tuning.drop_caches:
+        yield RootCommand(host, DROP_CACHES, "before each trial")
+    for step in plan.steps:
+        for command in step.suite.commands(step.values, step_context(step, host, facts, addresses)):
+            if command.root:
+                yield RootCommand(host, shlex.join(command.argv), f"in each trial of {step.name}")

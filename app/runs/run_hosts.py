@@ -1,0 +1,179 @@
+"""The hosts of a run: a session on each that outlives its connection, its lease, and its telemetry."""
+
+import contextlib
+import statistics
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from app.events import Activity, Event, FindingRaised, LinkChanged
+from app.runs.control import WAITING, Busy, Control
+from app.runs.findings import connection_lost, holder_text, host_in_use, no_lease
+from app.runs.mailbox import Mailbox
+from remote.jobs.lease import Holder, claim, release
+from remote.link import PATIENCE, Link, LinkState, Patience
+from remote.privilege import PrivilegeError
+from remote.script import new_mark
+from remote.session import Session
+from remote.steady import SteadySession
+from remote.telemetry.telemetry import Telemetry
+from suites.errors import BenchwrightError
+
+ASK_AGAIN = 5.0
+"""Seconds between two looks at whether a host in use is free."""
+
+
+@dataclass(slots=True)
+class _Lease:
+    """How a host was claimed: `nonce` names the lease, `path` is None while there is none.
+
+    `connection` is that over which it was last seen to hold, `told` that its findings were raised.
+    """
+
+    nonce: str = field(default_factory=new_mark)
+    path: str | None = None
+    connection: int = 0
+    told: bool = False
+
+
+@dataclass(slots=True)
+class RunHosts:
+    """Opens, claims and watches the hosts of the run `run_id`; `connect` opens a session, `interval` is telemetry's."""
+
+    run_id: str
+    connect: Callable[[str], Session]
+    mailbox: Mailbox
+    control: Control
+    interval: float = 1.0
+    patience: Patience = PATIENCE
+    sessions: dict[str, SteadySession] = field(default_factory=dict)
+    roots: dict[str, Session] = field(default_factory=dict)  # sessions of root, where the plan needs them
+    _leases: dict[str, _Lease] = field(default_factory=dict)
+    _telemetry: dict[str, Telemetry] = field(default_factory=dict)
+    _costs: dict[str, list[float]] = field(default_factory=dict)  # of watching that was stopped meanwhile, by host
+    _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
+    _closing: bool = False
+
+    def open(self, host: str) -> None:
+        """Connect to `host`; raise ConnectError where that fails."""
+        self.sessions[host] = SteadySession(
+            lambda: self.connect(host),
+            told=lambda link: self._tell(host, link),
+            over=lambda: self._closing or self.control.over,
+            patience=self.patience,
+        )
+
+    def _tell(self, host: str, link: Link) -> None:
+        """Pass a change of the link on; called on any thread."""
+        if self._closing:
+            return
+        self.mailbox.put(LinkChanged(host, link.state, link.since, link.attempt, link.detail, link.restarted))
+        if link.state is LinkState.LOST:
+            self._lost.setdefault(host, (link.since, link.detail))
+        elif link.state is LinkState.BACK and host in self._lost:
+            since, detail = self._lost.pop(host)
+            self.mailbox.put(FindingRaised(connection_lost(host, time.monotonic() - since, detail)))
+
+    def session(self, host: str, *, root: bool) -> Session:
+        """Return the session on `host`, or that of `root`; raise PrivilegeError where there is none."""
+        if not root:
+            return self.sessions[host]
+        if host not in self.roots:
+            raise PrivilegeError(
+                f"This has to run as root on {host}, and nobody became root there.",
+                "Sign in as root, or let the account use sudo.",
+                host=host,
+            )
+        return self.roots[host]
+
+    def lease(self, host: str) -> str:
+        """Return the path of the lease on `host`, empty where there is none."""
+        return self._leases[host].path or "" if host in self._leases else ""
+
+    def watch(self, host: str) -> None:
+        """Begin to watch `host`. A run without telemetry is still a run: nothing is drawn then."""
+        with contextlib.suppress(BenchwrightError):
+            started = Telemetry.start(self.sessions[host], self.interval, self.lease(host))
+            self._telemetry[host] = started
+            self.mailbox.watch(host, started, lambda: self._closing or self._telemetry.get(host) is not started)
+
+    def watch_or_not(self, host: str, *, watched: bool) -> None:
+        """Stop watching `host` for a while, or begin again where that was stopped."""
+        if watched and host in self._costs and host not in self._telemetry:
+            self.watch(host)
+        elif not watched and host in self._telemetry:
+            stopped = self._telemetry.pop(host)
+            self._costs.setdefault(host, []).extend([] if stopped.cost is None else [stopped.cost])
+            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
+                stopped.stop()
+
+    # The lease
+
+    def claim(self, host: str) -> Generator[Event, None, str]:
+        """Claim `host`; return why it cannot be measured on, empty where it can.
+
+        Somebody else's lease is told, waited for, or told and ignored, as the user wants it. Where it was claimed
+        before, only a new connection is a reason to look again.
+        """
+        session = self.sessions[host]
+        lease = self._leases.setdefault(host, _Lease())
+        said = ""
+        while lease.connection != session.connections and not self.control.over:
+            anyway = self.control.busy is Busy.ANYWAY
+            connection = session.connections
+            claimed = yield from self.mailbox.during(
+                partial(claim, session, self.run_id, nonce=lease.nonce, anyway=anyway)
+            )
+            if claimed.lease is not None or not claimed.holders:
+                lease.path, lease.connection = claimed.lease.path if claimed.lease else None, connection
+                yield from self._told(host, lease, claimed.holders)
+                return ""
+            in_use = holder_text(claimed.holders[0], host)
+            if self.control.busy is Busy.REFUSE:
+                return in_use
+            if in_use != said:
+                said = in_use
+                yield Activity(f"{WAITING}{in_use}", host)
+            self.control.wait(ASK_AGAIN)
+        return ""
+
+    def _told(self, host: str, lease: _Lease, holders: tuple[Holder, ...]) -> Iterator[Event]:
+        if lease.path is None and not lease.told:
+            lease.told = True
+            yield FindingRaised(no_lease(host))
+        for holder in holders[:1]:
+            yield FindingRaised(host_in_use(host, holder))
+
+    def unfit(self, host: str) -> Generator[Event, None, str]:
+        """Return why no further trial can run on `host`, empty where one can."""
+        session = self.sessions[host]
+        if session.restarted:
+            return f"{host} restarted {session.restarted}: its remaining trials were not run."
+        in_use = yield from self.claim(host)
+        return f"{in_use}: the remaining trials on {host} were not run." if in_use else ""
+
+    # The end
+
+    def give_up(self) -> None:
+        """From now on, wait for no host that is lost for longer than a last chance takes."""
+        self._closing = True
+
+    def close(self, *, keep: bool) -> Mapping[str, float]:
+        """Let go of every host; return the share of one core that watching took on each, where it is known.
+
+        `keep` leaves the leases: what was left running there keeps them.
+        """
+        self._closing = True
+        for host, telemetry in self._telemetry.items():
+            if telemetry.cost is not None:
+                self._costs.setdefault(host, []).append(telemetry.cost)
+            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
+                telemetry.stop()
+        for host in self._leases if not keep else ():
+            with contextlib.suppress(BenchwrightError):  # a lease that nobody touches ends by itself
+                release(self.sessions[host], self.run_id)
+        for session in self.sessions.values():
+            session.close()
+        self.mailbox.join(5.0)
+        return {host: statistics.fmean(costs) for host, costs in self._costs.items() if costs}

@@ -1,0 +1,154 @@
+"""Runs under way: every event stored before anybody else hears of it, from the first to the last, or to the next
+time that somebody goes on with the run."""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+
+from app.events import (
+    Activity,
+    Event,
+    FactsRead,
+    FindingRaised,
+    Moment,
+    OutputRead,
+    RunEnded,
+    RunLeft,
+    RunStarted,
+    SampleRead,
+    State,
+    TelemetryRead,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+)
+from app.judging.verdict_events import with_verdicts
+from app.judging.watching import Watching, watching_again
+from app.records import TrialRecord
+from app.runs.control import Control, HostInUseError
+from app.runs.left import LeftRun
+from app.runs.run import Engine
+from app.store import Recorder, Store, StoreError
+from app.store.errors import StoreFullError
+from suites.base import Parsed
+from suites.errors import BenchwrightError
+
+FULL_AGAIN = 2.0
+"""Seconds between two looks at whether a full disk has room again."""
+
+
+def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]:
+    """Yield the events of a new run. Left early, it is stopped and its end stored all the same.
+
+    Raises HostInUseError where it was refused a host: nothing is stored then.
+    """
+    try:
+        with closing(store.recorder(engine.run_id)) as recorder:
+            yield from _stored(engine, recorder, control)
+    except HostInUseError:
+        store.delete(engine.run_id)
+        raise
+
+
+def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> Generator[Event]:
+    """Yield what is stored of a run that was left to itself, then its events from now on.
+
+    Raises what kept it from being attached: it then stays left to itself.
+    """
+    with closing(store.recorder(engine.run_id, taken)) as recorder:
+        try:
+            yield from _replayed(taken, store)
+            for event in _stored(engine, recorder, control):
+                yield event
+                if isinstance(event, TrialAttached):
+                    for stream, data in store.output_in_order(taken.id, event.trial.id):
+                        yield OutputRead(event.trial.id, stream, data)
+        except BenchwrightError:
+            recorder.record(RunLeft(engine.run_id))
+            raise
+
+
+def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
+    watching = Watching() if engine.left is None else watching_again(engine.left.record)
+    events = with_verdicts(watching.follow(engine.events()), recorder)
+    ended = False
+    try:
+        for event in events:
+            yield from _kept(event, recorder, control)
+            ended = isinstance(event, RunEnded | RunLeft)
+            yield event
+    finally:
+        if not ended:
+            control.stop()
+            ended = _wound_up(events, recorder)
+        if not ended and not engine.refused:
+            recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))
+
+
+def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
+    """Let a run that was stopped end in order, whatever the store takes of it; return whether it came to its end.
+
+    Raises, after that, the first StoreError there was.
+    """
+    failure: StoreError | None = None
+    ended = False
+    for event in events:
+        try:
+            (recorder.put_by if failure else recorder.record)(event)
+        except StoreError as error:
+            failure = error
+        ended = isinstance(event, RunEnded | RunLeft)
+    if failure is not None:
+        raise failure
+    return ended
+
+
+def _kept(event: Event, recorder: Recorder, control: Control) -> Iterator[Event]:
+    """Record `event`. Where this computer's disk is full, wait for room: what measures on a host goes on there, its
+    output waits to be read, and nothing else begins. Raises StoreFullError where the user stops the run instead.
+
+    A run that is let go of then is not told to the store: it is found, at the next start, to be nobody's.
+    """
+    said = ""
+    while True:
+        try:
+            if said:
+                recorder.flush()
+            else:
+                recorder.record(event)
+        except StoreFullError as error:
+            if control.left:
+                return
+            if control.stopped:
+                raise
+            if not said:
+                said = f"paused: {error} The run goes on once there is room."
+                yield Activity(said)
+            control.wait(FULL_AGAIN)
+        else:
+            if said:
+                yield Activity("there is room again: the run goes on")
+            return
+
+
+def _replayed(taken: LeftRun, store: Store) -> Iterator[Event]:
+    """Yield what was stored before the run was left to itself, but for the trial that was under way."""
+    record, run_id = taken.record, taken.id
+    yield RunStarted(run_id, record.plan, record.summary.started)
+    for host, facts in record.facts_before.items():
+        yield FactsRead(host, Moment.BEFORE, facts)
+    for finding in record.findings:
+        yield FindingRaised(finding)
+    for host, watched in store.telemetry(run_id).items():
+        yield TelemetryRead(host, watched)
+    samples = store.samples(run_id)
+    for trial in record.trials:
+        if trial.state is not State.RUNNING:
+            yield TrialStarted(trial.trial, None)
+            for sample in samples.get(trial.trial.id, ()):
+                yield SampleRead(trial.trial.id, sample)
+            yield _ended(trial)
+
+
+def _ended(record: TrialRecord) -> TrialEnded:
+    parsed = Parsed(record.figures, (), record.notes, record.state is State.DONE)
+    return TrialEnded(record.trial.id, record.state, record.exit_status, parsed, record.reason)

@@ -1,0 +1,271 @@
+"""One trial: its server end, its measuring commands, and what they print, as events."""
+
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from app.events import (
+    Event,
+    FindingRaised,
+    LinkChanged,
+    OutputRead,
+    SampleRead,
+    State,
+    Trial,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+)
+from app.plans.plan import host_words
+from app.runs.control import Control, LeftError
+from app.runs.left import TrialLeft
+from app.runs.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
+from app.runs.place import Place
+from app.runs.schedule import Turn
+from remote.errors import RemoteError
+from remote.jobs.job import Job
+from remote.link import LinkState
+from suites.base import Command, Parsed, Purpose, TrialParser
+from suites.errors import BenchwrightError
+from suites.facts import known
+from suites.vocab import Sample
+
+PEER = "peer "
+"""Before the name of a stream that the server end printed."""
+
+SERVER_START = 5.0
+"""Seconds a server end may take to say that it listens."""
+
+
+STOPPED = "Stopped by you; what was measured is kept."
+
+
+class ServerError(BenchwrightError):
+    """The server end did not start."""
+
+
+def now() -> str:
+    """Return the moment in UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(slots=True)
+class TrialRun:
+    """Runs one trial of `turn` at `place`, or takes one up that was `left` to itself."""
+
+    id: int
+    turn: Turn
+    place: Place
+    control: Control
+    expected: float | None
+    left: TrialLeft | None = None
+    ended: TrialEnded | None = None
+    seconds: float = 0.0
+    _parser: TrialParser = field(init=False)
+    _servers: list[Job] = field(default_factory=list)
+    _ended_jobs: set[int] = field(default_factory=set)  # their ids in this process
+    _read: Counter[str] = field(default_factory=Counter)  # bytes by stream
+    _began: bool = False
+    _why: str = ""  # the last command ended as it did
+    _deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        self._parser = self.place.step.suite.parser(self.place.step.values)
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """Where the threads of the run leave what they read."""
+        return self.place.mailbox
+
+    def events(self) -> Iterator[Event]:
+        """Run the trial; yield everything that happens. The last event is its TrialEnded.
+
+        Raises LeftError where the run is let go of: everything then goes on.
+        """
+        try:
+            yield from self._serve() if self.left is None else self._take_up(self.left)
+            exit_status = yield from self._commands_in_turn()
+            self.ended = self._outcome(self._parser.finish(exit_status), exit_status)
+        except BenchwrightError as error:
+            if not self._began:
+                yield TrialStarted(self._trial(None), self.expected)
+            state = State.PARTIAL if isinstance(error, RemoteError) and self._began else State.FAILED
+            self.ended = TrialEnded(self.id, state, None, self._parser.finish(None), str(error))
+        for server in self._servers:
+            yield from self.mailbox.during(partial(_quietly_stop, server))
+        yield from self._rest()
+        yield self.ended
+
+    def refused(self, reason: str) -> Iterator[Event]:
+        """Say that the trial could not run, and why."""
+        parsed = Parsed(notes=(reason,), complete=False)
+        self.ended = TrialEnded(self.id, State.FAILED, None, parsed, reason)
+        yield TrialStarted(self._trial(None), self.expected)
+        yield self.ended
+
+    def broken_off(self) -> Iterator[Event]:
+        """Say that the trial was announced, and that nothing of it ever began."""
+        reason = "Benchwright ended before its command began."
+        self.ended = TrialEnded(self.id, State.PARTIAL, None, Parsed(notes=(reason,), complete=False), reason)
+        yield self.ended
+
+    def _trial(self, clock: float | None) -> Trial:
+        facts, suite = self.place.context.facts, self.place.step.suite
+        version = None if facts is None else known(facts.tool(suite.tool).version)
+        turn = self.turn
+        commands = self.place.commands
+        return Trial(self.id, turn.host, turn.step.name, turn.number, turn.warm_up, commands, now(), clock, version)
+
+    def _commands(self, purpose: Purpose) -> list[Command]:
+        return [command for command in self.place.commands if command.purpose is purpose]
+
+    # A trial that was left to itself
+
+    def _take_up(self, left: TrialLeft) -> Iterator[Event]:
+        """Read what was stored anew, and follow the server end again."""
+        samples: list[Sample] = []
+        for stream, data in left.output:
+            self._read[stream] += len(data)
+            if not stream.startswith(PEER):
+                samples += self._parser.feed(data, stream)
+        self._began = True
+        yield TrialAttached(left.trial, self.expected, tuple(samples))
+        for server in left.servers:
+            self._servers.append(server)
+            self.mailbox.follow(server, self.id, PEER)
+
+    # The server end
+
+    def _serve(self) -> Iterator[Event]:
+        for number, command in enumerate(self._commands(Purpose.SERVE)):
+            server = yield from self.place.start(command, self.id, number, self._printed(PEER))
+            self._servers.append(server)
+            self.mailbox.follow(server, self.id, PEER)
+            yield from self._await_server(server, command)
+
+    def _printed(self, prefix: str) -> dict[str, int]:
+        """Return how many bytes the commands so far have printed, by stream; a server end's streams have a prefix."""
+        return {stream: self._read[prefix + stream] for stream in ("stdout", "stderr")}
+
+    def _await_server(self, server: Job, command: Command) -> Iterator[Event]:
+        """Wait until the server end has printed something on its standard output: that is when it listens."""
+        deadline = time.monotonic() + SERVER_START
+        printed: list[bytes] = []
+        listening = False
+        while time.monotonic() < deadline and not self.control.over:
+            for letter in self.mailbox.take(TICK):
+                if isinstance(letter, JobEnded) and letter.job is server:
+                    self._ended_jobs.add(id(server))
+                    said = b"".join(printed).decode("utf-8", "replace").strip()[:500]
+                    raise ServerError(
+                        f"The server end of {self.turn.step.name} did not start: {said or command.argv[0] + ' ended'}.",
+                        "Choose another port, or end what uses this one.",
+                    )
+                if isinstance(letter, OutputRead) and letter.stream.startswith(PEER):
+                    printed.append(letter.data)
+                    listening = listening or letter.stream == PEER + "stdout"
+                yield from self._handle(letter)
+            if listening and (yield from self.mailbox.during(server.running, self._handle)):
+                return
+
+    # The measurement
+
+    def _commands_in_turn(self) -> Generator[Event, None, int | None]:
+        """Run the measuring commands one after another until one fails; return the last one's exit status."""
+        exit_status: int | None = None
+        for number, command in enumerate(self._commands(Purpose.MEASURE)):
+            if self.left is not None and number < self.left.number:
+                continue
+            if self.control.left:
+                raise LeftError
+            found = self.left.measuring if self.left is not None and number == self.left.number else None
+            job = found or (yield from self.place.start(command, self.id, number, self._printed("")))
+            if not self._began:
+                yield TrialStarted(self._trial(job.clock), self.expected)
+                self._began = True
+            yield from self._measure(job)
+            exit_status, self._why = job.exit_status, job.reason
+            self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
+            if exit_status != 0:
+                break
+        return exit_status
+
+    def _measure(self, job: Job) -> Iterator[Event]:
+        self.mailbox.follow(job, self.id)
+        self._set_deadline()
+        stopping = False
+        while True:
+            for letter in self.mailbox.take(TICK):
+                if isinstance(letter, JobEnded) and letter.job is job:
+                    if letter.error is not None:
+                        raise letter.error
+                    return
+                yield from self._handle(letter)
+            if self.control.left:
+                raise LeftError
+            late = self._deadline is not None and time.monotonic() > self._deadline
+            if (self.control.stopped or late) and not stopping:
+                stopping = True
+                yield from self.mailbox.during(job.stop, self._handle)
+
+    def _set_deadline(self) -> None:
+        """Say until when the command has to end: well beyond what it was estimated to take."""
+        most = None if self.expected is None else max(3 * self.expected, self.expected + 120)
+        self._deadline = None if most is None else time.monotonic() + most
+
+    def _handle(self, letter: Letter) -> Iterator[Event]:
+        """Hand on a letter; output goes to the parser as well, and what is found out on this host is this trial's."""
+        match letter:
+            case OutputRead(trial=self.id, stream=stream, data=data):
+                self._read[stream] += len(data)
+                yield letter
+                if not stream.startswith(PEER):
+                    for sample in self._parser.feed(data, stream):
+                        yield SampleRead(self.id, sample)
+            case FindingRaised(finding=finding, trial=None) if self._began and finding.host == self.turn.host:
+                yield replace(letter, trial=self.id)
+            case LinkChanged(host=self.turn.host, state=state):
+                if state is LinkState.BACK:
+                    self._set_deadline()
+                elif state is not LinkState.STALLED:
+                    self._deadline = None  # it cannot be late where nobody sees it end
+                yield letter
+            case JobEnded(job=job):
+                self._ended_jobs.add(id(job))
+            case _:
+                yield from passed_on(letter)
+
+    def _rest(self) -> Iterator[Event]:
+        """Hand on what the server end printed last."""
+        deadline = time.monotonic() + SERVER_START
+        while not self._ended_jobs.issuperset(map(id, self._servers)) and time.monotonic() < deadline:
+            for letter in self.mailbox.take(TICK):
+                yield from self._handle(letter)
+
+    def _outcome(self, parsed: Parsed, exit_status: int | None) -> TrialEnded:
+        if self.control.stopped:
+            return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED)
+        if exit_status == 0 and parsed.complete and parsed.figures:
+            return TrialEnded(self.id, State.DONE, exit_status, parsed)
+        if exit_status is None and self.left is not None:
+            gone = f"The command on {host_words(self.turn.host)} was gone when it was looked for: {self._why}."
+            return TrialEnded(self.id, State.PARTIAL, None, parsed, f"{gone} What was stored is kept.")
+        said = "; ".join(parsed.notes) or "the output holds no figure"
+        tool = self.place.step.suite.tool
+        status = "was killed" if exit_status is None else f"exit status {exit_status}"
+        how = f"{status}; {self._why}" if self._why else status
+        return TrialEnded(
+            self.id, State.FAILED, exit_status, parsed, f"{tool} on {host_words(self.turn.host)}: {said} ({how})."
+        )
+
+
+def _quietly_stop(job: Job) -> None:
+    try:
+        if job.running():
+            job.stop()
+    except RemoteError:
+        # The connection is gone, and the trial says so; the server end dies with its one client (iperf3 -1).
+        return

@@ -1,0 +1,1 @@
+"""A host watched while it works."""

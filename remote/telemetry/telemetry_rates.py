@@ -1,0 +1,197 @@
+"""Two ticks of telemetry into samples: counters become rates, a counter that fell gives none."""
+
+from collections.abc import Iterator, Mapping
+
+from remote.telemetry.telemetry_lines import MOST_CORES
+from remote.telemetry.telemetry_metrics import (
+    CORE_BUSIEST,
+    CORE_BUSY,
+    CPU_IDLE,
+    CPU_IOWAIT,
+    CPU_STEAL,
+    CPU_SYSTEM,
+    CPU_USER,
+    DISK_BUSY,
+    DISK_QUEUE,
+    DISK_READ_IOS,
+    DISK_READ_MERGES,
+    DISK_READ_RATE,
+    DISK_WRITE_IOS,
+    DISK_WRITE_MERGES,
+    DISK_WRITE_RATE,
+    LOAD,
+    MEMORY,
+    NETWORK_DROPS,
+    NETWORK_ERRORS,
+    NETWORK_RECEIVED,
+    NETWORK_SENT,
+    OUT_OF_MEMORY,
+    PAGE_FAULTS,
+    PRESSURE,
+    QUOTA_PERIODS,
+    QUOTA_TIME,
+    SWAP,
+    TASKS_BLOCKED,
+    TASKS_RUNNING,
+    TCP_RETRANSMITS,
+    TCP_SEGMENTS,
+    UDP_DROPS,
+)
+from remote.telemetry.telemetry_ticks import Counters, Tick
+from suites.vocab import Labels, Metric, Sample, labels
+
+SECTOR = 512
+"""Bytes: the unit of /proc/diskstats, whatever the device's own sectors are."""
+
+CLOCK_STEP = 0.05
+"""Seconds by which the two clocks may differ over one interval; more means that the wall clock was set."""
+
+
+def seconds_between(before: Tick, after: Tick) -> float:
+    """Return the seconds between two ticks.
+
+    /proc/uptime has hundredths only, 1 % of a second's interval; the wall clock is finer, and used unless it was set.
+    """
+    by_uptime = after.uptime - before.uptime
+    if before.epoch is not None and after.epoch is not None:
+        by_epoch = after.epoch - before.epoch
+        if abs(by_epoch - by_uptime) < CLOCK_STEP:
+            return by_epoch
+    return by_uptime
+
+
+def samples(before: Tick, after: Tick) -> tuple[Sample, ...]:
+    """Return the samples of `after`; rates are over the time since `before`."""
+    found = [*_levels(after)]
+    seconds = seconds_between(before, after)
+    if seconds > 0:
+        found += _cpu(before, after)
+        found += _cores(before, after)
+        found += _quota(before, after, seconds)
+        found += _flows(before, after, seconds)
+        found += _disks(before.disks, after, seconds)
+        found += _interfaces(before.interfaces, after, seconds)
+        found += _protocols(before, after, seconds)
+    return tuple(found)
+
+
+def _levels(tick: Tick) -> Iterator[Sample]:
+    if tick.load is not None:
+        yield Sample(tick.uptime, LOAD, tick.load)
+    for name, metric in (("procs_running", TASKS_RUNNING), ("procs_blocked", TASKS_BLOCKED)):
+        if name in tick.tasks:
+            yield Sample(tick.uptime, metric, float(tick.tasks[name]))
+    for name, metric in MEMORY.items():
+        if name in tick.memory:
+            yield Sample(tick.uptime, metric, float(tick.memory[name] * 1024))
+
+
+def _cpu(before: Tick, after: Tick) -> Iterator[Sample]:
+    if before.cpu is None or after.cpu is None:
+        return
+    user, nice, system, idle, iowait, irq, softirq, steal = (
+        new - old for old, new in zip(before.cpu, after.cpu, strict=True)
+    )
+    parts = (
+        (CPU_USER, user + nice),
+        (CPU_SYSTEM, system + irq + softirq),
+        (CPU_IOWAIT, iowait),
+        (CPU_STEAL, steal),
+        (CPU_IDLE, idle),
+    )
+    total = sum(ticks for _, ticks in parts)
+    if total > 0 and all(ticks >= 0 for _, ticks in parts):
+        for metric, ticks in parts:
+            yield Sample(after.uptime, metric, 100.0 * ticks / total)
+
+
+def _cores(before: Tick, after: Tick) -> Iterator[Sample]:
+    """Yield for how much of the time each processor was at work, and the busiest of them."""
+    shares: dict[str, float] = {}
+    for name, counters in after.processors.items():
+        grown = [new - old for old, new in zip(before.processors.get(name, ()), counters, strict=False)]
+        total = sum(grown)
+        if name != "cpu" and total > 0 and min(grown) >= 0:
+            _, _, _, idle, iowait, _, _, steal = grown
+            shares[name.removeprefix("cpu")] = 100.0 * (total - idle - iowait - steal) / total
+    if shares:
+        yield Sample(after.uptime, CORE_BUSIEST, max(shares.values()))
+    for name, share in shares.items() if len(shares) <= MOST_CORES else ():
+        yield Sample(after.uptime, CORE_BUSY, share, labels(cpu=name))
+
+
+def _quota(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
+    """Yield how much a quota held back the control group of what is measured, or one above it: the worst of them."""
+    kept, spent = [], []
+    for group, counters in after.quotas.items():
+        old = before.quotas.get(group)
+        if old is not None and all(one >= other for one, other in zip(counters, old, strict=True)):
+            periods, throttled, microseconds = (one - other for one, other in zip(counters, old, strict=True))
+            kept.append(min(100.0, microseconds / 1e6 / seconds * 100.0))
+            spent.append(min(100.0, 100.0 * throttled / periods) if periods else 0.0)
+    if kept:
+        yield Sample(after.uptime, QUOTA_TIME, max(kept))
+        yield Sample(after.uptime, QUOTA_PERIODS, max(spent))
+
+
+def _flows(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
+    """Yield swapping, in bytes a second, and pressure, in per cent of the time."""
+    for resource, metric in PRESSURE.items():
+        waited = after.pressure.get(resource, 0) - before.pressure.get(resource, 0)
+        if resource in before.pressure and resource in after.pressure and waited >= 0:
+            yield Sample(after.uptime, metric, min(100.0, waited / 1e6 / seconds * 100.0))
+    faults, kills = (_grown(before.events, after.events, name) for name in ("pgmajfault", "oom_kill"))
+    if faults is not None:
+        yield Sample(after.uptime, PAGE_FAULTS, faults / seconds)
+    if kills is not None:
+        yield Sample(after.uptime, OUT_OF_MEMORY, float(kills))
+    for name, metric in SWAP.items() if after.page is not None else ():
+        pages = _grown(before.events, after.events, name)
+        if pages is not None and after.page is not None:
+            yield Sample(after.uptime, metric, pages * after.page / seconds)
+
+
+def _grown(before: Mapping[str, int], after: Mapping[str, int], name: str) -> int | None:
+    """Return by how much the counter `name` grew; None where it fell or was not told both times."""
+    if name not in before or name not in after or after[name] < before[name]:
+        return None
+    return after[name] - before[name]
+
+
+def _disks(before: Counters, after: Tick, seconds: float) -> Iterator[Sample]:
+    for name, counters in after.disks.items():
+        if name not in before:
+            continue
+        label = labels(device=name)
+        grown = [new - old for old, new in zip(before[name], counters, strict=True)]
+        reads, reads_merged, read, _, writes, writes_merged, written, _, _, busy, weighted = grown
+        yield from _rate(after, DISK_READ_IOS, reads, seconds, label)
+        yield from _rate(after, DISK_READ_RATE, read * SECTOR, seconds, label)
+        yield from _rate(after, DISK_READ_MERGES, reads_merged, seconds, label)
+        yield from _rate(after, DISK_WRITE_IOS, writes, seconds, label)
+        yield from _rate(after, DISK_WRITE_RATE, written * SECTOR, seconds, label)
+        yield from _rate(after, DISK_WRITE_MERGES, writes_merged, seconds, label)
+        yield from _rate(after, DISK_QUEUE, weighted, seconds * 1000, label)
+        if busy >= 0:
+            yield Sample(after.uptime, DISK_BUSY, min(100.0, busy / 1000 / seconds * 100.0), label)
+
+
+def _interfaces(before: Counters, after: Tick, seconds: float) -> Iterator[Sample]:
+    for name, counters in after.interfaces.items():
+        if name in before:
+            metrics = (NETWORK_RECEIVED, NETWORK_SENT, NETWORK_DROPS, NETWORK_ERRORS)
+            for metric, old, new in zip(metrics, before[name], counters, strict=False):
+                yield from _rate(after, metric, new - old, seconds, labels(interface=name))
+
+
+def _protocols(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
+    of = (("Tcp OutSegs", TCP_SEGMENTS), ("Tcp RetransSegs", TCP_RETRANSMITS), ("Udp RcvbufErrors", UDP_DROPS))
+    for name, metric in of:
+        grown = _grown(before.protocols, after.protocols, name)
+        if grown is not None:
+            yield Sample(after.uptime, metric, grown / seconds)
+
+
+def _rate(tick: Tick, metric: Metric, difference: int, seconds: float, label: Labels) -> Iterator[Sample]:
+    if difference >= 0:
+        yield Sample(tick.uptime, metric, difference / seconds, label)

@@ -1,0 +1,189 @@
+"""What fio measures: its metrics, the figures of a whole trial, and the samples between two documents."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from suites.fio.report import Direction, Job, Latency, percentile_of
+from suites.units import Unit
+from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
+
+IOPS = Metric("iops", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+
+
+def _latency_metric(name: str, title: str, percentile: float | None = None) -> Metric:
+    return Metric(name, f"Completion latency, {title}", Unit.NANOSECOND, Better.LOWER, Kind.TIME, percentile)
+
+
+LATENCY_MEAN = _latency_metric("latency_mean", "mean")
+LATENCY_P50 = _latency_metric("latency_p50", "median", 50.0)
+LATENCY_P95 = _latency_metric("latency_p95", "p95", 95.0)
+LATENCY_P99 = _latency_metric("latency_p99", "p99", 99.0)
+LATENCY_P99_9 = _latency_metric("latency_p99_9", "p99.9", 99.9)
+LATENCY_MAX = _latency_metric("latency_max", "maximum", 100.0)
+CPU_USER = Metric("cpu_user", "CPU time of a job in user mode", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+CPU_SYSTEM = Metric("cpu_system", "CPU time of a job in the kernel", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, Kind.COUNT)
+DEVICE_IOS = Metric("device_ios", "I/Os that reached the device", Unit.ONE, Better.HIGHER, Kind.COUNT)
+
+STEADY_IOPS = Metric("steady_iops", "I/Os per second in the steady window", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+
+PERCENTILES = (LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_P99_9)
+METRICS = (
+    IOPS, BANDWIDTH, LATENCY_MEAN, *PERCENTILES, LATENCY_MAX, CPU_USER, CPU_SYSTEM, ISSUED_IOS, DEVICE_IOS,
+    STEADY_IOPS,
+)  # fmt: skip
+
+SHORTEST_INTERVAL = 0.25
+"""Seconds. fio's last document follows the one before within 1 to 250 ms: too little for a rate."""
+
+LIVE_PERCENTILES = ((LATENCY_P50, 1), (LATENCY_P99, 100), (LATENCY_P99_9, 1000))
+"""What an interval shows, and the I/Os it must hold: below, the percentile would be just its maximum."""
+
+SETTLED = 2.0
+"""Seconds. fio reads the disks' counters every 250 ms, so in shorter runs it misses much of what they did."""
+
+
+def job_figures(job: Job, label: Mapping[str, str]) -> Iterator[Figure]:
+    """Yield the figures of everything `job` measured, by operation."""
+    for operation, direction in job.directions.items():
+        if direction.ios:
+            yield from _direction_figures(direction, labels(operation=operation, **label))
+    if job.sync.count:
+        yield from _latency_figures(job.sync, labels(operation="sync", **label))
+    for metric, value in ((CPU_USER, job.cpu_user), (CPU_SYSTEM, job.cpu_system)):
+        if value is not None and job.ios:
+            yield Figure(metric, value, labels(**label))
+    if job.steady is not None and job.steady.attained and job.steady.iops:
+        yield Figure(STEADY_IOPS, job.steady.iops, labels(**label))
+
+
+def _direction_figures(direction: Direction, labelled: Labels) -> Iterator[Figure]:
+    for metric, value in ((IOPS, direction.iops), (BANDWIDTH, direction.bandwidth)):
+        if value is not None:
+            yield Figure(metric, value, labelled)
+    yield from _latency_figures(direction.latency, labelled)
+
+
+def _latency_figures(latency: Latency, labelled: Labels) -> Iterator[Figure]:
+    if not latency.count:
+        return
+    if latency.mean is not None:
+        yield Figure(LATENCY_MEAN, latency.mean, labelled)
+    for metric in PERCENTILES:
+        value = latency.percentile(metric.percentile or 0.0)
+        if value is not None:
+            yield Figure(metric, value, labelled)
+    if latency.maximum is not None:
+        yield Figure(LATENCY_MAX, latency.maximum, labelled)
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Follows one job from document to document: all its figures are cumulative, so samples are differences.
+
+    During the ramp fio counts I/Os but no latencies, and at its end it starts again from zero.
+    """
+
+    measuring: bool = False
+    last: Job | None = None
+    _clock: float | None = None
+    _offset: float | None = None
+
+    @property
+    def now(self) -> float:
+        """The time up to which it is known, in seconds since fio began."""
+        return (self._offset or 0.0) + (self.last.runtime if self.last else 0.0)
+
+    def take(self, job: Job, clock: float | None, began: float | None = None) -> list[Sample]:
+        """Return the samples of the interval that `job`, read at `clock` on the host's clock, completes.
+
+        `began` is when fio did, on that clock, where an earlier job has told it.
+        """
+        if self.last is None and not job.runtime:
+            return []  # it waits behind a stonewall
+        if self._starts_again(job):
+            self._restart(job, clock)
+        if self._offset is None:
+            # `elapsed` is in whole seconds, rounded up: what is surely spent before the first I/O.
+            self._offset = max(0.0, job.elapsed - 1.0 - job.runtime)
+            if clock is not None and began is not None:
+                self._offset = max(self._offset, clock - began - job.runtime)
+        seconds = job.runtime - (self.last.runtime if self.last else 0.0)
+        if seconds < SHORTEST_INTERVAL:
+            return []
+        found = list(self._interval(job, seconds))
+        self.last, self._clock = job, clock
+        return found
+
+    def _starts_again(self, job: Job) -> bool:
+        before = self.measuring
+        fell = self.last is not None and (job.runtime < self.last.runtime or job.ios < self.last.ios)
+        self.measuring = before or fell or not in_ramp(job)
+        return self.last is not None and (fell or self.measuring != before)
+
+    def _restart(self, job: Job, clock: float | None) -> None:
+        before = self._offset or 0.0
+        last_time = before + (self.last.runtime if self.last else 0.0)
+        passed = job.runtime
+        if clock is not None and self._clock is not None and job.runtime <= clock - self._clock < 3600:
+            passed = clock - self._clock
+        self._offset = last_time + passed - job.runtime
+        self.last = None
+
+    def _interval(self, job: Job, seconds: float) -> Iterator[Sample]:
+        time = (self._offset or 0.0) + job.runtime
+        for operation, direction in job.directions.items():
+            before = self.last.directions[operation] if self.last else Direction(0, 0)
+            if not direction.ios:
+                continue
+            labelled = labels(operation=operation)
+            for metric, value in _rates(before, direction, seconds):
+                yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
+            for metric, value in _latencies(before.latency, direction.latency):
+                yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
+
+
+def steady_note(job: Job) -> str:
+    """Return whether the steady state was reached that fio was told to wait for; nothing where it was not told."""
+    steady = job.steady
+    if steady is None:
+        return ""
+    window = f" over {steady.seconds:g} s" if steady.seconds else ""
+    asked = f"“{steady.asked}”{window}"
+    if steady.attained:
+        return f"Steady state {asked} was reached after {job.runtime:.0f} s, at {steady.found or 'no deviation'}."
+    return f"Steady state {asked} was not reached in {job.runtime:.0f} s: the figures are those of a device on its way."
+
+
+def in_ramp(job: Job) -> bool:
+    """Whether `job` is in its ramp: I/Os are done whose latencies fio does not count yet."""
+    measured = sum(direction.latency.count or 0 for direction in job.directions.values())
+    return "ramp_time" in job.options and job.ios > 2 * measured
+
+
+def _rates(before: Direction, after: Direction, seconds: float) -> Iterator[tuple[Metric, float]]:
+    yield IOPS, max(0, after.ios - before.ios) / seconds
+    yield BANDWIDTH, max(0, after.size - before.size) / seconds
+
+
+def _latencies(before: Latency, after: Latency) -> Iterator[tuple[Metric, float]]:
+    before_count, after_count = before.count or 0, after.count or 0
+    count = after_count - before_count
+    if count <= 0:
+        return
+    if after.mean is not None:
+        total = after.mean * after_count - (before.mean or 0.0) * before_count
+        if total >= 0:
+            yield LATENCY_MEAN, total / count
+    bins = {
+        latency: number - before.bins.get(latency, 0)
+        for latency, number in after.bins.items()
+        if number > before.bins.get(latency, 0)
+    }
+    for metric, needed in LIVE_PERCENTILES:
+        value = percentile_of(bins, metric.percentile or 0.0)
+        if value is not None and count >= needed:
+            yield metric, value
+    if bins:
+        yield LATENCY_MAX, float(max(bins))

@@ -1,0 +1,141 @@
+"""What is known to fool people about fio, asked of every section of a job file, and what is special to such files."""
+
+from dataclasses import replace
+
+from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
+from suites.fio.checks import FIO_CHECKS
+from suites.fio.section_checks import SECTION_CHECKS
+from suites.fio.sections import NAMED, Answer, about, sections_of
+from suites.fio_job.file import JobFileError, Section
+from suites.fio_job.values import fio_size, may_write_device, raw_devices, section_values, section_writes
+from suites.vocab import Level
+
+
+def _of_sections(check: StepCheck) -> StepCheck:
+    """Return `check` asked of each section; what it would change has to be changed in the file."""
+
+    def evaluate(evidence: StepEvidence) -> Answer:
+        sections = sections_of(evidence)
+        if isinstance(sections, JobFileError):
+            return None  # the check of the file itself says so
+        said: list[tuple[str, Outcome]] = []
+        unsure: CannotTell | None = None
+        for section in sections:
+            values = section_values(section, str(evidence.values["directory"]))
+            answer = check.evaluate(replace(evidence, values=values))
+            if isinstance(answer, Outcome):
+                said.append((section.name, answer))
+            unsure = unsure or (answer if isinstance(answer, CannotTell) else None)
+        if not said:
+            return unsure
+        names = ", ".join(f"[{name}]" for name, _ in said[1:NAMED])
+        others = f" Alike: {names}{' and others' if len(said) > NAMED else ''}." if names else ""
+        return replace(said[0][1], measured=f"[{said[0][0]}]: {said[0][1].measured}{others}", changes={})
+
+    return replace(check, evaluate=evaluate)
+
+
+def _unreadable(evidence: StepEvidence) -> Answer:
+    sections = sections_of(evidence)
+    return Outcome(sections.message, remedy=sections.remedy) if isinstance(sections, JobFileError) else None
+
+
+def _missing(section: Section) -> str:
+    return f"uses {', '.join(f'${{{name}}}' for name in section.missing)}" if section.missing else ""
+
+
+def _device(section: Section) -> str:
+    if not may_write_device((section,)) or section.missing:
+        return ""
+    named = ", ".join(raw_devices(section)) or section.options.get("opendir", "")
+    return f"writes to {named}" if named else "replays what another file says, to whatever device that names"
+
+
+def _outside(section: Section) -> str:
+    names = [section.options.get("directory", ""), *section.options.get("filename", "").split(":")]
+    absolute = [name for name in names if name.startswith("/")]
+    return (
+        f"writes to {', '.join(absolute)}" if section_writes(section) and absolute and not raw_devices(section) else ""
+    )
+
+
+def _program(section: Section) -> str:
+    run = [name for name in ("exec_prerun", "exec_postrun") if name in section.options]
+    return f"has {' and '.join(run)}" if run else ""
+
+
+def _sizeless(section: Section) -> str:
+    sized = any(name in section.options for name in ("size", "filesize", "fill_device", "file_size"))
+    given = section.options.get("size", "")
+    if sized and (not given or fio_size(given) is not None or given.endswith("%")):
+        return ""
+    return f"has the size “{given}”" if given else "has no size"
+
+
+JOB_CHECKS: tuple[StepCheck, ...] = (
+    Check(
+        id="job-file-unreadable",
+        level=Level.ERROR,
+        title="This is no job file",
+        why="fio ends at once and measures nothing.",
+        remedy="Import the job file again.",
+        source="fio manual, Job file format.",
+        needs="The text of the job file.",
+        evaluate=_unreadable,
+    ),
+    Check(
+        id="job-file-variable",
+        level=Level.ERROR,
+        title="A variable of the job file has no value",
+        why="fio puts nothing in its place: a size or path comes out wrong or empty. Until it is given, fio is started "
+        "with --readonly, because nobody knows what it would write to.",
+        remedy="Give it under “Environment”, as NAME=value.",
+        source="fio manual, Environment variables.",
+        needs="The job file and the environment that is given with it.",
+        evaluate=about(_missing),
+    ),
+    Check(
+        id="job-file-writes-device",
+        level=Level.ERROR,
+        title="The job file writes to a raw device",
+        why="All that is on it would be lost. fio is started with --readonly and will refuse.",
+        remedy="Use the suite fio with its parameter “Raw device”: it asks for the serial number, and looks whether "
+        "anybody uses the device.",
+        source="fio manual, readonly.",
+        needs="What each section writes to.",
+        evaluate=about(_device),
+    ),
+    Check(
+        id="job-file-writes-outside",
+        level=Level.WARNING,
+        title="It writes to files that are not its own",
+        why="What these files hold is overwritten, and they stay when the run is over. Files without a path lie in a "
+        "private directory that is removed.",
+        remedy="Leave directory and filename out of the file, and give the step's directory.",
+        source="fio manual, filename and directory.",
+        needs="What each section writes to.",
+        evaluate=about(_outside),
+    ),
+    Check(
+        id="job-file-runs-programs",
+        level=Level.WARNING,
+        title="The job file runs programs",
+        why="They run on the host as your user, with all that may do.",
+        remedy="Read them; take them out where they are not needed.",
+        source="fio manual, exec_prerun and exec_postrun.",
+        needs="The options of each section.",
+        evaluate=about(_program),
+    ),
+    Check(
+        id="job-file-without-size",
+        level=Level.WARNING,
+        title="A section has no size",
+        why="fio ends at once, unless the file is there already and tells its own size.",
+        remedy="Give size in the section or in [global].",
+        source="fio 3.33: “you need to specify size=”.",
+        needs="The options of each section.",
+        evaluate=about(_sizeless),
+    ),
+    *SECTION_CHECKS,
+    *(_of_sections(check) for check in FIO_CHECKS),
+)

@@ -1,0 +1,118 @@
+"""fio-job: a job file of the user's own, run as fio runs it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from suites.base import Command, Context, Estimate, TrialParser
+from suites.checks import StepCheck
+from suites.disk import DIRECTORY
+from suites.fio.commands import REPORT
+from suites.fio.metrics import METRICS
+from suites.fio.output import FioParser
+from suites.fio.parameters import total_size
+from suites.fio.tuning import tune_fio
+from suites.fio_job.checks import JOB_CHECKS
+from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
+from suites.fio_job.values import may_write_device, section_values, section_writes
+from suites.host_files import HostFile
+from suites.parameters import Parameter, Tuned, Type, Values
+from suites.vocab import Metric, Resource
+
+FILE = "job.fio"
+
+JOB = Parameter(
+    name="job",
+    title="Job file",
+    type=Type.LINES,
+    default="",
+    help="The text of the file: [global], then a section for each job. It belongs to the plan and is run unchanged.",
+)
+
+ENVIRONMENT = Parameter(
+    name="environment",
+    title="Environment",
+    type=Type.TEXT,
+    default="",
+    help="Values of the file's ${VARIABLES}: “SIZE=8g DEPTH=32”.",
+    pattern=r"\s*(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s*)*",
+)
+
+
+class FioJob:
+    """A job file. Its sections may run together or, after a stonewall, one after the other; each has its figures."""
+
+    id = "fio-job"
+    title = "fio job file"
+    summary = "A job file of your own, imported as it is and run as it would run, its sections reported apart."
+    resource = Resource.DISK
+    tool = "fio"
+    packages: Mapping[str, str] = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
+    parameters: tuple[Parameter, ...] = (
+        replace(DIRECTORY, help="Where the files lie that the job file names without a path."), JOB, ENVIRONMENT,
+    )  # fmt: skip
+    metrics: tuple[Metric, ...] = METRICS
+    needs_peer = False
+    directory_parameter: str | None = "directory"
+    checks: tuple[StepCheck, ...] = JOB_CHECKS
+
+    def tune(self, context: Context) -> dict[str, Tuned]:
+        """Return the directory with the most room; all else is the file's."""
+        return {name: tuned for name, tuned in tune_fio(context).items() if name == "directory"}
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
+        """Return the one command. What may write to a raw device, as far as can be told, may not write at all.
+
+        Threads are the default that the file may overrule: processes of fio's own outlive a broken connection.
+        """
+        sections = _sections(values, context)
+        try:
+            environment = read_environment(str(values["environment"]))
+        except JobFileError:
+            environment = {}
+        given = ["env", *(f"{name}={value}" for name, value in environment.items())] if environment else []
+        guard = ["--readonly"] if sections is None or may_write_device(sections) else []
+        words = (*given, "fio", "--thread=1", *guard, FILE, *REPORT)
+        return (Command(words, files=(HostFile(FILE, text=str(values["job"])),)),)
+
+    def job_file(self, values: Values, context: Context) -> str:
+        """Return the job file, as it is."""
+        del context
+        return str(values["job"])
+
+    def estimate(self, values: Values, context: Context) -> Estimate:
+        """Return what the sections take together: side by side, or one after the other behind a stonewall."""
+        sections = _sections(values, context)
+        if not sections:
+            return Estimate(duration=None, written=None)
+        written = None if any(section_writes(section) for section in sections) else 0
+        space = sum(total_size(section_values(section, "")) for section in sections)
+        return Estimate(duration=_duration(sections), written=written, prepared=space, space=space)
+
+    def parser(self, values: Values) -> TrialParser:
+        """Return a fresh parser; the output says all it needs to know."""
+        del values
+        return FioParser()
+
+
+def _sections(values: Values, context: Context) -> tuple[Section, ...] | None:
+    """Return the sections as they will run; None where the file cannot be read."""
+    try:
+        environment = read_environment(str(values["environment"]))
+        return effective_sections(str(values["job"]), environment, context.facts)
+    except JobFileError:
+        return None
+
+
+def _duration(sections: Sequence[Section]) -> float | None:
+    """Return the seconds of all sections; None where one of them ends only when it is done."""
+    groups: list[float] = [0.0]
+    for section in sections:
+        asked = section_values(section, "")
+        if not asked["runtime"]:
+            return None
+        seconds = float(asked["runtime"]) + float(asked["ramp_time"])
+        if "stonewall" in section.options:
+            groups.append(0.0)
+        groups[-1] = max(groups[-1], seconds)
+    return sum(groups)

@@ -1,0 +1,1 @@
+"""geekbench: run where the user has installed it, without uploading anything unless told to."""

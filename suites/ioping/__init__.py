@@ -1,0 +1,1 @@
+"""ioping: the latency of single requests, as ping is for a network."""

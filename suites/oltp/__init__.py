@@ -1,0 +1,1 @@
+"""sysbench OLTP: transactions on PostgreSQL, MySQL or MariaDB, named by the user or started for the purpose."""

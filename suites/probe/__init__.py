@@ -1,0 +1,1 @@
+"""Probes of our own: built where they run, and what they print."""
