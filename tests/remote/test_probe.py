@@ -19,6 +19,8 @@ from remote.probe import ProbeError, read_facts
 from remote.session import Session
 from suites.facts import Absent, Facts
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def session() -> Iterator[LocalSession]:

@@ -12,6 +12,8 @@ from remote.link import Link, LinkState, Patience
 from remote.session import LIMIT, Channel, Completed
 from remote.steady import SteadySession
 
+pytestmark = pytest.mark.alone
+
 QUICK = Patience(first=0.01, longest=0.02, total=10.0)
 
 

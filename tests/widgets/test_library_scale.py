@@ -16,7 +16,7 @@ from widgets import jobs
 from widgets.library.library_page import LibraryPage
 from widgets.library.run_lines import Column
 
-pytestmark = pytest.mark.usefixtures("idle")
+pytestmark = [pytest.mark.usefixtures("idle"), pytest.mark.alone]
 
 RUNS = 1000
 LONGEST = 0.1

@@ -14,6 +14,8 @@ from app.services import Workstation
 from tests.widgets.heartbeat import beating
 from widgets.live.live_page import LivePage
 
+pytestmark = pytest.mark.alone
+
 Keep = Callable[[QWidget], QWidget]
 
 SCRIPTS = {

@@ -19,6 +19,8 @@ from widgets.live.model import Phase, RunModel
 from widgets.live.step_view import StepView
 from widgets.run_view import RunView
 
+pytestmark = pytest.mark.alone
+
 Keep = Callable[[QWidget], QWidget]
 
 PATIENCE = 30_000
