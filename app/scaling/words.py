@@ -14,13 +14,13 @@ def scaling_lines(one: Scaling) -> Iterator[str]:
     last = one.curve.points[-1]
     if one.knee is not None:
         share = one.knee.median / max(point.median for point in one.curve.points)
-        yield f"The knee is at {foot} {one.knee.text}: {share_text(share)} of the best, and more gives hardly more."
+        yield f"The knee is at {foot} = {one.knee.text}: {share_text(share)} of the best, and more gives hardly more."
     elif one.curve.growing:
-        yield f"It still grows at {foot} {last.text}: there is no knee below that."
+        yield f"It still grows at {foot} = {last.text}: there is no knee below that."
     if one.base is not None and len(one.efficiencies) > 1:
         end = one.efficiencies[-1]
         sure = "" if end.low is None or end.high is None else f" (95 % CI {_percent(end.low)} to {_percent(end.high)})"
-        yield f"At {foot} {last.text} the efficiency is {_percent(end.value)}{sure} of {foot} {one.base.text}."
+        yield f"At {foot} = {last.text} the efficiency is {_percent(end.value)}{sure} of that at {foot} = {one.base.text}."
     if one.fit is not None:
         yield fit_text(one, one.fit)
     for reason in one.reasons:

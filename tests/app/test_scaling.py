@@ -176,4 +176,4 @@ def test_the_command_line_reads_a_sweep_from_labels_and_from_steps(tmp_path: Pat
     assert steps_curve["reasons"] == ["no fit: it needs 6 points, there are 4"]
     assert picture.read_bytes().startswith(b"\x89PNG")
     people = CliRunner().invoke(benchwright, ["--store", str(path), "scaling", "last"])
-    assert "It still grows at threads 8" in people.stdout
+    assert "It still grows at threads = 8" in people.stdout
