@@ -5,6 +5,7 @@ from dataclasses import asdict
 import click
 
 from app.cli.asking import TerminalAsker, asks
+from app.cli.attach import leftovers
 from app.cli.common import (
     FAILED,
     json_option,
@@ -15,6 +16,7 @@ from app.cli.common import (
     speaks_to_people,
 )
 from app.cli.facts_table import facts_rows
+from app.cli.host_work import install_tools, restore, show_log
 from app.formats import facts_to_json
 from app.hosts.hosts import HostEntry, Origin
 from app.services import Workstation
@@ -118,3 +120,7 @@ def facts(
         print_json(facts_to_json(read))
     else:
         print_table(["Fact", "Value"], facts_rows(read))
+
+
+for command in (install_tools, restore, show_log, leftovers):
+    hosts.add_command(command)

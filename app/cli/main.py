@@ -4,25 +4,6 @@ from pathlib import Path
 
 import click
 
-from app.cli import (
-    attach,
-    baselines,
-    best,
-    calibrate,
-    checks,
-    comparing,
-    heat,
-    history,
-    host_work,
-    hosts,
-    library,
-    noise,
-    opinions,
-    plans,
-    rounds,
-    runs,
-    scaling,
-)
 from app.cli.common import speaks_to_people, start_log
 from app.cli.sections import Sectioned
 from app.services import Workstation
@@ -47,15 +28,3 @@ def benchwright(context: click.Context, store: Path | None) -> None:
         from app.__main__ import open_or_measure
 
         open_or_measure(workstation)
-
-
-for command in (host_work.install_tools, host_work.restore, host_work.show_log, attach.leftovers):
-    hosts.hosts.add_command(command)
-for command in (
-    hosts.hosts, hosts.facts, calibrate.calibrate, plans.plan, plans.check, checks.checks, runs.run, runs.quick,
-    attach.attach,
-    library.list_runs, library.show, opinions.second_opinion, opinions.agree,
-    comparing.compare, noise.noise, scaling.scaling, heat.heatmap, rounds.rounds, library.export,
-    baselines.baseline, history.history, best.best, library.delete, library.parse, library.salvage,
-):  # fmt: skip
-    benchwright.add_command(command)
