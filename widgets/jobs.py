@@ -6,6 +6,7 @@ Cancelling is cooperative: the generator is closed at its next yield, so its ``f
 """
 
 import logging
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator
@@ -18,6 +19,9 @@ from shiboken6 import isValid
 from suites.errors import BenchwrightError
 
 log = logging.getLogger(__name__)
+
+SWITCH = 0.0005
+"""Seconds after which a thread that computes lets another one go on."""
 
 
 class Job(QObject):
@@ -122,6 +126,9 @@ class _Carrier(QObject):
 @cache
 def _the_carrier() -> _Carrier:
     """Return the carrier, made by the first job: on the window's thread."""
+    # Qt asks a table fifty small things at once; each may wait for as long as the interpreter leaves a busy thread
+    # alone, and with Python's own 5 ms the window then stood still for a quarter of a second.
+    sys.setswitchinterval(SWITCH)
     return _Carrier()
 
 

@@ -20,7 +20,8 @@ def scaling_lines(one: Scaling) -> Iterator[str]:
     if one.base is not None and len(one.efficiencies) > 1:
         end = one.efficiencies[-1]
         sure = "" if end.low is None or end.high is None else f" (95 % CI {_percent(end.low)} to {_percent(end.high)})"
-        yield f"At {foot} = {last.text} the efficiency is {_percent(end.value)}{sure} of that at {foot} = {one.base.text}."
+        base = f"of that at {foot} = {one.base.text}"
+        yield f"At {foot} = {last.text} the efficiency is {_percent(end.value)}{sure} {base}."
     if one.fit is not None:
         yield fit_text(one, one.fit)
     for reason in one.reasons:

@@ -42,6 +42,7 @@ def test_a_run_over_ssh_gives_a_sample_a_second(lab_host: LabHost, tmp_path: Pat
     assert len(series(ended.parsed.samples, "floating_point_rate")) == 2
 
 
+@pytest.mark.slow
 def test_six_hundred_samples_arrive(tmp_path: Path) -> None:
     """A hundred a second instead of one, so that six seconds do."""
     words = ["--time", "6", "--interval", "0.01", "--threads", "1", "--sweep", "single", "--kind", "float"]

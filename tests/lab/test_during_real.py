@@ -122,6 +122,7 @@ def neighbour(folder: Path) -> Iterator[None]:
             spinning.kill()
 
 
+@pytest.mark.slow
 @needs_sysbench
 def test_another_process_is_named_while_the_trial_runs_and_counts_in_the_verdict(
     workstation: Workstation, tmp_path: Path

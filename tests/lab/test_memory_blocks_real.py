@@ -49,6 +49,7 @@ def test_copying_agrees_with_numpy(tmp_path: Path) -> None:
     assert 0.2 < ended.parsed.figures[0].value / statistics.median(copied) < 5
 
 
+@pytest.mark.slow
 def test_memory_is_slower_than_the_nearest_cache(tmp_path: Path) -> None:
     given: dict[str, Any] = {
         "operations": "read",

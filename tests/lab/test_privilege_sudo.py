@@ -86,6 +86,7 @@ def test_the_password_never_reaches_the_command(
     assert root.run(["cat"], stdin=b"mine").stdout == b"mine"
 
 
+@pytest.mark.slow
 def test_a_wrong_password_is_asked_for_again_and_then_given_up(
     start_sudo_host: StartSudoHost, opened: list[Session]
 ) -> None:

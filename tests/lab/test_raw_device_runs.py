@@ -239,8 +239,7 @@ def test_without_root_a_device_is_not_touched(
 
 
 # From the command line
-
-
+@pytest.mark.slow
 def test_the_command_line_wants_the_confirmation_in_full(make_loop: MakeLoop, tmp_path: Path) -> None:
     device = make_loop("scratch.img")
     before = digest(device)

@@ -14,6 +14,7 @@ from tests.suites.captured_outputs import figures
 pytestmark = pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
 
 
+@pytest.mark.slow
 def test_memrate_over_ssh(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     given: dict[str, Any] = {"method": "memrate", "memrate_bytes": "16 MiB", "time": 2, "threads": 1}

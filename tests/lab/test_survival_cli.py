@@ -92,6 +92,7 @@ def test_leftovers_are_told_and_only_ours_removed(lab: LabHost, tmp_path: Path) 
     assert jobs_on(lab.home) == []
 
 
+@pytest.mark.slow
 def test_a_host_in_use_is_refused_or_waited_for(lab: LabHost, tmp_path: Path) -> None:
     other = ("--store", str(tmp_path / "other.sqlite3"))
     short = plan(tmp_path, seconds=1)

@@ -36,6 +36,7 @@ esac
     return offset
 
 
+@pytest.mark.slow
 def test_a_step_is_a_finding_of_its_trial(workstation: Workstation, ahead: Path) -> None:
     def set_clock() -> None:
         ahead.write_text(str(HOUR))

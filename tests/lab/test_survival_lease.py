@@ -98,6 +98,7 @@ def test_a_second_run_may_go_on_and_says_so(workstation: Workstation, other: Oth
     assert (finding.host, "measures on lab" in finding.measured) == ("lab", True)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_let_go_of_keeps_its_host_while_it_measures(
     workstation: Workstation, lab: LabHost, tmp_path: Path
 ) -> None:

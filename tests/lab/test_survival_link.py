@@ -49,6 +49,7 @@ def test_a_killed_connection_costs_nothing(workstation: Workstation, lab: LabHos
     assert_nothing_left(lab.home)
 
 
+@pytest.mark.slow
 def test_the_gap_in_telemetry_is_a_gap(workstation: Workstation, lab: LabHost) -> None:
     events = run(workstation, counting_plan(220), at_count(110, lab.cut))
     (watched,) = {event.host for event in events if isinstance(event, TelemetryRead)}
@@ -105,6 +106,7 @@ def test_a_silent_link_is_told_and_replaced(workstation: Workstation, lab: LabHo
     assert_whole(workstation, 1, 300)
 
 
+@pytest.mark.slow
 def test_a_link_that_only_pauses_is_kept(workstation: Workstation, lab: LabHost) -> None:
     silent = at_count(10, lambda: lab.cut(signal.SIGSTOP))
 

@@ -119,6 +119,7 @@ def test_whoever_goes_on_with_the_run_puts_back_in_the_end(
     assert workstation.pending_changes() == []
 
 
+@pytest.mark.slow
 def test_the_next_run_says_that_the_host_is_changed_or_puts_it_back_where_it_is_root(
     start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
 ) -> None:

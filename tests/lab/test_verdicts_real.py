@@ -42,6 +42,7 @@ def disk(workstation: Workstation) -> str:
     pytest.skip("no directory here is on a disk that the kernel counts")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 def test_a_read_from_memory_is_invalid_and_the_same_from_the_disk_is_not(workstation: Workstation, disk: str) -> None:
     given = {"directory": disk, "mode": "rndrd", "total_size": 64 * MIB, "file_num": 4, "block_size": 4096, "time": 4}

@@ -120,15 +120,22 @@ class TrialModel(QAbstractTableModel):
         """Return the heads, with the unit."""
         if orientation is not Qt.Orientation.Horizontal or not 0 <= section < self.columnCount():
             return None
-        heads = [("Trial", _TRIAL_TIP)]
-        for column in self._columns:
-            heads += [(column.head() + column.suffix(), _VALUE_TIP), (f"± within{column.suffix()}", _WITHIN_TIP)]
-        heads += [("Samples", _SAMPLES_TIP), ("State", _STATE_TIP)]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tool_tip(heads[section][1])
+            return tool_tip(self._head(section)[1])
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._alignment(section)
-        return visible(heads[section][0]) if role == Qt.ItemDataRole.DisplayRole else None
+        return visible(self._head(section)[0]) if role == Qt.ItemDataRole.DisplayRole else None
+
+    def _head(self, section: int) -> tuple[str, str]:
+        """Return the words of a head and of its tool tip."""
+        ends = {0: ("Trial", _TRIAL_TIP), self.columnCount() - 2: ("Samples", _SAMPLES_TIP)}
+        ends[self.columnCount() - 1] = ("State", _STATE_TIP)
+        if section in ends:
+            return ends[section]
+        column = self._columns[(section - 1) // 2]
+        if section % 2:
+            return column.head() + column.suffix(), _VALUE_TIP
+        return f"± within{column.suffix()}", _WITHIN_TIP
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows."""
