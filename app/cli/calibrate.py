@@ -46,7 +46,7 @@ from suites.errors import BenchwrightError
 @json_option
 @pass_workstation
 @speaks_to_people
-def calibrate(  # noqa: PLR0917 (click hands every option over by name)
+def calibrate(
     workstation: Workstation,
     host: str,
     suite: str,

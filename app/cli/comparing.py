@@ -45,14 +45,14 @@ def share_of(percent: float | None) -> float | None:
 @json_option
 @pass_workstation
 @speaks_to_people
-def compare(  # noqa: PLR0917 (click hands every option over by name)
+def compare(
     workstation: Workstation,
     runs: tuple[str, ...],
     margin: float | None,
     overrule: str,
-    levels: bool,  # noqa: FBT001
+    levels: bool,
     distribution: str | None,
-    as_json: bool,  # noqa: FBT001
+    as_json: bool,
 ) -> None:
     """Compare RUNS with the first of them.
 

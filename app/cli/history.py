@@ -22,13 +22,13 @@ from suites.vocab import Labels
 @json_option
 @pass_workstation
 @speaks_to_people
-def history(  # noqa: PLR0917 (click hands every option over by name)
+def history(
     workstation: Workstation,
     host: str,
     metric: str,
     step: str,
     given: tuple[str, ...],
-    as_json: bool,  # noqa: FBT001
+    as_json: bool,
 ) -> None:
     """Show a metric of HOST over all comparable runs, and where its level changed.
 

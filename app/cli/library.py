@@ -162,14 +162,14 @@ def _print_trials(record: RunRecord) -> None:
 @json_option
 @pass_workstation
 @speaks_to_people
-def export(  # noqa: PLR0917 (click hands every option over by name)
+def export(
     workstation: Workstation,
     runs: tuple[str, ...],
     csv_path: Path | None,
     png_path: Path | None,
     margin: float | None,
     overrule: str,
-    as_json: bool,  # noqa: FBT001
+    as_json: bool,
 ) -> None:
     """Export RUNS as CSV, PNG or both."""
     if csv_path is None and png_path is None:

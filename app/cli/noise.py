@@ -27,13 +27,13 @@ _FIGURES = ("n", "CoV", "95 % interval", "(max - min) / median")
 @json_option
 @pass_workstation
 @speaks_to_people
-def noise(  # noqa: PLR0917 (click hands every option over by name)
+def noise(
     workstation: Workstation,
     runs: tuple[str, ...],
-    everything: bool,  # noqa: FBT001
+    everything: bool,
     csv_path: Path | None,
     png_path: Path | None,
-    as_json: bool,  # noqa: FBT001
+    as_json: bool,
 ) -> None:
     """Rank what RUNS measured by how repeatable it is. Runs joined by commas are one group."""
     found = workstation.describing.noise(runs, everything=everything)

@@ -31,7 +31,7 @@ from suites.errors import BenchwrightError
 @json_option
 @pass_workstation
 @speaks_to_people
-def second_opinion(  # noqa: PLR0917 (click hands every option over by name)
+def second_opinion(
     workstation: Workstation,
     run: str,
     step: str,

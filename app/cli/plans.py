@@ -93,7 +93,7 @@ plan.add_command(list_presets)
 @json_option
 @pass_workstation
 @speaks_to_people
-def new_plan(  # noqa: PLR0917 (click hands every option over by name)
+def new_plan(
     workstation: Workstation,
     hosts: tuple[str, ...],
     preset: str | None,
@@ -108,10 +108,10 @@ def new_plan(  # noqa: PLR0917 (click hands every option over by name)
     question: str,
     goals: tuple[str, ...],
     facts_files: tuple[Path, ...],
-    defaults: bool,  # noqa: FBT001
+    defaults: bool,
     output: Path | None,
     asker: TerminalAsker,
-    as_json: bool,  # noqa: FBT001
+    as_json: bool,
 ) -> None:
     """Write a plan tuned to the first host: with one step for each suite, or as a preset asks for it."""
     suites += (FIO_JOB,) * len(fio_jobs)
@@ -217,7 +217,7 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
 @json_option
 @pass_workstation
 @speaks_to_people
-def check(  # noqa: PLR0917 (click hands every option over by name)
+def check(
     workstation: Workstation,
     file: Path,
     facts_files: tuple[Path, ...],
@@ -225,7 +225,7 @@ def check(  # noqa: PLR0917 (click hands every option over by name)
     answers: Answers,
     output: Path | None,
     asker: TerminalAsker,
-    as_json: bool,  # noqa: FBT001
+    as_json: bool,
 ) -> None:
     """Say before it runs what is known to fool people about the plan in the file PLAN."""
     loaded = workstation.load_plan(file)
@@ -277,7 +277,7 @@ def facts_for(
     return facts_of(workstation, wanted, files, asker, _directories(loaded), _devices(loaded))
 
 
-def facts_of(  # noqa: PLR0917 (what to read, and how to ask for it)
+def facts_of(
     workstation: Workstation,
     hosts: list[str],
     files: tuple[Path, ...],

@@ -46,7 +46,7 @@ from suites.errors import BenchwrightError
 @json_option
 @pass_workstation
 @speaks_to_people
-def run(  # noqa: PLR0917 (click hands every option over by name)
+def run(
     workstation: Workstation,
     file: Path,
     hosts: tuple[str, ...],
