@@ -3,8 +3,6 @@
 import json
 import sqlite3
 import stat
-import threading
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -31,21 +29,9 @@ from suites.base import Parsed
 from suites.vocab import Figure, Sample
 from tests.app import recorded
 from tests.app.recorded import IOPS, P99, READ
+from tests.app.stores import RUN, record, store
 
-RUN = "20261120-141530-k3f9"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "data" / "runs.sqlite3")
-    yield made
-    made.close()
-
-
-def record(store: Store, run_id: str, events: Iterable[Event]) -> None:
-    with store.recorder(run_id) as recorder:
-        for event in events:
-            recorder.record(event)
+__all__ = ["store"]  # a fixture
 
 
 def test_nothing_is_opened_before_first_use(tmp_path: Path) -> None:
@@ -373,46 +359,6 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"cannot be opened: (not a directory|file exists)"):
         Store(tmp_path / "file" / "runs.sqlite3").runs()
-
-
-# Several at once
-
-
-def test_threads_write_and_read_at_once(store: Store) -> None:
-    failures: list[BaseException] = []
-
-    def write(number: int) -> None:
-        try:
-            run_id = f"2026112{number}-141530-aaaa"
-            record(store, run_id, recorded.run_events(run_id, (1000.0,) * 5))
-            store.runs()
-        except BaseException as error:  # noqa: BLE001 (handed to the test below)
-            failures.append(error)
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    assert [line.trials for line in store.runs()] == [5, 5, 5, 5]
-
-
-def test_one_recorder_takes_events_from_several_threads(store: Store) -> None:
-    with store.recorder(RUN) as recorder:
-        recorder.record(RunStarted(RUN, recorded.plan(), "2026"))
-
-        def write(trial: int) -> None:
-            for number in range(500):
-                recorder.record(SampleRead(trial, Sample(float(number), IOPS, 1.0)))
-
-        threads = [threading.Thread(target=write, args=(trial,)) for trial in (1, 2, 3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        recorder.record(RunEnded(RUN, State.DONE))
-    assert {trial: len(found) for trial, found in store.samples(RUN).items()} == {1: 500, 2: 500, 3: 500}
 
 
 # Interrupted runs

@@ -1,0 +1,49 @@
+"""The library is written and read by several threads at once."""
+
+import threading
+
+from app.events import RunEnded, RunStarted, SampleRead, State
+from app.store import Store
+from suites.vocab import Sample
+from tests.app import recorded
+from tests.app.recorded import IOPS
+from tests.app.stores import RUN, record, store
+
+__all__ = ["store"]  # a fixture
+
+
+def test_threads_write_and_read_at_once(store: Store) -> None:
+    failures: list[BaseException] = []
+
+    def write(number: int) -> None:
+        try:
+            run_id = f"2026112{number}-141530-aaaa"
+            record(store, run_id, recorded.run_events(run_id, (1000.0,) * 5))
+            store.runs()
+        except BaseException as error:  # noqa: BLE001 (handed to the test below)
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert [line.trials for line in store.runs()] == [5, 5, 5, 5]
+
+
+def test_one_recorder_takes_events_from_several_threads(store: Store) -> None:
+    with store.recorder(RUN) as recorder:
+        recorder.record(RunStarted(RUN, recorded.plan(), "2026"))
+
+        def write(trial: int) -> None:
+            for number in range(500):
+                recorder.record(SampleRead(trial, Sample(float(number), IOPS, 1.0)))
+
+        threads = [threading.Thread(target=write, args=(trial,)) for trial in (1, 2, 3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        recorder.record(RunEnded(RUN, State.DONE))
+    assert {trial: len(found) for trial, found in store.samples(RUN).items()} == {1: 500, 2: 500, 3: 500}
