@@ -20,6 +20,7 @@ from app.events import (
     RunStarted,
     State,
     StepEnded,
+    TelemetryRead,
 )
 from app.plans.context import step_context
 from app.plans.plan import Plan, Step, host_words
@@ -28,7 +29,7 @@ from app.runs.control import Control, HostInUseError, LeftError
 from app.runs.destruction import Confirming
 from app.runs.findings import CLOCK_STEPPED, clocks_apart
 from app.runs.left import LeftRun, seconds_since
-from app.runs.mailbox import Mailbox
+from app.runs.mailbox import TICK, Mailbox, passed_on
 from app.runs.place import Place
 from app.runs.policies import decided, unsteady_starts, verdict_rules
 from app.runs.resume import end_orphans, feed, find_trial, restored_places, turn_of
@@ -48,6 +49,9 @@ from suites.facts import Facts
 from suites.vocab import Finding, Level
 
 Output = tuple[tuple[str, bytes], ...]
+
+LATE = 1.0
+"""Seconds beyond its interval that a look at a host may take to arrive, before it is no longer waited for."""
 
 
 class RunFailedError(BenchwrightError):
@@ -80,6 +84,7 @@ class Engine:
     _places: dict[PlaceKey, Place] = field(default_factory=dict)
     _findings: list[Finding] = field(default_factory=list)
     _stepped: set[str] = field(default_factory=set)  # hosts whose clock was seen to be set
+    _seen: dict[str, float] = field(default_factory=dict)  # when telemetry last looked, by the host's monotonic clock
     _states: list[State] = field(default_factory=list)
     _problems: list[str] = field(default_factory=list)
     _opened: bool = False
@@ -113,6 +118,8 @@ class Engine:
         for event in self._events():
             if isinstance(event, FindingRaised) and event.finding.id == CLOCK_STEPPED:
                 self._stepped.add(event.finding.host or "")
+            if isinstance(event, TelemetryRead):
+                self._seen[event.host] = event.samples[-1].time
             yield event
 
     def _events(self) -> Iterator[Event]:
@@ -312,8 +319,19 @@ class Engine:
                 yield FindingRaised(finding, trial.id)
             yield from decided(schedule.took(trial.turn, trial.ended.parsed.figures, trial.seconds, spent))
         if not schedule.open(trial.turn.place) and not self.control.left:
+            yield from self._last_look(trial)
             yield from self._close_place(trial.turn.place)
             yield StepEnded(trial.turn.step.name, trial.turn.host)
+
+    def _last_look(self, trial: TrialRun) -> Iterator[Event]:
+        """Wait for the look at the host that covers the trial's end: counters of its last second are read only then."""
+        host, ended = trial.turn.host, trial.ended_clock
+        deadline = time.monotonic() + self.interval + LATE
+        while ended is not None and self._hosts.watches(host) and self._seen.get(host, 0.0) < ended:
+            if self.control.over or time.monotonic() > deadline:
+                return
+            for letter in self._mailbox.take(TICK):
+                yield from passed_on(letter)
 
     def _unfit(self, turn: Turn) -> Generator[Event, None, str]:
         """Return why nothing more can be measured where `turn` would run, empty where it can."""

@@ -98,6 +98,10 @@ class RunHosts:
             self._telemetry[host] = started
             self.mailbox.watch(host, started, lambda: self._closing or self._telemetry.get(host) is not started)
 
+    def watches(self, host: str) -> bool:
+        """Return whether `host` is watched, as far as is known."""
+        return host in self._telemetry and not self._closing
+
     def watch_or_not(self, host: str, *, watched: bool) -> None:
         """Stop watching `host` for a while, or begin again where that was stopped."""
         if watched and host in self._costs and host not in self._telemetry:

@@ -64,6 +64,7 @@ class TrialRun:
     left: TrialLeft | None = None
     ended: TrialEnded | None = None
     seconds: float = 0.0
+    ended_clock: float | None = None  # the host's monotonic clock, when its last command ended
     _parser: TrialParser = field(init=False)
     _servers: list[Job] = field(default_factory=list)
     _ended_jobs: set[int] = field(default_factory=set)  # their ids in this process
@@ -187,7 +188,7 @@ class TrialRun:
                 yield TrialStarted(self._trial(job.clock), self.expected)
                 self._began = True
             yield from self._measure(job)
-            exit_status, self._why = job.exit_status, job.reason
+            exit_status, self._why, self.ended_clock = job.exit_status, job.reason, job.ended_clock
             self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
             if exit_status != 0:
                 break

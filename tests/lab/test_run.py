@@ -17,6 +17,7 @@ from app.events import (
     RunEnded,
     SampleRead,
     State,
+    StepEnded,
     TelemetryRead,
     TrialEnded,
     TrialStarted,
@@ -119,6 +120,16 @@ def test_a_run_measures_watches_and_leaves_nothing(
     assert len(record.trials_of("fio")) == 2
     shown = b"".join(workstation.output(record.summary.id, record.trials[0].trial.id).values())
     assert b"events per second" in shown
+
+
+def test_the_last_moment_of_a_trial_is_watched(workstation: Workstation) -> None:
+    """A trial shorter than a tick of telemetry is covered by a tick all the same, before it is judged."""
+    events = run(workstation, plan_of(make_step("command", {"command": "echo 1", "pattern": "([0-9]+)"}), host=LOCAL))
+    (began,) = (event.trial for event in events if isinstance(event, TrialStarted))
+    judged = next(number for number, event in enumerate(events) if isinstance(event, StepEnded))
+    seen = [event.samples[-1].time for event in events[:judged] if isinstance(event, TelemetryRead)]
+    assert began.clock is not None
+    assert seen[-1] > began.clock
 
 
 def test_samples_arrive_while_the_tool_runs(workstation: Workstation, lab: LabHost) -> None:
