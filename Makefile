@@ -20,8 +20,8 @@ run: setup
 
 # What measures has the computer to itself; the rest shares the processors.
 test: setup-test
-	$(BIN)/pytest -m "not slow and not lab and not alone" -n auto --dist loadfile
-	$(BIN)/pytest -m "(lab or alone) and not slow"
+	$(BIN)/pytest -m "not slow and not alone" -n auto --dist loadfile
+	$(BIN)/pytest -m "alone and not slow"
 
 test-slow: setup-test
 	BENCHWRIGHT_EXPLORE=1 $(BIN)/pytest

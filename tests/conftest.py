@@ -30,13 +30,18 @@ GRACE = 3.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that asks for a Qt fixture as `gui`, and every test under tests/lab as `lab`."""
+    """Mark what asks for a Qt fixture as `gui`, what is under tests/lab as `lab`, what needs loop devices as `alone`.
+
+    The kernel has one set of them for all: a test that lets go of one may see another test take it.
+    """
     for item in items:
         names = getattr(item, "fixturenames", ())
         if "qapp" in names or "qtbot" in names:
             item.add_marker(pytest.mark.gui)
         if "lab" in item.path.parts:
             item.add_marker(pytest.mark.lab)
+        if "make_loop" in names:
+            item.add_marker(pytest.mark.alone)
 
 
 @pytest.fixture(autouse=True)

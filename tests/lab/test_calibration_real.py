@@ -13,6 +13,8 @@ from app.services import Workstation
 from remote.questions import Refuse
 from tests.lab_sshd import LabHost
 
+pytestmark = pytest.mark.alone
+
 
 def calibrated(workstation: Workstation, wanted: Wanted, control: Control) -> list[object]:
     return list(workstation.calibrate(LOCAL, wanted, Refuse(), control))

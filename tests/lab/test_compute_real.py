@@ -16,7 +16,10 @@ from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures, series
 from tests.suites.test_probe_sources import built
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed"),
+]
 
 MATRIX_PRODUCT = """
 import time

@@ -21,6 +21,8 @@ from tests.lab.links import LinkedHosts
 from tests.lab.probe_runs import workstation_in
 from tests.lab_sshd import LabHost
 
+pytestmark = pytest.mark.alone
+
 MIB = 2**20
 GROUPS = Path("/sys/fs/cgroup")
 """Where the controllers of the first version are mounted."""

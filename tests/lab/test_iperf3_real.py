@@ -18,7 +18,10 @@ from tests.lab_sshd import free_port
 VERSION = subprocess.run(
     ["sh", "-c", "iperf3 --version || true"], capture_output=True, check=False, text=True
 ).stdout.partition("\n")[0]
-pytestmark = pytest.mark.skipif(not VERSION, reason="iperf3 is not installed")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(not VERSION, reason="iperf3 is not installed"),
+]
 
 SUITE = Iperf3()
 

@@ -14,7 +14,10 @@ from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed"),
+]
 
 SHORT: dict[str, Any] = {"time": 0.1, "memory": "16 MiB", "largest_set": "64 KiB"}
 

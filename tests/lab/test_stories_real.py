@@ -10,6 +10,8 @@ from suites.checks import When
 from tests.lab.staging import NotStagedError, Stage
 from tests.lab.stories import CASES, Case, Seen, false_alarms, look, missed, run
 
+pytestmark = pytest.mark.alone
+
 BEFORE = {entry.id for entry in catalogue() if entry.when == When.BEFORE.value}
 CORE = [case for case in CASES if case.core]
 OTHERS = [case for case in CASES if not case.core]

@@ -14,7 +14,10 @@ from suites.vocab import labels
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed"),
+]
 
 ARRAY = 64 * 2**20
 

@@ -12,6 +12,8 @@ from app.services import Workstation
 from suites.verdict import Limiter, Trust, Verdict
 from tests.lab.links import LinkedHosts
 
+pytestmark = pytest.mark.alone
+
 MIB = 2**20
 
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
