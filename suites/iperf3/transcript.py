@@ -68,10 +68,15 @@ class Transcript:
             self.summaries[row.direction, row.end] = row
 
     def broken_off(self) -> bool:
-        """Whether the summary cannot be trusted: an error, no end, or a client that never heard what was received."""
+        """Whether the summary cannot be trusted: an error, no end, or less than all in it.
+
+        A client that never heard what was received is one case; a direction that has intervals and no summary another.
+        """
         received = [end for _direction, end in self.summaries if end == RECEIVER]
         directions = {direction for direction, _end in self.summaries}
-        return bool(self.errors) or not self.ended or (self.client and len(received) < len(directions))
+        seen = {row.direction for row in self.intervals.rows if row.rate > 0 and not row.omitted}
+        cut = not self.ended or not seen <= directions or (self.client and len(received) < len(directions))
+        return bool(self.errors) or cut
 
     def figures(self, *, broken_off: bool) -> list[Figure]:
         """Return the figures: of the summary, or where that is not to be trusted the mean of the intervals."""

@@ -127,6 +127,14 @@ def test_a_server_whose_client_was_stopped_knows_no_result() -> None:
     assert figures(found) == {"throughput send receiver": pytest.approx(32.65e9)}  # its own summary says 43.3
 
 
+def test_a_servers_summary_that_lacks_a_direction_was_cut_off() -> None:
+    lines = (DATA / "iperf3/3.12/tcp_bidir_text.server.out").read_bytes().splitlines(keepends=True)
+    assert read(b"".join(lines)).complete
+    found = read(b"".join(lines[:-1]))
+    assert not found.complete
+    assert found.notes[-1].startswith("The test did not reach its end")
+
+
 def test_reverse_is_told_even_without_intervals() -> None:
     lines = capture("iperf3/3.12/tcp_reverse_text").stdout.decode().splitlines(keepends=True)
     found = read("".join([*lines[:3], *lines[7:]]).encode())
