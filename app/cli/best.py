@@ -6,7 +6,7 @@ import click
 
 from app.amounts import amount_of, limit_of, weights_of
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
-from app.cli.comparing import overrule_option
+from app.cli.comparing import margin_option, overrule_option, share_of
 from app.cli.history import labels_of
 from app.ranking.prices import parse_pairs, read_prices
 from app.ranking.ranking import Goal, Question, Threshold
@@ -34,8 +34,7 @@ from suites.errors import BenchwrightError
 @click.option("--geomean", is_flag=True, help="Say that several metrics are meant to be one score.")
 @click.option("--price", "pairs", multiple=True, metavar="HOST=PRICE", help="What an hour costs, as in web-1=0.34.")
 @click.option("--prices", type=click.Path(path_type=Path), help="A CSV file: host or instance_type, price, currency.")
-@click.option("--margin", type=click.FloatRange(0, 100), default=5.0, show_default=True,
-              help="Percent that do not matter to you.")  # fmt: skip
+@margin_option
 @overrule_option
 @click.option("--csv", "csv_path", type=click.Path(path_type=Path), help="Write the table here.")
 @json_option
@@ -76,7 +75,7 @@ def question_of(given: dict[str, object]) -> Question:
         labels_of(_texts(given["labels"])),
         str(given["step"]),
         prices,
-        float(str(given["margin"])) / 100,
+        None if given["margin"] is None else share_of(float(str(given["margin"]))),
         str(given["overrule"]),
     )
 

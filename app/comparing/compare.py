@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.baselines.reference_verdict import against_published
 from app.calibration.false_alarms import DEFAULT_MARGIN
-from app.calibration.words import margin_origin
+from app.calibration.margins import Margin, margin_of
 from app.comparing.assumptions import Caveat, of_order, of_spread
 from app.comparing.comparison import METHOD, Against, CompareError, Comparison, Row
 from app.comparing.gate import OF_HOST, Difference, Weight, differences, relation, same_machine
@@ -47,7 +47,7 @@ def compare(
     sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
     _check(sides, margin)
     chosen = DEFAULT_MARGIN if margin is None else margin
-    table = _Table(sides, chosen, overruled.strip(), within or {}, own=margin is None)
+    table = _Table(sides, margin, overruled.strip(), within or {})
     rows = tuple(table.rows())
     remarks = tuple(dict.fromkeys(table.remarks()))
     notes = dict.fromkeys([*table.left_out(), *remarks, *_caveats(rows)])
@@ -100,12 +100,9 @@ class _Open:
 class _Table:
     """Builds the rows."""
 
-    def __init__(
-        self, sides: list[Side], margin: float, overruled: str, within: WithinTrials, *, own: bool = False
-    ) -> None:
+    def __init__(self, sides: list[Side], margin: float | None, overruled: str, within: WithinTrials) -> None:
         self._sides = sides
         self._margin = margin
-        self._own = own
         self._overruled = overruled
         self._within = within
         self._pairs = [self._paired(side) for side in sides[1:]]
@@ -189,13 +186,10 @@ class _Table:
             return against_published(published, baseline.metric, baseline.labels, values, pair.differences)
         return self._open(pair, other, baseline, number)
 
-    def _margin_for(self, pair: _Pair, number: int) -> tuple[float, str]:
+    def _margin_for(self, pair: _Pair, number: int) -> Margin:
         """Return the margin for a pair of places, and whose it is: the hosts' own where all of them are calibrated."""
         found = (*self._sides[0].calibrations(pair.ours), *self._sides[number].calibrations(pair.theirs))
-        known = [one for one in found if one is not None]
-        if not self._own or not known or len(known) < len(found):
-            return self._margin, ""
-        return max(one.margin for one in known), margin_origin(known)
+        return margin_of(self._margin, found)
 
     def _called(self, number: int) -> str:
         return f"the run {self._sides[number].summary.id}" if number else "the baseline"
@@ -207,9 +201,9 @@ class _Table:
         if isinstance(ratio, str):
             return _unknown(ratio, pair.differences)
         noun = "host" if pooled else "trial"
-        margin, origin = self._margin_for(pair, number)
+        margin = self._margin_for(pair, number)
         counts = (len(values), len(base))
-        weighing = Weighing(baseline.metric, margin, counts, noun, pair.relation, origin=origin)
+        weighing = Weighing(baseline.metric, margin.share, counts, noun, pair.relation, origin=margin.origin)
         spread = _of_hosts if pooled else _of_trials
         caveats = (*pair.order, *_of_place(pair, pooled=pooled), *spread(other, baseline))
         return _Open(pair, ratio, weighing, caveats)

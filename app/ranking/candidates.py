@@ -2,10 +2,11 @@
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from app.calibration.calibration import Calibration
 from app.comparing.comparison import CompareError
 from app.comparing.gate import Profile
 from app.comparing.intervals import CONFIDENCE
@@ -68,7 +69,8 @@ class Choice(Protocol):
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A host of a run, or a group. `values` are by metric and then by trial, or by host where several are taken
-    together; `steps` says which step a metric is of. `types` are the instance types of the hosts as far as known."""
+    together; `steps` says which step a metric is of. `types` are the instance types of the hosts as far as known,
+    `calibrations` by step those of the hosts, None for one that has none."""
 
     name: str
     word: str
@@ -78,6 +80,12 @@ class Candidate:
     steps: Mapping[str, str] = field(hash=False)
     profiles: Mapping[str, Profile] = field(hash=False)
     types: Mapping[str, str] = field(default_factory=dict, hash=False)
+    calibrations: Mapping[str, Sequence[Calibration | None]] = field(default_factory=dict, hash=False)
+
+    def calibrated(self, metrics: Iterable[str]) -> list[Calibration | None]:
+        """Return the calibrations behind some metrics, None for each host that has none for one of their steps."""
+        steps = dict.fromkeys(self.steps[name] for name in metrics)
+        return [one for step in steps for one in self.calibrations.get(step, ())]
 
     def score(self, weights: Mapping[str, float]) -> Score:
         """Return the score of the metrics in `weights`, each to the power of its share of the weights."""
@@ -161,6 +169,7 @@ def _candidate(name: str, spot: _Spot, metrics: Sequence[str], choice: Choice) -
     values: dict[str, dict[tuple[str, ...], float]] = {}
     steps: dict[str, str] = {}
     profiles: dict[str, Profile] = {}
+    calibrations: dict[str, list[Calibration | None]] = {}
     for metric in metrics:
         for step in spot.side.steps:
             place = Place(step, spot.hosts)
@@ -168,13 +177,15 @@ def _candidate(name: str, spot: _Spot, metrics: Sequence[str], choice: Choice) -
             if taken:
                 steps[metric], known_metrics[metric] = step.name, taken[0][1]
                 profiles[step.name] = spot.side.profile(place)
+                calibrations[step.name] = spot.side.calibrations(place)
                 values[metric] = _by_trial(taken, spot.hosts)
                 break
         else:
             return f"it has no figure “{metric[:60]}” that counts"
         if any(value <= 0 for value in values[metric].values()):
             return f"{metric} is not above zero, so it has no ratio"
-    return Candidate(name, spot.word, spot.hosts, known_metrics, values, steps, profiles, _types(spot.side))
+    types = _types(spot.side)
+    return Candidate(name, spot.word, spot.hosts, known_metrics, values, steps, profiles, types, calibrations)
 
 
 def _types(side: Side) -> dict[str, str]:

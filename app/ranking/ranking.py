@@ -1,16 +1,18 @@
 """Which is best, as the user defines it: highest, cheapest above a threshold, most for the money, best on the whole."""
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from app.calibration.margins import Margin, margin_of
 from app.comparing.compare import CompareError
 from app.comparing.gate import Weight, differences
 from app.comparing.intervals import FEWEST_HOSTS, FEWEST_TRIALS
 from app.ranking.candidates import Candidate, Limit, candidates_of
 from app.ranking.prices import Price, Prices, one_currency
-from app.ranking.scores import Score, rank_intervals, ratio_between, separated, tied_groups
+from app.ranking.scores import MarginOf, Score, rank_intervals, ratio_between, separated, tied_groups
 from app.records import RunRecord
 from suites.errors import UnitError
 from suites.units import Unit, convert
@@ -66,7 +68,7 @@ class Question:
     labels: Labels | None = None
     step: str = ""
     prices: Prices = field(default_factory=dict)
-    margin: float = 0.05
+    margin: float | None = None  # as compare() takes it: None leaves it to the calibrations of the hosts
     overruled: str = ""
 
 
@@ -110,6 +112,12 @@ class Ranking:
     sensitivity: tuple[Sensitivity, ...]
     notes: tuple[str, ...]
     currency: str = ""
+    margins: tuple[Margin, ...] = ()  # those by which pairs were held against each other, each once
+
+    @property
+    def margin(self) -> float:
+        """The widest margin by which two were held against each other."""
+        return max(margin.share for margin in self.margins)
 
     @property
     def groups(self) -> int:
@@ -141,6 +149,7 @@ def rank(words: Sequence[str], sides: Sequence[Sequence[RunRecord]], question: Q
         tuple(_sensitivity(found, question)),
         tuple(_notes(found, ranked, question)),
         one_currency(one.price for one in ranked if one.price is not None),
+        _margins(found, question),
     )
 
 
@@ -196,7 +205,7 @@ def _ranked(found: Sequence[Candidate], question: Question, metric: Metric | Non
     prices = [price_of(one, question.prices) for one in found]
     one_currency(price for price in prices if price is not None)
     scores = _scores(found, question)
-    groups = tied_groups(scores, question.margin)
+    groups = tied_groups(scores, _margin_of(found, question))
     ranks = rank_intervals(scores)
     rows = []
     for number, group in enumerate(groups, 1):
@@ -223,6 +232,25 @@ def _scores(found: Sequence[Candidate], question: Question) -> list[Score]:
         return scores
     prices = [price_of(one, question.prices) for one in found]
     return [_for_money(score, price) for score, price in zip(scores, prices, strict=True)]
+
+
+def _between(one: Candidate, other: Candidate, question: Question) -> Margin:
+    """Return the margin by which two candidates are held against each other, by the rule of compare().
+
+    Of several metrics it is the widest: their weighted mean moves by no more.
+    """
+    return margin_of(question.margin, [*one.calibrated(question.weights), *other.calibrated(question.weights)])
+
+
+def _margin_of(found: Sequence[Candidate], question: Question) -> MarginOf:
+    return lambda one, other: _between(found[one], found[other], question).share
+
+
+def _margins(found: Sequence[Candidate], question: Question) -> tuple[Margin, ...]:
+    """Return the margins by which pairs are held against each other, each once, the narrowest first."""
+    pairs = itertools.combinations(found, 2) if len(found) > 1 else [(found[0], found[0])]
+    margins = dict.fromkeys(_between(one, other, question) for one, other in pairs)
+    return tuple(sorted(margins, key=lambda margin: margin.share))
 
 
 def _for_money(score: Score, price: Price | None) -> Score:
@@ -289,7 +317,7 @@ def _order(found: Sequence[Candidate], question: Question) -> str:
     scores = [one.score(question.weights) for one in found]
     if question.goal is Goal.PER_PRICE:
         scores = [_for_money(score, price_of(one, question.prices)) for score, one in zip(scores, found, strict=True)]
-    groups = tied_groups(scores, question.margin)
+    groups = tied_groups(scores, _margin_of(found, question))
     return " > ".join(" = ".join(sorted(found[place].name for place in group)) for group in groups)
 
 
@@ -311,7 +339,7 @@ def _notes(found: Sequence[Candidate], ranked: Sequence[Ranked], question: Quest
 
 def _by_figure_alone(found: Sequence[Candidate], ranked: Sequence[Ranked], question: Question) -> Iterator[str]:
     """Yield who stands in a later place than somebody who is not shown to be better: a place is its leader's."""
-    better = separated(_scores(found, question), question.margin)
+    better = separated(_scores(found, question), _margin_of(found, question))
     for row in ranked:
         beneath = [
             other.candidate.name

@@ -23,7 +23,8 @@ def ranking_to_json(ranking: Ranking) -> Json:
         if threshold is None or metric is None
         else {"value": threshold.edge(metric), "at_least": threshold.at_least},
         "limit": None if question.limit is None else question.limit.text,
-        "margin": question.margin,
+        "margin": ranking.margin,
+        "margin_of": "; ".join(dict.fromkeys(one.origin for one in ranking.margins if one.origin)) or None,
         "currency": ranking.currency,
         "groups": ranking.groups,
         "candidates": [_ranked(ranked) for ranked in ranking.ranked],

@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 
 from app.ranking.ranking import Goal, Ranked, Ranking
-from app.wording import direction_text, figure_text, range_text
+from app.wording import direction_text, figure_text, range_text, share_text
 from suites.vocab import Metric
 
 HEAD = (
@@ -75,10 +75,17 @@ def closing_lines(ranking: Ranking) -> list[str]:
     lines += ranking.notes
     if ranking.question.goal is not Goal.CHEAPEST:
         lines.append(
-            f"Candidates of one place are not told apart by {100 * ranking.question.margin:g} % "
+            f"Candidates of one place are not told apart by {margin_text(ranking)} "
             "(95 % intervals of their ratios, Holm's correction for all pairs)."
         )
     return lines
+
+
+def margin_text(ranking: Ranking) -> str:
+    """Return the margin in words, and whose it is: ``3 %, this host’s own of 12 Nov``; of several pairs all."""
+    return " or ".join(
+        f"{share_text(margin.share)}{f', {margin.origin}' if margin.origin else ''}" for margin in ranking.margins
+    )
 
 
 def title(ranking: Ranking) -> str:

@@ -3,7 +3,7 @@
 import itertools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,10 +66,14 @@ def ratio_between(one: Score, other: Score, confidence: float = CONFIDENCE) -> R
     return Ratio(math.exp(difference), math.exp(difference - reach), math.exp(difference + reach), p=p)
 
 
-def separated(scores: Sequence[Score], margin: float) -> list[list[bool]]:
+MarginOf = Callable[[int, int], float]
+"""The margin by which two scores are held against each other, by their places."""
+
+
+def separated(scores: Sequence[Score], margin_of: MarginOf) -> list[list[bool]]:
     """Return for every pair whether the first is better than the second, as compare() would say it.
 
-    The whole interval has to lie beyond the margin, each side needs six trials (of groups three hosts),
+    The whole interval has to lie beyond the margin of the two, each side needs six trials (of groups three hosts),
     and of all pairs each has to outlast Holm's correction.
     """
     count = len(scores)
@@ -81,6 +85,7 @@ def separated(scores: Sequence[Score], margin: float) -> list[list[bool]]:
     for (one, other), ratio in zip(pairs, ratios, strict=True):
         p = None if ratio.p is None else next(corrected)
         noun = "host" if scores[one].of_hosts and scores[other].of_hosts else "trial"
+        margin = margin_of(one, other)
         weighing = Weighing(SCORE, margin, (scores[one].n, scores[other].n), noun, tests=len(tested), p=p)
         verdict, _, _ = weighed(replace(ratio, p=p), weighing)
         found[one][other] = verdict is Verdict.BETTER
@@ -88,13 +93,13 @@ def separated(scores: Sequence[Score], margin: float) -> list[list[bool]]:
     return found
 
 
-def tied_groups(scores: Sequence[Score], margin: float) -> list[list[int]]:
+def tied_groups(scores: Sequence[Score], margin_of: MarginOf) -> list[list[int]]:
     """Return the places of the scores in groups, the best first. Within a group nothing says which is better.
 
     A group is what its leader, the highest, is not shown to be better than. A weaker one that some member beats, but
     not the leader, stays: where nothing is transitive, what cannot be separated from the best is not put below it.
     """
-    better = separated(scores, margin)
+    better = separated(scores, margin_of)
     order = sorted(range(len(scores)), key=lambda place: -scores[place].value)
     groups: list[list[int]] = []
     for place in order:

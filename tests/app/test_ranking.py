@@ -18,7 +18,8 @@ from app.parse import parse_output
 from app.ranking.candidates import Limit
 from app.ranking.prices import Price, PriceError, parse_price, parse_table
 from app.ranking.ranking import Goal, Question, Ranking, Reached, Threshold, rank
-from app.ranking.ranking_text import place_text, ranking_csv, ranking_rows
+from app.ranking.ranking_json import ranking_to_json
+from app.ranking.ranking_text import closing_lines, place_text, ranking_csv, ranking_rows
 from app.ranking.scores import Score, separated, tied_groups
 from app.records import RunRecord
 from suites.errors import BenchwrightError
@@ -27,6 +28,7 @@ from suites.vocab import Figure
 from tests.app import recorded
 from tests.app.recorded import run_record
 from tests.app.test_baselines import stored
+from tests.app.test_calibration import with_calibration
 
 
 def trials(centre: float, seed: int, spread: float = 0.01, count: int = 8) -> list[float]:
@@ -79,6 +81,23 @@ def test_two_are_told_apart_exactly_where_compare_tells_them_apart() -> None:
         (row,) = compare([one, other]).rows
         told = ranked([one, other], HIGHEST).groups == 2
         assert told == (row.against[0].verdict in {Verdict.BETTER, Verdict.WORSE})
+
+
+def test_calibrated_hosts_are_held_against_each_other_by_their_own_margin_as_compare_does() -> None:
+    one, other = machine("a", 1000.0, 1), machine("b", 1030.0, 2)
+    own = [with_calibration(one, margin=0.01), with_calibration(other, margin=0.012)]
+    (row,) = compare(own).rows
+    assert row.against[0].verdict is Verdict.BETTER
+    found = ranked(own, HIGHEST)
+    assert (found.groups, found.margin) == (2, 0.012)
+    assert ranking_to_json(found)["margin_of"] == "these hosts’ own of 12 Nov"
+    assert any("by 1.2 %, these hosts’ own of 12 Nov (95 %" in line for line in closing_lines(found))
+    assert ranked(own, replace(HIGHEST, margin=0.05)).groups == 1  # the user's own word goes before it
+    third = machine("c", 1033.0, 3)  # nobody has calibrated it, so its pairs keep to the general margin
+    mixed = ranked([*own, third], HIGHEST)
+    assert [margin.share for margin in mixed.margins] == [0.012, 0.05]
+    assert any("by 1.2 %, these hosts’ own of 12 Nov or 5 % (95 %" in line for line in closing_lines(mixed))
+    assert (ranked([one, other], HIGHEST).margin, ranked([one], HIGHEST).margin) == (0.05, 0.05)
 
 
 def test_a_lower_figure_is_better_where_the_metric_says_so() -> None:
@@ -208,10 +227,12 @@ def test_a_group_is_one_candidate_whose_hosts_weigh_alike() -> None:
 @given(st.lists(st.lists(st.floats(-3, 3), min_size=6, max_size=8), min_size=2, max_size=5), st.floats(0, 0.2))
 def test_separation_is_never_mutual_and_groups_hold_everybody_once(values: list[list[float]], margin: float) -> None:
     scores = [Score((tuple(part),)) for part in values]
-    better = separated(scores, margin)
+    better = separated(scores, lambda _one, _other: margin)
     for one, row in enumerate(better):
         assert not any(row[other] and better[other][one] for other in range(len(scores)))
-    assert sorted(place for group in tied_groups(scores, margin) for place in group) == list(range(len(scores)))
+    assert sorted(place for group in tied_groups(scores, lambda _one, _other: margin) for place in group) == list(
+        range(len(scores))
+    )
 
 
 def test_the_table_as_csv_keeps_numbers_and_guards_words() -> None:

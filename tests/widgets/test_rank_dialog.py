@@ -8,9 +8,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.ranking.ranking import Goal
+from app.ranking.ranking import Goal, rank
 from app.services import Workstation
 from tests.app.test_baselines import stored
+from tests.app.test_calibration import with_calibration
 from widgets.compare.baseline_picker import BaselinePicker
 from widgets.rank.rank_dialog import RankDialog
 
@@ -46,6 +47,23 @@ def test_those_that_are_not_told_apart_share_a_place(dialog: RankDialog) -> None
     assert sorted(row[1] for row in rows[:2]) == ["web-1", "web-2"]
     assert [row[0] for row in rows] == ["1–2", "1–2", "3"]
     assert "not told apart by 5 %" in dialog.notes.text()
+
+
+def test_the_margin_is_the_calibrated_hosts_own_until_the_user_types_another(
+    qtbot: QtBot, dialog: RankDialog, workstation: Workstation
+) -> None:
+    assert (dialog.form.margin.value(), dialog.form.whose.text()) == (5.0, "")
+    runs = [[with_calibration(workstation.load(run), margin=0.012)] for run in RUNS]
+    own = rank(RUNS, runs, dialog.form.question())
+    dialog.form.show_margin(own)
+    assert (dialog.form.margin.value(), dialog.form.whose.text()) == (1.2, "these hosts’ own of 12 Nov")
+    assert dialog.form.question().margin is None
+    dialog.form.margin.setValue(2.0)
+    dialog.form.margin.editingFinished.emit()
+    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.question.margin == 0.02)
+    assert (dialog.form.margin.value(), dialog.form.whose.text()) == (2.0, "")
+    dialog.form.show_margin(own)  # an answer that comes late does not take the user's word away
+    assert dialog.form.margin.value() == 2.0
 
 
 def test_prices_and_a_threshold_make_the_cheapest_win(qtbot: QtBot, dialog: RankDialog) -> None:

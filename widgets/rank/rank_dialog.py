@@ -133,6 +133,7 @@ class RankDialog(QDialog):
         self.notice.hide()
         self.heading.setText(title(ranking))
         self.table.show_ranking(ranking)
+        self.form.show_margin(ranking)
         self.notes.setText("\n".join(closing_lines(ranking)))
         self._ready(shown=True)
 

@@ -15,10 +15,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.amounts import amount_of, limit_of, weights_of
+from app.calibration.false_alarms import DEFAULT_MARGIN
 from app.ranking.prices import Prices, parse_pairs
-from app.ranking.ranking import Goal, Question, Threshold
+from app.ranking.ranking import Goal, Question, Ranking, Threshold
+from app.ranking.ranking_text import margin_text
 from suites.vocab import Labels
-from widgets.parts.text import set_tool_tip, visible
+from widgets.parts.text import Text, Tone, set_tool_tip, visible
 from widgets.per_cent import PerCent
 from widgets.theme import SPACE
 
@@ -56,8 +58,11 @@ class RankForm(QWidget):
         self.prices.setPlaceholderText("none, or web-1=0.34 USD, web-2=0.17 USD")
         set_tool_tip(self.prices, "What an hour of a host or an instance type costs; nothing is looked up")
         self.margin = PerCent()
-        self.margin.setValue(5)
+        self.margin.setValue(100 * DEFAULT_MARGIN)
         self.margin.setMaximumWidth(_NARROW)
+        set_tool_tip(self.margin, "A difference up to this is none that matters to you")
+        self.whose = Text("", Tone.MUTED, wrap=False)
+        self._typed_margin = False  # the user has said what does not matter: no host's own margin counts then
         self.table_button = QPushButton("From table…")
         set_tool_tip(self.table_button, "A CSV file with host or instance_type, price, and perhaps currency")
         self._table: Prices = {}
@@ -85,6 +90,17 @@ class RankForm(QWidget):
         self.prices.setPlaceholderText(f"{len(table)} from the table; typed ones go before them")
         self.changed.emit()
 
+    def show_margin(self, ranking: Ranking) -> None:
+        """Show the margin that was used, where the user has not chosen one, and whose it is."""
+        if self._typed_margin:
+            return
+        self.margin.blockSignals(True)
+        self.margin.setValue(100 * ranking.margin)
+        self.margin.blockSignals(False)
+        own = any(margin.origin for margin in ranking.margins)
+        alone = len(ranking.margins) == 1
+        self.whose.setText("" if not own else ranking.margins[0].origin if alone else margin_text(ranking))
+
     def question(self) -> Question:
         """Return what is asked; raise BenchwrightError for a field that cannot be read."""
         chosen = [
@@ -104,7 +120,7 @@ class RankForm(QWidget):
             one[2] if one is not None and limit is None else None,
             one[0] if one is not None else "",
             {**self._table, **typed},
-            self.margin.value() / 100,
+            self.margin.value() / 100 if self._typed_margin else None,
         )
 
     def _threshold(self) -> Threshold | None:
@@ -120,13 +136,19 @@ class RankForm(QWidget):
         self.goal.currentIndexChanged.connect(lambda _place: self.changed.emit())
         for field in (self.weights, self.threshold, self.limit, self.prices):
             field.editingFinished.connect(self.changed)
+        self.margin.valueChanged.connect(self._take_margin)
         self.margin.editingFinished.connect(self.changed)
+
+    def _take_margin(self) -> None:
+        self._typed_margin = True
+        self.whose.setText("")
 
     def _arrange(self) -> None:
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setHorizontalSpacing(SPACE[3])
         form.setVerticalSpacing(SPACE[1])
+        beside: dict[QWidget, QWidget] = {self.prices: self.table_button, self.margin: self.whose}
         for name, field in (
             ("Metrics", self.metrics),
             ("Weights", self.weights),
@@ -137,7 +159,7 @@ class RankForm(QWidget):
             ("Margin", self.margin),
         ):
             field.setAccessibleName(name)
-            form.addRow(name, field if field is not self.prices else self._beside(field, self.table_button))
+            form.addRow(name, self._beside(field, beside[field]) if field in beside else field)
 
     @staticmethod
     def _beside(*widgets: QWidget) -> QHBoxLayout:
