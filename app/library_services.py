@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from app.history.history import History, Wanted
     from app.opinion.agreement import Agreement
     from app.opinion.proposing import Proposal
-    from app.plans.plan import Step
+    from app.plans.plan import Plan, Step
+    from app.plans.plan_remarks import Acknowledged
     from app.ranking.ranking import Question, Ranking
     from app.records import Band, RunRecord, RunSummary, SampleSeries
     from app.store import Store
@@ -61,6 +63,31 @@ class LibraryServices(ABC):
     def output(self, run_id: str, trial: int) -> Mapping[str, bytes]:
         """Return the raw output of a trial, byte for byte, by stream."""
         return self._store.output(run_id, trial)
+
+    def acknowledge(self, run: str, given: Sequence[Acknowledged]) -> RunRecord:
+        """Keep with a stored run which of its findings may stand, and why; return the run as it stands then.
+
+        What has no reason is taken back. Raises PlanError for a finding that the run has not, or that is an error.
+        """
+        from app.plans.plan_changes import acknowledge_of_run
+
+        record = self.load(run)
+        plan = record.plan
+        for each in given:
+            plan = acknowledge_of_run(plan, record.findings, each)
+        self._store.acknowledge(record.summary.id, given)
+        return replace(record, plan=plan)
+
+    def plan_again(self, run: str) -> Plan:
+        """Return the plan of a stored run, to be run again.
+
+        Why a finding may stand that only a run can raise is said of that run: the next one has to raise it first.
+        """
+        from app.checks.catalogue import before_ids
+
+        plan = self._store.load(run).plan
+        known = before_ids()
+        return replace(plan, acknowledged=tuple(each for each in plan.acknowledged if each.finding in known))
 
     def delete(self, run_id: str) -> None:
         """Delete a run for good."""

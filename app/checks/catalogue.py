@@ -9,7 +9,7 @@ from app.checks import HOST_CHECKS, OF_EVERY_SUITE, PLAN_CHECKS
 from app.checks.after import FAMILIES as AFTER
 from app.checks.during import FAMILIES as DURING
 from app.checks.raised import RAISED_CHECKS
-from suites.checks import Check
+from suites.checks import Check, When
 from suites.errors import BenchwrightError
 from suites.registry import SUITES
 from suites.vocab import Level
@@ -81,6 +81,11 @@ def catalogue() -> tuple[Entry, ...]:
         entry = found.get(check.id) or Entry(check.id, family, ())
         found[check.id] = Entry(check.id, entry.family, tuple(_with(entry.wordings, check, suite)))
     return tuple(found.values())
+
+
+def before_ids() -> frozenset[str]:
+    """Return the ids of the checks that speak before a run."""
+    return frozenset(each.id for each in catalogue() if each.when == When.BEFORE.value)
 
 
 def entry(check_id: str) -> Entry:

@@ -1,4 +1,4 @@
-"""The options that answer findings before a plan runs: --apply changes what one says, --acknowledge lets it stand."""
+"""Answers to findings: --apply and --acknowledge before a plan runs, and “acknowledge” for a run that is stored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from app.cli.common import json_option, pass_workstation, plain, print_json, speaks_to_people
+from app.formats import remarks_to_json
 from app.plans.plan import Plan, PlanError
 from app.plans.plan_changes import acknowledge, apply_remedy, changes_text
-from app.plans.plan_remarks import Acknowledged
+from app.plans.plan_remarks import LONGEST, Acknowledged
 from app.services import Workstation
 from suites.facts import Facts
 from suites.vocab import Finding, Level
@@ -58,11 +60,43 @@ def answers_findings(command: Callable[..., None]) -> Callable[..., None]:
 
 def _reason(text: str) -> tuple[str, str]:
     finding, _, reason = text.partition("=")
-    if not finding.strip() or not reason.strip() or not text.isprintable() or len(text) > 500:
+    if not finding.strip() or not reason.strip() or not text.isprintable() or len(text) > LONGEST:
         raise PlanError(
             f"“{text[:60]}” is not ID=REASON.", "Write --acknowledge few-trials='a first look', for example."
         )
     return finding.strip(), reason.strip()
+
+
+@click.command("acknowledge")
+@click.argument("run")
+@click.argument("reasons", nargs=-1, required=True, metavar="ID=REASON...")
+@click.option("--step", metavar="NAME", help="Only where this step raised it, not wherever it was raised.")
+@json_option
+@pass_workstation
+@speaks_to_people
+def acknowledge_run(
+    workstation: Workstation, run: str, reasons: tuple[str, ...], step: str | None, *, as_json: bool
+) -> None:
+    """Let a finding of a stored RUN stand, and say why; an empty reason (ID=) takes it back. Errors stay."""
+    given = [_of_run(text, step) for text in reasons]
+    record = workstation.acknowledge(run, given)
+    if as_json:
+        told = remarks_to_json(record.plan, record.findings)["acknowledged"]
+        print_json({"run": record.summary.id, "acknowledged": told})
+        return
+    for each in given:
+        where = "" if each.step is None else f" ({each.step})"
+        said = f"Acknowledged: {each.finding}{where}: {each.reason}"
+        click.echo(plain(said if each.reason else f"No longer acknowledged: {each.finding}{where}"))
+
+
+def _of_run(text: str, step: str | None) -> Acknowledged:
+    finding, stands, reason = text.partition("=")
+    if not finding.strip() or not stands:
+        raise PlanError(
+            f"“{text[:60]}” is not ID=REASON.", "Write noisy='the nightly backup', or noisy= to take it back."
+        )
+    return Acknowledged(finding.strip(), reason.strip(), step)
 
 
 def answered(workstation: Workstation, plan: Plan, facts: Mapping[str, Facts], answers: Answers) -> Plan:

@@ -5,6 +5,7 @@ from importlib import import_module
 import click
 
 VERBS = {
+    "acknowledge": "remarking:acknowledge_run",
     "agree": "opinions:agree",
     "attach": "attach:attach",
     "baseline": "baselines:baseline",
@@ -36,7 +37,7 @@ VERBS = {
 SECTIONS = {
     "Measure": ("quick", "facts", "plan", "check", "run", "attach", "calibrate"),
     "Hosts": ("hosts",),
-    "What was measured": ("list", "show", "compare", "baseline", "export", "delete"),
+    "What was measured": ("list", "show", "acknowledge", "compare", "baseline", "export", "delete"),
     "Look closer": ("history", "best", "noise", "scaling", "heatmap", "rounds", "second-opinion", "agree"),
     "Besides": ("checks", "parse", "salvage"),
 }

@@ -1,10 +1,10 @@
-"""What a person does about findings in a plan: makes the change of a remedy, or acknowledges a finding."""
+"""What a person does about findings of a plan or a run: makes the change of a remedy, or acknowledges a finding."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.plans.plan import Plan, PlanError, Step, make_step
-from app.plans.plan_remarks import Acknowledged, Remedied, with_reason, with_remedied
+from app.plans.plan_remarks import LONGEST, Acknowledged, Remedied, with_reason, with_remedied
 from suites.vocab import Finding, Level
 
 
@@ -39,19 +39,40 @@ def still_changed(steps: Sequence[Step], changed: Sequence[Remedied]) -> tuple[R
     )
 
 
-def acknowledge(plan: Plan, findings: Sequence[Finding], given: Acknowledged) -> Plan:
+def acknowledge(plan: Plan, findings: Sequence[Finding], given: Acknowledged, *, of: str = "plan") -> Plan:
     """Return `plan` with a finding acknowledged, or with what was said of it taken back where there is no reason.
 
-    Raises PlanError where none of `findings` is meant, or where it is an error: those cannot be acknowledged away.
+    `findings` are those of the plan, or of what else `of` names. Raises PlanError where none of them is meant, where
+    it is an error: those cannot be acknowledged away, and where the reason is no line of text.
     """
+    if len(given.reason) > LONGEST or not given.reason.isprintable():
+        raise PlanError(f"The reason is no line of at most {LONGEST} characters.", "Say in one line why it may stand.")
     same = [found for found in findings if found.id == given.finding and given.step in {None, found.step}]
     if given.reason and not any(given.covers(found) for found in same):
         if any(found.level is Level.ERROR for found in same):
             raise PlanError(f"“{given.finding}” is an error here: it cannot be acknowledged away.", f"{same[0].remedy}")
+        where = f"of this {of}" if given.step is None else f"of the step {given.step}"
         raise PlanError(
-            f"No finding of this plan is “{given.finding[:60]}”.", f"There are {_ids(findings)}." if findings else ""
+            f"No finding {where} is “{given.finding[:60]}”.", f"There are {_ids(findings)}." if findings else ""
         )
     return replace(plan, acknowledged=with_reason(plan.acknowledged, given))
+
+
+def acknowledge_of_run(plan: Plan, findings: Sequence[Finding], given: Acknowledged) -> Plan:
+    """Return the plan of a run that is stored, with one of its findings acknowledged, or taken back.
+
+    Raises PlanError as acknowledge() does, where the run has no such step, and where nothing is there to take back.
+    """
+    if given.step is not None:
+        plan.step(given.step)
+    answered = acknowledge(plan, findings, given, of="run")
+    if not given.reason and answered.acknowledged == plan.acknowledged:
+        said = ", ".join(dict.fromkeys(each.finding for each in plan.acknowledged))
+        raise PlanError(
+            f"“{given.finding[:60]}” is not acknowledged in this run.",
+            f"Acknowledged are {said}." if said else "Nothing is acknowledged in it.",
+        )
+    return answered
 
 
 def _ids(findings: Sequence[Finding]) -> str:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from suites.vocab import Finding, Level
 
+LONGEST = 500
+"""Characters of a reason, as of everything that is kept beside a plan."""
+
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
@@ -39,11 +42,15 @@ def reason_of(acknowledged: Iterable[Acknowledged], finding: Finding) -> str:
 def with_reason(acknowledged: Iterable[Acknowledged], new: Acknowledged) -> tuple[Acknowledged, ...]:
     """Return `acknowledged` with `new` in place of what was said of the same; without a reason it is taken back.
 
-    Taking back the finding of a step takes back what was said of the finding wherever it is raised, too.
+    Taking back the finding of a step takes back what was said of the finding wherever it is raised, too; and taking it
+    back wherever it is raised, what was said of it in each step.
     """
-    places = {new.step} if new.reason else {new.step, None}
-    kept = [given for given in acknowledged if given.finding != new.finding or given.step not in places]
-    return (*kept, new) if new.reason else tuple(kept)
+    others = [given for given in acknowledged if given.finding != new.finding]
+    same = [given for given in acknowledged if given.finding == new.finding]
+    if new.reason:
+        return (*others, *(given for given in same if given.step != new.step), new)
+    kept = [given for given in same if new.step is not None and given.step not in {new.step, None}]
+    return (*others, *kept)
 
 
 def with_remedied(old: Sequence[Remedied], new: Iterable[Remedied]) -> tuple[Remedied, ...]:

@@ -7,13 +7,12 @@ from typing import Any, TypedDict
 import tomlkit
 
 from app.plans.plan import Plan, PlanError
-from app.plans.plan_remarks import Acknowledged, Remedied
+from app.plans.plan_remarks import LONGEST, Acknowledged, Remedied
 
 REMARKS = ("acknowledged", "changed")
 """The keys of a plan file that this module reads and writes."""
 
 MOST = 1000
-LONGEST = 500
 
 
 class Remarks(TypedDict):

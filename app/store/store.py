@@ -14,9 +14,10 @@ from app.comparing.levels import WithinTrials
 from app.events import HostPutBack, State
 from app.history.history import History, Wanted, history_of
 from app.plans.plan import Step
+from app.plans.plan_remarks import Acknowledged
 from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
 from app.runs.left import LeftRun, StoredWorkspace
-from app.store import baselines, calibrations, history, host_log, left, reading, schema
+from app.store import baselines, calibrations, history, host_log, left, reading, remarks, schema
 from app.store.bands import bands
 from app.store.database import Database
 from app.store.errors import StoreError
@@ -88,6 +89,11 @@ class Store:
         """Return the raw output of a trial by stream, byte for byte."""
         with self._database.reading() as connection:
             return reading.output(connection, reading.find(connection, run_id), trial)
+
+    def acknowledge(self, run_id: str, given: Sequence[Acknowledged]) -> None:
+        """Keep with a run which of its findings may stand, and why; what is given without a reason is taken back."""
+        with self._database.writing() as connection:
+            remarks.acknowledge(connection, reading.find(connection, run_id), given)
 
     def delete(self, run_id: str) -> None:
         """Delete a run for good; raise StoreError while it is being recorded."""

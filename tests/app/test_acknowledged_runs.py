@@ -1,0 +1,169 @@
+"""A finding of a stored run is acknowledged with a reason: kept, standing in every report, and taken back."""
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from sqlalchemy import create_engine
+
+import resources
+from app.cli.main import benchwright
+from app.events import FindingRaised, VerdictReached
+from app.formats import plan_to_json
+from app.picture.report import draw_report
+from app.plans.plan import PlanError
+from app.plans.plan_remarks import Acknowledged, reason_of, with_reason
+from app.services import Workstation
+from suites.verdict import Limiter, Trust, Verdict
+from suites.vocab import Level
+from tests.app import recorded
+
+RUN = "20261120-141530-k3f9"
+NOISY = replace(recorded.FINDING, id="noisy", title="The trials disagree", changes={})
+LOST = replace(NOISY, id="no-figures", level=Level.ERROR, title="There is no figure")
+WHOLE = Verdict(Trust.DOUBTFUL, Limiter.UNKNOWN, "Doubtful: all of it.", (recorded.FINDING,))
+Say = Callable[..., Result]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Return a library with a run of four findings: two of one step, one of the host, and an error."""
+    path = tmp_path / "runs.sqlite3"
+    workstation = Workstation(path, tmp_path / "hosts.toml")
+    with workstation._store.recorder(RUN) as recorder:
+        for event in recorded.run_events(RUN):
+            recorder.record(event)
+        for finding in (NOISY, replace(NOISY, step=None), LOST):
+            recorder.record(FindingRaised(finding, 1))
+        recorder.record(VerdictReached(replace(WHOLE, step="random read", host="web-1")))
+        recorder.record(VerdictReached(WHOLE))
+    workstation.close()
+    return path
+
+
+@pytest.fixture
+def say(library: Path) -> Say:
+    """Return what gives a verb to the command line, with this library."""
+    return lambda *words: CliRunner().invoke(benchwright, ["--store", str(library), *words])
+
+
+def shown(say: Say) -> Any:
+    return json.loads(say("show", "last", "--json").output)
+
+
+def test_the_reason_stands_wherever_the_run_is_told_and_changes_nothing_else(say: Say, tmp_path: Path) -> None:
+    before = shown(say)
+    done = say("acknowledge", "last", "page-cache=the cache is the question")
+    assert (done.exit_code, done.output) == (0, "Acknowledged: page-cache: the cache is the question\n")
+    after = shown(say)
+    assert after["acknowledged"] == [
+        {"id": "page-cache", "step": "random read", "host": "web-1", "reason": "the cache is the question"}
+    ]
+    assert {name for name in after if after[name] != before[name]} == {"acknowledged", "plan"}
+    assert after["plan_hash"] == before["plan_hash"]
+    assert "Acknowledged: the cache is the question" in say("show", "last").output
+    assert say("export", "last", "--csv", str(tmp_path / "out.csv")).exit_code == 0
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["acknowledged"] for row in csv.DictReader(file)} == {"page-cache: the cache is the question"}
+
+
+def test_the_report_picture_has_it(say: Say, library: Path) -> None:
+    assert say("acknowledge", RUN, "noisy=the nightly backup").exit_code == 0
+    workstation = Workstation(library, library.with_name("hosts.toml"))
+    record = workstation.load(RUN)
+    workstation.close()
+    written = [words.text for words in draw_report([record], {}, {}, ())._words]
+    assert written.count("Acknowledged: the nightly backup") == 2
+
+
+def test_an_empty_reason_takes_it_back_and_leaves_the_plan_as_it_was(say: Say, library: Path) -> None:
+    def stored_plan() -> Any:
+        with create_engine(f"sqlite:///{library}").connect() as connection:
+            return json.loads(connection.exec_driver_sql("SELECT plan FROM runs").scalar_one())
+
+    before = stored_plan()
+    say("acknowledge", "last", "page-cache=seen", "noisy=seen, too")
+    assert stored_plan()["format"] == "benchwright-plan/3"
+    done = say("acknowledge", "last", "page-cache=", "noisy=")
+    assert done.output == "No longer acknowledged: page-cache\nNo longer acknowledged: noisy\n"
+    assert stored_plan() == before == plan_to_json(recorded.plan())
+    assert shown(say)["acknowledged"] == []
+
+
+def test_a_step_alone_can_be_meant(say: Say) -> None:
+    done = say("acknowledge", "last", "noisy=known", "--step", "random read", "--json")
+    told = [{"id": "noisy", "step": "random read", "host": "web-1", "reason": "known"}]
+    assert json.loads(done.output) == {"run": RUN, "acknowledged": told}
+    say("acknowledge", "last", "noisy=known")
+    assert [one["step"] for one in shown(say)["acknowledged"]] == ["random read", None]
+    assert say("acknowledge", "last", "noisy=").exit_code == 0  # wherever it was said
+    assert shown(say)["acknowledged"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("no-figures=never mind",), "“no-figures” is an error here: it cannot be acknowledged away."),
+        (("page-cash=why not",), "No finding of this run is “page-cash”. There are page-cache, noisy, no-figures."),
+        (("page-cache=a", "--step", "no such"), "The plan has no step “no such”."),
+        (("page-cache=",), "“page-cache” is not acknowledged in this run. Acknowledged are noisy."),
+        (("page-cache",), "“page-cache” is not ID=REASON."),
+        (("=because",), "“=because” is not ID=REASON."),
+        (("page-cache=two\nlines",), "The reason is no line of at most 500 characters."),
+        (("page-cache=" + "a" * 501,), "The reason is no line of at most 500 characters."),
+    ],
+)
+def test_what_cannot_be_acknowledged_is_said_and_nothing_is_kept(say: Say, words: tuple[str, ...], said: str) -> None:
+    refused = say("acknowledge", "last", "noisy=good", *words)
+    assert refused.exit_code == 2
+    assert said in " ".join(refused.output.split())
+    assert shown(say)["acknowledged"] == []
+
+
+def test_a_run_is_found_as_everywhere(say: Say) -> None:
+    assert "There is no run “nothing”" in say("acknowledge", "nothing", "noisy=x").output
+    assert say("acknowledge", RUN[:10], "noisy=x").exit_code == 0
+
+
+def test_what_a_newer_program_wrote_into_the_plan_stays(say: Say, library: Path) -> None:
+    newer = json.dumps({**plan_to_json(recorded.plan()), "colour": "blue"})
+    engine = create_engine(f"sqlite:///{library}")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE runs SET plan = ?", (newer,))
+    say("acknowledge", "last", "noisy=x")
+    with engine.connect() as connection:
+        assert json.loads(connection.exec_driver_sql("SELECT plan FROM runs").scalar_one())["colour"] == "blue"
+
+
+def test_the_next_run_of_the_plan_has_to_raise_anew_what_only_a_run_raises(say: Say, library: Path) -> None:
+    say("acknowledge", "last", "noisy=the nightly backup", "page-cache=the cache is the question")
+    workstation = Workstation(library, library.with_name("hosts.toml"))
+    again = workstation.plan_again(RUN)
+    workstation.close()
+    assert again.acknowledged == (Acknowledged("page-cache", "the cache is the question"),)
+
+
+def test_what_is_taken_back_of_one_step_still_stands_of_the_others() -> None:
+    everywhere, here, there = (Acknowledged("noisy", "x", step) for step in (None, "here", "there"))
+    assert with_reason((everywhere, here, there), Acknowledged("noisy", "", "here")) == (there,)
+    assert with_reason((here, there), Acknowledged("noisy", "")) == ()
+    assert with_reason((here, there), Acknowledged("noisy", "y", "here")) == (there, replace(here, reason="y"))
+    assert reason_of((everywhere,), LOST) == ""
+
+
+def test_the_rule_is_told_in_the_help() -> None:
+    page = (Path(resources.__file__).parent / "help" / "verdicts.md").read_text(encoding="utf-8")
+    assert "benchwright acknowledge RUN ID=REASON" in page
+    assert "error cannot be acknowledged" in page
+
+
+def test_a_plan_says_of_itself_that_it_has_no_such_finding(library: Path) -> None:
+    workstation = Workstation(library, library.with_name("hosts.toml"))
+    with pytest.raises(PlanError, match="of the step random read is “x”"):
+        workstation.acknowledge(RUN, [Acknowledged("x", "y", "random read")])
+    workstation.close()
