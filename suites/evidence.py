@@ -103,19 +103,6 @@ class HostWatch:
         spans = [span for span in self._spans(metric, labels(**labelled)) if self._within(span[0], span[1]) > 0]
         return sum((until - since) * value for since, until, value in spans) if spans else None
 
-    def delta(self, metric: str, **labelled: str) -> float | None:
-        """Return by how much a counter grew over the measured window, from the last value before it."""
-        series = self.series.get((metric, labels(**labelled)), ())
-        inside = [value for time, value in series if self.start < time <= self.end]
-        before = [value for time, value in series if time <= self.start]
-        known = [*before[-1:], *inside]
-        return known[-1] - known[0] if len(known) > 1 else None
-
-    def covered(self, metric: str, **labelled: str) -> float:
-        """Return the share of the measured window for which the series has values, from 0 to 1."""
-        known = sum(self._within(since, until) for since, until, _ in self._spans(metric, labels(**labelled)))
-        return min(1.0, known / self.seconds) if self.seconds else 0.0
-
     def _within(self, since: float, until: float) -> float:
         return max(0.0, min(until, self.end) - max(since, self.start))
 
@@ -134,7 +121,7 @@ class TrialEvidence:
     """One trial of a step on a host, as it went.
 
     `state` is “done”, “partial” or “failed”, `reason` why it is not done. `expected` and `duration` are in seconds:
-    what was estimated, and what it took. A watch is None where there was no telemetry.
+    what was estimated, and what it took. `watch` is None where there was no telemetry.
     """
 
     name: str
@@ -155,7 +142,6 @@ class TrialEvidence:
     duration: float | None = None
     watch: HostWatch | None = None
     peer: str | None = None
-    peer_watch: HostWatch | None = None
 
     @property
     def done(self) -> bool:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from tests.shot_stage import Shot, Stage
+from widgets.live import replay
 from widgets.live.live_page import LivePage
 from widgets.live.step_view import StepView
 from widgets.main_window import MainWindow
@@ -146,7 +147,8 @@ def _stored(stage: Stage) -> QWidget:
         for step in record.plan.steps
         for host in record.plan.hosts
     }
-    shown.set_run(record, stage.workstation.samples(run_id), stage.workstation.telemetry(run_id), bands)
+    model = replay.stored(record, stage.workstation.samples(run_id), stage.workstation.telemetry(run_id))
+    shown.set_model(model, bands)
     shown.resize(stage.variant.size[0] - 420, stage.variant.size[1] - 120)
     shown.show()
     return shown

@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.records import Band, RunRecord, SampleSeries
-from suites.vocab import Sample
+from app.records import Band
 from widgets.live.model import Place, RunModel
 from widgets.live.place_strip import PlaceStrip
-from widgets.live.replay import stored
 from widgets.live.run_side import RunSide
 from widgets.live.step_view import StepView
 from widgets.live.words import clock_text
@@ -42,18 +40,11 @@ class RunView(QWidget):
         column.addWidget(self.strip)
         column.addWidget(self.view, 1)
 
-    def set_run(
-        self,
-        record: RunRecord,
-        samples: SampleSeries,
-        telemetry: Mapping[str, tuple[Sample, ...]],
-        bands: Mapping[Place, Sequence[Band]] | None = None,
-    ) -> None:
-        """Show `record`. `bands` are the baselines by step name and host; a run is not held against itself."""
-        self.set_model(stored(record, samples, telemetry), bands)
-
     def set_model(self, model: RunModel, bands: Mapping[Place, Sequence[Band]] | None = None) -> None:
-        """Show a run that was folded already: of a long one, that is better done off the window's thread."""
+        """Show a stored run, folded as `replay` does it off the window's thread.
+
+        `bands` are the baselines by step name and host; a run is not held against itself.
+        """
         own = model.run_id
         self._model = model
         self._bands = {place: [band for band in found if band.run_id != own] for place, found in (bands or {}).items()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from app.plans.plan import Order, Plan
 from suites.checks import CannotTell, Check, Outcome
 from suites.facts import Absent, Facts, known
-from suites.vocab import Finding, Level
+from suites.vocab import Level
 
 FOR_A_SPREAD = 3
 """Trials below which nothing can be said of how far they lie apart."""
@@ -26,12 +26,6 @@ class PlanEvidence:
     facts: Mapping[str, Facts] = field(default_factory=dict)
     name: None = None
     host: None = None
-
-
-def few_trials(plan: Plan) -> Finding | None:
-    """Return the finding that a plan makes few trials, or None."""
-    found = FEW_TRIALS.finding(PlanEvidence(plan))
-    return found if isinstance(found, Finding) else None
 
 
 def _few_trials(evidence: PlanEvidence) -> Outcome | None:

@@ -143,8 +143,7 @@ def _trial(  # noqa: PLR0917 (private, one caller)
     step: Step,
     context: Context,
 ) -> TrialEvidence:
-    host, peer = one.trial.host, step.peer
-    window = _window(one)
+    host = one.trial.host
     return TrialEvidence(
         name=step.name,
         suite=step.suite,
@@ -162,9 +161,8 @@ def _trial(  # noqa: PLR0917 (private, one caller)
         commands=one.trial.commands,
         expected=_expected(step, context),
         duration=_seconds(one),
-        watch=_watch(record, host, telemetry, window),
-        peer=peer,
-        peer_watch=_watch(record, peer, telemetry, window) if peer == host else None,
+        watch=_watch(record, host, telemetry, _window(one)),
+        peer=step.peer,
     )
 
 
@@ -189,10 +187,8 @@ def _time(sample: Sample) -> float:
     return sample.time
 
 
-def _watch(
-    record: RunRecord, host: str | None, telemetry: Telemetry, window: tuple[float, float] | None
-) -> HostWatch | None:
-    if host is None or window is None:
+def _watch(record: RunRecord, host: str, telemetry: Telemetry, window: tuple[float, float] | None) -> HostWatch | None:
+    if window is None:
         return None
     since, until = window[0] - MARGIN, window[1] + MARGIN
     watched = telemetry.get(host, ())

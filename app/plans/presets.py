@@ -46,14 +46,12 @@ def presets() -> tuple[Preset, ...]:
 
 
 def filled_preset(name: str, hosts: Sequence[str] = (), answers: Mapping[str, str] | None = None) -> Filled:
-    """Return the preset `name` as a plan on `hosts`, with the `answers` to what it asks as a person writes them."""
+    """Return the preset `name` as a plan on `hosts`, with the `answers` to what it asks as a person writes them.
+
+    What the preset's file leaves open stands at the tools' own defaults.
+    """
     chosen = preset(name)
     return fill(chosen, hosts, read_answers(chosen.asks, answers or {}))
-
-
-def preset_plan(name: str, hosts: Sequence[str] = (), answers: Mapping[str, str] | None = None) -> Plan:
-    """Return the preset `name` as its file has it: what it leaves open stands at the tools' own defaults."""
-    return filled_preset(name, hosts, answers).plan
 
 
 def tuned_step(suite_id: str, context: Context, *, name: str = "", peer: str | None = None) -> Step:

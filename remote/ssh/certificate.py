@@ -15,7 +15,6 @@ import paramiko
 SUFFIX = "-cert-v01@openssh.com"
 LARGEST_FILE = 256 * 1024
 MOST_PRINCIPALS = 256  # sshkey.c, SSHKEY_CERT_MAX_PRINCIPALS
-FOREVER = 2**64 - 1
 USER, HOST = 1, 2
 
 # How many fields the public key has, after its type and the certificate's nonce.

@@ -94,11 +94,6 @@ def effective_sections(
     return tuple(_expanded(section, environment or {}, keywords) for section in read_job_file(text))
 
 
-def variables_in(text: str) -> tuple[str, ...]:
-    """Return the names of the environment variables that a job file asks for, each once."""
-    return tuple(dict.fromkeys(_VARIABLE.findall("\n".join(_lines(text)))))
-
-
 def read_environment(text: str) -> dict[str, str]:
     """Return the variables in ``A=1 B=/data``; raise JobFileError for a word that sets none."""
     words = text.split()

@@ -15,7 +15,7 @@ from app.plans.plan import Order, Plan, PlanError, validate
 from app.plans.plan_file import format_plan, parse_plan
 from app.plans.preset import Filled, fill, parse_preset
 from app.plans.preset_asks import read_answers, resolved
-from app.plans.presets import filled_preset, preset, preset_names, preset_plan, presets
+from app.plans.presets import filled_preset, preset, preset_names, presets
 from suites.base import metrics_of
 from suites.parameters import Value
 from suites.vocab import Level
@@ -76,7 +76,7 @@ def test_the_questions_come_in_the_order_a_newcomer_asks_them() -> None:
 
 
 def test_the_noise_study_is_drawn_by_lot_on_every_host() -> None:
-    study = preset_plan("noise-study", ["web-1", "web-2"])
+    study = filled_preset("noise-study", ["web-1", "web-2"]).plan
     assert study.hosts == ("web-1", "web-2")
     assert study.order is Order.RANDOMISED
 

@@ -10,7 +10,7 @@ import pytest
 from app.distributions import Source
 from app.noise.noise import NoiseLevel
 from app.plans.plan import Order, Plan, Repetition, make_step
-from app.plans.presets import preset_plan
+from app.plans.presets import filled_preset
 from app.questions import Refuse
 from app.runs.control import Busy, Control
 from app.services import Workstation
@@ -80,7 +80,7 @@ def test_a_sweep_of_threads_on_this_computer_has_its_knee_no_later_than_its_proc
 def test_the_noise_study_runs_and_is_ranked(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
     """The preset itself, shortened: every step of it on small files for seconds."""
     del lab
-    preset = preset_plan("noise-study", ["lab"])
+    preset = filled_preset("noise-study", ["lab"]).plan
     short: dict[str, dict[str, object]] = {
         "fio": {"size": 32 * 2**20, "runtime": 2, "ramp_time": 0, "direct": False, "directory": str(tmp_path)},
         "ioping": {"count": 20, "working_set": 2**20, "cache": "default", "directory": str(tmp_path)},

@@ -10,7 +10,7 @@ import pytest
 
 from app.events import Event, FindingRaised, State, TrialEnded
 from app.plans.plan import Repetition, make_step
-from app.plans.presets import preset_plan
+from app.plans.presets import filled_preset
 from app.questions import Refuse
 from app.runs.control import Control
 from app.runs.findings import PATH_USED
@@ -163,7 +163,7 @@ def test_the_preset_runs_between_two_hosts(linked_hosts: LinkedHosts, tmp_path: 
         "net-blocks": {"time": 0.5},
         "latency-under-load": {"time": 3},
     }
-    preset = preset_plan("network-between-two", ["near"], {"peer": "far", "rate": "20"})
+    preset = filled_preset("network-between-two", ["near"], {"peer": "far", "rate": "20"}).plan
     steps = (
         make_step(step.suite_id, {**step.values, **shorter[step.suite_id]}, name=step.name, peer=step.peer)
         for step in preset.steps

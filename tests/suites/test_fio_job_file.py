@@ -14,7 +14,6 @@ from suites.fio_job.file import (
     effective_sections,
     read_environment,
     read_job_file,
-    variables_in,
 )
 from suites.fio_job.values import fio_seconds, fio_size, may_write_device, raw_devices, section_values
 
@@ -65,7 +64,6 @@ def test_what_is_not_known_stays_as_it_is_written_or_is_missed() -> None:
     assert one.options["size"] == "4*$mb_memory"
     assert three.options["numjobs"] == "$ncpus"
     assert one.missing == three.missing == ("WHERE",)
-    assert variables_in(FILE) == ("WHERE",)
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,10 @@ def _shown(qtbot: QtBot, width: int = 800, *, actions: bool = True) -> FindingLi
     return shown
 
 
-def test_the_gravest_comes_first_and_an_added_one_finds_its_place(qtbot: QtBot) -> None:
+def test_the_gravest_comes_first_and_another_one_finds_its_place(qtbot: QtBot) -> None:
     shown = _shown(qtbot)
     shown.set_findings([NOTE, WARNING])
-    shown.add_finding(ERROR)
+    shown.set_findings([NOTE, WARNING, ERROR])
     assert [finding.id for finding in shown.findings()] == ["error", "warning", "note"]
     tops = [card.y() for card in shown.cards()]
     assert tops == sorted(tops)
@@ -95,7 +95,7 @@ def test_an_empty_list_says_so(qtbot: QtBot) -> None:
     shown.set_empty_text("Nothing stands against this plan.")
     words = next(text for text in shown.findChildren(Text) if text.text().startswith("Nothing stands"))
     assert words.isVisible()
-    shown.add_finding(NOTE)
+    shown.set_findings([NOTE])
     assert not words.isVisible()
     shown.set_findings([])
     assert words.isVisible()

@@ -14,6 +14,7 @@ from app.events import SampleRead, State
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.questions import Refuse
 from app.services import Workstation
+from widgets.live import replay
 from widgets.live.live_page import LivePage
 from widgets.live.model import Phase, RunModel
 from widgets.live.step_view import StepView
@@ -229,7 +230,7 @@ def test_a_stored_run_shows_the_same_plots_and_its_raw_output(
     shown = RunView()
     keep(shown)
     shown.output_requested.connect(lambda run, trial: shown.set_output(trial, workstation.output(run, trial)))
-    shown.set_run(record, workstation.samples(run_id), workstation.telemetry(run_id), {})
+    shown.set_model(replay.stored(record, workstation.samples(run_id), workstation.telemetry(run_id)))
     shown.resize(900, 600)
     with qtbot.waitExposed(shown):
         shown.show()

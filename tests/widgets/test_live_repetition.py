@@ -77,7 +77,7 @@ def test_the_strip_says_how_sure_it_is_and_what_is_to_come(qtbot: QtBot) -> None
     assert "after 9 trials, wanted ±1 %" in strip.reason.text()
     assert strip.ahead.text().startswith("About ")
     assert "more trials" in strip.ahead.text()
-    assert strip.view.shape_shown is not None
+    assert strip.view._shape is not None
     strip.resize(600, 60)
     assert not strip.grab().isNull()
     strip.show_decisions(())

@@ -408,7 +408,8 @@ def test_the_lowest_plot_of_a_stack_shows_the_clock(keep: Keep) -> None:
     assert [action.text() for action in stack.menu.actions()] == ["IOPS", "Host"]
     assert stack.plots["host"].view.time_axis.style["showValues"]
     assert not stack.plots["leading"].view.time_axis.style["showValues"]
-    stack.set_shown("host", shown=False)
+    stack.menu.actions()[1].trigger()
+    assert stack.shown() == ("leading",)
     assert stack.plots["leading"].view.time_axis.style["showValues"]
 
 

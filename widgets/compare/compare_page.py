@@ -335,7 +335,6 @@ class ComparePage(Page):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # plots have the same keys for themselves
             self.table.addAction(action)
         button.setMenu(menu)
-        self.copy_menu = menu
         return button
 
     def _build_study(self) -> QPushButton:

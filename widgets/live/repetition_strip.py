@@ -28,11 +28,6 @@ class IntervalView(QWidget):
         self.setMinimumSize(QSize(80, HEIGHT))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    @property
-    def shape_shown(self) -> Shape | None:
-        """What is drawn."""
-        return self._shape
-
     def show_shape(self, shape: Shape | None) -> None:
         """Draw `shape`."""
         self._shape = shape

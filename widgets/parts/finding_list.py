@@ -86,15 +86,6 @@ class FindingList(QWidget):
         self._order_tabs()
         self._empty.setVisible(not cards)
 
-    def add_finding(self, finding: Finding) -> None:
-        """Add one finding at its place."""
-        index = sum(_gravity(card.finding) <= _gravity(finding) for card in self._cards)
-        card = self._make_card(finding)
-        self._cards.insert(index, card)
-        self._place(index, card)
-        self._order_tabs()
-        self._empty.hide()
-
     def set_empty_text(self, text: str) -> None:
         """Say `text` while there is no finding."""
         self._empty.setText(text)

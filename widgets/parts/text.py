@@ -21,7 +21,6 @@ class Tone(StrEnum):
 
     NORMAL = "text"
     MUTED = "muted"
-    ACCENT = "accent"
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"

@@ -96,10 +96,6 @@ class PlotStack(QWidget):
         """Return the names of the plots that are shown, from top to bottom."""
         return tuple(name for name in self.plots if self._actions[name].isChecked())
 
-    def set_shown(self, name: str, *, shown: bool) -> None:
-        """Show or hide the plot `name`."""
-        self._actions[name].setChecked(shown)
-
     def look(self) -> None:
         """Ask those plots for a redraw whose buffers have grown."""
         for plot in self.plots.values():
