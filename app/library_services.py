@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from app.ranking.ranking import Question, Ranking
     from app.records import Band, RunRecord, RunSummary, SampleSeries
     from app.store import Store
+    from app.store.errors import ReadOnlyError
     from suites.facts import Facts
     from suites.vocab import Sample
 
@@ -37,6 +38,16 @@ class LibraryServices(ABC):
         """The store, opened on first use."""
 
     # Library
+
+    def read_only(self) -> ReadOnlyError | None:
+        """Return why the library can only be read: it is of a newer Benchwright. None where it can be written."""
+        return self._store.read_only()
+
+    def check_writable(self) -> None:
+        """Raise ReadOnlyError where nothing can be kept, before anything is measured or done to a host for nothing."""
+        newer = self.read_only()
+        if newer is not None:
+            raise newer
 
     def runs(self) -> list[RunSummary]:
         """Return every stored run, the newest first."""

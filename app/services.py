@@ -136,6 +136,7 @@ class Workstation(LibraryServices):
         """
         from app.hosts.installing import Installing
 
+        self.check_writable()
         with closing(self._hosts.connect(name, asker)) as session:
             yield from Installing(session, asker, self._store, command, what).lines()
 
@@ -158,6 +159,7 @@ class Workstation(LibraryServices):
         """Put back every setting that runs left changed on a host, as root; return what became of each."""
         from app.hosts.restoring import restore
 
+        self.check_writable()
         with closing(self._hosts.connect(name, asker)) as session:
             return restore(session, asker, self._store)
 
@@ -239,6 +241,7 @@ class Workstation(LibraryServices):
         from app.runs.running import recorded
         from app.store import new_run_id
 
+        self.check_writable()
         run_id = new_run_id(datetime.now(UTC), "".join(random.choices(string.ascii_lowercase + string.digits, k=4)))  # noqa: S311 (a name, not a secret)
         plan = with_seed(validate(plan))
         engine = self._engine(run_id, plan, asker, control)
@@ -250,6 +253,7 @@ class Workstation(LibraryServices):
         """Measure the instrument on a host, and a suite against itself; keep what is found, and yield it at last."""
         from app.calibration.calibrating import Bench, calibrate
 
+        self.check_writable()
         bench = Bench(
             lambda name: self._hosts.connect(name, asker),
             lambda plan, unwatched: self.run(plan, asker, control, unwatched),
@@ -330,6 +334,7 @@ class Workstation(LibraryServices):
         """
         from app.hosts.leftovers import remove
 
+        self.check_writable()
         with closing(self._hosts.connect(name, asker)) as session:
             return remove(session, self._store, nonces)
 

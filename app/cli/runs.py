@@ -61,7 +61,7 @@ def run(
     from dataclasses import replace
 
     asker.destroy = destroy
-
+    workstation.check_writable()  # before a host is asked for anything
     plan = workstation.load_plan(file)
     if hosts:
         plan = replace(plan, hosts=hosts)
@@ -99,6 +99,7 @@ def run_quick(
     busy: Busy = Busy.REFUSE,
 ) -> None:
     """Run the quick benchmark, print its table and findings, write CSV and PNG into `folder`."""
+    workstation.check_writable()
     _make_folder(folder)  # before two minutes are spent on what could not be written there
     plan = workstation.quick_plan(host, workstation.facts(host, asker))
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)

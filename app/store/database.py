@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from app.store import schema
-from app.store.errors import StoreError, damaged, translated
+from app.store.errors import ReadOnlyError, StoreError, damaged, not_ours, read_only, too_new, translated
 
 BUSY_TIMEOUT = 10.0
 """Seconds to wait for another program's transaction."""
@@ -27,6 +27,12 @@ class Database:
         self.path = path
         self._lock = threading.Lock()
         self._engine: Engine | None = None
+        self._newer: int | None = None
+
+    def read_only(self) -> ReadOnlyError | None:
+        """Return why nothing can be written to the store: its format is newer than ours. None where that can be."""
+        with self.reading() as connection:
+            return self._too_new_to_write(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -42,14 +48,23 @@ class Database:
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[Connection]:
-        """Give `connection`, which connect() returned, in a transaction."""
+        """Give `connection`, which connect() returned, in a transaction.
+
+        Raises ReadOnlyError where a newer Benchwright has converted the store since it was opened.
+        """
         with self._translating(), connection.begin():
+            newer = self._too_new_to_write(connection)
+            if newer is not None:
+                raise newer
             yield connection
 
     def connect(self) -> Connection:
-        """Return a connection for transactions that write. It belongs to the caller."""
+        """Return a connection for transactions that write. It belongs to the caller. Raises ReadOnlyError."""
         with self._translating():
-            return self._opened().connect().execution_options(**{_WRITING: True})
+            engine = self._opened()
+            if self._newer is not None:
+                raise read_only(self.path, self._newer, schema.FORMAT)
+            return engine.connect().execution_options(**{_WRITING: True})
 
     def close(self) -> None:
         """Forget the engine; it holds no connection between two pieces of work."""
@@ -57,6 +72,10 @@ class Database:
             if self._engine is not None:
                 self._engine.dispose()
                 self._engine = None
+
+    def _too_new_to_write(self, connection: Connection) -> ReadOnlyError | None:
+        found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+        return read_only(self.path, found, schema.FORMAT) if found > schema.FORMAT else None
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -73,7 +92,9 @@ class Database:
 
     def _open(self) -> Engine:
         _make_file(self.path)
-        _check(self.path)
+        self._newer = _check(self.path)
+        if self._newer is not None:
+            return _for_reading(self.path)
         url = URL.create("sqlite", database=str(self.path))
         options = {"check_same_thread": False, "timeout": BUSY_TIMEOUT}
         engine = create_engine(url, poolclass=NullPool, connect_args=options)
@@ -104,35 +125,56 @@ def _make_file(path: Path) -> None:
 _HEADER = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
 
 
-def _check(path: Path) -> None:
-    """Raise StoreError for a file that is no store or a newer one. Nothing is written to it."""
+def _check(path: Path) -> int | None:
+    """Return the format of a store that is newer and can be read; None for one that can be written.
+
+    Raises StoreError for a file that is no store, or one too new to be read. Nothing is written to it.
+    """
     with path.open("rb") as file:
         header = file.read(len(_HEADER))
     if not header:
-        return
+        return None
     if header != _HEADER:  # SQLite itself would take a very short file for an empty database
         raise damaged(path, "it is no SQLite file")
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT)
     try:
-        application, found, tables = (
-            connection.execute(f"SELECT {what}").fetchone()[0]
-            for what in (
-                "application_id FROM pragma_application_id",
-                "user_version FROM pragma_user_version",
-                "count(*) FROM sqlite_master",
+        with closing(_connect_for_reading(path)) as connection:
+            application, found, tables = (
+                connection.execute(f"SELECT {what}").fetchone()[0]
+                for what in (
+                    "application_id FROM pragma_application_id",
+                    "user_version FROM pragma_user_version",
+                    "count(*) FROM sqlite_master",
+                )
             )
-        )
+            needed = _read_format(connection, found)
     except sqlite3.Error as error:
         raise translated(error, path) from error
-    finally:
-        connection.close()
-    if found > schema.FORMAT and application == schema.APPLICATION_ID:
-        raise StoreError(
-            f"The library {path} has format {found}; this Benchwright knows formats up to {schema.FORMAT}.",
-            "Use the newer Benchwright that wrote it. Nothing in it was changed.",
-        )
     if tables and application != schema.APPLICATION_ID:
-        raise damaged(path, "it is a database of another program")
+        raise not_ours(path)
+    if needed > schema.FORMAT:
+        raise too_new(path, found, needed, schema.FORMAT)
+    return found if found > schema.FORMAT else None
+
+
+def _read_format(connection: sqlite3.Connection, found: int) -> int:
+    """Return what must be known to read a store of the format `found`: that format, unless it says otherwise."""
+    name = schema.formats.name
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).fetchone():
+        return found
+    said = connection.execute(f"SELECT max(read_format) FROM {name}").fetchone()[0]  # noqa: S608 (a name of our own)
+    return said if isinstance(said, int) else found
+
+
+def _connect_for_reading(path: Path) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, check_same_thread=False, isolation_level=None)
+
+
+def _for_reading(path: Path) -> Engine:
+    """Return an engine whose connections can write nothing, not even tidy the file up."""
+    engine = create_engine("sqlite://", creator=lambda: _connect_for_reading(path), poolclass=NullPool)
+    event.listen(engine, "begin", _begin)
+    return engine
 
 
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:

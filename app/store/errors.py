@@ -16,6 +16,14 @@ class StoreFullError(StoreError):
     """The library's file system takes no more."""
 
 
+class ReadOnlyError(StoreError):
+    """The library is of a newer Benchwright: this one reads it, and writes nothing to it."""
+
+
+class DamagedError(StoreError):
+    """The library cannot be understood; what can still be read of it may be saved into a new one."""
+
+
 _REMEDIES: Mapping[int, tuple[str, str]] = MappingProxyType(
     {
         sqlite3.SQLITE_BUSY: ("is in use by another program", "Wait until it is done and try again."),
@@ -40,9 +48,35 @@ def translated(error: BaseException | None, path: Path) -> StoreError:
     return StoreError(f"The library {path} failed: {error}.")
 
 
-def damaged(path: Path, detail: str) -> StoreError:
-    """Return the error that says the file at `path` is left as it is, because it cannot be understood."""
+def read_only(path: Path, found: int, known: int) -> ReadOnlyError:
+    """Return the error that says why nothing is written to the library at `path`, whose format is `found`."""
+    return ReadOnlyError(
+        f"The library {path} is of a newer Benchwright: it has format {found}, and this one writes formats up to "
+        f"{known}. It can be read, and nothing in it is changed.",
+        "To measure, pin or delete, update Benchwright, or name another library with --store.",
+    )
+
+
+def too_new(path: Path, found: int, needed: int, known: int) -> StoreError:
+    """Return the error that says why the library at `path` is not even read: that takes knowing format `needed`."""
+    reading = f", which takes knowing format {needed}" if needed != found else ""
     return StoreError(
+        f"The library {path} has format {found}{reading}; this Benchwright knows formats up to {known}.",
+        "Update Benchwright, or name another library with --store. Nothing in it was changed.",
+    )
+
+
+def not_ours(path: Path) -> StoreError:
+    """Return the error that says the file at `path` belongs to another program."""
+    return StoreError(
+        f"{path} is no library: it is a database of another program. Nothing in it was changed.",
+        "Name another file with --store.",
+    )
+
+
+def damaged(path: Path, detail: str) -> DamagedError:
+    """Return the error that says the file at `path` is left as it is, because it cannot be understood."""
+    return DamagedError(
         f"The library {path} is damaged or is none ({detail}). Nothing in it was changed.",
         f"Restore a copy, or save what can be read: benchwright salvage {path} NEW. --store names another library.",
     )

@@ -1,4 +1,7 @@
-"""The store's tables, format 6. What changes them needs a new format and a converter from this one."""
+"""The store's tables, format 6. What changes them needs a new format and a converter from this one.
+
+A change that only adds tables or columns leaves READ_FORMAT as it is: programs of before then read the new library.
+"""
 
 from sqlalchemy import (
     Boolean,
@@ -12,12 +15,24 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    delete,
+    insert,
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
 FORMAT = 6
+"""What a program must know to write this library: the file's user_version."""
+
+READ_FORMAT = 6
+"""What a program must know at least to read it, as SQLite tells reading from writing in a header of its own."""
 
 _tables = MetaData()
+
+formats = Table(  # one row; libraries of before have none, and are read by what writes them
+    "formats",
+    _tables,
+    Column("read_format", Integer, primary_key=True, autoincrement=False),
+)
 
 
 def _run_id() -> Column[str]:
@@ -279,7 +294,7 @@ def upgrade(connection: Connection, found: int) -> None:
     """Bring a store of the older format `found` to this one, one step after another."""
     for step in _STEPS[found - 1 :]:
         step(connection)
-    connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+    _say_formats(connection)
 
 
 def _to_2(connection: Connection) -> None:
@@ -325,4 +340,11 @@ def create(connection: Connection) -> None:
     """Make the tables of an empty store."""
     _tables.create_all(connection)
     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    _say_formats(connection)
+
+
+def _say_formats(connection: Connection) -> None:
+    """Write down what a program must know to write this library, and to read it."""
     connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+    connection.execute(delete(formats))
+    connection.execute(insert(formats).values(read_format=READ_FORMAT))

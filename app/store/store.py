@@ -20,7 +20,7 @@ from app.runs.left import LeftRun, StoredWorkspace
 from app.store import baselines, calibrations, history, host_log, left, reading, remarks, schema
 from app.store.bands import bands
 from app.store.database import Database
-from app.store.errors import StoreError
+from app.store.errors import ReadOnlyError, StoreError
 from app.store.identity import Owner, is_alive, this_process
 from app.store.recorder import Recorder, is_recorded_here
 from app.store.rows import owner_row
@@ -45,6 +45,10 @@ class Store:
     def path(self) -> Path:
         """Where the store is."""
         return self._database.path
+
+    def read_only(self) -> ReadOnlyError | None:
+        """Return why the store can only be read: it is of a newer Benchwright. None where it can be written."""
+        return self._database.read_only()
 
     def recorder(self, run_id: str, taken: LeftRun | None = None) -> Recorder:
         """Return what writes down the run `run_id`: its first event is RunStarted, unless it was `taken` over."""
@@ -165,8 +169,11 @@ class Store:
     def mark_interrupted(self) -> list[str]:
         """Mark the runs whose recorder is gone as PARTIAL, with the reason; return their ids.
 
-        Those of which something may still be on a host stay as they are: they can be attached.
+        Those of which something may still be on a host stay as they are: they can be attached. In a store that can
+        only be read, all of them do.
         """
+        if self.read_only() is not None:
+            return []
         with self._database.writing() as connection:
             gone = [run for run, owner in _running(connection).items() if not _is_recorded(run, owner)]
             dead = [run for run in gone if not left.is_attachable(connection, run)]

@@ -322,17 +322,6 @@ def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_newer_store_is_refused_and_left_as_it_is(store: Store) -> None:
-    record(store, RUN, recorded.run_events(RUN))
-    connection = sqlite3.connect(store.path)
-    connection.execute("PRAGMA user_version = 9")
-    connection.close()
-    before = store.path.read_bytes()
-    with pytest.raises(StoreError, match=r"has format 9; this Benchwright knows formats up to 6\. Use the newer"):
-        Store(store.path).runs()
-    assert store.path.read_bytes() == before
-
-
 def test_a_damaged_store_is_said_and_left_as_it_is(store: Store) -> None:
     record(store, RUN, recorded.run_events(RUN))
     content = bytearray(store.path.read_bytes())
