@@ -61,7 +61,9 @@ class LibraryServices(ABC):
         record = self._store.load(run)
         if record.verdicts or record.summary.state is State.RUNNING:
             return record
-        return judged(record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id))
+        found = judged(record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id))
+        self._judged[found.summary.id] = found.summary
+        return found
 
     def samples(self, run_id: str) -> SampleSeries:
         """Return the samples of every trial of a run."""

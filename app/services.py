@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from app.runs.root_commands import RootCommand
     from app.runs.run import Engine
     from app.store import Store
+    from app.store.salvage import Salvaged
     from remote.questions import Asker
     from remote.tuning import Note, PutBack
     from suites.base import Command, Estimate
@@ -82,6 +83,7 @@ class Workstation(LibraryServices):
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
         self._opening = threading.Lock()
         self._opened: Store | None = None
+        self._judged = {}
 
     # Hosts
 
@@ -347,6 +349,32 @@ class Workstation(LibraryServices):
                 self._opened = Store(self._store_path)
                 self._opened.mark_interrupted()
             return self._opened
+
+    @property
+    def library_path(self) -> Path:
+        """Where the library is that is used now."""
+        return self._store_path
+
+    def open_library(self, path: Path) -> None:
+        """Use the library at `path` from now on, made where there is none. Raises StoreError and keeps the one before.
+
+        What runs meanwhile goes on being recorded in the one that it began in.
+        """
+        from app.store import Store
+
+        opened = Store(path)
+        opened.mark_interrupted()
+        self.close()
+        with self._opening:
+            self._opened, self._store_path = opened, path
+
+    def salvage(self, new: Path) -> Salvaged:
+        """Write what can still be read of the library to a new one at `new`, and use that from now on."""
+        from app.store.salvage import salvage
+
+        saved = salvage(self._store_path, new)
+        self.open_library(new)
+        return saved
 
     def close(self) -> None:
         """Let go of the store."""

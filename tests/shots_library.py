@@ -49,6 +49,17 @@ def _alone(stage: Stage) -> QWidget:
     return window
 
 
+def _acknowledged(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    run = next(run.id for run in stage.workstation.runs() if stage.workstation.load(run.id).findings)
+    page.show_run(run)
+    stage.settle()
+    page.run_side.findings.acknowledge_requested.emit(
+        page.run_side.findings.findings()[0], "three trials are all there was time for; to be run again at night"
+    )
+    return window
+
+
 def _facts(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.show_run("20260113-141230-e5f6")
@@ -99,6 +110,7 @@ SHOTS: list[Shot] = [
     ("library-figures", _figures),
     ("library-plots", _plots),
     ("library-plots-alone", _alone),
+    ("library-acknowledged", _acknowledged),
     ("library-facts", _facts),
     ("library-several", _several),
     ("library-nothing-found", _nothing_found),

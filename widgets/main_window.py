@@ -25,6 +25,7 @@ from widgets.hosts.left_bar import LeftBar
 from widgets.interrupts import heeded
 from widgets.jobs import Job
 from widgets.leaving import Leaving
+from widgets.library.library_bar import LibraryBar
 from widgets.menus import build_menus
 from widgets.middle import Middle
 from widgets.page import Page
@@ -61,6 +62,7 @@ class MainWindow(QMainWindow):
         self.rail = Rail()
         self.middle = Middle()
         self.status_line = StatusLine()
+        self.library_bar = LibraryBar(workstation, self)
         self.left_bar = LeftBar(workstation, self)
         self._failed: dict[Room, QWidget] = {}
         self._told: dict[QWidget, str] = {}
@@ -76,6 +78,7 @@ class MainWindow(QMainWindow):
         new = self.middle.bring_to_front(shown, None if page is None else page.side)
         if new and page is not None:
             page.status.connect(lambda text: self._tell(page, text))
+            page.library_damaged.connect(self.library_bar.show_error)
             self.page_made.emit()
         self.rail.show_room(room)
         self.status_line.show_told(self._told.get(shown, ""))
@@ -161,6 +164,7 @@ class MainWindow(QMainWindow):
         page = self.middle.front
         if isinstance(page, Page):
             page.activated()
+        self.library_bar.refresh()
         self.left_bar.refresh()
 
     def _arrange(self) -> None:
@@ -174,6 +178,7 @@ class MainWindow(QMainWindow):
         rows = QVBoxLayout(self._inside)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(0)
+        rows.addWidget(self.library_bar)
         rows.addWidget(self.left_bar)
         rows.addLayout(row, 1)
         self.setCentralWidget(self._inside)
@@ -183,12 +188,21 @@ class MainWindow(QMainWindow):
 
     def _connect(self, fold: QAction) -> None:
         self.rail.chosen.connect(self.show_room)
+        self.library_bar.is_measuring = lambda: self.rooms.live is not None and self.rooms.live.running
+        self.library_bar.opened.connect(self._show_other_library)
         self.left_bar.attach_requested.connect(self.rooms.attach)
         self.left_bar.stop_requested.connect(lambda left: self.rooms.attach(left, stop=True))
         self.status_line.stop_requested.connect(self._stop)
         fold.setChecked(not self.middle.folded)
         fold.toggled.connect(lambda shown: self.middle.set_folded(folded=not shown))
         self.middle.fold_changed.connect(lambda folded: fold.setChecked(not folded))
+
+    def _show_other_library(self) -> None:
+        page = self.middle.front
+        self.rooms.refresh_library()
+        if isinstance(page, Page) and page is not self.rooms.made(Room.LIBRARY):
+            page.activated()
+        self.left_bar.refresh()
 
     def _failure(self, room: Room) -> QWidget:
         if room not in self._failed:

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.questions import Asker
 from app.services import Workstation
+from suites.errors import BenchwrightError
 
 
 class Page(QWidget):
@@ -16,6 +17,7 @@ class Page(QWidget):
 
     status = Signal(str)  # one line for the bar at the bottom
     help_requested = Signal(str)  # the topic of the help that is asked for
+    library_damaged = Signal(object)  # the BenchwrightError that says so
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,6 +27,15 @@ class Page(QWidget):
 
     def activated(self) -> None:
         """The page has been brought to the front: read anew what may have changed."""
+
+    def tell_damage(self, error: BenchwrightError) -> bool:
+        """Let the window say that the library is damaged, where `error` says that; return whether it does."""
+        from app.store.errors import DamagedError
+
+        damaged = isinstance(error, DamagedError)
+        if damaged:
+            self.library_damaged.emit(error)
+        return damaged
 
     def export(self) -> bool:
         """Offer to export what the page shows; return whether there is something to export."""

@@ -142,6 +142,10 @@ class Rooms:
     def _run_finished(self) -> None:
         """Let everybody who shows runs know of the one that has ended."""
         self._door.run_ended()
+        self.refresh_library()
+
+    def refresh_library(self) -> None:
+        """Let the library, if it was visited already, show which runs there are by now."""
         library = cast("LibraryPage | None", self._pages.get(Room.LIBRARY))
         if library is not None:
             library.refresh()

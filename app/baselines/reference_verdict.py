@@ -1,6 +1,7 @@
 """What may be said against a published figure: a ratio, and never that anything is faster."""
 
 from collections.abc import Iterator, Sequence
+from statistics import geometric_mean
 
 from app.comparing.assumptions import Caveat
 from app.comparing.comparison import Against
@@ -34,7 +35,10 @@ def against_published(
     reason = "; ".join(
         ["a published figure has no spread, so no interval can be had", *(caveat.text for caveat in caveats)]
     )
-    return Against(Verdict.UNDECIDED, reason, ratio.value, text=text, caveats=caveats, differences=differences)
+    centres = (geometric_mean(sides[0]), geometric_mean(sides[1]))
+    return Against(
+        Verdict.UNDECIDED, reason, ratio.value, text=text, caveats=caveats, differences=differences, centres=centres
+    )
 
 
 def _caveats(published: Published, metric: Metric, labels: Labels) -> Iterator[Caveat]:

@@ -224,7 +224,10 @@ def parse(suite: str, file: Path, *, as_json: bool) -> None:
             ]
             for figure in parsed.figures
         ]
-        print_table(["Metric", "Value", "Better"], rows, right=[1])
+        if rows:
+            print_table(["Metric", "Value", "Better"], rows, right=[1])
+        else:
+            click.echo("There is no figure in it.")
         for note in parsed.notes:
             click.echo(plain(f"Note: {note}"))
     if not parsed.complete:
@@ -252,11 +255,8 @@ def _read(file: Path) -> bytes:
 def salvage(damaged: Path, new: Path) -> None:
     """Write what can be read of the DAMAGED library to a NEW one; the damaged file is only copied from."""
     from app.store.salvage import salvage as save
+    from app.store.salvage import saved_text
 
-    saved = save(damaged, new)
-    runs = f"{saved.runs} run{'' if saved.runs == 1 else 's'}"
-    if saved.incomplete:
-        click.echo(f"{runs} saved to {new}. Not all could be read of: {', '.join(saved.incomplete)}.")
-        click.echo("What was lost is missing there; look at each run before you rely on it.")
-    else:
-        click.echo(f"{runs} saved to {new}; everything could be read.")
+    for line in saved_text(save(damaged, new), new):
+        if line:
+            click.echo(line)

@@ -1,4 +1,4 @@
-"""What an interval supposes of its trials, checked: enough of them, independent, of one kind, taking turns."""
+"""What an interval supposes of its trials, checked: enough of them, independent, of one kind, taking turns, no tail."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from app.comparing.intervals import FEWEST_TRIALS
-from app.wording import duration_text
+from app.comparing.intervals import FEWEST_TRIALS, Ratio
+from app.wording import duration_text, figure_text, ratio_text
+from suites.vocab import Metric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -155,3 +156,29 @@ def of_order(ours: Sequence[str], baseline: Sequence[str]) -> Iterator[Caveat]:
         took = duration_text(apart.total_seconds())
         text = f"one side ran after the other ({took} in all), so a drift of the host would look like a difference"
         yield Caveat("drift", text)
+
+
+def of_centres(
+    metric: Metric, ratio: Ratio, medians: tuple[float, float], centres: tuple[float, float], margin: float
+) -> Iterator[Caveat]:
+    """Yield that the medians tell another story than the geometric means, of which the ratio is; this side first.
+
+    Medians are what tables show. They do where they stand the other way round, or beyond the interval, and lie
+    further from the ratio than what does not matter.
+    """
+    shown = medians[0] / medians[1]
+    if abs(math.log(shown / ratio.value)) <= math.log1p(margin):
+        return
+    if math.log(shown) * math.log(ratio.value) < 0:
+        where = "the other way round"
+    elif ratio.low is not None and ratio.high is not None and not ratio.low <= shown <= ratio.high:
+        where = "beyond the interval"
+    else:
+        return
+    times = ratio_text(shown, metric.better).partition(",")[0]
+    ours, theirs = (figure_text(metric, centre) for centre in centres)
+    yield Caveat(
+        "medians",
+        f"the medians stand {where}, at {times}: few or odd trials pull the geometric means that the ratio is of, "
+        f"{ours} against {theirs}",
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from app.baselines.reference_verdict import against_published
 from app.calibration.false_alarms import DEFAULT_MARGIN
 from app.calibration.margins import Margin, margin_of
-from app.comparing.assumptions import Caveat, of_order, of_spread
+from app.comparing.assumptions import Caveat, of_centres, of_order, of_spread
 from app.comparing.comparison import METHOD, Against, CompareError, Comparison, Row
 from app.comparing.gate import OF_HOST, Difference, Weight, differences, relation, same_machine
 from app.comparing.intervals import FEWEST_HOSTS, Ratio, holm, ratio_of
@@ -95,6 +95,7 @@ class _Open:
     ratio: Ratio
     weighing: Weighing
     caveats: tuple[Caveat, ...]
+    centres: tuple[float, float]
 
 
 class _Table:
@@ -205,8 +206,14 @@ class _Table:
         counts = (len(values), len(base))
         weighing = Weighing(baseline.metric, margin.share, counts, noun, pair.relation, origin=margin.origin)
         spread = _of_hosts if pooled else _of_trials
-        caveats = (*pair.order, *_of_place(pair, pooled=pooled), *spread(other, baseline))
-        return _Open(pair, ratio, weighing, caveats)
+        centres = (statistics.geometric_mean(values), statistics.geometric_mean(base))
+        caveats = (
+            *pair.order,
+            *_of_place(pair, pooled=pooled),
+            *spread(other, baseline),
+            *of_centres(baseline.metric, ratio, (other.median, baseline.median), centres, margin.share),
+        )
+        return _Open(pair, ratio, weighing, caveats, centres)
 
     def _judged(self, column: Sequence[Against | _Open]) -> list[Against]:
         """Return what may be said of every metric of one side: together, so that chance has no more than one try."""
@@ -240,6 +247,7 @@ class _Table:
             weighing.p,
             weighing.margin if weighing.origin else None,
             weighing.origin,
+            found.centres,
         )
 
 

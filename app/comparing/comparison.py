@@ -29,7 +29,8 @@ class Against:
     `text` is the verdict as a sentence, `reason` why it is this one and what weakens it, `caveats` the latter alone.
     `differences` are what the gate found, `more` the trials a side (or hosts, where these were taken together) that
     would settle an undecided ratio, and `p` the p-value of no difference, corrected for all metrics of this side.
-    `margin` is the one it was judged by where that is the hosts' own, and `origin` says so.
+    `margin` is the one it was judged by where that is the hosts' own, and `origin` says so. `centres` are what the
+    ratio is of: the geometric means of this side and of the baseline, in the row's unit.
     """
 
     verdict: Verdict
@@ -44,6 +45,7 @@ class Against:
     p: float | None = None
     margin: float | None = None
     origin: str = ""
+    centres: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,12 +45,14 @@ def _entry(comparison: Comparison, row: Row, against: Against, number: int) -> J
         "labels": dict(row.labels),
         "run": comparison.runs[number].id,
         "value": None if side is None else side.median,
+        "geometric_mean": None if against.centres is None else against.centres[0],
         "levels": levels_to_json(row.levels[number]),
         "baseline": {
             "run": comparison.runs[0].id,
             "host": None if baseline is None else baseline.host,
             "n": 0 if baseline is None else baseline.n,
             "value": None if baseline is None else baseline.median,
+            "geometric_mean": None if against.centres is None else against.centres[1],
             "levels": levels_to_json(row.levels[0]),
         },
     }

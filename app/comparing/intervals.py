@@ -37,6 +37,13 @@ class Ratio:
     reason: str = ""
 
 
+def student(freedom: float, confidence: float = CONFIDENCE) -> float:
+    """Return Student's two-sided quantile: how many standard errors an interval reaches to either side."""
+    from scipy import special
+
+    return float(special.stdtrit(freedom, (1 + confidence) / 2))  # scipy.stats.t.ppf, at a tenth of its cost
+
+
 def ratio_of(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Ratio | str:
     """Return the ratio of the geometric means of two sets of trials, or in words why there is none.
 
@@ -68,7 +75,7 @@ def _welch(
     parts = [variance / count for variance, count in zip(variances, counts, strict=True)]
     error = math.sqrt(sum(parts))
     freedom = sum(parts) ** 2 / sum(part**2 / (count - 1) for part, count in zip(parts, counts, strict=True))
-    reach = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error  # scipy.stats.t.ppf, at a tenth of its cost
+    reach = student(freedom, confidence) * error
     p = 2 * float(special.stdtr(freedom, -abs(difference) / error))
     return difference - reach, difference + reach, p
 

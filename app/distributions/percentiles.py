@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from app.comparing.intervals import CONFIDENCE, FEWEST_TRIALS, ratio_of
+from app.comparing.intervals import CONFIDENCE, FEWEST_TRIALS, ratio_of, student
 from app.distributions.values import DECILES, SHARES, Source, TrialValues, carried, harrell_davis, weights_of
 
 if TYPE_CHECKING:
@@ -96,12 +96,9 @@ def _of_trials(percentile: float, values: Sequence[float]) -> Percentile:
 
 def _reach(values: Sequence[float]) -> float | None:
     """Return half the width of Student's interval of a mean; None for one value."""
-    from scipy import special
-
     if len(values) < 2:
         return None
-    error = statistics.stdev(values) / math.sqrt(len(values))
-    return float(special.stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2)) * error
+    return student(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def shifts(ours: Sequence[TrialValues], baseline: Sequence[TrialValues], source: Source) -> tuple[Shift, ...]:

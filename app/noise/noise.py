@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from app.comparing.intervals import CONFIDENCE
+from app.comparing.intervals import CONFIDENCE, student
 from suites.vocab import Labels, Metric
 
 METHOD = (
@@ -153,14 +153,8 @@ def within(trials: Sequence[Sequence[float]]) -> Spread | None:
     reach = None if math.isnan(median) else median
     if len(logs) < FEWEST:
         return Spread(len(logs), math.exp(middle), range=reach)
-    half = _student(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    half = student(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
     return Spread(len(logs), math.exp(middle), math.exp(middle - half), _end(math.exp(middle + half)), reach)
-
-
-def _student(freedom: int) -> float:
-    from scipy import special
-
-    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def ranks(spreads: Sequence[Spread]) -> list[int]:

@@ -89,6 +89,10 @@ def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Itera
     if comparison is not None:
         yield "Margin", [f"{origin}." for origin in comparison.origins]
         yield "What else differs", comparison.notes
+        yield (
+            "How they are compared",
+            [f"{comparison.method[:1].upper()}{comparison.method[1:]}; the figures are medians."],
+        )
         return
     found = [one for record in records for one in agreements(record)]
     yield "Second opinion", [" ".join((f"{one.host}: {agreement_line(one)}", *why_lines(one))) for one in found]

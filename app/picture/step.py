@@ -95,12 +95,12 @@ def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str
             large = "no ratio" if ratio is None else ratio_text(ratio, row.metric.better).split(",")[0]
             style = Style(HEADLINE.size, HEADLINE.leading, toned(against.verdict).colour, bold=True)
             sides = [(run_letter(place), row.sides[place]) for place in (number, 0)]
-            figures = " against ".join(
+            medians = " against ".join(
                 f"{letter} {figure_text(row.metric, side.median, side.uncertainty)}" for letter, side in sides if side
             )
             said = f"{against.text[:1].upper()}{against.text[1:]}"
             title = f"{metric_text(row.metric, row.labels)}, {direction_text(row.metric.better)}"
-            yield large, style, f"{said}. {figures}, {title}."
+            yield large, style, f"{said}. Medians: {medians}, {title}."
 
 
 def _draw_headline(sheet: Sheet, large: str, style: Style, small: str) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 from app.calibration.calibration import Calibration
 from app.comparing.comparison import CompareError
 from app.comparing.gate import Profile
-from app.comparing.intervals import CONFIDENCE
+from app.comparing.intervals import student
 from app.comparing.sides import Place, Side
 from app.ranking.scores import Score
 from app.records import RunRecord, TrialRecord
@@ -108,14 +108,11 @@ class Candidate:
 
     def centre(self, metric: str) -> tuple[float, float | None, float | None]:
         """Return the geometric mean of a metric with its 95 % interval (Student's t on the logarithms)."""
-        from scipy import special
-
         logs = [math.log(value) for value in self.values[metric].values()]
         middle = statistics.fmean(logs)
         if len(logs) < 2:
             return math.exp(middle), None, None
-        quantile = float(special.stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2))
-        reach = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
+        reach = student(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
         return math.exp(middle), math.exp(middle - reach), math.exp(middle + reach)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from app.comparing.intervals import CONFIDENCE, Ratio, holm
+from app.comparing.intervals import CONFIDENCE, Ratio, holm, student
 from app.comparing.verdicts import Verdict, Weighing, weighed
 from suites.units import Unit
 from suites.vocab import Better, Kind, Metric
@@ -61,7 +61,7 @@ def ratio_between(one: Score, other: Score, confidence: float = CONFIDENCE) -> R
     if whole < 1e-24:
         return Ratio(math.exp(difference), reason="all trials agree to the last digit, so their spread is not known")
     freedom = whole**2 / sum(error**2 / count for error, count in errors)
-    reach = float(special.stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(whole)
+    reach = student(freedom, confidence) * math.sqrt(whole)
     p = 2 * float(special.stdtr(freedom, -abs(difference) / math.sqrt(whole)))
     return Ratio(math.exp(difference), math.exp(difference - reach), math.exp(difference + reach), p=p)
 

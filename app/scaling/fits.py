@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.comparing.intervals import CONFIDENCE
+from app.comparing.intervals import student
 from app.scaling.models import AMDAHL, LINEAR, ONE, USL, Model, peak_of
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _improvement(fitted: _Fitted, simpler: _Fitted) -> float:
 def _fit(fitted: _Fitted, p: float, peak: Estimate | None = None) -> Fit:
     import numpy as np
 
-    reach = _student(fitted.freedom)
+    reach = student(fitted.freedom)
     errors = np.sqrt(np.clip(np.diag(fitted.covariance), 0, None)) * reach
     parameters = []
     for name, value, error in zip(fitted.model.parameters, fitted.values, errors, strict=True):
@@ -188,11 +188,5 @@ def _peak(fitted: _Fitted) -> Estimate | None:
 
     slope = np.array([-0.5 / (1 - serial), -0.5 / crosstalk])
     variance = float(slope @ fitted.covariance[1:, 1:] @ slope)
-    reach = _student(fitted.freedom) * math.sqrt(max(0.0, variance))
+    reach = student(fitted.freedom) * math.sqrt(max(0.0, variance))
     return Estimate("peak", peak, peak * math.exp(-min(reach, 50.0)), peak * math.exp(min(reach, 50.0)))
-
-
-def _student(freedom: int) -> float:
-    from scipy import special
-
-    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))

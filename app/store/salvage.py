@@ -24,6 +24,17 @@ class Salvaged:
     incomplete: tuple[str, ...]
 
 
+def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
+    """Return what was saved into `new` in words, and what to think of it where not everything could be read."""
+    runs = f"{saved.runs} run{'' if saved.runs == 1 else 's'}"
+    if not saved.incomplete:
+        return f"{runs} saved to {new}; everything could be read.", ""
+    return (
+        f"{runs} saved to {new}. Not all could be read of: {', '.join(saved.incomplete)}.",
+        "What was lost is missing there; look at each run before you rely on it.",
+    )
+
+
 def salvage(source: Path, target: Path) -> Salvaged:
     """Write all that can be read of the library at `source` to a new one at `target`.
 

@@ -1,7 +1,9 @@
 """What is known to fool people about pgbench."""
 
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
+from suites.disk import amount
 from suites.oltp.server import NO_DATABASE, NOT_DURABLE, SAME_HOST, in_memory, is_own
+from suites.pgbench.log import LARGEST, fitting_share, log_size
 from suites.pgbench.parameters import MAKE
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.vocab import Level
@@ -35,6 +37,16 @@ def _drops(evidence: StepEvidence) -> Outcome | None:
     if is_own(values) or values["tables"] != MAKE or not values["database"]:
         return None
     return Outcome(f"Tables pgbench_* are made in {values['database']} before, and dropped after.")
+
+
+def _large_log(evidence: StepEvidence) -> Outcome | None:
+    size = log_size(evidence.values)
+    if size <= 2 * LARGEST:  # what is tuned to a host still serves where the time or the script is changed a little
+        return None
+    return Outcome(
+        f"logged is {float(evidence.values['logged']):g} %: up to {amount(size)} of log a trial.",
+        changes={"logged": fitting_share(evidence.values)},
+    )
 
 
 PGBENCH_CHECKS: tuple[StepCheck, ...] = (
@@ -79,6 +91,17 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         source="PostgreSQL, pgbench: --initialize.",
         needs="Whether tables are made, and in which database.",
         evaluate=_drops,
+    ),
+    Check(
+        id="pgbench-log-large",
+        level=Level.WARNING,
+        title="The log of transactions may grow large",
+        why="pgbench writes a line for each logged transaction to the step's directory: a large log takes its room, "
+        "loads the disk that is measured, and takes time to be read at the end.",
+        remedy="Log a smaller share: a few thousand transactions tell a p99.",
+        source="PostgreSQL, pgbench: --log, --sampling-rate.",
+        needs="The share that is logged, the script, the time, the threads and the rate limit.",
+        evaluate=_large_log,
     ),
     SAME_HOST,
     NOT_DURABLE,

@@ -1,11 +1,12 @@
 """Reads pgbench: its progress every second, and its summary, from version 9.6 to 17."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from suites.base import LineSplitter, Parsed
 from suites.oltp.server import server_version
-from suites.sysbench.output import LATENCY_MEAN
+from suites.sysbench.output import LATENCY_MEAN, latency_percentile
 from suites.tool_words import how_it_ended, tool_words
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Metric, Sample
@@ -16,7 +17,11 @@ LAG = Metric("schedule_lag_mean", "Mean lag behind the schedule", Unit.MILLISECO
 FAILED = Metric("failed_transactions", "Failed transactions", Unit.ONE, Better.LOWER, Kind.COUNT)
 CONNECTING = Metric("connection_time", "Time to connect all clients", Unit.MILLISECOND, Better.LOWER, Kind.TIME)
 TRANSACTIONS = Metric("total_transactions", "Total transactions", Unit.ONE, Better.HIGHER, Kind.COUNT)
-METRICS = (TPS, LATENCY_MEAN, DEVIATION, LAG, FAILED, CONNECTING, TRANSACTIONS)
+PERCENTILES = tuple(map(latency_percentile, (50, 95, 99)))
+METRICS = (TPS, LATENCY_MEAN, *PERCENTILES, DEVIATION, LAG, FAILED, CONNECTING, TRANSACTIONS)
+
+FEWEST = (1, 20, 100)
+"""Logged transactions that each percentile needs: of fewer, the slowest is all it could be."""
 
 MAXIMUM_SAMPLES = 200_000
 MAXIMUM_FAILURES = 5
@@ -40,6 +45,7 @@ _NUMBERS = tuple(
     )
 )
 _VERSION = re.compile(r"pgbench \((\d{1,2}[\w.]{0,20})(?: \(.*\))?(?:, server (\d{1,2}[\w.]{0,20})(?: \(.*\))?)?\)")
+_LOG = re.compile(r"(\d{1,15}) logged transactions: p50 = (\d{1,15}) us, p95 = (\d{1,15}) us, p99 = (\d{1,15}) us")
 _SUMMARY = re.compile(r"transaction type: .+")
 _FAILURE = re.compile(r"pgbench: (?:error|fatal|detail): .+|(?:ERROR|FATAL|PANIC): .+|.*: (?:command )?not found")
 _REFUSED = re.compile(r"The server did not start: .*|There is no .* server here\.|Run was aborted.*")
@@ -57,6 +63,7 @@ class PgbenchParser:
     _server: str = ""
     _time: float = 0.0
     _summed_up: bool = False
+    _logged: int | None = None
 
     def feed(self, data: bytes, stream: str = "stdout") -> list[Sample]:
         """Take the next bytes of a stream; return the samples that they complete."""
@@ -83,7 +90,22 @@ class PgbenchParser:
         figures = tuple(Figure(metric, found[metric]) for metric in METRICS if metric in found)
         lost = found.get(FAILED, 0)
         remarks = [f"{lost:,.0f} transactions failed; the rate counts the others."] if lost else []
+        remarks += self._about_log(found)
         return Parsed(figures, tuple(self._samples), (*notes, *remarks), not notes, self._told_version())
+
+    def _about_log(self, found: Mapping[Metric, float]) -> list[str]:
+        """Say of how many transactions the percentiles are."""
+        if self._logged is None or not found:
+            return []
+        done = found.get(TRANSACTIONS, 0.0)
+        if self._logged == 0:
+            return ["pgbench logged no transaction: there are no percentiles."]
+        if self._logged == done:
+            return []
+        kept = (
+            f"{self._logged:,} transactions that were logged, {100 * self._logged / done:.3g} % of all" if done else ""
+        )
+        return [f"The latency percentiles are those of {kept}."] if kept else []
 
     def _told_version(self) -> str | None:
         told = [words for words in (self._version, self._server) if words]
@@ -98,12 +120,20 @@ class PgbenchParser:
             self._server = server
         elif _SUMMARY.fullmatch(line):
             self._summed_up = True
+        elif match := _LOG.fullmatch(line):
+            self._take_log(match)
         elif (_FAILURE.fullmatch(line) or _REFUSED.fullmatch(line)) and len(self._failures) < MAXIMUM_FAILURES:
             self._failures.append(tool_words(line.removeprefix("pgbench: ")))
         elif self._summed_up:
             for metric, pattern in _NUMBERS:
                 if match := pattern.fullmatch(line):
                     self._numbers[metric] = float(match[1])
+
+    def _take_log(self, match: re.Match[str]) -> None:
+        self._logged = int(match[1])
+        for metric, fewest, text in zip(PERCENTILES, FEWEST, match.groups()[1:], strict=True):
+            if self._logged >= fewest:
+                self._numbers[metric] = int(text) / 1000
 
     def _take_progress(self, match: re.Match[str]) -> None:
         time = float(match[1])

@@ -2,6 +2,7 @@
 
 from suites.oltp.server import is_own
 from suites.parameters import Choice, Parameter, Type
+from suites.pgbench.log import LOGGED
 
 MAKE, KEEP = "make", "keep"
 
@@ -114,4 +115,4 @@ PORT = Parameter(
     identity=False,
 )
 
-PGBENCH_PARAMETERS = (SCRIPT, SCALE, CLIENTS, THREADS, TIME, PROTOCOL, RATE, TABLES)
+PGBENCH_PARAMETERS = (SCRIPT, SCALE, CLIENTS, THREADS, TIME, PROTOCOL, RATE, LOGGED, TABLES)

@@ -23,6 +23,7 @@ from suites.oltp.server import (
 )
 from suites.parameters import Parameter, Tuned, Values
 from suites.pgbench.checks import PGBENCH_CHECKS, RECOMMENDED_SCALE, SCALE_BYTES
+from suites.pgbench.log import SUMMARY, is_logged, log_options, log_size, tuned_share
 from suites.pgbench.output import METRICS, PgbenchParser
 from suites.pgbench.parameters import KEEP, PGBENCH_PARAMETERS, PORT
 from suites.runtime_checks import TRUSTED
@@ -30,6 +31,7 @@ from suites.thread_checks import cpus_for
 from suites.vocab import Metric, Resource
 
 _NAME = "benchwright"
+_DEFAULTS = {parameter.name: parameter.default for parameter in PGBENCH_PARAMETERS}
 
 # Tables that are there already are somebody's: they are left alone, and only what was made here is dropped at the end.
 _MAKE = (
@@ -85,11 +87,13 @@ class Pgbench:
             tuned["clients"] = Tuned(2 * cpus, f"Two for each of the {cpus} CPUs: while one waits, another works.")
             tuned["threads"] = Tuned(cpus, f"One for each of the {cpus} CPUs.")
         tuned["scale"] = Tuned(scale, "More branches than clients, so that updates of one row do not queue.")
-        return tuned
+        chosen = {name: choice.value for name, choice in tuned.items()}
+        return tuned | {"logged": tuned_share({**_DEFAULTS, **chosen})}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return what makes the tables, the run, and what drops them again."""
+        """Return what makes the tables, the run, what reads its log, and what drops the tables again."""
         del context
+        read = (SUMMARY,) if is_logged(values) else ()
         scale, run = str(values["scale"]), ("pgbench", *_options(values))
         if is_own(values):
             there = ["-h", PEER, "-U", _NAME]
@@ -97,14 +101,16 @@ class Pgbench:
             return (
                 Command(fill, Purpose.PREPARE, files=(FILE,)),
                 Command((*started(POSTGRESQL), *run, *there, "postgres"), files=(FILE,)),
+                *read,
             )
         there, database = _where(values), str(values["database"])
         measure = Command((*run, *there, database))
         if values["tables"] == KEEP:
-            return (measure,)
+            return (measure, *read)
         return (
             Command(("sh", "-c", _MAKE, "pgbench", scale, database, *there), Purpose.PREPARE),
             measure,
+            *read,
             Command(("sh", "-c", _DROP, "pgbench", *there, database), Purpose.CLEAN_UP),
         )
 
@@ -114,11 +120,12 @@ class Pgbench:
         size = int(values["scale"]) * SCALE_BYTES
         own = is_own(values)
         reads = values["script"] == "select-only"
+        log = log_size(values)
         return Estimate(
             duration=float(values["time"]),
-            written=0 if reads or not own else None,
+            written=log if reads or not own else None,
             prepared=2 * size if own else 0,
-            space=2 * size + OVERHEAD if own else 0,
+            space=log + (2 * size + OVERHEAD if own else 0),
             network=0 if own else None,
         )
 
@@ -133,7 +140,7 @@ def _options(values: Values) -> list[str]:
     words += ["-c", str(values["clients"]), "-j", str(values["threads"]), "-M", str(values["protocol"])]
     if values["rate"]:
         words += ["-R", f"{values['rate']:g}"]
-    return words
+    return [*words, *log_options(values)]
 
 
 def _where(values: Values) -> list[str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.parse import parse_output
 from suites.registry import SUITES
 from suites.units import Unit
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
@@ -108,6 +109,32 @@ def test_garbage_is_no_measurement(suite: str, output: bytes) -> None:
     ran = benchwright("parse", suite, "-", stdin=output)
     assert ran.status == FAILED
     assert "Note: " in ran.out
+
+
+@pytest.mark.parametrize(
+    ("suite", "output", "note"),
+    [
+        ("sysbench-cpu", "fio", "This is no output of sysbench; it reads as one of fio: give the suite fio."),
+        ("iperf3", "dd", "This is no output of iperf3; it reads as one of dd: give the suite dd."),
+        (
+            "fio",
+            "sysbench-memory",
+            "This is no output of fio; it reads as one of sysbench: give the suite sysbench-memory.",
+        ),
+    ],
+)
+def test_the_output_of_another_tool_is_told_for_what_it_is(suite: str, output: str, note: str) -> None:
+    parsed = parse_output(suite, (DATA / WHOLE[output]).read_bytes())
+    assert (parsed.notes, parsed.figures, parsed.complete) == ((note,), (), False)
+
+
+def test_an_empty_output_was_not_cut_off() -> None:
+    ran = benchwright("parse", "sysbench-cpu", "-", stdin=b"\r\n")
+    assert ran.status == FAILED
+    assert ran.out.splitlines() == [
+        "There is no figure in it.",
+        "Note: The output is empty: sysbench printed nothing, or it was not captured.",
+    ]
 
 
 def test_an_unknown_suite_and_a_missing_file_are_bad_input(tmp_path: Path) -> None:

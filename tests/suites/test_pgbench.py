@@ -1,12 +1,17 @@
 """pgbench as a suite: its commands, what is warned of, and what is read of its output."""
 
+import math
+import os
 import shlex
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
+from suites.pgbench.log import SUMMARY, fitting_share, log_size
 from suites.pgbench.output import PgbenchParser
 from suites.pgbench.suite import Pgbench
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
@@ -50,6 +55,58 @@ def test_a_server_that_runs_already_is_asked_as_a_person_would() -> None:
     assert [purpose for purpose, _line in lines(**NAMED, tables="keep")] == [Purpose.MEASURE]
 
 
+def test_transactions_are_logged_where_percentiles_are_asked_for() -> None:
+    *_, measure, read = lines(logged=100)
+    assert " -M simple -l -h " in measure[1]
+    assert read == (Purpose.MEASURE, "sh percentiles.sh")
+    assert " -l --sampling-rate=0.125 -h " in lines(logged=12.5)[1][1]
+    assert [purpose for purpose, _line in lines(**NAMED, logged=100)] == [
+        Purpose.PREPARE,
+        Purpose.MEASURE,
+        Purpose.MEASURE,
+        Purpose.CLEAN_UP,
+    ]
+    assert [line for _purpose, line in lines(**NAMED, tables="keep", logged=1)][1:] == ["sh percentiles.sh"]
+
+
+def test_the_log_stays_small_whatever_the_rate() -> None:
+    values = complete_values(SUITE, {"threads": 8, "time": 30, "logged": 100})
+    assert log_size(values) == 40 * 10_000 * 8 * 30
+    assert fitting_share(values) == 70
+    assert fitting_share({**values, "threads": 1}) == 100
+    assert fitting_share({**values, "rate": 100.0}) == 100
+    for given in ({"time": 86400.0, "threads": 4096}, {"script": "select-only"}, {}):
+        chosen = {**values, **given}
+        assert log_size({**chosen, "logged": fitting_share(chosen)}) <= 65 * MIB
+    plain = SUITE.estimate({**values, "logged": 0.0}, Context())
+    logged = SUITE.estimate(values, Context())
+    assert logged.space - plain.space == log_size(values)
+    assert SUITE.estimate({**values, "script": "select-only"}, Context()).written == 5 * log_size(values)
+
+
+def read_log(folder: Path) -> str:
+    done = subprocess.run(("sh", "percentiles.sh"), cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_host_finds_the_same_percentiles_as_the_definition(tmp_path: Path) -> None:
+    (tmp_path / "percentiles.sh").write_text(SUMMARY.files[0].text)
+    times = [(number * 7919) % 1009 + 50 for number in range(1501)]
+    for thread, name in enumerate(("pgbench_log.77", "pgbench_log.77.1", "pgbench_log.77.2")):
+        own = [f"0 1 {time} 0 1795209663 643684\n" for time in times[thread::3]]
+        (tmp_path / name).write_text("".join((*own, "0 9 failed 0 1795209664 1\n", "1 9 skipped 0 1795209664 2\n")))
+    stale = tmp_path / "pgbench_log.99"
+    stale.write_text("0 1 9999999 0 1 1\n" * 5000)
+    os.utime(stale, (1, 1))
+    ranked = sorted(times)
+    p50, p95, p99 = (ranked[math.ceil(share * 1501) - 1] for share in (0.5, 0.95, 0.99))
+    said = read_log(tmp_path)
+    assert said == f"1501 logged transactions: p50 = {p50} us, p95 = {p95} us, p99 = {p99} us\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["percentiles.sh"]
+    assert read_log(tmp_path).startswith("0 logged transactions: ")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("scale", 0), ("clients", 0), ("database", "a b"), ("database", "host=x"), ("address", "-x"), ("user", "a'b")],
@@ -75,6 +132,7 @@ def test_tuning_follows_the_facts() -> None:
     values = tuned_values(SUITE, Context(disk_host()))
     assert (values["clients"], values["threads"], values["scale"]) == (16, 8, 32)
     assert (values["directory"], values["buffers"], values["time"]) == ("/srv", 4 * GIB, 30.0)
+    assert values["logged"] == 70
     assert set(outcomes(tuned_step(SUITE))) == {"pgbench-in-memory", "database-same-host"}
 
 
@@ -88,6 +146,7 @@ def test_tuning_follows_the_facts() -> None:
         (NAMED, "pgbench-makes-tables"),
         ({**NAMED, "address": ""}, "database-same-host"),
         ({"time": 3}, "short-runtime"),
+        ({"time": 3600, "logged": 100}, "pgbench-log-large"),
     ],
 )
 def test_what_is_warned_of(given: dict[str, object], found: str) -> None:
@@ -120,6 +179,32 @@ def test_the_figures_are_those_that_are_printed(*, mixed: bool) -> None:
     rates = series(found.samples, "transactions_per_second")
     assert rates == [(1.0, 2605.9), (2.0, 2673.1), (3.0, 2728.9), (4.0, 2254.9), (5.0, 2116.0)]
     assert series(found.samples, "failed_transactions")[0] == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("logged", "ranks", "said"),
+    [
+        (12380, (50, 95, 99), ()),
+        (
+            6190,
+            (50, 95, 99),
+            ("The latency percentiles are those of 6,190 transactions that were logged, 50 % of all.",),
+        ),
+        (99, (50, 95), ("The latency percentiles are those of 99 transactions that were logged, 0.8 % of all.",)),
+        (0, (), ("pgbench logged no transaction: there are no percentiles.",)),
+    ],
+)
+def test_percentiles_say_of_what_they_are(logged: int, ranks: tuple[int, ...], said: tuple[str, ...]) -> None:
+    parser, output = PgbenchParser(), capture("pgbench/15.18/tpcb")
+    parser.feed(output.stderr, "stderr")
+    parser.feed(output.stdout)
+    parser.feed(b"%d logged transactions: p50 = 701 us, p95 = 1250 us, p99 = 2500 us\n" % logged)
+    found = parser.finish(0)
+    told = {50: 0.701, 95: 1.25, 99: 2.5}
+    percentiles = {one.metric.percentile: one.value for one in found.figures if one.metric.percentile is not None}
+    assert percentiles == {rank: told[rank] for rank in ranks}
+    assert (found.complete, found.notes) == (True, said)
+    assert found.figures[0].metric == SUITE.metrics[0]
 
 
 def test_a_rate_limit_has_a_lag() -> None:

@@ -46,7 +46,7 @@ def test_the_reason_is_asked_for_in_the_card(qtbot: QtBot, shown: FindingList) -
     assert asked.args == [WARNING, "the cache is the question"]
 
 
-def test_an_error_cannot_be_acknowledged_and_a_past_run_not_any_more(qtbot: QtBot, shown: FindingList) -> None:
+def test_an_error_cannot_be_acknowledged_and_a_run_that_is_watched_is_only_told(qtbot: QtBot, shown: FindingList) -> None:
     shown.set_findings([ERROR])
     assert not shown.cards()[0].acknowledge.isVisible()
     past = FindingList(actions=False)
@@ -66,6 +66,17 @@ def test_what_is_acknowledged_comes_last_and_can_be_taken_back(qtbot: QtBot, sho
     with qtbot.waitSignal(shown.acknowledge_requested) as asked:
         qtbot.mouseClick(card.acknowledge, Qt.MouseButton.LeftButton)
     assert asked.args == [WARNING, ""]
+
+
+def test_the_keyboard_stays_with_the_finding(qtbot: QtBot, shown: FindingList) -> None:
+    shown.set_findings([ERROR, WARNING])
+    shown.activateWindow()
+    qtbot.waitUntil(shown.isActiveWindow)
+    card = shown.cards()[1]
+    qtbot.mouseClick(card.acknowledge, Qt.MouseButton.LeftButton)
+    assert card.reason_field.hasFocus()
+    shown.set_findings([ERROR, WARNING], lambda finding: "seen" if finding is WARNING else "")
+    assert shown.cards()[1].hasFocus()
 
 
 def test_more_asks_for_the_page_of_the_check(qtbot: QtBot, shown: FindingList) -> None:

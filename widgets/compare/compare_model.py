@@ -13,6 +13,7 @@ from widgets.compare.compare_lines import CompareLine, Part
 from widgets.compare.verdict_words import (
     ICONS,
     NOTHING,
+    centre_words,
     interval_words,
     ratio_words,
     spread_words,
@@ -158,7 +159,8 @@ class CompareModel(QAbstractTableModel):
         if line.against is not None and column >= Column.RATIO:
             words = verdict_line(line.against, self._margin_of(line.against))
             return f"{words}\n{line.against.reason}" if line.against.reason not in words else words
-        return f"{run_name(line.number)}: {text}"
+        more = centre_words(line.row, line.number, line.number or 1) if column is Column.VALUE else ""
+        return f"{run_name(line.number)}: {text}" + (f"\nThe ratio is of the {more}" if more else "")
 
 
 def _of_side(line: CompareLine, column: Column) -> str:

@@ -82,7 +82,7 @@ def explain(comparison: Comparison, row: Row, number: int) -> Explanation:
         against.verdict,
         verdict_line(against, comparison.margin_of(against)) if decided else against.verdict.value,
         f"{against.text[:1].upper()}{against.text[1:]}.",
-        tuple(_side(row, place) for place in (0, number)),
+        tuple(_side(row, place, number) for place in (0, number)),
         tuple(words for place in (0, number) if (words := _levels(row, place))),
         _why(comparison, row, against),
         tuple(caveat.text for caveat in against.caveats),
@@ -90,13 +90,27 @@ def explain(comparison: Comparison, row: Row, number: int) -> Explanation:
     )
 
 
-def _side(row: Row, number: int) -> str:
-    side, name = row.sides[number], run_name(number)
+def centre_words(row: Row, place: int, number: int) -> str:
+    """Return the geometric mean of the side `place` that the ratio of the run `number` is of; empty without one."""
+    side, centres = row.sides[place], row.against[number - 1].centres
+    if side is None or centres is None:
+        return ""
+    whose = "geometric mean of its hosts" if len(set(side.hosts)) > 1 else "geometric mean"
+    return f"{whose} {figure_text(row.metric, centres[0 if place else 1], side.uncertainty)}"
+
+
+def _side(row: Row, place: int, number: int) -> str:
+    side, name = row.sides[place], run_name(place)
     if side is None:
         return f"{name}: not measured"
     if side.n == 1:
         return f"{name}: {value_words(side)}, one trial"
-    return f"{name}: {value_words(side)} {spread_words(side)}, median of {side.n} trials"
+    parts = (
+        f"{value_words(side)} {spread_words(side)}",
+        f"median of {side.n} trials",
+        centre_words(row, place, number),
+    )
+    return f"{name}: {', '.join(part for part in parts if part)}"
 
 
 _LEVELS = {SAMPLE: "within a trial", TRIAL: "between trials", HOST: "between hosts"}
@@ -121,7 +135,7 @@ def _why(comparison: Comparison, row: Row, against: Against) -> str:
         reason = reason.replace(f"; {caveat.text}", "")
     if against.ratio is None or against.low is None or against.high is None:
         return f"Nothing can be said: {reason}."
-    lies = f"The ratio is {ratio_words(row, against)}; with 95 % confidence it lies from {interval_words(against)}"
+    lies = f"The ratio of the geometric means is {ratio_words(row, against)}; with 95 % confidence it lies from {interval_words(against)}"
     if against.verdict is Verdict.SAME:
         return f"{lies}, wholly within the margin of {margin}. A smaller difference may still be there."
     if against.verdict is Verdict.UNDECIDED:

@@ -117,7 +117,8 @@ class HostsPage(Page):
 
     def _say_library_error(self, error: BenchwrightError) -> None:
         self._offer_start(1)
-        self.notice.say_error(error)
+        if not self.tell_damage(error):
+            self.notice.say_error(error)
 
     def _edit(self, edited: HostEntry | None) -> None:
         dialog = AddHostDialog(self.workstation, self.asker, self.table.entries, edited, self)

@@ -39,8 +39,9 @@ class LeftBar(QFrame):
         self.hide()
 
     def refresh(self) -> None:
-        """Read anew which runs there are."""
-        job = Job(self._workstation.left_runs, self)
+        """Read anew which runs there are; of a library that can only be read, none can be gone on with."""
+        workstation = self._workstation
+        job = Job(lambda: workstation.left_runs() if workstation.read_only() is None else [], self)
         job.returned.connect(self.show_left)
         job.failed.connect(lambda _error: self.hide())  # the hosts page says what is wrong with the library
         job.start()

@@ -1,17 +1,21 @@
 """The page of every run that was kept: found, looked at, pinned, compared, exported, repeated, deleted."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QHideEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from app.comparing.choosing import parts_side_by_side
 from app.plans.plan import LOCAL
+from app.plans.plan_remarks import Acknowledged
 from app.questions import Asker
+from app.records import RunSummary
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.vocab import Finding
 from widgets.charts.studies import show_heat, show_noise, show_rounds, show_scaling
 from widgets.jobs import Job
 from widgets.library.delete_question import DeleteQuestion
@@ -21,6 +25,7 @@ from widgets.library.run_actions import RunActions
 from widgets.library.run_lines import RunLine, baseline_first, lines_of
 from widgets.library.run_panel import RunPanel
 from widgets.library.run_table import RunTable
+from widgets.library.verdict_reader import VerdictReader
 from widgets.live.run_side import RunSide
 from widgets.page import Page
 from widgets.parts.empty_state import EmptyState
@@ -50,9 +55,12 @@ class LibraryPage(Page):
         self._reading: Job | None = None
         self._opening: Job | None = None
         self._wanted: str | None = None
-        self.run_side = RunSide()
+        self._verdicts = VerdictReader(workstation, self)
+        self._verdicts.judged.connect(self._show_verdict)
+        self.run_side = RunSide(acknowledging=True)
         self.run_side.findings.set_empty_text("No check found anything in this run.")
         self.run_side.findings.more_requested.connect(self.help_requested)
+        self.run_side.findings.acknowledge_requested.connect(self._acknowledge)
         self.side = _holding(self.run_side)
         self.actions_of_runs = RunActions(self)
         self.table = RunTable()
@@ -71,8 +79,8 @@ class LibraryPage(Page):
     def refresh(self) -> None:
         """Read which runs there are; the cursor stays where it is."""
         workstation = self.workstation
-        job = self._reading = Job(lambda: lines_of(workstation.runs()), self)
-        job.returned.connect(lambda lines: self._show_lines(lines) if job is self._reading else None)
+        job = self._reading = Job(lambda: (lines_of(workstation.runs()), workstation.read_only()), self)
+        job.returned.connect(lambda found: self._show_lines(*found) if job is self._reading else None)
         job.failed.connect(self._fail)
         job.start()
 
@@ -92,6 +100,11 @@ class LibraryPage(Page):
         self.export_requested.emit(ids, ids[0] + more)
         return True
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Judge nothing while nobody looks: what is measured meanwhile is to have the processors."""
+        super().hideEvent(event)
+        self._verdicts.stop()
+
     # The list
 
     def _chosen(self) -> list[RunLine]:
@@ -99,7 +112,8 @@ class LibraryPage(Page):
         current = self.table.current()
         return self.table.chosen() or ([current] if current is not None else [])
 
-    def _show_lines(self, lines: Sequence[RunLine]) -> None:
+    def _show_lines(self, lines: Sequence[RunLine], newer: BenchwrightError | None) -> None:
+        self.actions_of_runs.newer = newer
         first = not self.table.runs.lines
         self.notice.hide()
         self._stack.setCurrentWidget(self._body if lines else self.empty)
@@ -110,6 +124,15 @@ class LibraryPage(Page):
             self.table.select([lines[0].id])
         self.table.settle()
         self._count()
+        if self.isVisible():
+            self._verdicts.read(line.summary for line in lines)
+
+    def _show_verdict(self, run: RunSummary) -> None:
+        """Show what a run was judged to be beside what else is known of it by now."""
+        for line in self.table.runs.lines:
+            if line.id == run.id and not line.summary.trust:
+                judged = replace(line.summary, trust=run.trust, limited_by=run.limited_by)
+                self.table.runs.show_line(lines_of([judged])[0])
 
     def _show_wanted(self, run_id: str) -> None:
         self._wanted = None
@@ -162,6 +185,7 @@ class LibraryPage(Page):
         line = self.table.current()
         if job is self._opening and line is not None and line.id == opened.record.summary.id:
             self.panel.show_run(opened)
+            self._show_verdict(opened.record.summary)
 
     def _read_output(self, run_id: str, trial: int) -> None:
         workstation = self.workstation
@@ -215,11 +239,24 @@ class LibraryPage(Page):
         if name is not None:
             self._do(lambda: self.workstation.unpin(name), f"“{name}” is no baseline any more; the run stays")
 
+    def _acknowledge(self, finding: Finding, reason: str) -> None:
+        """Keep with the run why a finding of it may stand, or no longer where there is no reason."""
+        if (opened := self.panel.opened) is None:
+            return
+        workstation, run_id = self.workstation, opened.record.summary.id
+        given = Acknowledged(finding.id, reason, finding.step)
+        said = f"Acknowledged: {finding.title}" if reason else f"No longer acknowledged: {finding.title}"
+        job = Job(lambda: workstation.acknowledge(run_id, [given]), self)
+        job.returned.connect(lambda record: self.panel.show_remarks(run_id, record.plan))
+        job.returned.connect(lambda _record: self.status.emit(said))
+        job.failed.connect(self._fail)
+        job.start()
+
     def _repeat(self) -> None:
         if not (chosen := self._chosen()):
             return
         workstation, run_id = self.workstation, chosen[0].id
-        job = Job(lambda: workstation.load(run_id).plan, self)
+        job = Job(lambda: workstation.plan_again(run_id), self)
         job.returned.connect(self.repeat_requested)
         job.failed.connect(self._fail)
         job.start()
@@ -255,7 +292,8 @@ class LibraryPage(Page):
         job.start()
 
     def _fail(self, error: BenchwrightError) -> None:
-        self.notice.say_error(error)
+        if not self.tell_damage(error):
+            self.notice.say_error(error)
         self._stack.setCurrentWidget(self._body)
 
     # Building

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from app.comparing.choosing import parts_side_by_side
 from app.events import State
+from suites.errors import BenchwrightError
 from widgets.library.run_lines import RunLine
 from widgets.parts.text import set_tool_tip
 
@@ -31,6 +32,7 @@ class RunActions(QObject):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self.newer: BenchwrightError | None = None  # why nothing can be written to the library
         self.open = self._make("Show alone", self.open_requested)
         self.compare = self._make("Compare", self.compare_requested, "Ctrl+D")
         self.pin = self._make("Pin as baseline…", self.pin_requested, "Ctrl+B")
@@ -97,6 +99,9 @@ class RunActions(QObject):
         _offer(self.delete, bool(chosen) and not under_way, "Delete the selected runs for good, after asking", reason)
         self.pin.setVisible(not pinned)
         self.unpin.setVisible(pinned)
+        if self.newer is not None:
+            for writing in (self.pin, self.unpin, self.delete):
+                _offer(writing, False, "", f"{self.newer.message} {self.newer.remedy}")
 
     def _make(self, text: str, request: SignalInstance, keys: str = "") -> QAction:
         made = QAction(text, self)

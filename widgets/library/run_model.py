@@ -70,6 +70,14 @@ class RunModel(QAbstractTableModel):
         self._all = list(lines)
         self._arrange()
 
+    def show_line(self, line: RunLine) -> None:
+        """Show `line` in place of that of the same run, where it stands; sorting goes by it from the next time on."""
+        self._all = [line if each.id == line.id else each for each in self._all]
+        row = self.row_of(line.id)
+        if row >= 0:
+            self._shown[row] = line
+            self.dataChanged.emit(self.index(row, 0), self.index(row, self.columnCount() - 1))
+
     def search(self, words: str) -> None:
         """Show only the runs in which every one of `words` occurs."""
         self._words = words

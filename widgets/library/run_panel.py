@@ -1,12 +1,14 @@
 """The selected run: what can be done with it, its figures, its plots and output, the facts of its hosts."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollArea, QTabWidget, QToolButton, QVBoxLayout, QWidget
 
 from app.history.history import History, Wanted
+from app.plans.plan import Plan
 from app.records import RunSummary
 from suites.errors import BenchwrightError
 from widgets.library.facts_panel import FactsPanel
@@ -114,6 +116,17 @@ class RunPanel(QWidget):
             return
         trials = self._opened.model.trials_at(place)
         self._side.show_run(self._opened.model, place, trials[-1] if trials else None)
+
+    def show_remarks(self, run_id: str, plan: Plan) -> None:
+        """Show what of a run is acknowledged in its `plan` by now, where it is the one that is shown."""
+        opened = self._opened
+        if opened is None or opened.record.summary.id != run_id:
+            return
+        opened.model.plan = plan
+        self._opened = replace(opened, record=replace(opened.record, plan=plan))
+        if self._drawn is opened:
+            self._drawn = self._opened
+        self._side.show_remarks(plan.acknowledged)
 
     def show_plots(self) -> None:
         """Bring the plots to the front."""

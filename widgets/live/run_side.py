@@ -18,13 +18,13 @@ _LINES = 6
 
 
 class RunSide(QWidget):
-    """Follows a model; findings of a run that is under way are told, not acted on."""
+    """Follows a model; findings of a run are told, not acted on, but those of a stored one can be acknowledged."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, acknowledging: bool = False) -> None:
         super().__init__()
         self.verdict = VerdictView()
         self._findings_head = Text("Findings", font=strong())
-        self.findings = FindingList(actions=False)
+        self.findings = FindingList(actions=False, acknowledging=acknowledging)
         self.findings.set_empty_text("No finding so far.")
         self._host_head, self.host = Text("Host", font=strong()), Text(tone=Tone.MUTED)
         self._command_head = Text("Exact command", font=strong())
@@ -72,6 +72,10 @@ class RunSide(QWidget):
             self.command.setPlainText(visible(command))
         _show_if(bool(words), self._host_head, self.host)
         _show_if(bool(self._command), self._command_head, self.command, self.copy)
+
+    def show_remarks(self, acknowledged: tuple[Acknowledged, ...]) -> None:
+        """Show what of the findings is acknowledged by now; all else stays as it is."""
+        self._show_findings(self._shown[0], acknowledged)
 
     def _show_findings(self, findings: tuple[Finding, ...], acknowledged: tuple[Acknowledged, ...]) -> None:
         if (findings, acknowledged) == self._shown:

@@ -47,6 +47,7 @@ class FindingCard(QWidget):
         finding: Finding,
         *,
         actions: bool = True,
+        acknowledging: bool = True,
         describe: Describe = nothing,
         reason: str = "",
         parent: QWidget | None = None,
@@ -68,7 +69,7 @@ class FindingCard(QWidget):
         self._grid.addLayout(self._build_head(), 0, 0, 1, 2)
         self._grid.addWidget(self._title, 1, 0, 1, 2)
         self._grid.addLayout(self._build_words(), 2, 0)
-        self._grid.addWidget(self._build_foot(actions=actions, describe=describe), 3, 0, 1, 2)
+        self._grid.addWidget(self._build_foot(actions, acknowledging, describe), 3, 0, 1, 2)
         self._grid.addWidget(self._build_asking(), 4, 0, 1, 2)
         self.set_compact(compact=False)
 
@@ -135,7 +136,7 @@ class FindingCard(QWidget):
         if detail:
             self._details.append(text)
 
-    def _build_foot(self, *, actions: bool, describe: Describe) -> QWidget:
+    def _build_foot(self, actions: bool, acknowledging: bool, describe: Describe) -> QWidget:  # noqa: FBT001 (private)
         finding = self.finding
         self._more = QToolButton(self)
         self._more.setAutoRaise(True)
@@ -148,7 +149,7 @@ class FindingCard(QWidget):
         set_tool_tip(self.help, "What this check looks at, its source, and what to do: the page in the help")
         self.help.clicked.connect(lambda: self.more_requested.emit(f"check-{finding.id}"))
         self.acknowledge = self._build_acknowledge(self)
-        self.acknowledge.setVisible(actions and finding.level is not Level.ERROR)
+        self.acknowledge.setVisible(acknowledging and finding.level is not Level.ERROR)
         buttons: list[QWidget] = [self._more, self.help, self.acknowledge]
         if actions and finding.changes and not self.reason:
             changed = describe(finding)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.alike import told_once
 from suites.vocab import Finding
@@ -20,8 +20,9 @@ COMPACT_BELOW = 480
 class FindingList(QWidget):
     """A list of findings. Its buttons ask through the two signals, each with the Finding; it changes nothing.
 
-    Without `actions` no card has buttons: for findings of a run that is over. `describe` says in words
-    what applying a finding would change.
+    Without `actions` no card offers to change or install something: for findings of a run. They can be acknowledged
+    where `acknowledging` says so, or else where there are actions. `describe` says in words what applying a finding
+    would change.
     """
 
     apply_requested = Signal(object)
@@ -29,9 +30,17 @@ class FindingList(QWidget):
     acknowledge_requested = Signal(object, str)  # the finding, and the reason; without one, no longer
     more_requested = Signal(str)  # the topic of the help that explains a finding
 
-    def __init__(self, parent: QWidget | None = None, *, actions: bool = True, describe: Describe = nothing) -> None:
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        *,
+        actions: bool = True,
+        acknowledging: bool | None = None,
+        describe: Describe = nothing,
+    ) -> None:
         super().__init__(parent)
         self._actions = actions
+        self._acknowledging = actions if acknowledging is None else acknowledging
         self._describe = describe
         self._cards: list[FindingCard] = []
         self._inner = QWidget()
@@ -76,6 +85,7 @@ class FindingList(QWidget):
             if kept is not None:
                 old.remove(kept)
             cards.append(kept or self._make_card(finding, reason))
+        held = next((card.finding for card in old if _has_focus(card)), None)
         for card in old:
             self._column.removeWidget(card)
             card.hide()
@@ -85,6 +95,9 @@ class FindingList(QWidget):
         self._cards = cards
         self._order_tabs()
         self._empty.setVisible(not cards)
+        for card in cards:
+            if card.finding == held:  # it was acknowledged, or taken back: the keyboard stays with it
+                card.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def set_empty_text(self, text: str) -> None:
         """Say `text` while there is no finding."""
@@ -101,7 +114,14 @@ class FindingList(QWidget):
         return QSize(200, min(self.sizeHint().height(), 96))
 
     def _make_card(self, finding: Finding, reason: str = "") -> FindingCard:
-        card = FindingCard(finding, actions=self._actions, describe=self._describe, reason=reason, parent=self._inner)
+        card = FindingCard(
+            finding,
+            actions=self._actions,
+            acknowledging=self._acknowledging,
+            describe=self._describe,
+            reason=reason,
+            parent=self._inner,
+        )
         card.set_compact(compact=self._is_compact())
         card.apply_requested.connect(self.apply_requested)
         card.install_requested.connect(self.install_requested)
@@ -157,3 +177,9 @@ def open_summary(findings: Iterable[Finding], reason_of: Describe = nothing) -> 
 
 def _gravity(finding: Finding) -> int:
     return ORDER.index(finding.level)
+
+
+def _has_focus(card: FindingCard) -> bool:
+    """Return whether the keyboard is on a card, or on something in it."""
+    focused = QApplication.focusWidget()
+    return focused is not None and (focused is card or card.isAncestorOf(focused))
