@@ -28,9 +28,7 @@ def parse_output(suite_id: str, output: bytes) -> Parsed:
         raise OutputTooLongError(f"The output has {len(output)} bytes.", f"At most {MAXIMUM_SIZE} are read.")
     chosen = find_suite(suite_id)
     if not output.strip():
-        return Parsed(
-            notes=(f"The output is empty: {chosen.tool} printed nothing, or it was not captured.",), complete=False
-        )
+        return Parsed(notes=("The output is empty: nothing was printed, or nothing captured.",), complete=False)
     parsed = _read(chosen, output)
     if parsed.complete or parsed.figures or parsed.samples or len(output) > GUESSED_SIZE:
         return parsed
