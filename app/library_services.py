@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 class LibraryServices(ABC):
     """The part of the workstation that needs no host. Its promises are those of app.services."""
 
+    _judged: dict[str, RunSummary]
+    """Runs without a stored verdict that were judged when they were read, by id; nothing of it is stored."""
+
     @property
     @abstractmethod
     def _store(self) -> Store:
@@ -50,8 +53,16 @@ class LibraryServices(ABC):
             raise newer
 
     def runs(self) -> list[RunSummary]:
-        """Return every stored run, the newest first."""
-        return self._store.runs()
+        """Return every stored run, the newest first; one that was judged when it was read keeps that verdict."""
+        from dataclasses import replace
+
+        return [
+            run
+            if run.trust or (known := self._judged.get(run.id)) is None
+            else replace(run, trust=known.trust, limited_by=known.limited_by)
+            for run in self._store.runs()
+        ]
+
 
     def load(self, run: str) -> RunRecord:
         """Return a run by id, by an unambiguous beginning of it, by the name it is pinned under, or "last"."""

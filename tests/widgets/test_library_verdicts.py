@@ -1,6 +1,7 @@
 """The verdict column tells of runs that were never judged, too: read in the background, the newest first."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,16 +66,15 @@ def test_a_library_that_nobody_looks_at_judges_nothing(qtbot: QtBot, keep: Keep,
 def test_the_newest_is_judged_first_and_nothing_while_something_is_measured(
     qtbot: QtBot, keep: Keep, workstation: Workstation
 ) -> None:
-    record(workstation, Made(OLD), Made(NEW), Made("20260114-081502-i9j0", state=State.RUNNING))
+    record(workstation, Made(OLD), Made(NEW))
     owner = keep(QWidget())
     reader, told = VerdictReader(workstation, owner), list[RunSummary]()
     reader.judged.connect(told.append)
-    runs = [run for run in workstation.runs() if run.state is not State.RUNNING]
-    measured = [run for run in workstation.runs() if run.state is State.RUNNING]
-    assert measured, "one is being recorded"
-    reader.read([*runs, *measured])
+    runs = workstation.runs()
+    measured = replace(runs[0], id="20260114-081502-i9j0", state=State.RUNNING)
+    reader.read([*runs, measured])
     assert not jobs.running()
-    reader.read(reversed(runs))
+    reader.read([*reversed(runs), replace(measured, left=True)])
     _settle(qtbot)
     assert [run.id for run in told] == [NEW, OLD]
     reader.read(runs)
