@@ -46,7 +46,9 @@ def test_the_reason_is_asked_for_in_the_card(qtbot: QtBot, shown: FindingList) -
     assert asked.args == [WARNING, "the cache is the question"]
 
 
-def test_an_error_cannot_be_acknowledged_and_a_run_that_is_watched_is_only_told(qtbot: QtBot, shown: FindingList) -> None:
+def test_an_error_cannot_be_acknowledged_and_a_run_that_is_watched_is_only_told(
+    qtbot: QtBot, shown: FindingList
+) -> None:
     shown.set_findings([ERROR])
     assert not shown.cards()[0].acknowledge.isVisible()
     past = FindingList(actions=False)

@@ -98,7 +98,8 @@ class FindingCard(QWidget):
         head.setSpacing(8)
         tone = Tone.MUTED if self.reason else TONES[finding.level]
         head.addWidget(SeverityMark(finding.level, parent=self), alignment=Qt.AlignmentFlag.AlignTop)
-        word = Text(WORDS[finding.level], tone, font=strong(), wrap=False)
+        said = f"{WORDS[finding.level]}, acknowledged" if self.reason else WORDS[finding.level]
+        word = Text(said, tone, font=strong(), wrap=False)
         word.setMinimumWidth(max(word.fontMetrics().horizontalAdvance(each) for each in WORDS.values()) + 4)
         head.addWidget(word, alignment=Qt.AlignmentFlag.AlignTop)
         self._head_title = Text(finding.title, self._tone, font=strong())
