@@ -2,12 +2,14 @@
 
 import json
 import math
+import statistics
 from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from app.comparing.assumptions import of_centres
 from app.comparing.compare import CompareError, Comparison, Verdict, compare, judge, verdict_text
 from app.comparing.comparison_json import comparison_to_json
 from app.comparing.intervals import FEWEST_TRIALS, Ratio, more_trials, ratio_of
@@ -259,4 +261,34 @@ def test_json_has_a_row_for_every_metric_of_every_other_run() -> None:
         "cov": pytest.approx(0.00656, abs=1e-4),
         "share": 1.0,
     }
+    assert first["baseline"].pop("geometric_mean") == pytest.approx(999.98, abs=0.01)
     assert first["baseline"] == {"run": "a", "host": "web-1", "n": 7, "value": 1000.0}
+
+
+def test_medians_that_tell_another_story_than_the_ratio_are_named_with_what_it_is_of() -> None:
+    ours, theirs = (53e3, 53.5e3, 52.5e3, 70e3), (62e3, 62.5e3, 61.5e3, 22e3)  # one odd trial on either side
+    against = compare([run_record("a", theirs), run_record("b", ours)]).rows[0].against[0]
+    assert against.centres is not None
+    assert against.centres == pytest.approx((56.82e3, 47.87e3), rel=1e-3)
+    assert against.ratio == pytest.approx(against.centres[0] / against.centres[1])
+    said = next(caveat.text for caveat in against.caveats if caveat.id == "medians")
+    assert said == (
+        "the medians stand the other way round, at 0.86x: few or odd trials pull the geometric means that the ratio is "
+        "of, 56.8k IOPS against 47.9k IOPS"
+    )
+    assert said in against.reason
+    (entry,) = comparison_to_json(compare([run_record("a", theirs), run_record("b", ours)]))
+    assert entry["geometric_mean"] / entry["baseline"]["geometric_mean"] == pytest.approx(entry["ratio"])
+
+
+def test_medians_beyond_the_interval_are_named_and_those_that_agree_are_not() -> None:
+    skewed = [1000.0 + number for number in range(7)] + [1400.0 + number for number in range(6)]
+    even = [1000.0 + number for number in range(13)]
+    centres = (statistics.geometric_mean(skewed), statistics.geometric_mean(even))
+    ratio = Ratio(centres[0] / centres[1], 1.1, 1.25)
+    (found,) = of_centres(IOPS, ratio, (1006.0, 1006.0), centres, 0.05)
+    assert found.text.startswith("the medians stand beyond the interval, at 1.00x: ")
+    assert not list(of_centres(IOPS, ratio, (1006.0, 1006.0), centres, 0.25))  # no further than what does not matter
+    assert not list(of_centres(IOPS, Ratio(1.18), (1006.0, 1006.0), centres, 0.05))  # nobody knows how sure it is
+    calm = compare([run_record("a", BASE), run_record("b", scaled(1.2))]).rows[0].against[0]
+    assert not any(caveat.id == "medians" for caveat in calm.caveats)

@@ -73,6 +73,17 @@ def test_one_trial_has_no_interval_and_that_is_said() -> None:
     assert interval_words(row.against[0]) == "—"
 
 
+def test_each_side_says_its_median_and_the_geometric_mean_that_the_ratio_is_of() -> None:
+    found, row = _compared((62e3, 62.5e3, 61.5e3, 22e3), (53e3, 53.5e3, 52.5e3, 70e3))
+    told = explain(found, row, 1)
+    assert [words.rpartition("trials, ")[2] for words in told.compared] == [
+        "geometric mean 48k IOPS",
+        "geometric mean 56.8k IOPS",
+    ]
+    assert told.why.startswith("The ratio of the geometric means is 1.19x; ")
+    assert any("the other way round, at 0.86x" in words for words in told.weakened)
+
+
 def test_what_measured_other_things_says_what_and_how_to_mend_it() -> None:
     other = run_record("two", SLOWER, version="fio-3.36")
     found = compare([run_record("one", STEADY), other])

@@ -135,7 +135,8 @@ def _why(comparison: Comparison, row: Row, against: Against) -> str:
         reason = reason.replace(f"; {caveat.text}", "")
     if against.ratio is None or against.low is None or against.high is None:
         return f"Nothing can be said: {reason}."
-    lies = f"The ratio of the geometric means is {ratio_words(row, against)}; with 95 % confidence it lies from {interval_words(against)}"
+    of = f"The ratio of the geometric means is {ratio_words(row, against)}"
+    lies = f"{of}; with 95 % confidence it lies from {interval_words(against)}"
     if against.verdict is Verdict.SAME:
         return f"{lies}, wholly within the margin of {margin}. A smaller difference may still be there."
     if against.verdict is Verdict.UNDECIDED:
