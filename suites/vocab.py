@@ -79,11 +79,16 @@ class Sample:
 
 
 class Level(StrEnum):
-    """How much a finding matters."""
+    """How much a finding matters, the least first."""
 
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+    @property
+    def rank(self) -> int:
+        """Return 0 for what matters least, growing from there."""
+        return tuple(Level).index(self)
 
 
 @dataclass(frozen=True, slots=True)

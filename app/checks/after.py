@@ -19,7 +19,7 @@ from app.checks.during import DURING_CHECKS, OF_THE_WHOLE
 from suites.checks import CannotTell, Outcome, OutcomeCheck, TrialCheck
 from suites.evidence import StepOutcomeEvidence
 from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
-from suites.vocab import Finding, Level
+from suites.vocab import Finding
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     *after_happened.OF_A_TRIAL,
@@ -59,8 +59,6 @@ FORETOLD = {
     "cpu-quota": "quota-bound",
 }
 """Findings of before, by the check of after that looks whether it came so: where that can tell, it alone counts."""
-
-_GRAVEST_FIRST = (Level.ERROR, Level.WARNING, Level.INFO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ def judge_step(step: StepOutcomeEvidence) -> Judgement:
     limiter = _limiter(step)
     if limiter is not None:
         found.append(limiter[1])
-    found.sort(key=lambda one: (-one.trust.rank, _GRAVEST_FIRST.index(one.finding.level)))
+    found.sort(key=lambda one: (-one.trust.rank, -one.finding.level.rank))
     earlier = [Judged(one, trust_of(one.level)) for one in step.findings if _still_counts(one, unsure)]
     level = worst(tuple(one.trust for one in (*found, *earlier)))
     limited = limiter[0] if limiter is not None else None

@@ -40,7 +40,7 @@ class Entry:
     @property
     def level(self) -> Level:
         """The gravest level that a wording begins at."""
-        return min((each.check.level for each in self.wordings), key=_GRAVEST_FIRST.index)
+        return max((each.check.level for each in self.wordings), key=lambda level: level.rank)
 
     @property
     def title(self) -> str:
@@ -56,9 +56,6 @@ class Entry:
     def suites(self) -> tuple[str, ...]:
         """The suites it belongs to; none where it holds for all."""
         return tuple(dict.fromkeys(suite for each in self.wordings for suite in each.suites))
-
-
-_GRAVEST_FIRST = (Level.ERROR, Level.WARNING, Level.INFO)
 
 
 def _families() -> tuple[tuple[str, tuple[AnyCheck, ...]], ...]:

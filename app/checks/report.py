@@ -8,7 +8,7 @@ from app.plans.plan import Order, Plan
 from suites.base import Context
 from suites.checks import CannotTell, Check, E, HostEvidence, StepEvidence, When
 from suites.facts import Facts
-from suites.vocab import Finding, Level
+from suites.vocab import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,6 @@ class CheckReport:
 
     findings: tuple[Finding, ...] = ()
     cannot_tell: tuple[Unsure, ...] = ()
-
-
-_GRAVEST_FIRST = (Level.ERROR, Level.WARNING, Level.INFO)
 
 
 def evidence_of(
@@ -89,4 +86,4 @@ def summarise(said: Iterable[Finding | Unsure]) -> CheckReport:
                 unsure.append(word)
         elif word not in findings:
             findings.append(word)
-    return CheckReport(tuple(sorted(findings, key=lambda found: _GRAVEST_FIRST.index(found.level))), tuple(unsure))
+    return CheckReport(tuple(sorted(findings, key=lambda found: -found.level.rank)), tuple(unsure))

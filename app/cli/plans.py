@@ -256,9 +256,8 @@ def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ..
         click.echo("No findings: nothing known to fool people about this plan on these hosts.")
         return
     rows = []
-    order = {"error": 0, "warning": 1, "info": 2}
     for finding in sorted(
-        told_once(findings), key=lambda found: (bool(reason_of(acknowledged, found)), order[found.level])
+        told_once(findings), key=lambda found: (bool(reason_of(acknowledged, found)), -found.level.rank)
     ):
         reason = reason_of(acknowledged, finding)
         install = f" Install it with: {finding.install}" if finding.install else ""

@@ -41,8 +41,6 @@ the trial, and all looks at an hour of it together cost no more than a few secon
 MARGIN = 5.0
 """Seconds of telemetry before a trial that are kept: its first rates reach back there."""
 
-_GRAVENESS = {Level.INFO: 0, Level.WARNING: 1, Level.ERROR: 2}
-
 
 @dataclass(slots=True)
 class _Open:
@@ -135,7 +133,7 @@ class Watching:
         for check in self.checks:
             finding = _found(check, evidence)
             told = trial.told.get(check.id)
-            if finding is None or (told is not None and _GRAVENESS[finding.level] <= _GRAVENESS[told]):
+            if finding is None or (told is not None and finding.level.rank <= told.rank):
                 continue
             trial.told[check.id] = finding.level
             yield FindingRaised(finding, trial.trial.id)

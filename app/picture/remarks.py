@@ -32,7 +32,6 @@ _INDENT = 96
 _MARKS: Mapping[Level, tuple[str, str]] = MappingProxyType(
     {Level.ERROR: ("✖ Error", ERROR), Level.WARNING: ("▲ Warning", WARNING), Level.INFO: ("● Note", INFO)}
 )
-_ORDER = (Level.ERROR, Level.WARNING, Level.INFO)
 
 
 def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
@@ -47,7 +46,7 @@ def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
             reasons.append(reason_of(record.plan.acknowledged, finding))
     if not found:
         sheet.paragraph("No check raised a finding.", QUIET)
-    for finding, runs, reasons in sorted(found.values(), key=lambda each: (all(each[2]), _ORDER.index(each[0].level))):
+    for finding, runs, reasons in sorted(found.values(), key=lambda each: (all(each[2]), -each[0].level.rank)):
         whose = [run_letter(number) for number in dict.fromkeys(runs)] if len(records) > 1 else []
         _draw_finding(sheet, finding, whose, " / ".join(dict.fromkeys(reasons)) if all(reasons) else "")
 

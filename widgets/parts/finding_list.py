@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QW
 from app.alike import told_once
 from suites.vocab import Finding
 from widgets.parts.finding_card import Describe, FindingCard, nothing
-from widgets.parts.severity import ORDER, summary
+from widgets.parts.severity import summary
 from widgets.parts.text import Text, Tone
 
 COMPACT_BELOW = 480
@@ -79,7 +79,7 @@ class FindingList(QWidget):
         old = list(self._cards)
         cards: list[FindingCard] = []
         told = findings if self._actions else told_once(tuple(findings))  # nothing is done about each on its own
-        for finding in sorted(told, key=lambda each: (bool(reason_of(each)), _gravity(each))):
+        for finding in sorted(told, key=lambda each: (bool(reason_of(each)), -each.level.rank)):
             reason = reason_of(finding)
             kept = next((card for card in old if card.finding == finding and card.reason == reason), None)
             if kept is not None:
@@ -173,10 +173,6 @@ def open_summary(findings: Iterable[Finding], reason_of: Describe = nothing) -> 
     acknowledged = sum(bool(reason_of(finding)) for finding in listed)
     counts = summary([finding for finding in listed if not reason_of(finding)])
     return ", ".join(part for part in (counts, f"{acknowledged} acknowledged" if acknowledged else "") if part)
-
-
-def _gravity(finding: Finding) -> int:
-    return ORDER.index(finding.level)
 
 
 def _has_focus(card: FindingCard) -> bool:

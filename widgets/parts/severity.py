@@ -8,16 +8,13 @@ from suites.vocab import Finding, Level
 from widgets.parts.text import Tone
 from widgets.theme import palette
 
-ORDER = (Level.ERROR, Level.WARNING, Level.INFO)
-"""The gravest first."""
-
 WORDS = {Level.ERROR: "Error", Level.WARNING: "Warning", Level.INFO: "Note"}
 TONES = {Level.ERROR: Tone.ERROR, Level.WARNING: Tone.WARNING, Level.INFO: Tone.INFO}
 
 
 def summary(findings: tuple[Finding, ...] | list[Finding]) -> str:
     """Return how many findings of each level there are, in words: ``1 error, 2 warnings``."""
-    counts = [(level, sum(finding.level is level for finding in findings)) for level in ORDER]
+    counts = [(level, sum(finding.level is level for finding in findings)) for level in reversed(Level)]
     return ", ".join(f"{count} {WORDS[level].lower()}{'s' if count > 1 else ''}" for level, count in counts if count)
 
 
