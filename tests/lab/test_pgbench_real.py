@@ -27,16 +27,17 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-SMALL = {"scale": 2, "time": 3, "clients": 2, "threads": 2, "buffers": "16 MiB"}
+SMALL = {"scale": 2, "time": 3, "clients": 2, "threads": 2, "buffers": "16 MiB", "logged": 100}
 SUITE = Pgbench()
 
 
 def by_hand(folder: Path, account: tuple[str, ...] = ()) -> dict[str, float]:
     """Return the figures of the same commands, typed in `folder`."""
     values = complete_values(SUITE, SMALL)
-    (folder / FILE.name).write_text(FILE.text)
     parser = SUITE.parser(values)
     for command in SUITE.commands(values, Context()):
+        for file in command.files:
+            (folder / file.name).write_text(file.text)
         done = subprocess.run((*account, *command.argv), cwd=folder, capture_output=True, check=True, timeout=60)
         if command.purpose is Purpose.MEASURE:
             parser.feed(done.stdout)
@@ -60,6 +61,8 @@ def test_a_server_of_its_own_gives_what_it_gives_by_hand_and_goes(lab_host: LabH
     )  # the machine that tests this has other things to do
     assert ended.parsed.samples
     assert ", PostgreSQL " in str(ended.parsed.tool_version)
+    assert f"{found['total_transactions']:.0f} logged transactions: p50 = " in shown
+    assert 0 < found["latency_p50"] <= found["latency_p95"] <= found["latency_p99"]
     assert list(place.iterdir()) == []
     assert running_in(place) == []
 
