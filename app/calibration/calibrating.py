@@ -17,7 +17,7 @@ from app.calibration.measuring import measure_instrument
 from app.comparing.intervals import FEWEST_TRIALS, ratio_of
 from app.events import Activity, Event, RunStarted
 from app.plans.context import step_context
-from app.plans.plan import LOCAL, MAXIMUM_TRIALS, Order, Plan, Repetition, Step, make_step
+from app.plans.plan import MAXIMUM_TRIALS, Order, Plan, Repetition, Step, host_words, make_step
 from app.plans.presets import tuned_step
 from app.records import RunRecord, TrialRecord
 from app.runs.control import Control
@@ -82,7 +82,7 @@ def calibrate(bench: Bench, host: str, wanted: Wanted, control: Control) -> Gene
     """
     if not FEWEST_TRIALS <= wanted.trials <= MAXIMUM_TRIALS:
         raise CalibrationError(f"{wanted.trials} trials a side.", f"Give {FEWEST_TRIALS} to {MAXIMUM_TRIALS}.")
-    named = "this computer" if host == LOCAL else host
+    named = host_words(host)
     yield Activity(f"connecting to {named}", host)
     with closing(bench.connect(host)) as session:
         facts = read_facts(session)
@@ -110,7 +110,7 @@ def aa_plan(host: str, facts: Facts, wanted: Wanted) -> Plan:
     step = _step(suite, host, facts, wanted)
     sides = tuple(replace(step, name=f"{suite}, {side}") for side in ("side A", "side B", "not watched"))
     return Plan(
-        name=f"calibration of {'this computer' if host == LOCAL else host}",
+        name=f"calibration of {host_words(host)}",
         hosts=(host,),
         steps=sides,
         question=f"How far do figures of {suite} differ here when nothing differs?",

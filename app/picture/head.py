@@ -24,7 +24,7 @@ from app.picture.look import (
 )
 from app.picture.sheet import Sheet
 from app.picture.words import width
-from app.plans.plan import LOCAL
+from app.plans.plan import host_words
 from app.records import RunRecord
 from app.version import VERSION
 from app.wording import bytes_text, run_name
@@ -49,7 +49,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         _draw_verdict(sheet, first, MARGIN)
         sheet.y += 10
         for host in first.plan.hosts:
-            _entry(sheet, host_name(host), describe(first.facts_before.get(host)))
+            _entry(sheet, host_words(host), describe(first.facts_before.get(host)))
         return
     sheet.y += 6
     for number, record in enumerate(records):
@@ -57,7 +57,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         _draw_state(sheet, record, MARGIN + _INDENT)
         _draw_verdict(sheet, record, MARGIN + _INDENT)
         for host in record.plan.hosts:
-            told = f"{host_name(host)}: {describe(record.facts_before.get(host))}"
+            told = f"{host_words(host)}: {describe(record.facts_before.get(host))}"
             sheet.paragraph(told, QUIET, MARGIN + _INDENT, CONTENT - _INDENT)
         sheet.y += 6
 
@@ -113,11 +113,6 @@ def _when(record: RunRecord) -> str:
     except ValueError:
         return record.summary.started
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-
-
-def host_name(host: str) -> str:
-    """Return what the host is called in words."""
-    return "this computer" if host == LOCAL else host
 
 
 def describe(facts: Facts | None) -> str:

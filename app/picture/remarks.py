@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from app.alike import told_once
-from app.picture.head import host_name
 from app.picture.look import (
     BODY,
     CODE,
@@ -22,6 +21,7 @@ from app.picture.look import (
 )
 from app.picture.sheet import Sheet
 from app.picture.words import wrap
+from app.plans.plan import host_words
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord
 from app.wording import run_letter
@@ -58,7 +58,7 @@ def _draw_finding(sheet: Sheet, finding: Finding, runs: Sequence[str], acknowled
     colour = QUIET.colour if acknowledged else colour
     sheet.words(MARGIN, sheet.y, word, Style(BODY.size, BODY.leading, colour, bold=True))
     x, room = MARGIN + _INDENT, CONTENT - _INDENT
-    place = [finding.step or "", "" if finding.host is None else f"on {host_name(finding.host)}"]
+    place = [finding.step or "", "" if finding.host is None else f"on {host_words(finding.host)}"]
     about = [" ".join(part for part in place if part), f"run {' and '.join(runs)}" if runs else ""]
     where = ", ".join(part for part in about if part)
     sheet.paragraph(f"{finding.title} ({where})" if where else finding.title, STRONG, x, room)

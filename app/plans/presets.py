@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import resources
 from app.plans.context import step_context
-from app.plans.plan import LOCAL, Plan, PlanError, Repetition, Step, make_step
+from app.plans.plan import Plan, PlanError, Repetition, Step, host_words, make_step
 from app.plans.preset import Filled, Preset, fill, parse_preset
 from app.plans.preset_asks import read_answers
 from suites.base import Context, complete_values, tuned_values
@@ -89,7 +89,7 @@ def quick_plan(host: str, facts: Facts) -> Plan:
         Step("memory", "sysbench-memory", memory),
         Step("disk random read", "fio", disk),
     )
-    name = "this computer" if host == LOCAL else host
+    name = host_words(host)
     return Plan(f"quick benchmark of {name}", (host,), steps, QUICK_QUESTION, Repetition(trials=3))
 
 

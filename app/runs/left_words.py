@@ -1,13 +1,13 @@
 """Runs that were left to themselves, in words."""
 
 from app.ages import age_text
-from app.plans.plan import LOCAL
+from app.plans.plan import host_words
 from app.runs.left import LeftRun
 
 
 def left_text(left: LeftRun) -> str:
     """Return what was left where and when: ``A run was left on web-1 12 min ago``."""
-    hosts = " and ".join("this computer" if host == LOCAL else host for host in left.hosts)
+    hosts = " and ".join(map(host_words, left.hosts))
     return f"A run was left on {hosts} {age_text(left.age)} ago"
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from app.events import Activity, Event, FindingRaised, HostChange, HostChanged, HostPutBack
 from app.hosts.restoring import NO_NOTE
-from app.plans.plan import LOCAL, Plan
+from app.plans.plan import Plan, host_words
 from app.plans.tuning import path_title, setting_title
 from app.runs.control import Busy
 from app.runs.root_findings import host_changed, host_tuned, not_tuned
@@ -38,7 +38,7 @@ class RootWork:
         """
         if not purposes:
             return
-        yield Activity(f"becoming root on {_named(host)}", host)
+        yield Activity(f"becoming root on {host_words(host)}", host)
         try:
             self.hosts.roots[host] = as_root(self.hosts.sessions[host], self.asker, ", ".join(purposes))
         except PrivilegeError as error:
@@ -67,7 +67,7 @@ class RootWork:
         if root is None or self.hosts.control.busy is Busy.ANYWAY:
             yield FindingRaised(host_changed(host, others))
             return
-        yield Activity(f"putting back what an earlier run changed on {_named(host)}", host)
+        yield Activity(f"putting back what an earlier run changed on {host_words(host)}", host)
         for run in dict.fromkeys(note.run for note in others):
             yield from self._put_back(host, root, run)
 
@@ -79,7 +79,7 @@ class RootWork:
         for host in self.plan.hosts:
             root = self.hosts.roots.get(host)
             if root is not None and self.plan.tuning.changes_hosts:
-                yield Activity(f"changing settings of {_named(host)}", host)
+                yield Activity(f"changing settings of {host_words(host)}", host)
                 yield from self._apply(host, root)
 
     def _apply(self, host: str, root: Session) -> Iterator[Event]:
@@ -101,7 +101,7 @@ class RootWork:
         root = self.hosts.roots.get(host)
         if root is None or not self.plan.tuning.drop_caches:
             return
-        yield Activity(f"dropping the page cache of {_named(host)}", host)
+        yield Activity(f"dropping the page cache of {host_words(host)}", host)
         try:
             yield from self.hosts.mailbox.during(partial(drop_caches, root))
         except TuningError as error:
@@ -137,7 +137,3 @@ class RootWork:
         for session in self.hosts.roots.values():
             if isinstance(session, RootSession):
                 session.close()
-
-
-def _named(host: str) -> str:
-    return "this computer" if host == LOCAL else host
