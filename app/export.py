@@ -109,7 +109,7 @@ def _of_trial(trial: TrialRecord) -> Row:
 def _figure(figure: Figure) -> Row:
     return {
         "metric": figure.metric.name,
-        "labels": _labels(figure.labels),
+        "labels": label_pairs(figure.labels),
         "value": figure.value,
         "unit": figure.metric.unit.value,
         "better": figure.metric.better.value,
@@ -138,13 +138,14 @@ def _sample(sample: Sample) -> Row:
     return {
         "time_s": sample.time,
         "metric": sample.metric.name,
-        "labels": _labels(sample.labels),
+        "labels": label_pairs(sample.labels),
         "value": sample.value,
         "unit": sample.metric.unit.value,
     }
 
 
-def _labels(labels: Labels) -> str:
+def label_pairs(labels: Labels) -> str:
+    """Return labels as one cell of a table: ``operation=read;threads=4``."""
     return ";".join(f"{name}={value}" for name, value in labels)
 
 

@@ -6,15 +6,10 @@ import click
 
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
 from app.noise.noise import Noise, NoiseEntry, NoiseLevel, Pooled, Spread
+from app.noise.noise_chart import TITLES
 from app.noise.noise_json import noise_to_json, write_noise
 from app.services import Workstation
 from app.wording import metric_text, share_text
-
-TITLES = {
-    NoiseLevel.SAMPLE: "Samples within a trial",
-    NoiseLevel.TRIAL: "Trials on a host",
-    NoiseLevel.HOST: "Means of hosts within a group",
-}
 
 _FIGURES = ("n", "CoV", "95 % interval", "(max - min) / median")
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from app.alike import told_once
 from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     json_option,
@@ -37,6 +36,7 @@ from app.plans.plan_remarks import Acknowledged, reason_of
 from app.plans.presets import preset_names
 from app.plans.tuning import Tuning
 from app.services import Workstation
+from app.told_once import told_once
 from app.wording import bytes_text, duration_text
 from suites.base import device_of
 from suites.facts import Facts

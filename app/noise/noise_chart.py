@@ -15,6 +15,7 @@ TITLES = {
     NoiseLevel.TRIAL: "Trials on a host",
     NoiseLevel.HOST: "Means of hosts within a group",
 }
+"""What each level is called above its chart and its table."""
 
 
 def noise_charts(found: Noise) -> tuple[Chart, ...]:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from app.noise.noise import Noise, NoiseEntry, Pooled, Spread
-from suites.vocab import Labels
 
 FORMAT = "benchwright-noise/1"
 
@@ -50,12 +49,7 @@ def _spread(spread: Spread) -> Json:
 
 def write_noise(found: Noise, path: Path) -> Path:
     """Write the entries as CSV, one row each; return `path`."""
-    from app.export import write_csv
+    from app.export import label_pairs, write_csv
 
     rows = (_entry(entry) | {"labels": label_pairs(entry.labels)} for entry in found.entries)
     return write_csv(list(rows), _COLUMNS, path)
-
-
-def label_pairs(labels: Labels) -> str:
-    """Return labels as one cell of a table."""
-    return ";".join(f"{name}={value}" for name, value in labels)

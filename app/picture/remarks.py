@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from app.alike import told_once
 from app.picture.look import (
     BODY,
     CODE,
@@ -24,6 +23,7 @@ from app.picture.words import wrap
 from app.plans.plan import host_words
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord
+from app.told_once import told_once
 from app.wording import run_letter
 from suites.base import Purpose
 from suites.vocab import Finding, Level

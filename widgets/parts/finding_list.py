@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from app.alike import told_once
+from app.told_once import told_once
 from suites.vocab import Finding
 from widgets.parts.finding_card import Describe, FindingCard, nothing
 from widgets.parts.severity import summary

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.alike import told_once
+from app.told_once import told_once
 from suites.vocab import Finding, Level
 
 FIRST = Finding(
