@@ -2,6 +2,7 @@
 
 from suites.checks import Check, Outcome, StepEvidence
 from suites.disk import KIB, MIB, accepts_direct, amount, disk_under
+from suites.disk_checks import throughput_ceiling
 from suites.facts import known
 from suites.fio.parameters import ONE_AT_A_TIME, largest_block, past_memory
 from suites.parameters import Value, Values
@@ -104,17 +105,7 @@ FIO_PATTERN_CHECKS = (
         needs="The pattern, the engine, the depth and the jobs.",
         evaluate=_one_in_flight,
     ),
-    Check(
-        id="throughput-ceiling",
-        level=Level.INFO,
-        title="The throughput limit may come before the IOPS limit",
-        why="Volumes and the network before them have a limit of both. Published: 55 of 62.5 MB/s reached with 16 KiB "
-        "blocks, and the provisioned IOPS never.",
-        remedy="Use blocks of 4 KiB where I/Os a second are the question.",
-        source="a consultancy's test of provisioned IOPS (88 % of the network, 2012).",
-        needs="The pattern and the block size.",
-        evaluate=_throughput_ceiling,
-    ),
+    throughput_ceiling(_throughput_ceiling),
     Check(
         id="readahead-merges",
         level=Level.WARNING,

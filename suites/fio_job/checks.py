@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.fio.checks import FIO_CHECKS
-from suites.fio.section_checks import SECTION_CHECKS
-from suites.fio.sections import NAMED, Answer, about, sections_of
 from suites.fio_job.file import JobFileError, Section
+from suites.fio_job.section_checks import SECTION_CHECKS
+from suites.fio_job.sections import NAMED, Answer, about, sections_of
 from suites.fio_job.values import fio_size, may_write_device, raw_devices, section_values, section_writes
 from suites.vocab import Level
 

@@ -2,8 +2,7 @@
 
 from suites.base import version_of
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
-from suites.oltp.parameters import MAKE
-from suites.oltp.server import NO_DATABASE, NOT_DURABLE, SAME_HOST, in_memory, is_own
+from suites.oltp.server import MAKE, NO_DATABASE, NOT_DURABLE, SAME_HOST, in_memory, is_own
 from suites.parameters import Values
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.vocab import Level

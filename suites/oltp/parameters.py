@@ -3,7 +3,6 @@
 from suites.oltp.server import is_own
 from suites.parameters import Choice, Parameter, Type
 
-MAKE, KEEP = "make", "keep"
 PGSQL, MYSQL_DRIVER = "pgsql", "mysql"
 
 WORKLOAD = Parameter(
@@ -66,17 +65,6 @@ DISTRIBUTION = Parameter(
         Choice("pareto", "pareto: the first more often"),
         Choice("zipfian", "zipfian: the first much more often"),
     ),
-)
-
-TABLES = Parameter(
-    name="tables",
-    title="Tables of the server",
-    type=Type.CHOICE,
-    default=MAKE,
-    help="Whether the tables are made before and dropped after. Tables that are there already are never replaced.",
-    choices=(Choice(MAKE, "Made before, dropped after"), Choice(KEEP, "Those that are there")),
-    applies=lambda values: not is_own(values),
-    identity=False,
 )
 
 PORT = Parameter(

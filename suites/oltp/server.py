@@ -11,6 +11,7 @@ from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.vocab import Level
 
 OWN, NAMED = "own", "named"
+MAKE, KEEP = "make", "keep"
 POSTGRESQL, MYSQL = "postgresql", "mysql"
 
 SCRIPT = "database.sh"
@@ -144,6 +145,17 @@ DATABASE = Parameter(
     default="",
     help="The database in which tables are made and dropped. Use one that holds nothing else.",
     pattern=r"[\w$][\w$.-]*",
+    applies=_is_named,
+    identity=False,
+)
+
+TABLES = Parameter(
+    name="tables",
+    title="Tables of the server",
+    type=Type.CHOICE,
+    default=MAKE,
+    help="Whether the tables are made before and dropped after. Tables that are there already are never replaced.",
+    choices=(Choice(MAKE, "Made before, dropped after"), Choice(KEEP, "Those that are there")),
     applies=_is_named,
     identity=False,
 )

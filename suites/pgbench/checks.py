@@ -2,9 +2,8 @@
 
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.disk import amount
-from suites.oltp.server import NO_DATABASE, NOT_DURABLE, SAME_HOST, in_memory, is_own
+from suites.oltp.server import MAKE, NO_DATABASE, NOT_DURABLE, SAME_HOST, in_memory, is_own
 from suites.pgbench.log import LARGEST, fitting_share, log_size
-from suites.pgbench.parameters import MAKE
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.vocab import Level
 

@@ -1,10 +1,8 @@
 """What can be chosen about pgbench."""
 
-from suites.oltp.server import is_own
+from suites.oltp.server import TABLES, is_own
 from suites.parameters import Choice, Parameter, Type
 from suites.pgbench.log import LOGGED
-
-MAKE, KEEP = "make", "keep"
 
 SCRIPT = Parameter(
     name="script",
@@ -89,17 +87,6 @@ RATE = Parameter(
     unit="1/s",
     minimum=0,
     maximum=10**7,
-)
-
-TABLES = Parameter(
-    name="tables",
-    title="Tables",
-    type=Type.CHOICE,
-    default=MAKE,
-    help="Whether the tables are made before and dropped after. Tables that are there already are never replaced.",
-    choices=(Choice(MAKE, "Made before, dropped after"), Choice(KEEP, "Those that are there")),
-    applies=lambda values: not is_own(values),
-    identity=False,
 )
 
 PORT = Parameter(

@@ -10,6 +10,7 @@ from suites.oltp.server import (
     DATABASE,
     FILE,
     FSYNC,
+    KEEP,
     OVERHEAD,
     OWN_DIRECTORY,
     PEER,
@@ -25,7 +26,7 @@ from suites.parameters import Parameter, Tuned, Values
 from suites.pgbench.checks import PGBENCH_CHECKS, RECOMMENDED_SCALE, SCALE_BYTES
 from suites.pgbench.log import SUMMARY, is_logged, log_options, log_size, tuned_share
 from suites.pgbench.output import METRICS, PgbenchParser
-from suites.pgbench.parameters import KEEP, PGBENCH_PARAMETERS, PORT
+from suites.pgbench.parameters import PGBENCH_PARAMETERS, PORT
 from suites.runtime_checks import TRUSTED
 from suites.thread_checks import cpus_for
 from suites.vocab import Metric, Resource

@@ -2,7 +2,7 @@
 
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
 from suites.disk import KIB, MIB, accepts_direct, amount, cache_of, room_in
-from suites.disk_checks import CACHE_FACTOR, direct_refused, page_cache, unflushed_write
+from suites.disk_checks import CACHE_FACTOR, direct_refused, page_cache, throughput_ceiling, unflushed_write
 from suites.parameters import Value, Values
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench.fileio_parameters import (
@@ -187,17 +187,7 @@ FILEIO_CHECKS = (
         evaluate=_flushes_of_every_file,
     ),
     SHORT_RUNTIME,
-    Check(
-        id="throughput-ceiling",
-        level=Level.INFO,
-        title="The throughput limit may come before the IOPS limit",
-        why="Volumes and the network before them have a limit of both. Published: 55 of 62.5 MB/s reached with 16 KiB "
-        "blocks, and the provisioned IOPS never.",
-        remedy="Use blocks of 4 KiB where I/Os a second are the question.",
-        source="a consultancy's test of provisioned IOPS (88 % of the network, 2012).",
-        needs="The pattern and the block size.",
-        evaluate=_throughput_ceiling,
-    ),
+    throughput_ceiling(_throughput_ceiling),
     Check(
         id="small-blocks",
         level=Level.INFO,

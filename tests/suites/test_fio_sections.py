@@ -4,7 +4,7 @@ import pytest
 
 from suites.base import Context, complete_values
 from suites.checks import StepEvidence
-from suites.fio.section_checks import SECTION_CHECKS
+from suites.fio_job.section_checks import SECTION_CHECKS
 from suites.fio_job.suite import FioJob
 from suites.vocab import Finding, Level
 

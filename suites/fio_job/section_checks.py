@@ -1,8 +1,8 @@
 """What is known to fool people about options of job files that fio's own suite has no parameter for."""
 
 from suites.checks import Check, StepCheck
-from suites.fio.sections import about
 from suites.fio_job.file import Section
+from suites.fio_job.sections import about
 from suites.fio_job.values import pattern_of, section_writes
 from suites.vocab import Level
 
