@@ -1,10 +1,17 @@
 """Pictures of the library: empty, with runs of every kind, with what is asked, with plots and facts."""
 
-from PySide6.QtWidgets import QWidget
+from collections.abc import Callable
+from pathlib import Path
 
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.services import Workstation
+from tests.app.test_store_newer import make_newer
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
+from tests.widgets.test_library_newer import spoil_verdicts
 from widgets.library.delete_question import DeleteQuestion
+from widgets.library.library_bar import LibraryBar
 from widgets.library.library_page import LibraryPage
 from widgets.library.pin_dialog import PinDialog
 from widgets.main_window import MainWindow
@@ -89,6 +96,40 @@ def _failed(stage: Stage) -> QWidget:
     return window
 
 
+def _other_library(stage: Stage, name: str, spoil: Callable[[Path], object]) -> QWidget:
+    """Show a library of its own, after `spoil` has been at it."""
+    other = Workstation(stage.workstation.library_path.with_name(f"{name}-{stage.variant.name}.sqlite3"))
+    library(other)
+    other.close()
+    spoil(other.library_path)
+    window = stage.keep(MainWindow(other))
+    window.resize(*stage.variant.size)
+    window.show()
+    stage.settle()
+    window.show_room(Room.LIBRARY)
+    stage.settle()
+    return window
+
+
+def _newer(stage: Stage) -> QWidget:
+    return _other_library(stage, "newer", lambda path: make_newer(path, 6))
+
+
+def _damaged(stage: Stage) -> QWidget:
+    return _other_library(stage, "damaged", spoil_verdicts)
+
+
+def _saved(stage: Stage) -> QWidget:
+    window = _other_library(stage, "lost", spoil_verdicts)
+    damaged = next(bar for bar in window.findChildren(LibraryBar))
+    damaged.save_button.click()
+    chooser = next(found for found in window.findChildren(QFileDialog))
+    chooser.selectFile(str(stage.workstation.library_path.with_name(f"saved-{stage.variant.name}.sqlite3")))
+    chooser.accept()
+    stage.settle()
+    return window
+
+
 def _pin(stage: Stage) -> QWidget:
     page = _opened(stage)[1]
     page.show_run("20260113-141230-e5f6")
@@ -115,6 +156,9 @@ SHOTS: list[Shot] = [
     ("library-several", _several),
     ("library-nothing-found", _nothing_found),
     ("library-failed", _failed),
+    ("library-newer", _newer),
+    ("library-damaged", _damaged),
+    ("library-saved", _saved),
     ("library-pin", _pin),
     ("library-delete", _delete),
 ]

@@ -317,8 +317,20 @@ def test_a_damaged_run_is_told_and_hides_no_other(qtbot: QtBot, page: LibraryPag
     assert not page.panel.notice.isVisible()
 
 
-def test_a_library_that_cannot_be_read_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
-    workstation._store_path.write_bytes(b"this is no database, but long enough to look at" * 50)
+def test_a_library_that_cannot_be_opened_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    workstation._store_path.mkdir()
     page = _made(qtbot, keep, workstation)
     assert page.notice.isVisible()
     assert page.notice.accessibleName().startswith("Error: ")
+
+
+def test_a_damaged_library_is_for_the_window_to_say(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
+    workstation._store_path.write_bytes(b"this is no database, but long enough to look at" * 50)
+    page = LibraryPage(workstation, Refuse())
+    keep(page)
+    with qtbot.waitSignal(page.library_damaged) as told:
+        page.activated()
+    _settle(qtbot)
+    assert "is damaged or is none" in told.args[0].message
+    assert not page.notice.isVisible()
+    assert not page.panel.isVisible()

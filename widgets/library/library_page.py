@@ -295,6 +295,7 @@ class LibraryPage(Page):
         if not self.tell_damage(error):
             self.notice.say_error(error)
         self._stack.setCurrentWidget(self._body)
+        self._show_current()
 
     # Building
 

@@ -1,0 +1,138 @@
+"""A bar about the library as a whole: it is damaged, or of a newer Benchwright; save what can be read, open another."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
+
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets.jobs import Job
+from widgets.parts.notice import Notice
+from widgets.parts.text import set_tool_tip
+
+if TYPE_CHECKING:
+    from app.store.salvage import Salvaged
+
+_FILES = "Libraries (*.sqlite3);;All files (*)"
+_STAYS = "What can still be read can be saved into a new library. The damaged file stays as it is, byte for byte."
+
+
+class LibraryBar(Notice):
+    """Hidden while there is nothing to say. It never writes to the library that it tells of."""
+
+    opened = Signal()  # another library is the workstation's now
+
+    def __init__(self, workstation: Workstation, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workstation = workstation
+        self.is_measuring: Callable[[], bool] = lambda: False
+        self.save_button = QPushButton("Save what can be read…")
+        self.other_button = QPushButton("Open another…")
+        self.close_button = QPushButton("Close")
+        set_tool_tip(self.save_button, "Write what can still be read to a new file, and open that")
+        set_tool_tip(self.other_button, "Choose another library, or name a new one")
+        self.save_button.clicked.connect(self._ask_where_to_save)
+        self.other_button.clicked.connect(self._ask_for_another)
+        self.close_button.clicked.connect(self.hide)
+        self._buttons = (self.save_button, self.other_button, self.close_button)
+        row = self.layout()
+        if row is not None:
+            for button in self._buttons:
+                row.addWidget(button)
+
+    def refresh(self) -> None:
+        """Look at whether the library can be written."""
+        job = Job(self._workstation.read_only, self)
+        job.returned.connect(self.show_read_only)
+        job.failed.connect(self.show_error)
+        job.start()
+
+    def show_read_only(self, newer: BenchwrightError | None) -> None:
+        """Say that the library can only be read; `newer` tells why, None that this is not so."""
+        if newer is not None:
+            self._offer(self.other_button)
+            self.say("info", newer.message, newer.remedy)
+
+    def show_error(self, error: BenchwrightError) -> None:
+        """Offer a way on where `error` says that the library is damaged; whoever asked says of others what they are."""
+        from app.store.errors import DamagedError
+
+        if isinstance(error, DamagedError):
+            self._offer(self.save_button, self.other_button)
+            self.say("error", error.message, _STAYS)
+
+    # Save what can be read
+
+    def _ask_where_to_save(self) -> None:
+        damaged = self._workstation.library_path
+        chooser = self._chooser("Save what can be read", damaged.with_name(f"{damaged.stem}-saved{damaged.suffix}"))
+        chooser.fileSelected.connect(lambda path: self._save(Path(path)))
+        chooser.open()
+
+    def _save(self, new: Path) -> None:
+        workstation = self._workstation
+        job = self._begin(lambda: workstation.salvage(new), "Saving what can be read…")
+        job.returned.connect(lambda saved: self._say_saved(saved, new))
+        job.start()
+
+    def _say_saved(self, saved: "Salvaged", new: Path) -> None:
+        from app.store.salvage import saved_text
+
+        self._offer(self.close_button)
+        said, doubt = saved_text(saved, new)
+        again = f"It is open now. The next time, open it again, or start with: benchwright --store {new}"
+        self.say("warning" if doubt else "good", said, f"{doubt} {again}".strip())
+        self.opened.emit()
+
+    # Open another
+
+    def _ask_for_another(self) -> None:
+        chooser = self._chooser("Open a library", self._workstation.library_path.parent)
+        chooser.fileSelected.connect(lambda path: self._open(Path(path)))
+        chooser.open()
+
+    def _open(self, path: Path) -> None:
+        workstation = self._workstation
+        job = self._begin(lambda: workstation.open_library(path), "Opening…")
+        job.returned.connect(lambda _nothing: self._have_opened())
+        job.start()
+
+    def _have_opened(self) -> None:
+        self.hide()
+        self.refresh()
+        self.opened.emit()
+
+    # Both
+
+    def _chooser(self, title: str, at: Path) -> QFileDialog:
+        chooser = QFileDialog(self, title, str(at), _FILES)
+        chooser.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        chooser.setLabelText(QFileDialog.DialogLabel.Accept, "Save" if self.save_button.isVisible() else "Open")
+        chooser.setOption(QFileDialog.Option.DontConfirmOverwrite)  # no library is ever overwritten
+        chooser.setDefaultSuffix("sqlite3")
+        chooser.finished.connect(chooser.deleteLater)
+        return chooser
+
+    def _begin(self, work: Callable[[], object], said: str) -> Job:
+        """Prepare `work`, which leads to another library; not while something is measured into this one."""
+        offered = [button for button in self._buttons if not button.isHidden()]
+        job = Job(_refuse if self.is_measuring() else work, self)
+        job.failed.connect(lambda error: self._say_failed(error, offered))
+        self._offer()
+        self.say("info", said)
+        return job
+
+    def _say_failed(self, error: BenchwrightError, offered: Sequence[QPushButton]) -> None:
+        self._offer(*offered)
+        self.say_error(error)
+
+    def _offer(self, *buttons: QPushButton) -> None:
+        for button in self._buttons:
+            button.setVisible(button in buttons)
+
+
+def _refuse() -> None:
+    raise BenchwrightError("A measurement is running, which is kept in this library.", "Stop it or wait for its end.")
