@@ -21,6 +21,7 @@ class RunView(QWidget):
     """
 
     output_requested = Signal(str, int)  # the run's id and the trial's
+    scaling_requested = Signal(str)  # the run's id
 
     def __init__(self, parent: QWidget | None = None, side: RunSide | None = None) -> None:
         """Explain the run on `side`, which the page may have had before, or on one of its own."""
@@ -34,6 +35,7 @@ class RunView(QWidget):
         self.strip.chosen.connect(self.show_place)
         self.view.output_wanted.connect(self._want_output)
         self.view.front_changed.connect(self._explain)
+        self.view.scaling_requested.connect(self._ask_for_scaling)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE[1])
@@ -69,6 +71,10 @@ class RunView(QWidget):
         if self._model is not None and trial != self._output:
             self._output = trial
             self.output_requested.emit(self._model.run_id, trial)
+
+    def _ask_for_scaling(self) -> None:
+        if self._model is not None:
+            self.scaling_requested.emit(self._model.run_id)
 
     def _explain(self) -> None:
         self.side.show_run(self._model, self.view.place, self.view.front)

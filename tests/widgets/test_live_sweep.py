@@ -6,12 +6,13 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from app.events import Event, SampleRead, State, TrialEnded
+from app.events import Event, RunEnded, SampleRead, State, TrialEnded
 from suites.base import Parsed
 from suites.fio.metrics import LATENCY_P99
 from suites.units import Unit
 from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
 from tests.widgets.live_events import PLACE, begin, end, folded, sample
+from widgets.live.pictures import BESIDE_FROM
 from widgets.live.step_view import StepView
 from widgets.live.sweep_plots import SweepPlots
 from widgets.live.swept import sweep_of
@@ -90,3 +91,35 @@ def test_the_plots_come_with_the_sweep_and_go_with_it(keep: Callable[[QWidget], 
     view.show_place(model, PLACE, ())
     assert view.sweep.isHidden()
     assert view.sweep.plots == []
+
+
+def test_in_a_narrow_place_one_kind_of_plots_stands_before_the_other(keep: Callable[[QWidget], QWidget]) -> None:
+    view = StepView()
+    keep(view)
+    view.resize(500, 500)
+    view.show()
+    view.show_place(folded([begin(), sample(41_000.0, 1.0)]), PLACE, ())
+    assert (view.plots.isVisible(), view.pictures.tabs.isVisible()) == (True, False)
+    view.show_place(folded([begin(), ended()]), PLACE, ())
+    assert (view.plots.isVisible(), view.sweep.isVisible(), view.pictures.tabs.isVisible()) == (False, True, True)
+    view.pictures.tabs.setCurrentIndex(1)
+    assert (view.plots.isVisible(), view.sweep.isVisible()) == (True, False)
+    view.resize(BESIDE_FROM + 100, 500)
+    assert (view.plots.isVisible(), view.sweep.isVisible(), view.pictures.tabs.isVisible()) == (True, True, False)
+
+
+def test_the_figure_of_the_whole_sweep_is_offered_beside_it_once_the_run_is_over(
+    keep: Callable[[QWidget], QWidget],
+) -> None:
+    view, asked = StepView(), list[bool]()
+    keep(view)
+    view.scaling_requested.connect(lambda: asked.append(True))
+    view.show_place(folded([begin(), sample(41_000.0, 1.0)]), PLACE, ())
+    assert view.scaling.isHidden()
+    model = folded([begin(), ended()])
+    view.show_place(model, PLACE, ())
+    assert (view.scaling.isHidden(), view.scaling.isEnabled()) == (False, False)
+    model.fold(RunEnded("a", State.DONE, "", {}), 20.0)
+    view.sync()
+    view.scaling.click()
+    assert asked == [True]

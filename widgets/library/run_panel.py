@@ -37,6 +37,7 @@ class RunPanel(QWidget):
     """Shows one run. Plots are made when somebody looks at them: they take longer to load than all the rest."""
 
     output_requested = Signal(str, int)  # the run's id and the trial's
+    scaling_requested = Signal(str)  # the run's id
 
     def __init__(self, actions: RunActions, side: RunSide) -> None:
         super().__init__()
@@ -150,6 +151,7 @@ class RunPanel(QWidget):
 
             self.run_view = RunView(side=self._side)
             self.run_view.output_requested.connect(self.output_requested)
+            self.run_view.scaling_requested.connect(self.scaling_requested)
             self.run_view.strip.chosen.connect(self._follow)
             self.run_view.setContentsMargins(0, SPACE[1], 0, 0)
             self._plots.setWidget(self.run_view)

@@ -231,6 +231,7 @@ class LivePage(Page):
             from widgets.live.step_view import StepView
 
             self.view = StepView()
+            self.view.scaling_requested.connect(self._show_scaling)
             self._body.addWidget(self.view, 1)
         return self.view
 
@@ -307,6 +308,12 @@ class LivePage(Page):
         if self._model is not None:
             dialog = ask_for_opinion(self.workstation, self._model.run_id, self)
             dialog.plan_chosen.connect(self.plan_chosen)
+
+    def _show_scaling(self) -> None:
+        from widgets.charts.studies import show_scaling
+
+        if self._model is not None and self._model.run_id:
+            show_scaling(self.workstation, [self._model.run_id], self)
 
     def _pin(self, name: str) -> None:
         if self._model is None:

@@ -10,6 +10,7 @@ from widgets.live.headline import headline, headline_metric
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.log_view import LogView
 from widgets.live.model import Place, RunModel, TrialView
+from widgets.live.pictures import Pictures
 from widgets.live.repetition_strip import RepetitionStrip
 from widgets.live.sweep_plots import SweepPlots
 from widgets.live.swept import sweep_of
@@ -20,7 +21,6 @@ from widgets.parts.text import visible
 from widgets.theme import SPACE, code_font
 
 _HEIGHTS = (420, 132)
-_WIDTHS = (520, 400)
 
 
 class StepView(QWidget):
@@ -28,6 +28,7 @@ class StepView(QWidget):
 
     front_changed = Signal()
     output_wanted = Signal(int)  # the id of the trial whose raw output is to be shown
+    scaling_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,6 +40,7 @@ class StepView(QWidget):
         self.repetition = RepetitionStrip()
         self.plots = TrialPlots()
         self.sweep = SweepPlots()
+        self.pictures = Pictures(self.plots, self.sweep)
         self.table = TrialTable()
         self.log = LogView()
         self.commands = QPlainTextEdit()
@@ -75,6 +77,8 @@ class StepView(QWidget):
         self.table.show_trials(self._model.trials_at(self._place), metric, self._front)
         self.plots.sync()
         self.sweep.show_panels(sweep_of(self._model, self._place, self._front))
+        self.pictures.fit()
+        self._offer_scaling(over=self._model.phase.over)
 
     def _show_front(self, view: TrialView | None) -> None:
         if self._model is None or self._place is None:
@@ -105,19 +109,18 @@ class StepView(QWidget):
         self.chooser.setText("Plots…")
         self.chooser.setToolTip("Choose which plots are shown")
         self.chooser.clicked.connect(self._choose_plots)
+        self.scaling = QToolButton()
+        self.scaling.setText("Scaling…")
+        self.scaling.clicked.connect(self.scaling_requested)
         corner = QWidget()
         corner_row = QHBoxLayout(corner)
         corner_row.setContentsMargins(0, 0, 0, SPACE[0])
+        corner_row.addWidget(self.scaling)
         corner_row.addWidget(self.chooser)
         self.tabs.setCornerWidget(corner)
         self.table.chosen.connect(self.show_trial)
         splitter = QSplitter(Qt.Orientation.Vertical)
-        pictures = QSplitter(Qt.Orientation.Horizontal)
-        pictures.addWidget(self.plots)
-        pictures.addWidget(self.sweep)
-        pictures.setSizes(_WIDTHS)
-        pictures.setChildrenCollapsible(False)
-        splitter.addWidget(pictures)
+        splitter.addWidget(self.pictures)
         splitter.addWidget(self.tabs)
         splitter.setStretchFactor(0, 1)
         splitter.setSizes(_HEIGHTS)
@@ -128,6 +131,13 @@ class StepView(QWidget):
         column.addWidget(self.bar)
         column.addWidget(self.repetition)
         column.addWidget(splitter, 1)
+
+    def _offer_scaling(self, *, over: bool) -> None:
+        """Offer the figure of the whole sweep, with its model; it needs every trial."""
+        self.scaling.setVisible(bool(self.sweep.plots))
+        self.scaling.setEnabled(over)
+        what = "Show what more threads, depth or streams give, with the model that fits"
+        self.scaling.setToolTip(what if over else "When the run is over: it takes every trial")
 
     def _choose_plots(self) -> None:
         self.plots.menu.popup(self.chooser.mapToGlobal(self.chooser.rect().bottomLeft()))

@@ -16,7 +16,7 @@ _MARGIN = 0.04
 
 
 class SweepPlots(QWidget):
-    """Shows the plots of a sweep; hidden while there is none."""
+    """Shows the plots of a sweep. What holds it shows and hides it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,7 +39,6 @@ class SweepPlots(QWidget):
             self._rebuild()
         for plot, axis, panel in zip(self.plots, self._axes, self._panels, strict=True):
             _fill(plot, axis, panel)
-        self.setVisible(bool(self._panels))
 
     def _rebuild(self) -> None:
         for plot in self.plots:
