@@ -39,7 +39,7 @@ def read_json(document: bytes | str, name: str) -> object:
     if len(document) > SIZE_LIMIT:
         raise FormatError(f"{name} has {len(document)} bytes.", f"At most {SIZE_LIMIT} are read.")
     try:
-        text = document.decode() if isinstance(document, bytes) else document
+        text = document.decode("utf-8-sig") if isinstance(document, bytes) else document
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys)
     except RecursionError:
         raise FormatError(f"{name} is nested too deeply to be read.") from None

@@ -90,7 +90,7 @@ class Parameter:
             return format_duration(float(value))
         if self.type is Type.FLAG:
             return "yes" if value else "no"
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{value:.12g}" if isinstance(value, float) else str(value)
 
     def bounds(self) -> str:
         """Return the accepted range in words, or an empty string where there is none."""
@@ -165,8 +165,8 @@ def format_duration(seconds: float) -> str:
     """Return `seconds` exactly: ``45 s``, ``5 min``, ``2 h``."""
     for suffix, factor in (("h", 3600), ("min", 60)):
         if seconds and seconds % factor == 0:
-            return f"{seconds / factor:g} {suffix}"
-    return f"{seconds:g} s"
+            return f"{seconds / factor:.12g} {suffix}"
+    return f"{seconds:.12g} s"
 
 
 def _read_integer(parameter: Parameter, given: object) -> Value:

@@ -296,7 +296,7 @@ def read_facts_file(path: Path) -> Facts:
     """Return the facts in the file at `path`; raise FormatError naming the file and the field that is wrong."""
     try:
         with path.open("rb") as file:
-            return facts_from_json(read_json(file.read(SIZE_LIMIT + 1), str(path)))
+            return facts_from_json(read_json(file.read(SIZE_LIMIT + 1), "the file"))
     except OSError as error:
         raise FormatError(
             f"{path} cannot be read: {error.strerror}.", "Write one with: benchwright facts HOST --json"

@@ -17,6 +17,9 @@ from suites.parameters import Parameter, Type, Value
 
 MAXIMUM_SIZE = 1024 * 1024
 
+MAXIMUM_TEXT = 500
+"""Characters of a name or of a question."""
+
 _PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetition", "tuning", "step", GOAL, *REMARKS}
 _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 
@@ -28,7 +31,7 @@ def read_plan(path: Path) -> Plan:
             content = file.read(MAXIMUM_SIZE + 1)  # not its size: a pipe or a device has none
         if len(content) > MAXIMUM_SIZE:
             raise PlanError(f"{path} is larger than 1 MiB; a plan is a short text.")
-        text = content.decode()
+        text = content.decode("utf-8-sig")  # some editors begin a file with a mark of its encoding
     except OSError as error:
         raise PlanError(f"{path} cannot be read: {error.strerror}.", "Check the name and its permissions.") from error
     except UnicodeDecodeError as error:
@@ -55,8 +58,7 @@ def plan_of(content: Mapping[str, Any]) -> Plan:
     _refuse_unknown(content, _PLAN_KEYS, "a plan")
     written = content.get("format", FORMATS[-1])
     if written not in FORMATS:
-        known = " and ".join(map(repr, FORMATS))
-        raise PlanError(f"format is {written!r}; this program reads {known}.", "Use the version that wrote it.")
+        raise PlanError(f"format is {str(written)[:60]!r}.", f"This Benchwright reads {', '.join(FORMATS)}.")
     steps = _sequence(content.get("step", []), "step", dict)
     return validate(
         Plan(
@@ -127,15 +129,15 @@ def _refuse_unknown(content: Mapping[str, Any], accepted: set[str], where: str) 
 
 
 def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or len(value) > 500 or any(ord(character) < 32 for character in value):
-        raise PlanError(f"{name} is {str(value)[:60]!r}.", "Give one line of text.")
+    if not isinstance(value, str) or len(value) > MAXIMUM_TEXT or any(ord(character) < 32 for character in value):
+        raise PlanError(f"{name} is {str(value)[:60]!r}.", f"Give one line of text, at most {MAXIMUM_TEXT} characters.")
     return value
 
 
 def _sequence(value: object, name: str, kind: type) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
         wanted = "[[step]] tables" if kind is dict else 'a list of names, such as ["local"]'
-        raise PlanError(f"{name} is not {wanted}.", f"Write {name} as {wanted}.")
+        raise PlanError(f"{name} is {str(value)[:60]!r}.", f"Write {name} as {wanted}.")
     return value
 
 

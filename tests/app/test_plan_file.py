@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.formats import read_json
 from app.plans.plan import Order, Plan, PlanError, Repetition, make_step
 from app.plans.plan_file import format_plan, parse_plan, read_plan, write_plan
 from suites.errors import BenchwrightError
@@ -55,7 +56,7 @@ def test_a_plan_may_be_as_short_as_hosts_and_a_suite() -> None:
         ('hosts = ["local"]\n[repetition]\ntrials = 1.5\n[[step]]\nsuite = "fio"', "whole number"),
         ('hosts = ["local"]\n[repetition]\npause = nan\n[[step]]\nsuite = "fio"', "repetition.pause"),
         ('format = "benchwright-plan/9"\nhosts = ["local"]', "benchwright-plan/9"),
-        ('hosts = "local"', "hosts is not"),
+        ('hosts = "local"', "hosts is 'local'"),
         ('hosts = ["local"]\norder = "random"\n[[step]]\nsuite = "fio"', "order is 'random'"),
     ],
 )
@@ -72,6 +73,13 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path, content: bytes) -> None
     path.write_bytes(content)
     with pytest.raises(PlanError, match=r"plan\.toml"):
         read_plan(path)
+
+
+def test_a_mark_of_the_encoding_before_a_plan_or_facts_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text('hosts = ["local"]\n[[step]]\nsuite = "fio"\n', encoding="utf-8-sig")
+    assert read_plan(path).hosts == ("local",)
+    assert read_json('{"host": "a"}'.encode("utf-8-sig"), "facts.json") == {"host": "a"}
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
