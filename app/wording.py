@@ -13,6 +13,12 @@ INTERVAL_SIGNIFICANT = 2
 
 NOT_KNOWN = "not known"
 
+MOST_TIMES = 1e6
+"""A ratio, or a change as a share of itself, beyond which its size says nothing: it is “over” that."""
+
+_MOST_PLACES = 6
+"""Digits after the point beyond which two shares are alike to whoever reads them."""
+
 _THOUSANDS_FROM = 10_000.0
 """Rates of events are written out below this, as their tools print them, and with k or M from here on."""
 
@@ -71,9 +77,12 @@ def ratio_text(ratio: float, better: Better) -> str:
     """Return `ratio` to a baseline in figures and words: ``1.04x, better``."""
     if not math.isfinite(ratio):
         return NOT_KNOWN
-    figures = f"{ratio:.{2 if 0.1 <= ratio < 10 else decimals(ratio)}f}"
-    if float(figures) == 1:
-        return f"{figures}x"
+    if ratio > MOST_TIMES:
+        figures = f"over {MOST_TIMES:,.0f}"
+    else:
+        figures = f"{ratio:.{2 if 0.1 <= ratio < 10 else decimals(ratio)}f}"
+        if float(figures) == 1:
+            return f"{figures}x"
     return f"{figures}x, {'better' if (ratio > 1) == (better == Better.HIGHER) else 'worse'}"
 
 
@@ -82,7 +91,25 @@ def share_text(share: float) -> str:
     percent = 100 * share
     if not math.isfinite(percent):
         return NOT_KNOWN
+    if abs(share) > MOST_TIMES:
+        return f"over {100 * MOST_TIMES:,.0f} %"
     return _trimmed(f"{percent:.{decimals(percent, percent)}f}") + " %"
+
+
+def edges_text(low: float, high: float, places: int) -> tuple[str, str]:
+    """Return the edges of an interval of ratios with so many `places`: of few trials it may reach beyond all sense."""
+    ends = (f"{edge:.{places}f}" if edge <= MOST_TIMES else f"over {MOST_TIMES:,.0f}" for edge in (low, high))
+    return next(ends), next(ends)
+
+
+def shares_text(*shares: float) -> tuple[str, ...]:
+    """Return some shares in percent without the sign, with as many digits as tell those apart that differ."""
+    plain = tuple(share_text(share).removesuffix(" %") for share in shares)
+    places = max((len(text.partition(".")[2]) for text in plain), default=0)
+    while len(set(plain)) < len(set(shares)) and places < _MOST_PLACES and max(shares) <= MOST_TIMES:
+        places += 1
+        plain = tuple(f"{100 * share:.{places}f}" for share in shares)
+    return plain
 
 
 def duration_text(seconds: float) -> str:

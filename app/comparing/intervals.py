@@ -19,6 +19,9 @@ FEWEST_HOSTS = 3
 MOST_FORECAST = 1000
 """More trials than this are not forecast: nobody would run them."""
 
+_FARTHEST = 700.0
+"""The logarithm beyond which there are no numbers, neither large nor small."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -55,7 +58,7 @@ def ratio_of(values: Sequence[float], baseline: Sequence[float], confidence: flo
         return "a ratio needs figures above zero"
     ours, theirs = ([math.log(value) for value in side] for side in (values, baseline))
     difference = statistics.fmean(ours) - statistics.fmean(theirs)
-    ratio = math.exp(difference)
+    ratio = _exp(difference)
     if min(len(ours), len(theirs)) < 2:
         return Ratio(ratio, reason="an interval needs at least two trials on both sides")
     variances = [statistics.variance(side) for side in (ours, theirs)]
@@ -63,7 +66,12 @@ def ratio_of(values: Sequence[float], baseline: Sequence[float], confidence: flo
         return Ratio(ratio, reason="all trials agree to the last digit, so their spread is not known")
     low, high, p = _welch(difference, variances, [len(ours), len(theirs)], confidence)
     spreads = [math.sqrt(variance) for variance in variances]
-    return Ratio(ratio, math.exp(low), math.exp(high), spreads[0], spreads[1], p)
+    return Ratio(ratio, _exp(low), _exp(high), spreads[0], spreads[1], p)
+
+
+def _exp(logarithm: float) -> float:
+    """Return the number of a logarithm, no further out than numbers go: two trials far apart reach beyond them."""
+    return math.exp(max(-_FARTHEST, min(_FARTHEST, logarithm)))
 
 
 def _welch(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.comparing.intervals import FEWEST_HOSTS, FEWEST_TRIALS, Ratio, more_trials
-from app.wording import share_text
+from app.wording import share_text, shares_text
 from suites.vocab import Better, Kind, Metric
 
 ERROR = 0.05
@@ -110,7 +110,7 @@ def way_of(metric: Metric, ratio: float) -> str:
 
 def _claim(ratio: Ratio, metric: Metric) -> str:
     near, far = sorted((abs((ratio.low or 1) - 1), abs((ratio.high or 1) - 1)))
-    interval = f"95 % CI {share_text(near).removesuffix(' %')}–{share_text(far)}"
+    interval = f"95 % CI {'–'.join(shares_text(near, far))} %"
     way = way_of(metric, ratio.value)
     said = f"{way} by {share_text(abs(ratio.value - 1))} ({interval})"
     if way in {"faster", "slower"}:
@@ -120,11 +120,17 @@ def _claim(ratio: Ratio, metric: Metric) -> str:
 
 def _changes(ratio: Ratio) -> str:
     """Return the interval as changes: ``−1.2 to +3.4 %``."""
-    low, high = (
-        f"{'−' if edge < 1 else '+'}{share_text(abs(edge - 1)).removesuffix(' %')}"
-        for edge in (ratio.low or 1.0, ratio.high or 1.0)
-    )
+    edges = (ratio.low or 1.0, ratio.high or 1.0)
+    shares = [abs(edge - 1) for edge in edges]
+    beside = edges[0] > 1 or edges[1] < 1  # else the signs tell them apart
+    texts = shares_text(*shares) if beside else [shares_text(share)[0] for share in shares]
+    low, high = (_signed(text, edge) for text, edge in zip(texts, edges, strict=True))
     return f"{low} to {high} %"
+
+
+def _signed(text: str, ratio: float) -> str:
+    """Return a change with its sign; none where nothing of it is left to be read."""
+    return f"{'' if text == '0' else '−' if ratio < 1 else '+'}{text}"
 
 
 def forecast(ratio: Ratio, weighing: Weighing) -> int | None:

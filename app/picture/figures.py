@@ -10,7 +10,16 @@ from app.picture.matrix import Matrix
 from app.picture.table import Cell, Column, Line
 from app.records import Band
 from app.summary import MetricSummary, summaries
-from app.wording import direction_text, figure_text, metric_text, range_text, ratio_text, run_name, share_text
+from app.wording import (
+    direction_text,
+    edges_text,
+    figure_text,
+    metric_text,
+    range_text,
+    ratio_text,
+    run_name,
+    share_text,
+)
 from suites.vocab import Labels, Metric
 
 COMPARED = (
@@ -158,7 +167,7 @@ def _judged(row: Row, against: Against | None, comparison: Comparison, reason: s
         return
     yield Cell("" if against.ratio is None else ratio_text(against.ratio, row.metric.better).split(",")[0], STRONG)
     known = against.low is not None and against.high is not None
-    yield Cell(f"{against.low:.3f} to {against.high:.3f}" if known else "", QUIET)
+    yield Cell(" to ".join(edges_text(against.low or 1.0, against.high or 1.0, 3)) if known else "", QUIET)
     words = verdict_text(against.verdict, comparison.margin_of(against))
     if reason and against.verdict in {Verdict.UNDECIDED, Verdict.NOT_COMPARABLE}:
         words += f": {reason}"

@@ -292,3 +292,25 @@ def test_medians_beyond_the_interval_are_named_and_those_that_agree_are_not() ->
     assert not list(of_centres(IOPS, Ratio(1.18), (1006.0, 1006.0), centres, 0.05))  # nobody knows how sure it is
     calm = compare([run_record("a", BASE), run_record("b", scaled(1.2))]).rows[0].against[0]
     assert not any(caveat.id == "medians" for caveat in calm.caveats)
+
+
+def test_two_trials_far_apart_give_an_interval_that_is_a_number_and_can_be_read() -> None:
+    comparison = compare([run_record("a", (1e-30, 1e30)), run_record("b", (1.0, 1.0))])
+    against = comparison.rows[0].against[0]
+    assert json.dumps(comparison_to_json(comparison), allow_nan=False)
+    assert against.low is not None
+    assert against.high is not None
+    assert 0 < against.low < against.high < math.inf
+    huge = compare([run_record("a", BASE), run_record("b", scaled(1e9))]).rows[0].against[0]
+    assert huge.text.startswith(
+        "faster by over 100,000,000 % (95 % CI over 100,000,000–over 100,000,000 %), 7 against 7"
+    )
+
+
+def test_the_ends_of_an_interval_are_told_apart_and_nothing_has_a_sign_before_zero() -> None:
+    near = tuple(100.0 + 0.03 * number for number in range(8))
+    text = compare([run_record("a", near), run_record("b", scaled(1.12, near))]).rows[0].against[0].text
+    assert text.startswith("faster by 12 % (95 % CI 11.9–12.1 %), 8 against 8 trials")
+    alike = tuple(100.0 + 1e-10 * number for number in range(8))
+    same = compare([run_record("a", alike), run_record("b", alike)]).rows[0].against[0]
+    assert same.text.startswith("no difference larger than 5 % (95 % CI 0 to 0 %), ")

@@ -5,6 +5,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.comparing.compare import Against, Verdict
+from app.wording import edges_text
 from widgets.compare.compare_lines import CompareLine, Part
 from widgets.compare.compare_model import CompareModel
 from widgets.compare.ratio_scale import RatioScale
@@ -163,16 +164,16 @@ class IntervalCell(_Cell):
             return
         painter.setFont(figure_font(text_font(TextSize.SMALL).pointSizeF() * 0.95))
         painter.setPen(QColor(palette().muted))
-        places = edge_places(against.low, against.high)
+        ends = edges_text(against.low, against.high, edge_places(against.low, against.high))
         left = min(self._x(axis, against.low), self._x(axis, against.ratio or 1.0) - _DOT) - 4
         right = max(self._x(axis, against.high), self._x(axis, against.ratio or 1.0) + _DOT) + 4
         for text, box, side in (
             (
-                f"{against.low:.{places}f}",
+                ends[0],
                 QRectF(left - 60, axis.top(), 60, axis.height()),
                 Qt.AlignmentFlag.AlignRight,
             ),
-            (f"{against.high:.{places}f}", QRectF(right, axis.top(), 60, axis.height()), Qt.AlignmentFlag.AlignLeft),
+            (ends[1], QRectF(right, axis.top(), 60, axis.height()), Qt.AlignmentFlag.AlignLeft),
         ):
             painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter), text)
 

@@ -7,7 +7,16 @@ from app.comparing.compare import Against, Comparison, Row, Verdict, verdict_tex
 from app.comparing.intervals import FEWEST_TRIALS
 from app.comparing.levels import HOST, SAMPLE, TRIAL
 from app.summary import MetricSummary
-from app.wording import direction_text, figure_text, ratio_text, run_letter, run_name, share_text, spread_text
+from app.wording import (
+    direction_text,
+    edges_text,
+    figure_text,
+    ratio_text,
+    run_letter,
+    run_name,
+    share_text,
+    spread_text,
+)
 
 ICONS = {
     Verdict.BETTER: ("better", "good"),
@@ -52,8 +61,7 @@ def interval_words(against: Against) -> str:
     """Return the 95 % interval of the ratio, with as many digits as tell its ends apart."""
     if against.low is None or against.high is None:
         return NOTHING
-    places = edge_places(against.low, against.high)
-    return f"{against.low:.{places}f} to {against.high:.{places}f}"
+    return " to ".join(edges_text(against.low, against.high, edge_places(against.low, against.high)))
 
 
 def edge_places(low: float, high: float) -> int:
@@ -154,8 +162,13 @@ def _change(row: Row, number: int) -> str:
     if against.verdict is Verdict.SAME:
         return f"A margin below {_edge(far)} would leave it undecided."
     if against.verdict is Verdict.UNDECIDED:
-        return _more(row, number) or f"A margin above {_edge(far)} would call them alike."
-    return f"A margin above {_edge(near)} would leave it undecided."
+        return _more(row, number) or f"{_margin_above(far)} would call them alike."
+    return f"{_margin_above(near)} would leave it undecided."
+
+
+def _margin_above(logarithm: float) -> str:
+    """Return from which margin on; one is at most the whole figure."""
+    return f"A margin above {_edge(logarithm)}" if logarithm < math.log1p(1.0) else "No margin up to 100 %"
 
 
 def _edge(logarithm: float) -> str:
