@@ -1,5 +1,7 @@
 """Which findings keep a step from being started: those after which it could not measure anything, or must not try."""
 
+from suites.vocab import Finding, Level
+
 BLOCKING = frozenset(
     {
         "tool-missing",
@@ -16,3 +18,8 @@ BLOCKING = frozenset(
     }
 )
 """Findings that mean, as errors, that a step cannot run at all."""
+
+
+def blocks(finding: Finding) -> bool:
+    """Return whether a step cannot run at all where this was found of it."""
+    return finding.level is Level.ERROR and finding.id in BLOCKING

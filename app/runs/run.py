@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.checks import check_plan
-from app.checks.blocking import BLOCKING
+from app.checks.blocking import blocks
 from app.events import (
     Activity,
     Event,
@@ -46,7 +46,7 @@ from remote.session import Session
 from suites.base import Command, device_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
-from suites.vocab import Finding, Level
+from suites.vocab import Finding
 
 Output = tuple[tuple[str, bytes], ...]
 
@@ -350,8 +350,7 @@ class Engine:
 
     def _blocked(self, turn: Turn) -> Finding | None:
         for finding in self._findings:
-            blocks = finding.id in BLOCKING and finding.level is Level.ERROR
-            if blocks and finding.step == turn.step.name and finding.host in {None, turn.host}:
+            if blocks(finding) and finding.step == turn.step.name and finding.host in {None, turn.host}:
                 return finding
         return None
 

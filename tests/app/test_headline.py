@@ -3,6 +3,7 @@
 import pytest
 
 from app.baselines.reference import step_metrics
+from app.leading import leading
 from app.plans.plan import Step, make_step
 from app.runs.schedule import deciding
 from suites.base import Context
@@ -10,7 +11,6 @@ from suites.command.parameters import WALL_TIME, figure_metric
 from suites.errors import UnknownSuiteError
 from suites.evidence import TrialEvidence
 from suites.vocab import Figure
-from widgets.leading import leading
 
 OWN = make_step("command", {"command": "true", "figure": "pattern", "pattern": "([0-9]+)", "metric": "Jobs done"})
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from app.comparing.compare import Against, Row, verdict_text
+from app.leading import leading
 from app.summary import MetricSummary
 from app.wording import metric_text, run_letter
 from widgets.compare.compared import Compared
-from widgets.leading import leading
 from widgets.parts.names import place_words
 
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
+from app.leading import leading
 from app.records import RunRecord
 from app.summary import MetricSummary, summaries
 from app.wording import direction_text, figure_text, metric_text, range_text, share_text, spread_text
-from widgets.leading import leading
 from widgets.parts.grouped_table import HEADING
 from widgets.parts.names import place_words
 from widgets.parts.sheet_text import sheet_text

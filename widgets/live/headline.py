@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.leading import tail_of
 from app.records import Band
 from app.wording import figure_text, label_text, ratio_text, spread_text
 from suites.errors import UnknownSuiteError
@@ -16,7 +17,6 @@ from widgets.live.model import Place, RunModel, Series, TrialView
 LEAST_FOR_QUARTILES = 4
 """Samples below which quartiles say nothing."""
 
-_TAIL = 99.0
 NOTHING = "—"
 
 
@@ -165,13 +165,9 @@ def _ratio(
 
 def _tail(found: Iterable[tuple[Metric, Estimate | None]]) -> tuple[str, str]:
     """Return the title and value of the percentile nearest to p99, between 90 and 100."""
-    known = [
-        (metric, estimate) for metric, estimate in found if estimate is not None and 90 < (metric.percentile or 0) < 100
-    ]
-    if not known:
-        return "", ""
-    metric, estimate = min(known, key=lambda pair: abs((pair[0].percentile or 0.0) - _TAIL))
-    return f"p{metric.percentile:g} latency", figure_text(metric, estimate.value)
+    known = {metric: estimate for metric, estimate in found if estimate is not None}
+    metric = tail_of(known)
+    return ("", "") if metric is None else (f"p{metric.percentile:g} latency", figure_text(metric, known[metric].value))
 
 
 def _percentiles(views: Sequence[TrialView], labelled: Labels) -> list[tuple[Metric, Estimate | None]]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.hosts.packages import installation
+from app.hosts.packages import has_tool, installation
 from suites.base import Suite
-from suites.facts import NOT_READ, Absent, Facts, known
+from suites.facts import Facts, known
 from widgets.parts.names import host_words
 
 FOUND = "installed"
@@ -22,11 +22,14 @@ class Missing:
 
 
 def missing_tools(suite: Suite, hosts: Sequence[str], facts: Mapping[str, Facts]) -> tuple[Missing, ...]:
-    """Return the hosts, as far as their facts are known, that lack the suite's tool."""
+    """Return the hosts, as far as their facts are known, that lack the suite's tool.
+
+    A tool that nobody looked for is not missing.
+    """
     return tuple(
         Missing(suite.tool, host, installation([suite], facts[host]).command)
         for host in hosts
-        if host in facts and _lacks(suite, facts[host])
+        if host in facts and has_tool(suite, facts[host]) is False
     )
 
 
@@ -40,15 +43,6 @@ def tool_words(suite: Suite, hosts: Sequence[str], facts: Mapping[str, Facts]) -
         return next(iter(versions))
     places = {version: names[0] if len(names) == 1 else f"{len(names)} hosts" for version, names in versions.items()}
     return "; ".join(f"{version} on {place}" for version, place in places.items())
-
-
-def _lacks(suite: Suite, facts: Facts) -> bool:
-    """Return whether the host was looked at and has no such tool; a tool nobody looked for is not missing."""
-    tool = facts.tool(suite.tool)
-    looked_for = any(
-        not isinstance(fact, Absent) or fact.reason != NOT_READ.reason for fact in (tool.path, tool.version)
-    )
-    return looked_for and _version(suite, facts) is None
 
 
 def _version(suite: Suite, facts: Facts) -> str | None:

@@ -1,4 +1,4 @@
-"""Which metrics of a step lead: the suite's first and the tail of its latency. No Qt."""
+"""Which metrics of a step lead: the suite's first and the tail of its latency."""
 
 from collections.abc import Iterable
 
@@ -18,6 +18,11 @@ def leading(step: Step, metrics: Iterable[Metric]) -> frozenset[str]:
         head = ""
     names = {metric.name for metric in found}
     first = head if head in names else next((metric.name for metric in found), "")
-    tails = [metric for metric in found if 90 < (metric.percentile or 0) < 100]
-    tail = min(tails, key=lambda metric: abs((metric.percentile or 0) - _TAIL), default=None)
+    tail = tail_of(found)
     return frozenset({first} | ({tail.name} if tail is not None else set()))
+
+
+def tail_of(metrics: Iterable[Metric]) -> Metric | None:
+    """Return the percentile nearest to p99, between 90 and 100: what the slowest requests are quoted by; or None."""
+    tails = [metric for metric in metrics if 90 < (metric.percentile or 0) < 100]
+    return min(tails, key=lambda metric: abs((metric.percentile or 0) - _TAIL), default=None)
