@@ -5,8 +5,8 @@ import math
 from PySide6.QtWidgets import QWidget
 
 from app.events import RunEnded, RunStarted, State
+from app.moments import now
 from app.plans.plan import LOCAL, Step
-from app.runs.trial import now
 from suites.base import Parsed, complete_values
 from suites.snia.parameters import SniaPoint, points
 from suites.snia.suite import FioSnia

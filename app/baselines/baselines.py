@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.ages import age_text
 from app.baselines.reference import Reference
 from app.comparing.choosing import Load
+from app.moments import age_text
 from app.records import RunRecord
 from suites.errors import BenchwrightError
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from app.ages import age_text
 from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     FAILED,
@@ -19,6 +18,7 @@ from app.cli.runs import say_run
 from app.cli.telling import follow, minds_others
 from app.events import State
 from app.hosts.leftovers import Leftover, Whose
+from app.moments import age_text
 from app.runs.control import Busy, Control
 from app.runs.left import LeftRun
 from app.runs.left_words import left_detail, left_text

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from app.ages import age_text
 from app.baselines.baseline_json import baseline_to_json
 from app.baselines.baselines import Baseline, remarks, title
 from app.baselines.reference import Reference, ReferenceFigure
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
+from app.moments import age_text
 from app.services import Workstation
 from app.wording import figure_text, label_text
 from suites.vocab import Better, Kind, Metric

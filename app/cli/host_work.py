@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import click
 
-from app.ages import age_text
 from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     FAILED,
@@ -17,6 +16,7 @@ from app.cli.common import (
 )
 from app.hosts.packages import has_tool, installation, works_without
 from app.hosts.restoring import note_text
+from app.moments import age_text
 from app.plans.tuning import path_title
 from app.records import HostAction
 from app.services import Workstation

@@ -1,7 +1,7 @@
 """How the way to a host stands, in the words of the window and the command line."""
 
-from app.ages import age_text
 from app.events import LinkChanged
+from app.moments import age_text
 from remote.link import LinkState
 
 __all__ = ["LinkState", "link_text"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.events import HostPutBack
+from app.moments import now
 from app.plans.tuning import path_title
-from app.runs.trial import now
 from remote.privilege import as_root
 from remote.tuning import PutBack, notes, put_back
 from suites.errors import BenchwrightError

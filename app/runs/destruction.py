@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.moments import now
 from app.plans.plan import Plan
-from app.runs.trial import now
 from remote.questions import Asker, LossQuestion
 from suites.base import destroys, device_of
 from suites.disk import amount

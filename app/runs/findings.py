@@ -1,8 +1,8 @@
 """What is found out while a run is under way, as findings: about its hosts, not about what was measured."""
 
-from app.ages import age_text
 from app.checks import raised
 from app.checks.raised import Place, finding_of
+from app.moments import age_text
 from app.plans.plan import LOCAL, host_words
 from app.runs.left import seconds_since
 from remote.jobs.lease import Holder

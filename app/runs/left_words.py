@@ -1,6 +1,6 @@
 """Runs that were left to themselves, in words."""
 
-from app.ages import age_text
+from app.moments import age_text
 from app.plans.plan import host_words
 from app.runs.left import LeftRun
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from app.ages import age_text
 from app.checks import raised
 from app.checks.raised import Place, finding_of
 from app.events import HostChange
+from app.moments import age_text
 from app.plans.tuning import path_title
 from remote.tuning import Note
 from suites.vocab import Finding

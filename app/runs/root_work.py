@@ -6,12 +6,12 @@ from functools import partial
 
 from app.events import Activity, Event, FindingRaised, HostChange, HostChanged, HostPutBack
 from app.hosts.restoring import NO_NOTE
+from app.moments import now
 from app.plans.plan import Plan, host_words
 from app.plans.tuning import path_title, setting_title
 from app.runs.control import Busy
 from app.runs.root_findings import host_changed, host_tuned, not_tuned
 from app.runs.run_hosts import RunHosts
-from app.runs.trial import now
 from remote.devices import read_devices
 from remote.privilege import PrivilegeError, RootSession, as_root
 from remote.questions import Asker

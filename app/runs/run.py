@@ -22,6 +22,7 @@ from app.events import (
     StepEnded,
     TelemetryRead,
 )
+from app.moments import now
 from app.plans.context import step_context
 from app.plans.plan import Plan, Step, host_words
 from app.records import RunRecord
@@ -36,7 +37,7 @@ from app.runs.resume import end_orphans, feed, find_trial, restored_places, turn
 from app.runs.root_work import RootWork
 from app.runs.run_hosts import RunHosts
 from app.runs.schedule import PlaceKey, Schedule, Turn
-from app.runs.trial import STOPPED, TrialRun, now
+from app.runs.trial import STOPPED, TrialRun
 from remote.devices import read_devices
 from remote.errors import RemoteError
 from remote.link import PATIENCE, Patience

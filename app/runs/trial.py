@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 
 from app.events import (
@@ -19,6 +18,7 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
+from app.moments import now
 from app.plans.plan import host_words
 from app.runs.control import Control, LeftError
 from app.runs.left import TrialLeft
@@ -45,11 +45,6 @@ STOPPED = "Stopped by you; what was measured is kept."
 
 class ServerError(BenchwrightError):
     """The server end did not start."""
-
-
-def now() -> str:
-    """Return the moment in UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @dataclass(slots=True)

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from sqlalchemy import Connection, delete, func, insert, select
 
 from app.baselines.baselines import TOO_OLD, Baseline, check_name, part_of, split_name
 from app.baselines.reference import Reference
 from app.baselines.references import from_text, to_text
+from app.moments import now
 from app.store import schema
 from app.store.errors import StoreError
 
@@ -28,7 +28,7 @@ def pin(
         insert(table).values(
             name=chosen,
             version=newest + 1,
-            pinned=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            pinned=now(),
             oldest=oldest,
             size=len(parts),
             reference=None if reference is None else to_text(reference),

@@ -1,10 +1,9 @@
 """What was done to hosts: the settings that runs changed, and the commands that users agreed to."""
 
-from datetime import UTC, datetime
-
 from sqlalchemy import Connection, insert, select, update
 
 from app.events import HostChange, HostChanged, HostPutBack
+from app.moments import now
 from app.records import ChangeRecord, HostAction
 from app.store import schema
 from app.store.rows import storable
@@ -64,13 +63,13 @@ def pending(connection: Connection, host: str | None) -> list[ChangeRecord]:
 
 def begin_action(connection: Connection, host: str, what: str, command: str) -> int:
     """Note what is about to be done to a host; return its number."""
-    row = {"host": host, "what": what, "command": command, "started": _now(), "output": b""}
+    row = {"host": host, "what": what, "command": command, "started": now(), "output": b""}
     return connection.execute(insert(schema.host_log).values(storable(row))).lastrowid
 
 
 def end_action(connection: Connection, number: int, exit_status: int | None, output: bytes, reason: str) -> None:
     """Note how it ended."""
-    row = {"ended": _now(), "exit_status": exit_status, "output": output[:OUTPUT_LIMIT], "reason": reason}
+    row = {"ended": now(), "exit_status": exit_status, "output": output[:OUTPUT_LIMIT], "reason": reason}
     table = schema.host_log
     connection.execute(update(table).where(table.c.id == number).values(storable(row)))
 
@@ -85,7 +84,3 @@ def actions(connection: Connection, host: str) -> list[HostAction]:
         )
         for row in connection.execute(query)
     ]
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

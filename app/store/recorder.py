@@ -39,6 +39,7 @@ from app.events import (
     WorkspaceUsed,
 )
 from app.formats import facts_to_json
+from app.moments import now
 from app.plans.plan import Plan
 from app.records import RunRecord, SampleSeries
 from app.runs.left import LeftRun
@@ -185,7 +186,7 @@ class Recorder:
                 self._batch.write(connection, self._run_id, known)
                 for event in self._waiting:
                     self._write(connection, event, known)
-                self._update_run(connection, {"touched": _now()})
+                self._update_run(connection, {"touched": now()})
         except StoreError as error:
             kept = f"Of the run {self._run_id}, everything up to {self._kept_until} is kept."
             raise type(error)(f"{error.message} {kept}", error.remedy) from error
@@ -219,7 +220,7 @@ class Recorder:
             case HostChanged() | HostPutBack():
                 host_log.write_change(connection, self._run_id, event)
             case RunEnded(_, state, reason, cost):
-                row = {"state": state.value, "reason": reason, "ended": _now(), "telemetry_cost": to_text(dict(cost))}
+                row = {"state": state.value, "reason": reason, "ended": now(), "telemetry_cost": to_text(dict(cost))}
                 self._update_run(connection, row)
             case _:
                 self._write_where(connection, event, known)
@@ -230,7 +231,7 @@ class Recorder:
         match event:
             case WorkspaceUsed(workspace=workspace):
                 connection.execute(delete(workspaces).where(workspaces.c.nonce == workspace.nonce))
-                self._insert(connection, workspaces, workspace_row(self._run_id, event, _now()))
+                self._insert(connection, workspaces, workspace_row(self._run_id, event, now()))
             case WorkspaceRemoved(nonce):
                 connection.execute(delete(workspaces).where(workspaces.c.nonce == nonce))
             case JobPlanned():
@@ -241,7 +242,7 @@ class Recorder:
                 self._samples[trial.id] = list(samples)
                 self._write_samples(connection, trial.id, samples, known)
             case RunLeft():
-                self._update_run(connection, {"owner_pid": 0, "owner_boot": "", "owner_started": 0, "left_at": _now()})
+                self._update_run(connection, {"owner_pid": 0, "owner_boot": "", "owner_started": 0, "left_at": now()})
 
     def _write_samples(self, connection: Connection, trial: int, samples: Sequence[Sample], known: Known) -> None:
         """Write all samples of a trial, in place of those there are."""
@@ -260,7 +261,7 @@ class Recorder:
     def _end_trial(self, connection: Connection, event: TrialEnded, known: Known) -> None:
         row = {
             "state": event.state.value,
-            "ended": _now(),
+            "ended": now(),
             "exit_status": event.exit_status,
             "notes": to_text(event.parsed.notes),
             "reason": event.reason,
@@ -300,7 +301,3 @@ class Recorder:
 
     def _update_run(self, connection: Connection, row: Row) -> None:
         connection.execute(update(schema.runs).where(schema.runs.c.id == self._run_id).values(storable(row)))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

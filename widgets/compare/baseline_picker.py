@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.ages import age_text
 from app.baselines.baselines import Baseline, remarks, title
+from app.moments import age_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job

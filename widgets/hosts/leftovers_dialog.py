@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.ages import age_text
 from app.hosts.leftovers import Leftover, Whose
+from app.moments import age_text
 from app.questions import Asker
 from app.services import Workstation
 from app.wording import bytes_text

@@ -3,8 +3,8 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from app.ages import age_text
 from app.hosts.restoring import note_text
+from app.moments import age_text
 from app.plans.tuning import path_title
 from app.questions import Asker
 from app.services import Workstation

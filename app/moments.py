@@ -1,10 +1,17 @@
-"""How long ago something was, as roughly as people say it."""
+"""Moments as they are stored, and how long ago something was, as roughly as people say it."""
+
+from datetime import UTC, datetime
 
 _STEPS = ((120.0, 1.0, "s"), (7200.0, 60.0, "min"), (48 * 3600.0, 3600.0, "h"))
 
 
 _YEARS_FROM = 730
 """Days from which an age is told in years."""
+
+
+def now() -> str:
+    """Return the moment in UTC, ISO 8601, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def age_text(seconds: float) -> str:
