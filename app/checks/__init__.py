@@ -6,7 +6,7 @@ from app.checks.clouds import CLOUD_CHECKS
 from app.checks.conditions import BUSY, CONDITION_CHECKS
 from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK
 from app.checks.disks import LAYER_CHECKS
-from app.checks.own_commands import COMMAND_WRITES_DEVICE, say_own
+from app.checks.own_commands import COMMAND_ENDLESS, COMMAND_WRITES_DEVICE, say_own
 from app.checks.plans import PLAN_CHECKS, PlanEvidence
 from app.checks.processors import PROCESSOR_CHECKS
 from app.checks.report import CheckReport, Unsure, evaluate, evidence_of, host_evidence, other_end, summarise
@@ -22,7 +22,7 @@ __all__ = ["HOST_CHECKS", "OF_EVERY_SUITE", "PLAN_CHECKS", "CheckReport", "Unsur
 
 OF_EVERY_SUITE: tuple[StepCheck, ...] = (
     TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, LOW_SPACE, *LAYER_CHECKS, *CLOUD_CHECKS,
-    COMMAND_WRITES_DEVICE,
+    COMMAND_WRITES_DEVICE, COMMAND_ENDLESS,
 )  # fmt: skip
 """The checks of a step that hold whatever its suite is."""
 

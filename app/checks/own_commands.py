@@ -21,11 +21,19 @@ OWN_COMMAND = "command"
 OF_DIRECTORIES = (NOT_A_DISK, *LAYER_CHECKS, *CLOUD_CHECKS)
 
 
-def own_commands(evidence: StepEvidence) -> tuple[tuple[Recognised, StepEvidence], ...]:
-    """Return what a step's own command line does, each as a step of the suite that does the same."""
+NOT_OF_OWN = frozenset({"read-after-write", "created-once"})
+"""What is true of the files that a suite makes for itself, and not known of the user's own."""
+
+COMMAND = "command"
+LINES = (COMMAND, "prepare", "before", "clean_up")
+"""The parameters of such a step that are commands."""
+
+
+def own_commands(evidence: StepEvidence, line: str = COMMAND) -> tuple[tuple[Recognised, StepEvidence], ...]:
+    """Return what a step's own command line does, or another `line` of it, each as a step of the suite that does so."""
     if evidence.suite.id != OWN_COMMAND:
         return ()
-    text, shell = str(evidence.values["command"]), bool(evidence.values["shell"])
+    text, shell = str(evidence.values[line]), bool(evidence.values["shell"])
     found = recognised(text, shell=shell, parameters=_parameters)
     return tuple((each, _as_step(evidence, each)) for each in found)
 
@@ -48,7 +56,8 @@ def say_own(evidence: StepEvidence) -> Iterator[Finding | Unsure]:
     for found, step in own_commands(evidence):
         if not found.whole:
             continue
-        checks = [*step.suite.checks, *(() if found.devices else OF_DIRECTORIES)]
+        asked = [*step.suite.checks, *(() if found.devices else OF_DIRECTORIES)]
+        checks = [check for check in asked if check.id not in NOT_OF_OWN]
         yield from _as_own(evaluate(checks, step), step)
 
 
@@ -62,8 +71,20 @@ def _as_own(said: Iterable[Finding | Unsure], step: StepEvidence) -> Iterator[Fi
 
 
 def _writes_device(evidence: StepEvidence) -> Outcome | None:
-    written = [device for found, _step in own_commands(evidence) for device in found.written]
-    return Outcome(f"It writes to {', '.join(dict.fromkeys(written))}.") if written else None
+    said = []
+    for line in LINES:
+        written = [device for found, _step in own_commands(evidence, line) for device in found.written]
+        if written:
+            who = "It" if line == COMMAND else f"Its {line}"
+            said.append(f"{who} writes to {', '.join(dict.fromkeys(written))}.")
+    return Outcome(" ".join(said)) if said else None
+
+
+def _endless(evidence: StepEvidence) -> Outcome | None:
+    for found, step in own_commands(evidence):
+        if found.endless:
+            return Outcome(f"Read as {step.suite.tool}: it goes on {found.endless}.")
+    return None
 
 
 COMMAND_WRITES_DEVICE = Check(
@@ -73,7 +94,18 @@ COMMAND_WRITES_DEVICE = Check(
     why="Everything on it would be lost, and nothing would look first whether anybody uses it. It is not started.",
     remedy="Use the suite fio with its parameter “Raw device”: it asks for the serial number, and looks whether "
     "anybody uses the device.",
-    source="The command line.",
-    needs="The command, where it is dd, fio or ioping.",
+    source="The command line, and those that prepare and clean up.",
+    needs="The commands, where they are dd, fio or ioping, make a file system or swap, wipe, copy or redirect.",
     evaluate=_writes_device,
+)
+
+COMMAND_ENDLESS = Check(
+    id="command-endless",
+    level=Level.WARNING,
+    title="The command does not end by itself",
+    why="The trial goes on until somebody stops it or the disk is full, and what was stopped has no figure.",
+    remedy="Give it how much or for how long: count= for dd, --time for sysbench, -t for iperf3, -c for ioping.",
+    source="dd(1), count; sysbench --help, time and events; iperf3(1), time; ioping(1), count.",
+    needs="The command, where it is dd, sysbench, iperf3 or ioping.",
+    evaluate=_endless,
 )

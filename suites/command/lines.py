@@ -1,25 +1,22 @@
 """A command line of the user's own, recognised: which suite does the same, and with which values."""
 
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
+from suites.command.device_words import devices_in, overwritten
+from suites.command.fio_words import job_file, jobs_of, options_of
+from suites.command.shell_words import commands, program, redirected
 from suites.dd.parameters import FILE, URANDOM, ZERO
 from suites.errors import ParameterError
-from suites.fio_job.file import JobFileError, read_job_file
+from suites.fio_job.file import JobFileError, Section, read_job_file
 from suites.fio_job.values import raw_devices, section_writes
 from suites.parameters import Parameter, Value, parse_size
 
-BEFORE_PROGRAM = frozenset({"sudo", "time", "nice", "ionice", "env", "exec", "nohup", "command", "stdbuf", "chrt"})
-"""Words that only lead to the program, by themselves; their options are passed over."""
-
-WITH_OPERAND = frozenset({"taskset", "numactl", "timeout"})
-"""Words that lead to the program and take a word of their own before it."""
-
-MOST_WORDS = 200
+OTHER = "command"
+"""The suite of a command that no other does: what it writes to is known, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +24,7 @@ class Recognised:
     """A tool's command as a step of its own suite: the values that it gives, the tool's own defaults elsewhere.
 
     `devices` are what it names below /dev, `written` those that it writes to. `whole` is False where the line does not
-    say enough to be judged as the suite's step.
+    say enough to be judged as the suite's step. `endless` says until when it goes on where it does not end by itself.
     """
 
     suite_id: str
@@ -35,6 +32,7 @@ class Recognised:
     devices: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     whole: bool = True
+    endless: str = ""
 
 
 def recognised(text: str, *, shell: bool, parameters: Callable[[str], Sequence[Parameter]]) -> tuple[Recognised, ...]:
@@ -43,49 +41,25 @@ def recognised(text: str, *, shell: bool, parameters: Callable[[str], Sequence[P
     What a line says that no suite can say is passed over; a line that cannot be read is not recognised.
     """
     found: list[Recognised] = []
-    for words in _commands(text, shell=shell):
-        program, arguments = _program(words)
-        read = _READERS.get(program)
+    for words in commands(text, shell=shell):
+        name, arguments = program(words, frozenset(_READERS))
+        read = _READERS.get(name)
         known = None if read is None else read(arguments, parameters)
         if known is not None:
-            found.append(known)
+            found.append(replace(known, endless="") if "timeout" in words else known)
+        if name == "sync":
+            found = [_flushed(each) for each in found]
+        lost = (*overwritten(name, arguments), *(devices_in(redirected(words)) if shell else ()))
+        if lost:
+            found.append(Recognised(OTHER, devices=lost, written=lost, whole=False))
     return tuple(found)
 
 
-def _commands(text: str, *, shell: bool) -> Iterator[list[str]]:
-    reader = shlex.shlex(text, posix=True, punctuation_chars=";&|" if shell else "")
-    reader.whitespace_split = True
-    reader.commenters = ""
-    words: list[str] = []
-    try:
-        for number, word in enumerate(reader):
-            if number >= MOST_WORDS:
-                break
-            if shell and re.fullmatch(r"[;&|]+", word):
-                yield words
-                words = []
-            else:
-                words.append(word)
-    except ValueError:  # a quotation that is not closed; a check of the command says so
-        return
-    yield words
-
-
-def _program(words: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the program's name without its folder, and what follows it."""
-    left = list(words)
-    operand = False
-    while left:
-        name = PurePosixPath(left[0]).name
-        leads = name in BEFORE_PROGRAM or name in WITH_OPERAND or re.match(r"[A-Za-z_]\w*=", left[0])
-        if left[0].startswith("-"):
-            left.pop(0)
-        elif leads or operand:
-            operand = name in WITH_OPERAND
-            left.pop(0)
-        else:
-            return name, left[1:]
-    return "", []
+def _flushed(copied: Recognised) -> Recognised:
+    """Return a copy as it is where “sync” follows it: what it left in memory goes to the disk then."""
+    if copied.suite_id != "dd" or copied.given.get("flush") != "none":
+        return copied
+    return replace(copied, given={**copied.given, "flush": "fdatasync"})
 
 
 Parameters = Callable[[str], Sequence[Parameter]]
@@ -120,7 +94,10 @@ def _dd(arguments: Sequence[str], parameters: Parameters) -> Recognised | None:
     # Without a count it is not said how much is copied; what goes to /dev/null or a pipe is copied to no disk.
     whole = bool(count) and block is not None and (reads or target not in {"", "/dev/null"})
     values = _values("dd", raw, parameters)
-    return Recognised("dd", values, _devices(target, source), _devices(target), whole)
+    endless = (
+        "" if count or reads else "until it is stopped" if target in {"", "/dev/null"} else "until the disk is full"
+    )
+    return Recognised("dd", values, devices_in((target, source)), devices_in((target,)), whole, endless)
 
 
 def _dd_flush(given: Mapping[str, str]) -> str:
@@ -140,33 +117,26 @@ def _dd_size(text: str) -> int | None:
         return None
 
 
-def _devices(*paths: str) -> tuple[str, ...]:
-    harmless = re.compile(r"/dev/(?:null|zero|u?random|shm/.*|stdout|stdin)")
-    return tuple(path for path in paths if path.startswith("/dev/") and not harmless.fullmatch(path))
-
-
 def _fio(arguments: Sequence[str], parameters: Parameters) -> Recognised | None:
-    """Return the first job that the words describe; of a job file on the host nothing is known here."""
-    options = dict(word.lstrip("-").partition("=")[::2] for word in arguments if word.startswith("--"))
-    if len(options) < len(arguments) or "name" not in options or not ({"rw", "readwrite"} & options.keys()):
+    """Return the jobs that the words describe; of a job file on the host nothing is known here."""
+    options, whole = options_of(arguments)
+    common, jobs = jobs_of(options)
+    if not jobs or not any({"rw", "readwrite"} & job.keys() for job in (common, *jobs)):
         return None
     try:
-        section = read_job_file(_job(options))[0]
+        sections = read_job_file(job_file(common, jobs, where=True))
     except JobFileError:
         return None
-    folder = options.get("directory") or str(PurePosixPath(options.get("filename", "").split(":")[0]).parent)
+    first = {**common, **jobs[0]}
+    folder = first.get("directory") or str(PurePosixPath(first.get("filename", "").split(":")[0]).parent)
     raw = {"directory": folder} if folder.startswith("/") else {}
-    where = {"name", "directory", "filename"}
-    job = _job({name: value for name, value in options.items() if name not in where})
-    devices = tuple(dict.fromkeys(f"/{name.lstrip('/')}" for name in raw_devices(section)))
-    written = devices if section_writes(section) else ()
-    return Recognised("fio-job", {**_values("fio-job", raw, parameters), "job": job}, devices, written)
+    job = job_file(common, jobs, where=False)
+    devices, written = _devices_of(sections), _devices_of([each for each in sections if section_writes(each)])
+    return Recognised("fio-job", {**_values("fio-job", raw, parameters), "job": job}, devices, written, whole)
 
 
-def _job(options: Mapping[str, str]) -> str:
-    """Return the job file that does the same as `options` on a command line (fio manual, Job file format)."""
-    lines = [f"{name}={value}" if value else name for name, value in options.items() if name != "name"]
-    return "\n".join(["[job]", *lines])
+def _devices_of(sections: Sequence[Section]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"/{name.lstrip('/')}" for each in sections for name in raw_devices(each)))
 
 
 _SYSBENCH_TESTS = MappingProxyType(
@@ -178,6 +148,9 @@ _SYSBENCH_TESTS = MappingProxyType(
         "mutex": "sysbench-mutex",
     }
 )
+_BY_TIME = frozenset({"sysbench-cpu", "sysbench-threads", "sysbench-fileio"})
+"""Tests that nothing ends but a time or a number of events, and of those the tool’s default is none."""
+
 _SYSBENCH_OLD = MappingProxyType({"num-threads": "threads", "max-time": "time", "max-requests": "events"})
 
 
@@ -190,7 +163,9 @@ def _sysbench(arguments: Sequence[str], parameters: Parameters) -> Recognised | 
     by_option = {parameter.option.lstrip("-"): parameter.name for parameter in parameters(suite_id) if parameter.option}
     named = {_SYSBENCH_OLD.get(name, name): value for name, value in options.items()}
     raw = {by_option[name]: value for name, value in named.items() if name in by_option}
-    return Recognised(suite_id, _values(suite_id, raw, parameters))
+    unbounded = suite_id in _BY_TIME and named.get("time") == "0" and named.get("events", "0") == "0"
+    endless = "until it is stopped" if unbounded else ""
+    return Recognised(suite_id, _values(suite_id, raw, parameters), endless=endless)
 
 
 _IPERF3_FLAGS = MappingProxyType(
@@ -207,16 +182,25 @@ _IPERF3_VALUES = MappingProxyType({"-c": "address", "--client": "address", "-t":
                                    "-l": "length", "--length": "length", "-p": "port", "--port": "port"})  # fmt: skip
 
 
+_IPERF3_AMOUNTS = frozenset({"-n", "--bytes", "-k", "--blockcount"})
+"""How much is sent, in place of for how long: no step says so."""
+
+
 def _iperf3(arguments: Sequence[str], parameters: Parameters) -> Recognised | None:
     raw: dict[str, str] = {}
-    for name, value in _options(arguments, _IPERF3_FLAGS, {*_IPERF3_VALUES, "-b", "--bitrate"}):
+    amount = False
+    for name, value in _options(arguments, _IPERF3_FLAGS, {*_IPERF3_VALUES, *_IPERF3_AMOUNTS, "-b", "--bitrate"}):
+        amount = amount or name in _IPERF3_AMOUNTS
         if name in _IPERF3_FLAGS:
             raw.update([_IPERF3_FLAGS[name]])
         elif name in _IPERF3_VALUES:
             raw[_IPERF3_VALUES[name]] = value
         elif name in {"-b", "--bitrate"}:
             raw["bitrate"] = _megabits(value)
-    return Recognised("iperf3", _values("iperf3", raw, parameters)) if "address" in raw else None
+    if "address" not in raw:
+        return None
+    endless = "until it is stopped" if raw.get("time") == "0" and not amount else ""
+    return Recognised("iperf3", _values("iperf3", raw, parameters), whole=not amount, endless=endless)
 
 
 def _megabits(text: str) -> str:
@@ -228,7 +212,9 @@ def _megabits(text: str) -> str:
 
 _IOPING_FLAGS = MappingProxyType({"-D": ("cache", "direct"), "-C": ("cache", "cached"), "-W": ("operation", "write"),
                                   "-L": ("linear", "yes")})  # fmt: skip
-_IOPING_VALUES = MappingProxyType({"-s": "block_size", "-S": "working_set", "-c": "count", "-i": "interval"})
+_IOPING_VALUES = MappingProxyType(
+    {"-s": "block_size", "-S": "working_set", "-c": "count", "-i": "interval", "-w": "stop"}
+)
 
 
 def _ioping(arguments: Sequence[str], parameters: Parameters) -> Recognised | None:
@@ -240,13 +226,14 @@ def _ioping(arguments: Sequence[str], parameters: Parameters) -> Recognised | No
             raw[_IOPING_VALUES[name]] = value
         elif name.startswith("/"):
             raw["directory"] = name
-    devices = _devices(raw.get("directory", ""))
+    devices = devices_in((raw.get("directory", ""),))
     written = devices if raw.get("operation") == "write" else ()
-    return Recognised("ioping", _values("ioping", raw, parameters), devices, written)
+    endless = "" if raw.keys() & {"count", "stop"} else "until it is stopped"
+    return Recognised("ioping", _values("ioping", raw, parameters), devices, written, endless=endless)
 
 
 def _options(words: Sequence[str], flags: Mapping[str, object], valued: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield options with their values, as getopt(3) takes them: ``-t 10``, ``-t10``, ``--time=10``."""
+    """Yield options with their values, as getopt(3) takes them: ``-t 10``, ``-t10``, ``--time=10``, ``-uR``."""
     left = list(words)
     while left:
         word = left.pop(0)
@@ -259,6 +246,9 @@ def _options(words: Sequence[str], flags: Mapping[str, object], valued: set[str]
             yield name, value
         elif word[:2] in valued:
             yield word[:2], word[2:]
+        elif word[:2] in flags:
+            yield word[:2], ""
+            left.insert(0, f"-{word[2:]}")
 
 
 Reader = Callable[[Sequence[str], Parameters], Recognised | None]

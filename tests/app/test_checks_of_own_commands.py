@@ -36,6 +36,18 @@ def grave(command: str, *, shell: bool = False) -> set[str]:
         ("fio --name=a --rw=read --invalidate=0 --size=1g --directory=/srv", {"cache-kept", "page-cache"}),
         ("iperf3 -c 127.0.0.1 -u", {"same-host-peer", "udp-default-rate"}),
         ("dd if=/dev/zero of=/dev/sdb bs=1M", {"command-writes-device"}),
+        ("nice -n 19 dd if=/dev/zero of=/srv/x bs=1M count=1024", {"unflushed-write", "page-cache"}),
+        ("sh -c 'dd if=/dev/zero of=/srv/x bs=1M count=1024'", {"unflushed-write", "page-cache"}),
+        (
+            "fio -name=a -directory /srv -rw=randread -ioengine=psync -iodepth 32 -size 1m -thread",
+            {"page-cache", "short-runtime", "depth-without-async-engine"},
+        ),
+        ("fio --size=1m --directory=/srv --name=a --rw=read --name=b --rw=randread", {"page-cache", "short-runtime"}),
+        ("dd if=/dev/zero of=/srv/x bs=1M", {"command-endless"}),
+        ("sysbench cpu --time=0 run", {"command-endless"}),
+        ("iperf3 -c 10.0.0.2 -t 0", {"command-endless"}),
+        ("ioping /srv", {"command-endless"}),
+        ("iperf3 -c 10.0.0.2 -uR", {"udp-default-rate"}),
     ],
 )
 def test_a_line_that_fools_people_is_warned_of(command: str, told: set[str]) -> None:
@@ -49,10 +61,34 @@ def test_a_line_that_fools_people_is_warned_of(command: str, told: set[str]) -> 
         "sysbench cpu --threads=8 --cpu-max-prime=20000 --time=30 run",
         GOOD_FIO,
         "make -j8",
+        f"sudo -u bench nice -n 5 {GOOD_FIO}",
+        GOOD_FIO.replace("--", "-"),
+        "timeout 60 dd if=/dev/zero of=/dev/null bs=1M",
+        "sysbench cpu --threads=8 --cpu-max-prime=20000 --time=0 --events=100000 run",
+        "cp /srv/image /srv/copy",
     ],
 )
 def test_its_clean_twin_draws_no_warning(command: str) -> None:
     assert grave(command) == set()
+
+
+def test_what_is_flushed_after_it_is_flushed() -> None:
+    line = "time (dd if=/dev/zero of=/srv/x bs=1M count=20480; sync)"
+    assert "unflushed-write" not in grave(line, shell=True)  # noqa: S604 (nothing is run)
+    assert "unflushed-write" in grave(line.replace("sync", "true"), shell=True)  # noqa: S604
+
+
+def test_nobody_says_that_a_file_of_the_users_own_was_just_written() -> None:
+    assert "read-after-write" not in found("dd if=/srv/old of=/dev/null bs=1M count=1024")
+
+
+@pytest.mark.parametrize("line", ["command", "prepare", "before", "clean_up"])
+def test_no_line_of_a_step_writes_to_a_device(line: str) -> None:
+    values = {"command": "make -j8", line: "nice -n 19 dd if=/dev/zero of=/dev/sdb bs=1M count=1"}
+    plan = Plan("p", ("web-1",), (make_step("command", values, name="mine"),), "Why?")
+    (told,) = [each for each in check_plan(plan, FACTS).findings if each.id == "command-writes-device"]
+    assert told.level is Level.ERROR
+    assert told.measured == ("It" if line == "command" else f"Its {line}") + " writes to /dev/sdb."
 
 
 def test_nobody_edits_a_line_of_the_users_own() -> None:

@@ -114,6 +114,20 @@ def test_without_a_shell_its_signs_are_words() -> None:
         ("fio --name=a --rw=randwrite --filename=/dev/nvme1n1", ("/dev/nvme1n1",), ("/dev/nvme1n1",)),
         ("fio --name=a --rw=randread --filename=/dev/nvme1n1", ("/dev/nvme1n1",), ()),
         ("ioping -W -c 5 /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
+        ("ioping -WWW -c 5 /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
+        ("fio -filename=/dev/sdc -rw=write -bs 4k -thread -name=a", ("/dev/sdc",), ("/dev/sdc",)),
+        ("fio --filename /dev/sdc --rw randrw --name a other.fio", ("/dev/sdc",), ("/dev/sdc",)),
+        (
+            "fio --name=a --rw=read --filename=/dev/sdc --name=b --rw=write --filename=/dev/sdd",
+            ("/dev/sdc", "/dev/sdd"),
+            ("/dev/sdd",),
+        ),
+        ("sudo -u root numactl --cpunodebind=0 dd if=/dev/zero of=/dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
+        ("chrt -f 50 sh -ec 'cd /tmp && dd if=/dev/zero of=/dev/sdc'", ("/dev/sdc",), ("/dev/sdc",)),
+        ("shred -n 1 /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
+        ("sudo mkfs.ext4 -F /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
+        ("wipefs -a /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
+        ("cp image /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
     ],
 )
 def test_raw_devices_are_seen_and_what_is_written(
@@ -122,6 +136,45 @@ def test_raw_devices_are_seen_and_what_is_written(
     found = one(line)
     assert found.devices == devices
     assert found.written == written
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat image > /dev/sdc",
+        "cat image >/dev/sdc 2>/dev/null",
+        "cat image | sudo tee /dev/sdc",
+        "for disk in 1; do dd if=/dev/zero of=/dev/sdc; done",
+        "time (dd if=/dev/zero of=/dev/sdc count=1; sync)",
+        "true\ndd if=/dev/zero of=/dev/sdc",
+        "bash -c \"sh -c 'dd if=/dev/zero of=/dev/sdc'\"",
+    ],
+)
+def test_a_shell_line_writes_to_a_device_in_many_ways(line: str) -> None:
+    found = read(line, shell=True)  # noqa: S604 (nothing is run: it says how the line is read)
+    assert [device for each in found for device in each.written] == ["/dev/sdc"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "wipefs /dev/sdc",
+        "badblocks -sv /dev/sdc",
+        "cp /dev/sdc image",
+        "cat image > /dev/null 2>&1",
+        "make | tee /dev/stderr",
+        "cat image >> /srv/dev/sdc",
+        "fdisk -l /dev/sdc",
+    ],
+)
+def test_what_only_looks_or_writes_elsewhere_writes_to_no_device(line: str) -> None:
+    assert [each for each in read(line, shell=True) if each.written] == []  # noqa: S604 (nothing is run)
+
+
+def test_several_jobs_of_fio_stand_in_one_file() -> None:
+    line = "fio --bs=4k --directory=/srv --size=1g --name=r --rw=randread --name=w --rw=randwrite --iodepth 8"
+    job = "[global]\nbs=4k\nsize=1g\n[job1]\nrw=randread\n[job2]\nrw=randwrite\niodepth=8"
+    assert one(line).given == {"directory": "/srv", "job": job}
 
 
 @pytest.mark.parametrize("line", ["dd if=/dev/zero of=/srv/x bs=1M", "dd if=/dev/zero of=/dev/null bs=1M count=5"])
