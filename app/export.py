@@ -150,14 +150,18 @@ def label_pairs(labels: Labels) -> str:
 
 
 def write_csv(rows: Sequence[Row], columns: Sequence[str], path: Path) -> Path:
-    """Write rows as CSV, what a row has not got left empty; return `path`."""
+    """Write rows as csv_text() has them; return `path`."""
+    return write_whole(path, csv_text(rows, columns).encode("utf-8", "replace"))
+
+
+def csv_text(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Return rows as CSV: what a row has not got is left empty, and nobody's words are run as a formula."""
     import pandas as pd
 
     frame = pd.DataFrame(
         [[_cell(row.get(column)) for column in columns] for row in rows], columns=list(columns), dtype=object
     )
-    text = frame.to_csv(index=False, lineterminator="\n")
-    return write_whole(path, text.encode("utf-8", "replace"))
+    return frame.to_csv(index=False, lineterminator="\n")
 
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")

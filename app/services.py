@@ -7,8 +7,6 @@ window's own. All of them may be called from several threads at once. They raise
 from __future__ import annotations
 
 import logging
-import random
-import string
 import threading
 import time
 from contextlib import closing, suppress
@@ -244,7 +242,7 @@ class Workstation(LibraryServices):
         from app.store import new_run_id
 
         self.check_writable()
-        run_id = new_run_id(datetime.now(UTC), "".join(random.choices(string.ascii_lowercase + string.digits, k=4)))  # noqa: S311 (a name, not a secret)
+        run_id = new_run_id(datetime.now(UTC))
         plan = with_seed(validate(plan))
         engine = self._engine(run_id, plan, asker, control)
         engine.baseline = self._baseline(plan)

@@ -15,7 +15,6 @@ from app.runs.schedule import PlaceKey
 from suites.base import Context
 from suites.errors import BenchwrightError
 from suites.evidence import HostWatch, OwnNoise, StepOutcomeEvidence, TrialEvidence
-from suites.parameters import Value
 from suites.verdict import Verdict
 from suites.vocab import Finding, Sample
 
@@ -103,7 +102,7 @@ def evidence_of(
     return StepOutcomeEvidence(
         name=step.name,
         suite=step.suite,
-        values=_whole_values(step),
+        values=step.whole_values(),
         context=context,
         host=host,
         trials=tuple(_trial(record, one, samples.get(one.trial.id, ()), telemetry, step, context) for one in counted),
@@ -118,11 +117,6 @@ def _own_noise(record: RunRecord, step: Step, host: str) -> OwnNoise | None:
     """Return how the step's suite varies on the host by itself, where a calibration of it is known."""
     found = (one for one in record.calibrations if (one.host, one.suite) == (host, step.suite_id))
     return next((OwnNoise(one.cov, one.day) for one in found if one.run != record.summary.id), None)
-
-
-def _whole_values(step: Step) -> dict[str, Value]:
-    """Return the step's values, with the tool's default for each parameter that an older plan does not have yet."""
-    return {parameter.name: parameter.default for parameter in step.suite.parameters} | dict(step.values)
 
 
 def _findings(record: RunRecord, step: str, host: str, trials: set[int]) -> Iterator[Finding]:
@@ -147,7 +141,7 @@ def _trial(  # noqa: PLR0917 (private, one caller)
     return TrialEvidence(
         name=step.name,
         suite=step.suite,
-        values=_whole_values(step),
+        values=step.whole_values(),
         context=context,
         host=host,
         id=one.trial.id,
@@ -168,7 +162,7 @@ def _trial(  # noqa: PLR0917 (private, one caller)
 
 def _expected(step: Step, context: Context) -> float | None:
     with contextlib.suppress(BenchwrightError, KeyError):
-        return step.suite.estimate(_whole_values(step), context).duration
+        return step.suite.estimate(step.whole_values(), context).duration
     return None
 
 

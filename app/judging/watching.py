@@ -141,11 +141,10 @@ class Watching:
     def _evidence(self, plan: Plan, trial: _Open, now: float) -> TrialEvidence:
         own = trial.trial
         step = plan.step(own.step)
-        defaults = {parameter.name: parameter.default for parameter in step.suite.parameters}
         return TrialEvidence(
             name=step.name,
             suite=step.suite,
-            values=defaults | dict(step.values),
+            values=step.whole_values(),
             context=step_context(step, own.host, self.facts),
             host=own.host,
             id=own.id,

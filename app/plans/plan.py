@@ -89,6 +89,13 @@ class Step:
         """The metric that leads. Raises UnknownSuiteError for a suite of a stored run that has gone."""
         return metrics_of(self.suite, self.values)[0]
 
+    def whole_values(self) -> dict[str, Value]:
+        """Return the step's values, with the tool's default for each parameter that an older plan does not have yet.
+
+        Raises UnknownSuiteError for a suite of a stored run that has gone.
+        """
+        return {parameter.name: parameter.default for parameter in self.suite.parameters} | dict(self.values)
+
     def identity(self) -> dict[str, Value]:
         """Return the values that decide what is measured: not where files lie, and nothing without effect.
 
@@ -97,11 +104,10 @@ class Step:
         A parameter that an older plan does not have yet stands at the tool's own default.
         """
         try:
-            parameters = self.suite.parameters
+            values = self.whole_values()
         except UnknownSuiteError:  # of a stored run whose suite has gone: what it asked for is all that is known
             return dict(self.values)
-        values = {parameter.name: parameter.default for parameter in parameters} | dict(self.values)
-        silent = {known.name for known in parameters if not (known.identity and known.applies(values))}
+        silent = {known.name for known in self.suite.parameters if not (known.identity and known.applies(values))}
         raw = {"device": True} if device_of(self.suite, values) else {}
         return {name: value for name, value in values.items() if name not in silent} | raw
 

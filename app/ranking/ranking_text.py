@@ -1,9 +1,6 @@
 """A ranking in words: the lines of its table, for terminal, window and CSV."""
 
-import csv
-import io
-from collections.abc import Sequence
-
+from app.export import csv_text
 from app.ranking.ranking import Goal, Ranked, Ranking
 from app.wording import direction_text, figure_text, range_text, share_text
 from suites.vocab import Metric
@@ -106,19 +103,12 @@ def ranking_csv(ranking: Ranking) -> str:
     unit = "ratio" if ranking.metric is None else ranking.metric.unit.value
     head = ["place", "candidate", "run", "value", "low", "high", "unit", "n", "rank_low", "rank_high", "price",
             "currency", "per_price", "threshold"]  # fmt: skip
-    rows: list[Sequence[object]] = [
-        [
-            place_text(ranking, one.group), _guarded(one.candidate.name), _guarded(one.candidate.word), one.value,
-            one.low, one.high, unit, one.n, *one.ranks, None if one.price is None else one.price.amount,
-            _guarded(ranking.currency), one.per_price, "" if one.reached is None else one.reached.value,
-        ]
+    rows = [
+        (
+            place_text(ranking, one.group), one.candidate.name, one.candidate.word, one.value, one.low, one.high, unit,
+            one.n, *one.ranks, None if one.price is None else one.price.amount, ranking.currency, one.per_price,
+            None if one.reached is None else one.reached.value,
+        )
         for one in ranking.ranked
     ]  # fmt: skip
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *rows])
-    return text.getvalue()
-
-
-def _guarded(text: str) -> str:
-    """Return `text` as a spreadsheet takes it for a text, whatever it begins with."""
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
+    return csv_text([dict(zip(head, row, strict=True)) for row in rows], head)

@@ -9,12 +9,12 @@ from pathlib import Path
 _READABLE = "abcdefghjkmnpqrstuvwxyz23456789"  # without i, l, o, 0 and 1, which are mistaken for each other
 
 
-def new_run_id(now: datetime, suffix: str = "") -> str:
+def new_run_id(now: datetime) -> str:
     """Return a run's id, such as ``20261120-141530-k3f9``: it sorts by time and can be read out.
 
-    `suffix` tells apart runs of one second; without one, four characters are drawn.
+    Four characters that are drawn tell apart the runs of one second.
     """
-    drawn = suffix or "".join(secrets.choice(_READABLE) for _ in range(4))
+    drawn = "".join(secrets.choice(_READABLE) for _ in range(4))
     return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{drawn}"
 
 

@@ -1,10 +1,11 @@
 """The library gives back what was recorded, byte for byte, and says what it cannot."""
 
 import json
+import re
 import sqlite3
 import stat
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -392,5 +393,5 @@ def test_facts_of_both_moments_are_told_apart(store: Store) -> None:
 
 def test_run_ids_sort_by_time_and_are_utc() -> None:
     moment = datetime(2026, 11, 20, 15, 15, 30, tzinfo=timezone(timedelta(hours=1)))
-    assert new_run_id(moment, "k3f9") == "20261120-141530-k3f9"
-    assert len({new_run_id(datetime.now(UTC)) for _ in range(50)}) == 50
+    assert re.fullmatch(r"20261120-141530-[a-hjkmnp-z2-9]{4}", new_run_id(moment))
+    assert len({new_run_id(moment) for _ in range(50)}) > 40  # one or two of them may be drawn twice
