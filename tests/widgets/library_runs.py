@@ -84,7 +84,7 @@ def record(workstation: Workstation, *runs: Made) -> list[str]:
     """Write `runs` down as an engine would have had them written; return their ids."""
     for made in runs:
         ended = (made.started + timedelta(seconds=len(made.iops) * (SECONDS + 2))).isoformat(timespec="milliseconds")
-        with patch("app.store.recorder._now", return_value=ended), recorder(workstation, made) as writing:
+        with patch("app.store.recorder.now", return_value=ended), recorder(workstation, made) as writing:
             for event in events(made):
                 writing.record(event)
     return [made.run_id for made in runs]
