@@ -36,6 +36,9 @@ _NAMED_RATES = {
 }
 """Metrics in 1/s whose unit has a name of its own."""
 
+_ABBREVIATED = frozenset({"FLOPS", "OPS"})
+"""Names that take a prefix as units do: GFLOPS."""
+
 
 def decimals(value: float, interval: float | None = None) -> int:
     """Return how many digits after the point `value` supports; `interval` is half the width of its interval.
@@ -61,15 +64,17 @@ def figure_text(metric: Metric, value: float, interval: float | None = None) -> 
 def spread_text(metric: Metric, value: float, interval: float) -> str:
     """Return `value` of `metric` and half the width of its interval: ``412.3k IOPS ± 3.2k``."""
     divisor, suffix = _scale(value, metric.unit, metric.name)
-    prefix = suffix[:1].strip() if metric.unit is Unit.PER_SECOND else ""
     half = _number(interval / divisor, decimals(interval / divisor, interval / divisor))
-    return f"{_written(value, interval, divisor, suffix)} ± {half}{prefix if prefix in 'kM' else ''}"
+    return f"{_written(value, interval, divisor, suffix)} ± {half}{_glued(suffix)}"
 
 
 def range_text(metric: Metric, low: float, high: float, interval: float | None = None) -> str:
-    """Return a range of `metric` with its unit once, in the prefix of its upper end: ``2976 to 3012 IOPS``."""
+    """Return a range of `metric` with its unit once, both ends in the prefix of the upper one.
+
+    ``76 to 82 IOPS``, ``0.21 to 1.21 ms``; a prefix that belongs to the number stands at each: ``97k to 412k IOPS``.
+    """
     divisor, suffix = _scale(high, metric.unit, metric.name)
-    first = _written(low, interval, divisor, "")
+    first = _written(low, interval, divisor, _glued(suffix))
     return f"{first} to {_written(high, interval, divisor, suffix)}"
 
 
@@ -172,8 +177,13 @@ def _scale(value: float, unit: Unit, name: str) -> tuple[float, str]:
     noun = f" {_NAMED_RATES[name]}" if name in _NAMED_RATES else "/s"
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= max(factor, _THOUSANDS_FROM):
-            return factor, prefix + noun
+            return factor, f" {prefix}{noun.strip()}" if noun.strip() in _ABBREVIATED else prefix + noun
     return 1.0, noun
+
+
+def _glued(suffix: str) -> str:
+    """Return the prefix in `suffix` that belongs to the number, as in 412k IOPS; empty where the unit has it: ms."""
+    return suffix[:1] if suffix[:1] in {"k", "M", "G"} else ""
 
 
 def _written(value: float, interval: float | None, divisor: float, suffix: str) -> str:

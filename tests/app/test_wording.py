@@ -28,6 +28,7 @@ from suites.vocab import Better, Kind, Metric
 
 IOPS = Metric("iops", "I/O operations", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
 EVENTS = Metric("events", "Events", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+FLOPS = Metric("linpack", "LINPACK", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
 LATENCY = Metric("latency", "Latency", Unit.MICROSECOND, Better.LOWER, Kind.TIME)
 
 positive = st.floats(min_value=1e-9, max_value=1e15)
@@ -56,6 +57,8 @@ def test_figure_shows_the_digits_its_interval_supports(
 
 def test_spread_stands_in_the_prefix_of_its_value() -> None:
     assert spread_text(IOPS, 412337.19, 3214.0) == "412.3k IOPS ± 3.2k"
+    assert spread_text(EVENTS, 12.345e9, 21e6) == "12.345G/s ± 0.021G"
+    assert spread_text(FLOPS, 7.123e9, 21e6) == "7.123 GFLOPS ± 0.021"
     assert spread_text(LATENCY, 212.3, 4.2) == "212.3 µs ± 4.2"
 
 
@@ -179,7 +182,9 @@ def test_share_text(share: float, text: str) -> None:
 
 
 def test_a_range_says_its_unit_once() -> None:
-    assert range_text(IOPS, 97_430.0, 412_337.0, 3214.0) == "97.4 to 412.3k IOPS"
+    assert range_text(IOPS, 97_430.0, 412_337.0, 3214.0) == "97.4k to 412.3k IOPS"
+    assert range_text(IOPS, 2976.0, 3012.0, 10.0) == "2976 to 3012 IOPS"
+    assert range_text(FLOPS, 7.02e9, 7.31e9) == "7.02 to 7.31 GFLOPS"
     assert range_text(LATENCY, 212.3, 1212.3) == "0.212 to 1.21 ms"
 
 
