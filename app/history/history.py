@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.comparing.centre import centre_of
+from app.comparing.centre import geometric_mean_of, median_of
 from app.comparing.gate import Difference, Profile, Weight, differences
+from app.comparing.intervals import FEWEST_HOSTS
 from app.history.change_points import Change, Found, change_points
 from app.plans.plan import Plan, Step
 from app.wording import metric_text, share_text
@@ -42,8 +43,8 @@ class HistoryError(BenchwrightError):
 class Point:
     """One run: the median of its trials, or over several hosts the geometric mean of their medians.
 
-    `low` and `high` are the 95 % interval of the middle of its trials (app.comparing.centre), the range of the trials
-    where these are too few for one, and None for a single trial.
+    `n` counts these. `low` and `high` are the 95 % interval of that very value (app.comparing.centre), the range of
+    the trials or hosts where these are too few for one, and None for a single trial.
     """
 
     run: str
@@ -164,19 +165,21 @@ def _points(by_run: Mapping[str, Sequence[HistoryRow]]) -> Iterator[Point]:
             hosts.setdefault(row.host, []).append(row.value)
         values = [row.value for row in rows] if len(hosts) == 1 else [statistics.median(own) for own in hosts.values()]
         versions = tuple(sorted({row.version for row in rows if row.version is not None}))
-        low, high, interval = _reach(values)
+        low, high, interval = _reach(values, several=len(hosts) > 1)
         value = statistics.median(values)
         if len(hosts) > 1 and min(values) > 0:
             value = statistics.geometric_mean(values)
         yield Point(run, rows[0].started, value, len(values), low, high, interval, tuple(hosts), versions)
 
 
-def _reach(values: Sequence[float]) -> tuple[float | None, float | None, bool]:
+def _reach(values: Sequence[float], *, several: bool) -> tuple[float | None, float | None, bool]:
+    """Return the interval of a point, or the range where its values are too few for one; `several` hosts or trials."""
     if len(values) < 2:
         return None, None, False
-    centre = centre_of(values) if len(values) <= 200 else None  # all pairs: beyond this the range says enough
-    if centre is not None and centre.low is not None and centre.high is not None:
-        return centre.low, centre.high, True
+    enough = len(values) >= FEWEST_HOSTS and min(values) > 0
+    found = median_of(values) if not several else geometric_mean_of(values) if enough else None
+    if found is not None and found.low is not None and found.high is not None:
+        return found.low, found.high, True
     return min(values), max(values), False
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from app.calibration.calibration import Calibration
+from app.comparing.centre import geometric_mean_of
 from app.comparing.comparison import CompareError
 from app.comparing.gate import Profile
-from app.comparing.intervals import student
 from app.comparing.sides import Place, Side
 from app.ranking.scores import Score
 from app.records import RunRecord, TrialRecord
@@ -108,12 +108,8 @@ class Candidate:
 
     def centre(self, metric: str) -> tuple[float, float | None, float | None]:
         """Return the geometric mean of a metric with its 95 % interval (Student's t on the logarithms)."""
-        logs = [math.log(value) for value in self.values[metric].values()]
-        middle = statistics.fmean(logs)
-        if len(logs) < 2:
-            return math.exp(middle), None, None
-        reach = student(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-        return math.exp(middle), math.exp(middle - reach), math.exp(middle + reach)
+        found = geometric_mean_of(tuple(self.values[metric].values()))
+        return found.value, found.low, found.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +177,9 @@ def _candidate(name: str, spot: _Spot, metrics: Sequence[str], choice: Choice) -
             return f"it has no figure “{metric[:60]}” that counts"
         if any(value <= 0 for value in values[metric].values()):
             return f"{metric} is not above zero, so it has no ratio"
+    for measured in profiles:
+        if not set.intersection(*(set(values[metric]) for metric in metrics if steps[metric] == measured)):
+            return f"no trial of {measured} has all of the metrics"
     types = _types(spot.side)
     return Candidate(name, spot.word, spot.hosts, known_metrics, values, steps, profiles, types, calibrations)
 

@@ -200,3 +200,13 @@ def test_runs_of_the_library_are_described(tmp_path: Path) -> None:
         assert isinstance(workstation.describing, Describing)
     finally:
         workstation.close()
+
+
+def test_the_interval_of_a_percentile_holds_its_estimate_though_the_trials_fall_on_two_levels() -> None:
+    two = [100.0, 100.1] * 5 + [200.0, 200.1] * 5
+    trials = [trial_values("a", number, "h", [value]) for number, value in enumerate(two)]
+    found = percentiles(trials, Source.TRIALS)
+    assert len(found) == 7
+    for each in found:
+        assert each.low is None or each.low <= each.value
+        assert each.high is None or each.value <= each.high

@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +13,12 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from app.cli.main import benchwright
 from app.events import RunEnded, RunStarted, State
 from app.history.change_points import FEWEST, MATTERS, change_points
-from app.history.history import HistoryError, Wanted
+from app.history.history import HistoryError, HistoryRow, Point, Wanted, history_of
 from app.store import Store
 from suites.vocab import Figure
 from tests.app import recorded
@@ -130,3 +133,36 @@ def test_a_thousand_runs_are_ready_within_a_second(tmp_path: Path) -> None:
     found = store.history(WANTED)
     assert time.perf_counter() - began < 1.0
     assert [marked.after.run for marked in found.marked] == ["2026-000500-h"]
+
+
+def points(values: Sequence[float], hosts: Sequence[str] = ("web-1",)) -> list[Point]:
+    """Return the points of one run whose trials gave `values`, on each host in turn."""
+    rows = [
+        HistoryRow("r", "2026-11-01T00:00:00+00:00", "p", host, recorded.STEP.name, None, recorded.IOPS, (), value)
+        for value, host in zip(values, itertools.cycle(hosts), strict=False)
+    ]
+    wanted = Wanted(tuple(hosts), "iops")
+    return list(history_of(wanted, rows, {"p": recorded.plan()}, lambda _run, _hosts: ()).points)
+
+
+def test_the_interval_of_a_point_holds_the_point_though_the_trials_fall_on_two_levels() -> None:
+    two = [100.0 + 0.01 * number for number in range(14)] + [130.0 + 0.01 * number for number in range(16)]
+    (found,) = points(two)
+    assert found.interval
+    assert found.low is not None
+    assert found.high is not None
+    assert (found.value, found.low, found.high) == pytest.approx((130.005, 100.09, 130.06))
+    (few,) = points(two[:5])
+    assert (few.interval, few.low, few.high) == (False, 100.0, 100.04)
+
+
+def test_of_several_hosts_the_interval_is_that_of_their_geometric_mean() -> None:
+    hosts = [f"web-{number}" for number in range(4)]
+    levels = [100.0, 110.0, 105.0, 120.0]
+    (found,) = points([level * turn for turn in (1.0, 1.01, 0.99) for level in levels], hosts)
+    expected = stats.t.interval(0.95, 3, np.log(levels).mean(), stats.sem(np.log(levels)))
+    assert (found.n, found.interval) == (4, True)
+    assert found.value == pytest.approx(statistics.geometric_mean(levels))
+    assert (found.low, found.high) == pytest.approx(tuple(np.exp(expected)))
+    (two,) = points([100.0, 110.0], hosts[:2])
+    assert (two.interval, two.low, two.high) == (False, 100.0, 110.0)

@@ -165,6 +165,14 @@ def test_several_metrics_are_one_score_and_each_left_out_shows_what_it_hangs_on(
     assert weighed.ranked[0].candidate.name == "base"
 
 
+def test_metrics_that_no_trial_has_together_make_no_score() -> None:
+    whole = two_metrics("whole", 1000.0, 100.0, 1)
+    torn = two_metrics("torn", 1000.0, 100.0, 2)
+    halves = tuple(replace(one, figures=(one.figures[place % 2],)) for place, one in enumerate(torn.trials))
+    found = ranked([whole, replace(torn, trials=halves)], Question({"iops": 1.0, "latency_p99": 1.0}))
+    assert found.left_out == (("torn", "no trial of random read has all of the metrics"),)
+
+
 def sweep(name: str, points: Sequence[tuple[int, float, float]]) -> RunRecord:
     """Return a run of eight trials, each with IOPS and p99 at several depths."""
     made = run_record(name, [1.0] * 8, host=name)

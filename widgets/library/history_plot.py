@@ -64,7 +64,8 @@ class HistoryPlot(QWidget):
         lines = [local_time(point.started), figure_text(metric, point.value)]
         if point.low is not None and point.high is not None:
             kind = "95 % interval" if point.interval else "range"
-            lines.append(f"{range_text(metric, point.low, point.high)} ({kind} of {point.n} trials)")
+            noun = "hosts" if len(point.hosts) > 1 else "trials"
+            lines.append(f"{range_text(metric, point.low, point.high)} ({kind} of {point.n} {noun})")
         lines += [marked.text for marked in self._history.marked if marked.after.run == point.run]
         return "\n".join([*lines, point.run])
 
