@@ -44,6 +44,10 @@ class ConnectionLostError(RemoteError):
     """The connection broke while something was under way."""
 
 
+class NoRoomError(RemoteError):
+    """The host opens no further session on a connection (MaxSessions of OpenSSH); on another it may."""
+
+
 class RemoteTimeoutError(RemoteError):
     """A command on the host took longer than it may."""
 

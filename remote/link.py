@@ -66,3 +66,11 @@ class Wire(Protocol):
     def broken(self) -> bool:
         """Whether the connection is known to be gone."""
         ...
+
+
+@runtime_checkable
+class Crowded(Protocol):
+    """A session on which a host may open only a few channels at once."""
+
+    waits_for_room: float
+    """Seconds for which a command waits until one of ours ends, where the host opens no more; then: NoRoomError."""

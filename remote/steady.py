@@ -7,13 +7,20 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from remote.errors import ConnectError, ConnectionLostError, Outcome, RemoteTimeoutError
+from remote.errors import ConnectError, ConnectionLostError, NoRoomError, Outcome, RemoteTimeoutError
 from remote.jobs.job_record import booted, restarted
-from remote.link import PATIENCE, Link, LinkState, Patience, Wire
+from remote.link import PATIENCE, Crowded, Link, LinkState, Patience, Wire
+from remote.own_channel import OwnChannel
 from remote.session import LIMIT, Channel, Completed, Session
 from suites.errors import BenchwrightError
 
 T = TypeVar("T")
+
+ROOM_PATIENCE = 1.0
+"""Seconds for which a command waits for room on a connection before another connection is made for it."""
+
+MOST_FOR_ROOM = 4
+"""Connections that are made because there was no room: a host that opens sessions on none of them opens none at all."""
 
 LOOK = 0.5
 """Seconds between two looks at the connection."""
@@ -43,6 +50,9 @@ class SteadySession:
     here, as all scripts of ours may. While there is no connection, every method waits; it raises ConnectionLostError
     once `patience` is at its end, at once where the host's key has changed or the like, and after LAST_CHANCE where
     the run is `over`. Never is anything started or stopped on the host by the loss itself.
+
+    Where the host opens few sessions on one connection, what is read for long gets connections of its own: nobody then
+    waits for its end.
     """
 
     def __init__(
@@ -72,6 +82,9 @@ class SteadySession:
         self._attempt = 0
         self._why = ""
         self._deadline: float | None = None
+        self._making_room = threading.Lock()
+        self._full: list[Session] = []  # what is read for long goes on over them
+        self._own: set[OwnChannel] = set()
         self._keeper = threading.Thread(target=self._keep, name=f"link {self._host}", daemon=True)
         self._keeper.start()
 
@@ -86,17 +99,19 @@ class SteadySession:
 
     def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
         """Start `argv` and return it under way. It ends with its connection: who reads it opens another."""
-        return self._through(lambda session: session.open(argv, stdin=stdin, keep_input=keep_input))
+        return self._through(lambda session: self._opened(session, argv, stdin, keep_input=keep_input))
 
     def close(self) -> None:
         """End the session. Jobs on the host are not stopped. Safe to call twice."""
         with self._changed:
             self._closed = True
             sessions = [session for session in (self._session, self._lost) if session is not None]
-            self._session = None
+            self._session, own = None, list(self._own)
             self._changed.notify_all()
-        for session in sessions:
+        for session in (*sessions, *self._full):
             session.close()
+        for channel in own:
+            channel.close()
         self._keeper.join(1.0)
 
     def _through(self, work: Callable[[Session], T]) -> T:
@@ -106,10 +121,60 @@ class SteadySession:
                 return work(session)
             except ConnectionLostError as error:
                 self._lose(session, error.message)
+            except NoRoomError:
+                if not self._make_room(session):
+                    raise
             except RemoteTimeoutError as error:
                 if not isinstance(session, Wire) or session.silence < session.stalls_after:
                     raise
                 self._lose(session, error.message)
+
+    # A host that opens few sessions on one connection
+
+    def _make_room(self, session: Session) -> bool:
+        """Take a new connection for what is asked from now on, in place of `session`, which is full.
+
+        Return whether there is one. What is under way over `session` goes on undisturbed.
+        """
+        with self._making_room:
+            if session is not self._session:  # somebody else has made room, or it is lost
+                return True
+            if len(self._full) == MOST_FOR_ROOM:
+                return False
+            try:
+                new = self._for_commands(self._connect())
+            except BenchwrightError:
+                return False
+            with self._changed:
+                if self._session is session:
+                    self._session = new
+                    self._full.append(session)
+                    return True
+        new.close()
+        return True
+
+    def _opened(self, session: Session, argv: Sequence[str], stdin: bytes, *, keep_input: bool) -> Channel:
+        """Open a channel over `session`, or over a connection of its own where there is little room."""
+        if not self._full:
+            return session.open(argv, stdin=stdin, keep_input=keep_input)
+        with contextlib.suppress(BenchwrightError):  # then there is the one connection, or none: it will tell
+            own = self._connect()
+            with contextlib.ExitStack() as stack:
+                stack.callback(own.close)
+                channel = OwnChannel(own.open(argv, stdin=stdin, keep_input=keep_input), own, self._own.discard)
+                with self._changed:
+                    if not self._closed:
+                        self._own.add(channel)
+                        stack.pop_all()
+                        return channel
+        return session.open(argv, stdin=stdin, keep_input=keep_input)
+
+    def _for_commands(self, session: Session) -> Session:
+        if isinstance(session, Crowded):
+            session.waits_for_room = ROOM_PATIENCE
+        return session
+
+    # A connection that breaks
 
     def _current(self) -> Session:
         """Return the session in use, waiting for one where there is none."""
@@ -250,7 +315,7 @@ class SteadySession:
 
     def _connected_anew(self) -> Session:
         """Return a new session, and note where it is no longer the boot of before."""
-        session = self._connect()
+        session = self._for_commands(self._connect())
         with contextlib.ExitStack() as stack:
             stack.callback(session.close)
             said = _boot(session)

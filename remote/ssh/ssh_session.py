@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import paramiko
 
 from remote.command_line import command_line
-from remote.errors import ConnectionLostError, OutputLimitError, RemoteError, RemoteTimeoutError
+from remote.errors import ConnectionLostError, NoRoomError, OutputLimitError, RemoteError, RemoteTimeoutError
 from remote.jobs.collect import collect
 from remote.session import LIMIT, Channel, Completed
 from remote.ssh.ssh_channel import SshChannel
@@ -41,6 +41,7 @@ class SshSession:
         self._channels: weakref.WeakSet[SshChannel] = weakref.WeakSet()
         self._under_way = 0
         self._released = threading.Condition()
+        self.waits_for_room = OPEN_TIMEOUT
 
     @property
     def host(self) -> str:
@@ -129,7 +130,7 @@ class SshSession:
             except (paramiko.SSHException, EOFError, OSError) as error:
                 with self._released:
                     # With none of ours to wait for, the host is only given the time to notice that they ended.
-                    patience = deadline if self._under_way else min(deadline, began + 1.0)
+                    patience = min(deadline, began + (self.waits_for_room if self._under_way else 1.0))
                     if not self._transport.is_active():
                         raise self._lost() from error
                     if time.monotonic() >= patience:
@@ -152,7 +153,7 @@ class SshSession:
                 "Look whether the host is overloaded, then try again.",
                 host=self._host,
             )
-        return RemoteError(
+        return NoRoomError(
             f"{self._host} opens no further session on this connection.",
             "Raise MaxSessions in its sshd_config, or run fewer things there at once.",
             host=self._host,

@@ -90,6 +90,7 @@ class Telemetry:
         """Watch over the next connection; raise ConnectionLostError where there is none."""
         if self._stopped:
             return
+        self._channel.close()
         self._open()
         if self._stopped:  # meanwhile, when only the old channel was there to be closed
             self._channel.close()

@@ -6,12 +6,13 @@ import shlex
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from app.events import Event, State, TrialEnded, WorkspaceUsed
+from app.events import Event, LinkChanged, SampleRead, State, TelemetryRead, TrialEnded, WorkspaceUsed
 from app.plans.plan import Plan, Repetition, make_step
 from app.plans.tuning import Tuning
 from app.runs.control import Control
@@ -176,12 +177,37 @@ def test_a_tool_that_the_kernel_ends_for_want_of_memory_is_told_so(
 # A host that opens few sessions
 
 
-def test_a_host_with_few_sessions_is_measured_all_the_same(workstation: Workstation, start_lab_host: Start) -> None:
-    host = start_lab_host(MaxSessions="2")  # the job's output and telemetry take both
+@pytest.mark.parametrize("sessions", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_a_host_with_few_sessions_is_measured_all_the_same(
+    workstation: Workstation, start_lab_host: Start, sessions: str
+) -> None:
+    host = start_lab_host(MaxSessions=sessions)  # the job's output and telemetry would take two
     host.add_to_home()
     events = run(workstation, counting_plan(60))
     assert end(events).state is State.DONE
     assert_whole(workstation, 1, 60)
+    assert {event.host for event in events if isinstance(event, TelemetryRead)} == {"lab"}
+    assert not [event for event in events if isinstance(event, LinkChanged)]
+    assert_nothing_left(host.home)
+
+
+@pytest.mark.parametrize("sessions", [pytest.param("1", marks=pytest.mark.slow), "2"])
+def test_a_run_on_a_host_with_few_sessions_is_stopped_as_fast_as_any(
+    workstation: Workstation, start_lab_host: Start, sessions: str
+) -> None:
+    host = start_lab_host(MaxSessions=sessions)
+    host.add_to_home()
+    began: list[float] = []
+
+    def stop(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead) and event.sample.value >= 20 and not began:
+            began.append(time.monotonic())
+            control.stop()
+
+    events = run(workstation, counting_plan(5000), stop)
+    assert time.monotonic() - began[0] < 5.0
+    assert "Stopped by you" in end(events).reason
+    assert "left behind" not in end(events).reason
     assert_nothing_left(host.home)
 
 
