@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.checks.after_rounds import by_rounds, unsteady_rounds
 from app.comparing.levels import within_of
-from app.runs.steady import change_point
+from app.runs.unsteady_start import change_point
 from app.wording import duration_text, figure_text, quantity, share_text
 from suites.checks import Check, Outcome, TrialCheck, When
 from suites.evidence import TrialEvidence

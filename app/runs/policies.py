@@ -12,7 +12,7 @@ from app.plans.plan import Plan, PlanError, Policy, Step
 from app.plans.repetition import Rule, UntilVerdict
 from app.records import RunRecord
 from app.runs.schedule import Judged, MakeRule, PlaceKey, Schedule, Turn, deciding
-from app.runs.steady import start_findings
+from app.runs.unsteady_start import start_findings
 from app.summary import MetricSummary
 from app.wording import metric_text
 from suites.base import Parsed

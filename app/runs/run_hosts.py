@@ -16,7 +16,7 @@ from remote.link import PATIENCE, Link, LinkState, Patience
 from remote.privilege import PrivilegeError
 from remote.script import new_mark
 from remote.session import Session
-from remote.steady import SteadySession
+from remote.steady_session import SteadySession
 from remote.telemetry.telemetry import Telemetry
 from suites.errors import BenchwrightError
 

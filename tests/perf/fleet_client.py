@@ -27,7 +27,7 @@ from app.hosts.hosts import Hosts, SavedHosts
 from app.questions import Refuse
 from remote.jobs.job import Job, make_workspace, remove_workspace
 from remote.session import Session
-from remote.steady import SteadySession
+from remote.steady_session import SteadySession
 
 SCRIPT = "i=0; while [ $i -lt {lines} ]; do i=$((i + 1)); echo $i; sleep 1; done"
 PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -12,7 +12,7 @@ from app.comparing.verdicts import Verdict
 from app.plans.plan import Order, Plan, Repetition, make_step
 from app.plans.repetition import Decision, Rule, UntilInterval, UntilVerdict
 from app.runs.schedule import Schedule
-from app.runs.steady import start_of
+from app.runs.unsteady_start import start_of
 from suites.units import Unit
 from suites.vocab import Better, Kind, Metric
 from tests.simulation.noise import Draw, autoregressive, hosts, normal, trials_of_samples

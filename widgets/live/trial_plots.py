@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import QTimer
 
 from app.records import Band
-from app.runs.steady import start_of, start_text
+from app.runs.unsteady_start import start_of, start_text
 from suites.errors import UnknownSuiteError
 from suites.facts import known
 from suites.vocab import Labels, Metric, Resource

@@ -10,7 +10,7 @@ import pytest
 from remote.errors import ConnectError, ConnectionLostError, Outcome, RemoteTimeoutError
 from remote.link import Link, LinkState, Patience
 from remote.session import LIMIT, Channel, Completed
-from remote.steady import SteadySession
+from remote.steady_session import SteadySession
 
 pytestmark = pytest.mark.alone
 

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from app.runs.steady import FEWEST_SAMPLES, Start, start_findings, start_of, start_text
+from app.runs.unsteady_start import FEWEST_SAMPLES, Start, start_findings, start_of, start_text
 from suites.vocab import Figure, Sample
 from tests.app.recorded import IOPS, P99, READ
 

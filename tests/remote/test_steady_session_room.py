@@ -7,7 +7,7 @@ import pytest
 
 from remote.errors import ConnectError, NoRoomError, Outcome
 from remote.session import LIMIT, Channel, Chunk, Completed
-from remote.steady import MOST_FOR_ROOM, ROOM_PATIENCE, SteadySession
+from remote.steady_session import MOST_FOR_ROOM, ROOM_PATIENCE, SteadySession
 
 HOST = "lab"
 
