@@ -5,10 +5,15 @@ from dataclasses import replace
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.fio.checks import FIO_CHECKS
 from suites.fio_job.file import JobFileError, Section
-from suites.fio_job.section_checks import SECTION_CHECKS
+from suites.fio_job.section_checks import SECTION_CHECKS, does_io
 from suites.fio_job.sections import NAMED, Answer, about, sections_of
-from suites.fio_job.values import fio_size, may_write_device, raw_devices, section_values, section_writes
+from suites.fio_job.values import fio_size, may_write_device, raw_devices, section_values, section_writes, sized
 from suites.vocab import Level
+
+OF_SIZE = frozenset({"page-cache", "short-runtime", "block-over-file", "ends-before-its-size"})
+"""Checks that ask how much a section works on."""
+
+_UNSIZED = CannotTell("How much a section of the job file works on does not stand in it.")
 
 
 def _of_sections(check: StepCheck) -> StepCheck:
@@ -21,8 +26,11 @@ def _of_sections(check: StepCheck) -> StepCheck:
         said: list[tuple[str, Outcome]] = []
         unsure: CannotTell | None = None
         for section in sections:
+            if not does_io(section):
+                continue  # checks of their own say so
             values = section_values(section, str(evidence.values["directory"]))
-            answer = check.evaluate(replace(evidence, values=values))
+            judged = sized(section) or check.id not in OF_SIZE or (check.id == "short-runtime" and values["runtime"])
+            answer = check.evaluate(replace(evidence, values=values)) if judged else _UNSIZED
             if isinstance(answer, Outcome):
                 said.append((section.name, answer))
             unsure = unsure or (answer if isinstance(answer, CannotTell) else None)
@@ -47,7 +55,8 @@ def _missing(section: Section) -> str:
 def _device(section: Section) -> str:
     if not may_write_device((section,)) or section.missing:
         return ""
-    named = ", ".join(raw_devices(section)) or section.options.get("opendir", "")
+    devices = dict.fromkeys(f"/{name.lstrip('/')}" for name in raw_devices(section))
+    named = ", ".join(devices) or section.options.get("opendir", "")
     return f"writes to {named}" if named else "replays what another file says, to whatever device that names"
 
 

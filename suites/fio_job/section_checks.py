@@ -1,8 +1,8 @@
 """What is known to fool people about options of job files that fio's own suite has no parameter for."""
 
-from suites.checks import Check, StepCheck
-from suites.fio_job.file import Section
-from suites.fio_job.sections import about
+from suites.checks import Check, Outcome, StepCheck, StepEvidence
+from suites.fio_job.file import JobFileError, Section
+from suites.fio_job.sections import NAMED, Answer, about, sections_of
 from suites.fio_job.values import pattern_of, section_writes
 from suites.vocab import Level
 
@@ -43,6 +43,43 @@ def _verified(section: Section) -> str:
         return ""
     several = section.number("numjobs", 1) > 1 and "filename" in section.options
     return f"has verify={verify}" + (" by several writers of one file" if several else "")
+
+
+PATTERNS = frozenset({"read", "write", "trim", "randread", "randwrite", "randtrim", "rw", "randrw", "trimwrite",
+                      "randtrimwrite"})  # fmt: skip
+"""The patterns that fio knows (manual, readwrite), without their other spelling."""
+
+IDLE_ENGINES = frozenset({"null", "cpuio"})
+"""Engines that move no data (fio manual, ioengine)."""
+
+
+def does_io(section: Section) -> bool:
+    """Whether what is known to fool people about fio can be asked of the section at all."""
+    return pattern_of(section) in PATTERNS and section.options.get("ioengine", "") not in IDLE_ENGINES
+
+
+def _unknown_pattern(section: Section) -> str:
+    return "" if pattern_of(section) in PATTERNS else f"has rw={section.options['rw'][:40]}"
+
+
+def _idle(section: Section) -> str:
+    engine = section.options.get("ioengine", "")
+    return f"has ioengine={engine}" if engine in IDLE_ENGINES else ""
+
+
+def _together(evidence: StepEvidence) -> Answer:
+    """Tell which sections run at the same time: all that no stonewall keeps apart."""
+    sections = sections_of(evidence)
+    if isinstance(sections, JobFileError):
+        return None
+    groups: list[list[str]] = [[]]
+    for section in sections:
+        if section.flag("stonewall"):
+            groups.append([])
+        groups[-1].append(f"[{section.name}]")
+    group = max(groups, key=len)
+    more = f" and {len(group) - NAMED} more" if len(group) > NAMED else ""
+    return Outcome(f"{', '.join(group[:NAMED])}{more} run at the same time.") if len(group) > 1 else None
 
 
 SECTION_CHECKS: tuple[StepCheck, ...] = (
@@ -88,5 +125,36 @@ SECTION_CHECKS: tuple[StepCheck, ...] = (
         source="fio manual, verify; fio warns of several writers itself.",
         needs="The options of each section.",
         evaluate=about(_verified),
+    ),
+    Check(
+        id="job-file-unknown-pattern",
+        level=Level.ERROR,
+        title="fio knows no such pattern",
+        why="fio ends at once and measures nothing.",
+        remedy=f"Write one of {', '.join(sorted(PATTERNS))}.",
+        source="fio manual, readwrite.",
+        needs="The options of each section.",
+        evaluate=about(_unknown_pattern),
+    ),
+    Check(
+        id="no-data-moved",
+        level=Level.WARNING,
+        title="Its engine moves no data",
+        why="null answers at once, and cpuio only keeps processors busy: the figure is fio’s own, and of no disk.",
+        remedy="Take libaio, io_uring or psync, unless fio itself is the question.",
+        source="fio manual, ioengine.",
+        needs="The options of each section.",
+        evaluate=about(_idle),
+    ),
+    Check(
+        id="sections-together",
+        level=Level.INFO,
+        title="Sections run at the same time",
+        why="fio starts all sections at once, unless one waits behind a stonewall: each gets a part of what the device "
+        "has to give, and what one reaches says nothing of the device.",
+        remedy="Put stonewall into each section that is to run by itself, unless mixed load is the question.",
+        source="fio manual, stonewall.",
+        needs="The sections, and which of them wait.",
+        evaluate=_together,
     ),
 )

@@ -52,6 +52,7 @@ def section_values(section: Section, directory: str) -> dict[str, Value]:
         values[name] = section.flag(name)
     if "buffered" in options:
         values["direct"] = not section.flag("buffered")
+    values |= _flushes(section, values)
     values["ioengine"] = options.get("ioengine", str(_DEFAULTS["ioengine"]))
     size = fio_size(options.get("size", "")) or fio_size(options.get("filesize", "").split("-")[0])
     if size:
@@ -59,6 +60,23 @@ def section_values(section: Section, directory: str) -> dict[str, Value]:
     values["runtime"] = fio_seconds(options.get("runtime", "")) or 0.0
     values["ramp_time"] = fio_seconds(options.get("ramp_time", "")) or 0.0
     return values
+
+
+def _flushes(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return how often the section flushes where it says so otherwise: a file that is open with O_SYNC or O_DSYNC is
+    flushed after each write (fio manual, sync, fdatasync and fsync_on_close)."""
+    every = int(values["fsync"]) or section.number("fdatasync", 0)
+    synchronous = section.options.get("sync", "0").strip() not in {"", "0", "none", "false"}
+    return {
+        "fsync": 1 if synchronous else every,
+        "end_fsync": bool(values["end_fsync"]) or section.flag("fsync_on_close"),
+    }
+
+
+def sized(section: Section) -> bool:
+    """Whether the section says how much it works on, in bytes."""
+    options = section.options
+    return bool(fio_size(options.get("size", "")) or fio_size(options.get("filesize", "").split("-")[0]))
 
 
 def pattern_of(section: Section) -> str:
