@@ -161,6 +161,15 @@ class UsesDevice(Protocol):
 
 
 @runtime_checkable
+class UsesDirectories(Protocol):
+    """A suite whose steps may work in more directories than the one in which their private directory is made."""
+
+    def more_directories(self, values: Values) -> tuple[str, ...]:
+        """Return the absolute paths of those that a step with these values names."""
+        ...
+
+
+@runtime_checkable
 class HasJobFile(Protocol):
     """A suite whose tool reads files that say what to do: a step can be written as such a file."""
 
@@ -186,6 +195,13 @@ def metrics_of(suite: Suite, values: Values) -> tuple[Metric, ...]:
 def device_of(suite: Suite, values: Values) -> str:
     """Return the path of the raw device that a step works on; empty where it works on none."""
     return suite.device(values) if isinstance(suite, UsesDevice) else ""
+
+
+def directories_of(suite: Suite, values: Values) -> tuple[str, ...]:
+    """Return every directory that a step names to work in, its own first; none where that is left to Benchwright."""
+    own = "" if suite.directory_parameter is None else str(values.get(suite.directory_parameter, ""))
+    more = suite.more_directories(values) if isinstance(suite, UsesDirectories) else ()
+    return tuple(path for path in dict.fromkeys((own, *more)) if path)
 
 
 def destroys(suite: Suite, values: Values) -> bool:

@@ -1,7 +1,8 @@
 """Why not double: what kept a trial from being faster, named from evidence, or honestly unknown with the next test."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from app.checks.after_claims import OF_A_TRIAL as CLAIMS
 from app.checks.after_cpu import busiest_core, busy, cpus_of, held_back, tool_share, usable_of
@@ -56,6 +57,20 @@ SMALL_MEMORY_BLOCK = 64 * 1024
 GROWS_NOT, GROWS = 1.1, 1.5
 """What twice the threads bring: below the first, threads are not what is missing; above the second, they are."""
 
+_SEVERAL_LIMITS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "latency-under-load": (
+            "an idle link and a full one are measured, each with a limit of its own.",
+            "A step of iperf3 to the same peer says what the link carries and what limits that.",
+        ),
+        "fio-job": (
+            "each section of the job file has a limit of its own.",
+            "Run one section alone, in a job file of its own, with time_based: what limits that can be told.",
+        ),
+    }
+)
+"""Suites that measure several things at once or after each other: why there is no one limit, and what would tell."""
+
 _BY_CLAIM = ("generator-bound", "quota-bound", "datagrams-lost")
 
 
@@ -63,12 +78,8 @@ def _limited(trial: TrialEvidence) -> Outcome | CannotTell | None:
     trial = of_one_section(trial)
     if not trial.done or trial.headline is None:
         return None
-    if trial.suite.id == "latency-under-load":
-        return _named(
-            Limiter.UNKNOWN,
-            "an idle link and a full one are measured, each with a limit of its own.",
-            "A step of iperf3 to the same peer says what the link carries and what limits that.",
-        )
+    if trial.suite.id in _SEVERAL_LIMITS:
+        return _named(Limiter.UNKNOWN, *_SEVERAL_LIMITS[trial.suite.id])
     if _many_points(trial):
         return _by_threads(trial) or _named(
             Limiter.UNKNOWN,
@@ -108,7 +119,7 @@ def _granted(trial: TrialEvidence) -> Outcome | None:
 
 def _many_points(trial: TrialEvidence) -> bool:
     """Whether the trial went through several settings, so that what was used up on average says nothing of any."""
-    if trial.suite.id in {"fio-sweep", "fio-job", "fio-snia", "net-blocks", "memory-blocks"}:
+    if trial.suite.id in {"fio-sweep", "fio-snia", "net-blocks", "memory-blocks"}:
         return True
     return len(_curve(trial)) > 1
 

@@ -38,7 +38,7 @@ from app.plans.tuning import Tuning
 from app.services import Workstation
 from app.told_once import told_once
 from app.wording import bytes_text, duration_text
-from suites.base import device_of
+from suites.base import device_of, directories_of
 from suites.facts import Facts
 from suites.registry import SUITES
 from suites.vocab import Finding
@@ -308,8 +308,7 @@ def read_facts_file(path: Path) -> Facts:
 
 
 def _directories(loaded: Plan) -> tuple[str, ...]:
-    chosen = {str(step.values[name]) for step in loaded.steps if (name := step.suite.directory_parameter) is not None}
-    return tuple(sorted(chosen - {""}))
+    return tuple(sorted({path for step in loaded.steps for path in directories_of(step.suite, step.values)}))
 
 
 def _devices(loaded: Plan) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ from remote.link import PATIENCE, Patience
 from remote.probe import read_facts
 from remote.questions import Asker, Refuse
 from remote.session import Session
-from suites.base import Command, device_of
+from suites.base import Command, device_of, directories_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
@@ -213,12 +213,8 @@ class Engine:
         return step.suite.commands(step.values, step_context(step, host, self._facts, self.addresses))
 
     def _directories(self, host: str) -> tuple[str, ...]:
-        names = {
-            str(step.values[parameter])
-            for step in self.plan.steps
-            if host in self.plan.hosts and (parameter := step.suite.directory_parameter) is not None
-        }
-        return tuple(sorted(names - {""}))
+        steps = self.plan.steps if host in self.plan.hosts else ()
+        return tuple(sorted({path for step in steps for path in directories_of(step.suite, step.values)}))
 
     def _check(self) -> Iterator[Event]:
         findings = check_plan(self.plan, self._facts, self.addresses).findings

@@ -28,7 +28,11 @@ DEVICE = Parameter(
     identity=False,
 )
 
-FIO_DIRECTORY = replace(DIRECTORY, applies=lambda values: not on_device(values))
+FIO_DIRECTORY = replace(
+    DIRECTORY,
+    help=f"{DIRECTORY.help} For several volumes at once, see “Do two volumes add up?” among the questions.",
+    applies=lambda values: not on_device(values),
+)
 
 
 def device_options(values: Values, size: str) -> list[str]:

@@ -68,6 +68,18 @@ def _outside(section: Section) -> str:
     )
 
 
+def _left(evidence: StepEvidence) -> Answer:
+    """Tell of directories in which sections that only read lay their files out, and none removes them."""
+    sections = sections_of(evidence)
+    if isinstance(sections, JobFileError):
+        return None
+    made = [section for section in sections if "filename" not in section.options and not section_writes(section)]
+    kept = dict.fromkeys(section.options.get("directory", "") for section in made)
+    removed = {section.options.get("directory", "") for section in sections if section.flag("unlink")}
+    named = [directory for directory in kept if directory.startswith("/") and directory not in removed]
+    return Outcome(f"What is read is laid out in {', '.join(named[:NAMED])} first.") if named else None
+
+
 def _program(section: Section) -> str:
     run = [name for name in ("exec_prerun", "exec_postrun") if name in section.options]
     return f"has {' and '.join(run)}" if run else ""
@@ -124,6 +136,17 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         source="fio manual, filename and directory.",
         needs="What each section writes to.",
         evaluate=about(_outside),
+    ),
+    Check(
+        id="job-file-leaves-files",
+        level=Level.INFO,
+        title="Its files stay when the run is over",
+        why="fio makes the files that it is to read where they are missing. Only those in the step's private directory "
+        "are removed with it.",
+        remedy="Add unlink=1 to the last section with that directory; or remove the files by hand.",
+        source="fio manual, directory and unlink.",
+        needs="The options of each section.",
+        evaluate=_left,
     ),
     Check(
         id="job-file-runs-programs",

@@ -14,7 +14,7 @@ from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
-from suites.fio_job.values import may_write_device, section_values, section_writes
+from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
 from suites.host_files import HostFile
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.vocab import Metric, Resource
@@ -79,6 +79,10 @@ class FioJob:
         """Return the job file, as it is."""
         del context
         return str(values["job"])
+
+    def more_directories(self, values: Values) -> tuple[str, ...]:
+        """Return the directories that sections name, such as those of several volumes."""
+        return tuple(path for section in _sections(values, Context()) or () for path in directories_in(section))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what the sections take together: side by side, or one after the other behind a stonewall."""

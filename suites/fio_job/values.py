@@ -90,6 +90,12 @@ def section_writes(section: Section) -> bool:
     return pattern_of(section) not in {"read", "randread"}
 
 
+def directories_in(section: Section) -> tuple[str, ...]:
+    """Return the directories that the section names by an absolute path; the names in it are parted by colons."""
+    listed = re.split(r"(?<!\\):", section.options.get("directory", ""))
+    return tuple(name.replace("\\:", ":") for name in listed if name.startswith("/"))
+
+
 def raw_devices(section: Section) -> tuple[str, ...]:
     """Return what the section works on below /dev, as it names it; what names nothing for certain is among them.
 

@@ -53,6 +53,13 @@ def test_its_depth_can_be_its_limit() -> None:
     assert found.limiter is Limiter.QUEUE_DEPTH, found.measured
 
 
+def test_sections_have_limits_of_their_own() -> None:
+    found = LIMITED_BY.evaluate(trial("fio-job", FIGURES, at=READ, job=f"{ONE}[write]\nrw=randwrite\nsize=1g\n"))
+    assert isinstance(found, Outcome)
+    assert found.limiter is Limiter.UNKNOWN
+    assert "each section of the job file has a limit of its own." in found.measured
+
+
 def test_other_suites_and_broken_files_stay_as_they_are() -> None:
     for one in (trial("fio", FIGURES, directory="/var/tmp"), trial("fio-job", FIGURES, job="no section")):
         assert of_one_section(one) is one

@@ -16,7 +16,9 @@ from app.plans.plan_file import format_plan, parse_plan
 from app.plans.preset import Filled, fill, parse_preset
 from app.plans.preset_asks import read_answers, resolved
 from app.plans.presets import filled_preset, preset, preset_names, presets
-from suites.base import metrics_of
+from suites.base import directories_of, metrics_of
+from suites.fio_job.file import read_job_file
+from suites.fio_job.values import directories_in
 from suites.parameters import Value
 from suites.vocab import Level
 from tests.app.test_formats_page import _section, _words
@@ -29,7 +31,8 @@ OVERALL = 1.0
 def answers(name: str, *, optional: bool) -> dict[str, str]:
     """Return an answer to everything that the preset asks, or only to what it has to know."""
     told = {ask.name: "web-2" if ask.host else ask.example for ask in preset(name).asks if optional or not ask.optional}
-    return {key: "1 min" if key == "seconds" else value for key, value in told.items()}
+    here = {"seconds": "1 min", "second": "/home/ann"}  # a directory that the host has
+    return {key: here.get(key, value) for key, value in told.items()}
 
 
 def filled(name: str, *, optional: bool = True) -> Filled:
@@ -104,6 +107,18 @@ def test_provisioned_iops_are_asked_slightly_above_the_figure_and_the_goal_is_sl
     without = tuned("provisioned-iops", optional=False)
     assert [step.name for step in without.steps] == ["random reads", "random writes"]
     assert {goal.metric for goal in without.goals} == {"iops"}
+
+
+def test_two_volumes_are_measured_alone_and_at_once() -> None:
+    (step,) = filled_preset("two-volumes", ["web-1"], {"first": "/srv", "second": "/data"}).plan.steps
+    assert step.values["directory"] == "/srv"
+    sections = read_job_file(str(step.values["job"]))
+    assert [(section.name, directories_in(section), section.flag("stonewall")) for section in sections] == [
+        ("first alone", (), False), ("second alone", ("/data",), True),
+        ("first of both", (), True), ("second of both", ("/data",), False),
+    ]  # fmt: skip
+    assert directories_of(step.suite, step.values) == ("/srv", "/data")
+    assert [section.name for section in sections if section.flag("unlink")] == ["second of both"]
 
 
 def test_what_a_preset_leaves_open_is_tuned_and_what_it_says_is_not() -> None:

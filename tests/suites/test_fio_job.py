@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from suites.base import Context, complete_values, tuned_values
+from suites.base import Context, complete_values, directories_of, tuned_values
 from suites.checks import Outcome
 from suites.errors import ParameterError
 from suites.fio_job.suite import FioJob
@@ -101,6 +101,32 @@ def test_what_is_special_to_job_files(job: str, check: str, said: str) -> None:
     assert said in measured(step, check)
     level = next(known.level for known in JOB.checks if known.id == check)
     assert (level is Level.ERROR) == (check in {"job-file-unreadable", "job-file-variable", "job-file-writes-device"})
+
+
+READ = "[global]\nsize=1m\nrw=randread\n"
+
+
+@pytest.mark.parametrize(
+    ("sections", "named"),
+    [
+        ("[a]\n[b]\ndirectory=/data\n[c]\ndirectory=/srv\n", "/data, /srv"),
+        ("[a]\n[b]\ndirectory=/data\n[c]\ndirectory=/data\nunlink=1\n", ""),
+        ("[a]\nfilename=/srv/database\n", ""),
+        ("[a]\n", ""),
+    ],
+)
+def test_files_that_a_read_makes_outside_stay_unless_fio_removes_them(sections: str, named: str) -> None:
+    found = outcomes(tuned_step(JOB, job=READ + sections))
+    assert ("job-file-leaves-files" in found) == bool(named)
+    if named:
+        assert measured(tuned_step(JOB, job=READ + sections), "job-file-leaves-files").endswith(f" in {named} first.")
+
+
+def test_the_directories_of_its_sections_are_looked_at_too() -> None:
+    job = "[a]\nsize=1m\n[b]\ndirectory=/data:/mnt/\\:odd\n[c]\ndirectory=below\n[d]\ndirectory=/data\n"
+    values = complete_values(JOB, {"job": job, "directory": "/srv"})
+    assert directories_of(JOB, values) == ("/srv", "/data", "/mnt/:odd")
+    assert directories_of(JOB, {**values, "job": "nonsense"}) == ("/srv",)
 
 
 def test_many_sections_are_counted_not_listed() -> None:

@@ -10,7 +10,7 @@ from app.plans.plan_changes import still_changed
 from app.plans.plan_remarks import Acknowledged, Remedied
 from app.plans.tuning import TUNING, tuning_of, tuning_values
 from suites import registry
-from suites.base import Suite, device_of
+from suites.base import Suite, device_of, directories_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.parameters import Value
@@ -125,12 +125,7 @@ class PlanDraft:
 
     def directories(self) -> tuple[str, ...]:
         """Return the directories the steps will write in, where they are chosen."""
-        found: list[str] = []
-        for step in self.steps:
-            name = step.suite.directory_parameter
-            value = step.form.parsed(name) if name is not None else None
-            if isinstance(value, str) and value:
-                found.append(value)
+        found = (path for step in self.steps for path in directories_of(step.suite, step.form.values()))
         return tuple(dict.fromkeys(found))
 
     def devices(self) -> tuple[str, ...]:
