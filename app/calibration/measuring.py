@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.calibration.calibration import Instrument
+from app.plans.context import ON_EVERY_HOST
 from remote.errors import RemoteError
 from remote.jobs.build import BuildError, build_program
 from remote.jobs.files import put_file
@@ -76,7 +77,7 @@ def _results(text: str) -> Iterator[tuple[str, float]]:
 
 @contextmanager
 def _workspace(session: Session) -> Iterator[Workspace]:
-    workspace = make_workspace(session, "/tmp")  # noqa: S108 (the private directory made in it is ours alone, mode 0700)
+    workspace = make_workspace(session, ON_EVERY_HOST)
     try:
         yield workspace
     finally:

@@ -8,6 +8,9 @@ from suites.facts import Facts, known
 
 LOOPBACK = "127.0.0.1"
 
+ON_EVERY_HOST = "/tmp"  # noqa: S108 (the private directory made in it is ours alone, mode 0700)
+"""Where a private directory is made on a host of which nothing better is known."""
+
 
 def step_context(
     step: Step, host: str, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None = None
@@ -34,7 +37,12 @@ def work_directory(step: Step, facts: Facts | None) -> str:
     chosen = "" if parameter is None else str(step.values[parameter])
     if chosen:
         return chosen
+    return writable_directory(facts)
+
+
+def writable_directory(facts: Facts | None) -> str:
+    """Return the first directory that may be written in on a host with these facts, or else the one ON_EVERY_HOST."""
     for found in () if facts is None else facts.directories:
         if found.writable is True:
             return found.path
-    return "/tmp"  # noqa: S108 (the private directory made in it is ours alone, mode 0700)
+    return ON_EVERY_HOST

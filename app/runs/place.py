@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.events import Activity, Event, FindingRaised, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
-from app.plans.context import work_directory
+from app.plans.context import work_directory, writable_directory
 from app.plans.plan import Step
 from app.runs.control import Control
 from app.runs.delivery import content_of, files_of
@@ -71,7 +71,7 @@ class Place:
         if self.workspace is None:
             self.workspace = yield from self._make(work_directory(self.step, self.context.facts), on_peer=False)
         if self.step.peer is not None and self.peer_workspace is None:
-            self.peer_workspace = yield from self._make(work_directory_of_peer(self.context), on_peer=True)
+            self.peer_workspace = yield from self._make(writable_directory(self.context.peer_facts), on_peer=True)
 
     def _make(self, directory: str, *, on_peer: bool) -> Generator[Event, None, Workspace]:
         where = self._where(on_peer=on_peer)
@@ -239,11 +239,3 @@ def _said_by(job: Job) -> str:
             job.stop()
             deadline = float("inf")
     return printed.decode("utf-8", "replace").strip()
-
-
-def work_directory_of_peer(context: Context) -> str:
-    """Return where the server end's private directory is made."""
-    for found in () if context.peer_facts is None else context.peer_facts.directories:
-        if found.writable is True:
-            return found.path
-    return "/tmp"  # noqa: S108 (the private directory made in it is ours alone, mode 0700)

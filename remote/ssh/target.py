@@ -9,6 +9,7 @@ from pathlib import Path
 
 from remote.errors import ConnectError, Outcome
 from remote.questions import Asker, LocalProgramQuestion, Refuse
+from remote.ssh.known_hosts import DEFAULT_PORT
 from remote.ssh.local_program import consult
 from remote.ssh.ssh_config import Entry, literal_names, load
 from remote.ssh.ssh_lookup import Lookup
@@ -30,9 +31,8 @@ from remote.ssh.target_settings import (
     seconds,
 )
 
-__all__ = ["DEFAULT_PORT", "NO_IDENTITY", "Target", "aliases", "resolve"]
+__all__ = ["NO_IDENTITY", "Target", "aliases", "resolve"]
 
-DEFAULT_PORT = 22
 
 _ADDRESS = re.compile(
     r"(?:ssh://)?(?:(?P<user>[^@\s]+)@)?(?:\[(?P<literal>[^\]\s]+)\]|(?P<host>[^:@\s\[\]/]+))(?::(?P<port>\d+))?/?"
