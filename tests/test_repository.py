@@ -60,6 +60,14 @@ def test_the_top_level_is_what_the_readme_says() -> None:
     assert {name for name in names if not name.startswith(".")} == ABOVE | BESIDE
 
 
+def test_the_readme_says_what_every_folder_is_for() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    layers = ("app", "remote", "widgets")  # a folder of suites/ is called as its tool is
+    packages = [path.parent.relative_to(ROOT) for layer in layers for path in (ROOT / layer).glob("*/__init__.py")]
+    assert len(packages) > 20
+    assert [str(package) for package in packages if f"`{package}`" not in readme] == []
+
+
 def test_every_topic_of_help_has_a_page_and_every_page_a_topic() -> None:
     from widgets.help_page import CHECKS, TOPICS
 
