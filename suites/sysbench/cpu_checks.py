@@ -16,7 +16,7 @@ def _defaults(evidence: StepEvidence) -> Outcome | CannotTell | None:
     cpus = None if facts is None else cpus_for(facts)
     limit, events, threads = int(values["cpu_max_prime"]), int(values["events"]), int(values["threads"])
     low_limit = limit <= DEFAULT_PRIME_LIMIT
-    words, changes = [f"cpu_max_prime is {limit:,}"], dict[str, Value]()
+    words, changes = [f"cpu_max_prime is {limit:,}"] if low_limit else [], dict[str, Value]()
     if low_limit:
         changes["cpu_max_prime"] = TUNED_PRIME_LIMIT
     if threads == 1 and cpus is not None and cpus > 1:
