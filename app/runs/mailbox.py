@@ -16,6 +16,9 @@ T = TypeVar("T")
 
 TICK = 0.1
 
+MOST_HELD = 16 * 2**20
+"""Bytes of output that wait to be handed on; a host that prints more waits, as it would for a slow connection."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobEnded:
@@ -51,24 +54,47 @@ def passed_on(letter: Letter) -> Iterator[Event]:
 
 
 class Mailbox:
-    """An unbounded queue of letters, and the threads that fill it."""
+    """A queue of letters, of which only output is ever kept waiting, and the threads that fill it."""
 
     def __init__(self) -> None:
         self._letters: queue.SimpleQueue[Letter] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._room = threading.Condition()
+        self._held = 0  # bytes of output that nobody has taken yet
+        self._closed = False
 
     def put(self, letter: Letter) -> None:
         """Leave a letter, from any thread."""
         self._letters.put(letter)
 
     def take(self, timeout: float) -> Iterator[Letter]:
-        """Yield what has arrived, waiting up to `timeout` seconds for the first."""
+        """Yield what has arrived, waiting up to `timeout` seconds for the first.
+
+        What arrives meanwhile waits for the next time: a flood of output keeps nobody from stopping what prints it.
+        """
         try:
-            yield self._letters.get(timeout=timeout)
-            while True:
-                yield self._letters.get_nowait()
+            first = self._letters.get(timeout=timeout)
+            others = self._letters.qsize()
+            yield self._opened(first)
+            for _ in range(others):
+                yield self._opened(self._letters.get_nowait())
         except queue.Empty:
             return
+
+    def _opened(self, letter: Letter) -> Letter:
+        """Return a letter that is handed on now, and make room for more output where it held some."""
+        if isinstance(letter, OutputRead):
+            with self._room:
+                self._held -= len(letter.data)
+                self._room.notify_all()
+        return letter
+
+    def _put_output(self, output: OutputRead) -> None:
+        """Leave output, once there is room: a tool may print faster than anybody can keep it."""
+        with self._room:
+            self._room.wait_for(lambda: self._held < MOST_HELD or self._closed)
+            self._held += len(output.data)
+        self._letters.put(output)
 
     def arrived(self) -> Iterator[Event]:
         """Yield the events that have arrived, between two trials: nobody waits for the end of a job then."""
@@ -116,7 +142,7 @@ class Mailbox:
             try:
                 for chunk in job.follow():
                     if chunk is not None:
-                        self._letters.put(OutputRead(trial, prefix + chunk.stream, chunk.data))
+                        self._put_output(OutputRead(trial, prefix + chunk.stream, chunk.data))
             except BenchwrightError as caught:
                 error = caught
             finally:
@@ -147,6 +173,9 @@ class Mailbox:
         thread.start()
 
     def join(self, timeout: float) -> None:
-        """Wait for the threads to end, each for at most `timeout` seconds."""
+        """Wait for the threads to end, each for at most `timeout` seconds. Nobody takes anything any more."""
+        with self._room:
+            self._closed = True
+            self._room.notify_all()
         for thread in self._threads:
             thread.join(timeout)
