@@ -23,13 +23,15 @@ def thread_counts(most: int, sweep: str) -> tuple[int, ...]:
 
 
 def knee(values: Mapping[int, float]) -> int | None:
-    """Return the lowest setting whose value reaches KNEE_SHARE of the best, or None where there is no curve.
+    """Return the lowest setting whose value reaches KNEE_SHARE of the best, None without a curve or where all is zero.
 
     `values` are of a metric of which more is better, by thread count or another setting.
     """
     if len(values) < FEWEST_POINTS:
         return None
     best = max(values.values())
+    if best <= 0:  # nothing was done at all
+        return None
     return min(threads for threads, value in values.items() if value >= KNEE_SHARE * best)
 
 

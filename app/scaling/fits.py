@@ -24,7 +24,12 @@ From 1 to 8 threads, points that follow Amdahl's law give the USL a peak that is
 is not asked, and in under 1 % where it is (simulated for this project)."""
 
 PAST = 1
-"""Points that have to lie beyond the peak of the USL: a peak nobody has measured past is a guess."""
+"""Points that have to lie beyond the peak of the USL, and as many before it or at it: a peak that nobody has measured
+on both sides is a guess."""
+
+MEETS = 1e-4
+"""The share by which a model misses no point where it meets them all: what is left is the search for its parameters,
+and no model with one more describes that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,26 +134,37 @@ def _fitted(model: Model, n: "Numbers", logs: "Numbers") -> _Fitted | None:
 
 def _amdahl(fitted: _Fitted, simpler: _Fitted) -> tuple[Fit | None, str]:
     p = _improvement(fitted, simpler)
-    if p > SURE:
-        return None, "a straight line describes the points as well"
-    if fitted.widest > WIDEST:
-        return None, f"it misses a point by {fitted.widest:.0%}"
-    return _fit(fitted, p), ""
+    refused = _no_better(fitted, simpler, p, "a straight line")
+    return (None, refused) if refused else (_fit(fitted, p), "")
 
 
 def _usl(fitted: _Fitted, simpler: _Fitted, n: "Numbers") -> tuple[Fit | None, str]:
     p = _improvement(fitted, simpler)
-    if p > SURE:
-        return None, "Amdahl's law describes the points as well"
-    if fitted.widest > WIDEST:
-        return None, f"it misses a point by {fitted.widest:.0%}"
+    refused = _no_better(fitted, simpler, p, "Amdahl's law")
+    if refused:
+        return None, refused
     peak = _peak(fitted)
     if peak is None:
         return None, "it has no peak"
     past = sum(float(each) > peak.value for each in n)
-    if past < PAST:
-        return None, f"its peak, at about {peak.value:.0f}, lies beyond what was measured"
+    if past < PAST or len(n) - past < PAST:
+        where = "beyond" if past < PAST else "below"
+        return None, f"its peak, at about {peak.value:.{0 if peak.value >= 1 else 1}f}, lies {where} what was measured"
     return _fit(fitted, p, peak), ""
+
+
+def _no_better(fitted: _Fitted, simpler: _Fitted, p: float, called: str) -> str:
+    """Return why a model does not stand beside the simpler one, which is `called` so; empty where it does.
+
+    That nothing tells the two apart is no praise of the simpler one where it misses the points itself.
+    """
+    if fitted.widest > WIDEST:
+        return f"it misses a point by {fitted.widest:.0%}"
+    if p <= SURE:
+        return ""
+    if simpler.widest > WIDEST:
+        return f"the points do not tell it from {called}, which misses one by {simpler.widest:.0%}"
+    return f"{called} describes the points as well"
 
 
 def _improvement(fitted: _Fitted, simpler: _Fitted) -> float:
@@ -156,7 +172,7 @@ def _improvement(fitted: _Fitted, simpler: _Fitted) -> float:
     from scipy import special
 
     gained = simpler.squares - fitted.squares
-    if gained <= 0:
+    if gained <= 0 or simpler.widest < MEETS:
         return 1.0
     if fitted.squares < 1e-24:  # the model meets every point
         return 0.0

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from app.comparing.gate import parameters_of
 from app.comparing.sides import Place, Side
 from app.scaling.sweeps import FEWEST_POINTS, Curve, Point, number_of
 from app.summary import MetricSummary
-from suites.parameters import Value
+from suites.parameters import Parameter, Type, Value
 from suites.units import convert
 from suites.vocab import Labels
 
@@ -27,7 +28,7 @@ def curves_of_steps(side: Side) -> dict[str, dict[str, list[Curve]]]:
             entries = [
                 (step.identity(), summary) for step in steps for summary in side.figures(Place(step, (host,))).values()
             ]
-            found.setdefault(suite, {})[host] = list(_curves(name, entries))
+            found.setdefault(suite, {})[host] = list(_curves(name, parameters_of(steps[0]).get(name), entries))
     return found
 
 
@@ -40,7 +41,9 @@ def swept(values: Sequence[dict[str, Value]]) -> str | None:
     return names[0] if None not in numbers and len(set(numbers)) == len(numbers) else None
 
 
-def _curves(name: str, entries: Iterable[Entry]) -> Iterable[Curve]:
+def _curves(name: str, parameter: Parameter | None, entries: Iterable[Entry]) -> Iterable[Curve]:
+    """Yield the curves of `entries` over the parameter `name`, which a suite that is gone no longer describes."""
+    sizes = parameter is not None and parameter.type is Type.SIZE
     grouped: dict[tuple[str, Labels], list[Entry]] = {}
     for entry in entries:
         grouped.setdefault((entry[1].metric.name, entry[1].labels), []).append(entry)
@@ -49,10 +52,10 @@ def _curves(name: str, entries: Iterable[Entry]) -> Iterable[Curve]:
         points = [
             Point(
                 number_of(str(values[name])) or 0.0,
-                str(values[name]),
+                str(values[name]) if parameter is None else parameter.format(values[name]),
                 tuple(convert(value, summary.metric.unit, metric.unit) for value in summary.values),
             )
             for values, summary in found
         ]
         if len(points) >= FEWEST_POINTS:
-            yield Curve(metric, name, labels, tuple(sorted(points, key=lambda point: point.x)))
+            yield Curve(metric, name, labels, tuple(sorted(points, key=lambda point: point.x)), sizes)

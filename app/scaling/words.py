@@ -40,7 +40,7 @@ def _parameter(one: Scaling, each: Estimate) -> str:
     if each.name == ONE:
         texts = [figure_text(one.curve.metric, value) for value in (each.value, each.low, each.high)]
     else:
-        texts = [f"{100 * value:.2g} %" for value in (each.value, each.low, each.high)]
+        texts = [share_text(value) for value in (each.value, each.low, each.high)]
     return f"{each.name} {texts[0]} ({texts[1]} to {texts[2]})"
 
 

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from app.chart import Mark
 from app.cli.main import benchwright
+from app.comparing.sides import Side
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import make_step
 from app.scaling import fit_models, scaling_of
 from app.scaling.chart import scaling_charts
-from app.scaling.steps import swept
+from app.scaling.steps import curves_of_steps, swept
 from app.scaling.sweeps import Curve, Point
 from app.scaling.to_json import scaling_to_json
 from app.scaling.words import scaling_lines
@@ -79,6 +80,12 @@ def test_a_peak_that_was_measured_past_is_recovered() -> None:
         (drawn(usl(0.02, 0.98 / 10**2), range(1, 10), 0.0005), "lies beyond what was measured"),
         (drawn(lambda n: 1000 * min(n, 3), range(1, 9)), "misses a point by"),
         ([(float(n), 0.0) for n in range(1, 9)], "not above zero"),
+        (drawn(lambda _: 1000.0, range(1, 9), 0.0), "no USL: Amdahl's law describes the points as well"),
+        (
+            drawn(lambda n: 1000 / n, range(1, 9), 0.001),
+            "lies below what was measured; no Amdahl: it misses a point by",
+        ),
+        (drawn(lambda n: 1000 * n**1.3, range(1, 9)), "no Amdahl: it misses a point by"),
     ],
 )
 def test_what_the_points_do_not_carry_is_not_shown_and_says_why(
@@ -87,6 +94,32 @@ def test_what_the_points_do_not_carry_is_not_shown_and_says_why(
     fit, reasons = fit_models(points)
     assert fit is None or fit.model != "USL"
     assert reason in "; ".join(reasons)
+
+
+def test_a_rate_that_does_not_scale_at_all_is_said_in_per_cent() -> None:
+    lines = list(scaling_lines(scaling_of("run", "step", "web-1", curve([(n, 1000.0) for n in range(1, 9)]))))
+    assert any("serial share 100 % (100 % to 100 %)" in line for line in lines)
+
+
+def test_nothing_done_at_any_point_has_no_knee() -> None:
+    found = scaling_of("run", "step", "web-1", curve([(1, 0.0), (2, 0.0), (4, 0.0)]))
+    assert found.knee is None
+    assert not found.curve.growing
+    assert list(scaling_lines(found)) == ["The first point is not above zero."]
+
+
+def test_steps_that_differ_in_a_size_are_points_of_sizes() -> None:
+    runs = [
+        recorded.run_record(
+            f"r{size}", (4096e3 / size,) * 2,
+            step=replace(recorded.STEP, name=f"{size}", values={**recorded.STEP.values, "block_size": size}),
+        )
+        for size in (4096, 8192, 16384)
+    ]  # fmt: skip
+    (found,) = curves_of_steps(Side(runs))["fio"]["web-1"]
+    assert [point.text for point in found.points] == ["4 KiB", "8 KiB", "16 KiB"]
+    assert found.sizes
+    assert found.knee is None  # I/Os of more bytes each are fewer a second
 
 
 def test_efficiency_is_against_the_straight_line_through_the_first_point() -> None:
