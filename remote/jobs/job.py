@@ -142,8 +142,9 @@ class Job:
                     "The command may still run there; stop it, then try again.",
                     host=self._session.host,
                 )
-        if "astray" in said:  # what the command left behind is no part of the measurement
-            self.stop(0.0)
+        if "astray" in said:  # what the command left behind is no part of the measurement; nor was that stopped
+            with self._stopping:
+                self._end(0.0)
         self._settle(said)
         if self.exit_status is None and restarted(said, self.began.boot_id):
             raise RebootedError(
@@ -160,16 +161,19 @@ class Job:
         with self._stopping:
             if self._stopped:
                 return
-            said = self._ask("stop", str(round(grace * 100)), timeout=grace + KILL_TIME + 30.0)
-            if "stopped" not in said:
-                left = said.get("error", "").removeprefix("left").strip() or "it gave no answer"
-                raise JobError(
-                    f"The job on {self._session.host} could not be stopped: {left}.",
-                    "Look for these processes on the host.",
-                    host=self._session.host,
-                )
+            self._end(grace)
             self._stopped = True
             self._settle(self._ask("status"))
+
+    def _end(self, grace: float) -> None:
+        said = self._ask("stop", str(round(grace * 100)), timeout=grace + KILL_TIME + 30.0)
+        if "stopped" not in said:
+            left = said.get("error", "").removeprefix("left").strip() or "it gave no answer"
+            raise JobError(
+                f"The job on {self._session.host} could not be stopped: {left}.",
+                "Look for these processes on the host.",
+                host=self._session.host,
+            )
 
     def _ask(self, mode: str, *arguments: str, timeout: float = 30.0) -> Mapping[str, str]:
         nonce = self.workspace.nonce

@@ -263,6 +263,22 @@ def test_stop_kills_what_will_not_end(session: Session, workspace: Workspace) ->
     assert processes_with(workspace.nonce) == []
 
 
+@pytest.mark.parametrize(
+    ("ending", "status", "reason"),
+    [("exit 3", 3, ""), ("kill -9 $$", 137, "ended by SIGKILL"), ("kill -9 $PPID", None, "killed on the host: it left")],
+    ids=["failed", "killed", "killed with its leader"],
+)
+def test_what_a_command_leaves_running_is_ended_and_says_nothing_of_its_own_end(
+    session: Session, workspace: Workspace, ending: str, status: int | None, reason: str
+) -> None:
+    job = Job.start(session, workspace, script(f"sleep 100 & {ending}"))
+    gather(job)
+    assert job.exit_status == status
+    assert job.reason.startswith(reason)
+    assert "stopped" not in job.reason
+    assert processes_with(workspace.nonce) == []
+
+
 def test_stop_finds_what_left_the_group(session: Session, workspace: Workspace) -> None:
     job = Job.start(session, workspace, script("setsid sleep 60 & setsid sleep 61 & echo up; wait"))
     until(job, b"up\n")
