@@ -8,6 +8,9 @@ from suites.fio.parameters import writes
 from suites.raw_device import confirmation, described, needs_root_to_judge, objections
 from suites.vocab import Level
 
+WORN = 75.0
+"""Per cent of its rated endurance from which a drive counts as worn, as sbc-bench has it."""
+
 
 def _device(evidence: StepEvidence) -> RawDevice | CannotTell | None:
     """Return the step's device, None where it works on files, or why nothing is known of it."""
@@ -87,6 +90,14 @@ def _fresh(evidence: StepEvidence) -> Outcome | None:
     return Outcome(f"The first and last MiB of {device.path} hold nothing but zeros.")
 
 
+def _worn(evidence: StepEvidence) -> Outcome | None:
+    device = _device(evidence)
+    used = known(device.endurance_used) if isinstance(device, RawDevice) else None
+    if used is None or used <= WORN or not isinstance(device, RawDevice):
+        return None  # most drives in clouds tell nothing of it
+    return Outcome(f"{device.path} has used {used:.0f} % of the writes that it is rated for, by its own account.")
+
+
 DEVICE_CHECKS = (
     Check(
         id="device-unusable",
@@ -139,5 +150,16 @@ DEVICE_CHECKS = (
         source="SNIA Solid State Storage Performance Test Specification; TKperf, which does so.",
         needs="The pattern; the first and last MiB of the device, read as root; whether it rotates.",
         evaluate=_fresh,
+    ),
+    Check(
+        id="device-worn",
+        level=Level.WARNING,
+        title="The drive is worn",
+        why="A worn drive corrects more errors and has fewer blocks to spare: it may be slower than others of its kind, "
+        "and what it shows says little of them.",
+        remedy="Measure a drive with less wear, or say with the figure how worn this one is.",
+        source="smartctl, percentage_used (NVMe) and endurance_used; sbc-bench warns above 75 %.",
+        needs="What SMART tells of the device's endurance, read as root by smartctl.",
+        evaluate=_worn,
     ),
 )

@@ -10,7 +10,9 @@ from suites.cp.suite import Cp
 from suites.dd.suite import Dd
 from suites.facts import Absent, Facts, MemoryFacts, RawDevice, Tool
 from suites.fio.suite import Fio
+from suites.fio_sweep.suite import FioSweep
 from suites.geekbench.suite import GEEKBENCH_MEMORY, Geekbench
+from suites.snia.suite import FioSnia
 from suites.vocab import Finding, Level
 from tests.disk_host import GIB, disk_host
 
@@ -67,3 +69,14 @@ def test_writing_to_a_fresh_device_is_warned_of() -> None:
     assert finding(Fio(), device(written=True), "fresh-device", **given) is None
     assert finding(Fio(), device(written=False), "fresh-device", device="/dev/x", rw="read") is None
     assert finding(Fio(), device(written=False, node="/dev/sda"), "fresh-device", **given) is None  # it rotates
+
+
+@pytest.mark.parametrize("suite", [Fio(), FioSweep(), FioSnia()], ids=lambda suite: suite.id)
+@pytest.mark.parametrize(
+    ("used", "warned"), [(92.0, True), (75.0, False), (Absent("smartctl is not installed"), False)]
+)
+def test_a_worn_drive_is_told(suite: Suite, used: float | Absent, *, warned: bool) -> None:
+    facts = replace(disk_host(), devices=(RawDevice(path="/dev/x", node="/dev/nvme0n1", endurance_used=used),))
+    found = finding(suite, facts, "device-worn", device="/dev/x")
+    assert (found is not None) is warned
+    assert found is None or "92 % of the writes" in found.measured
