@@ -155,7 +155,7 @@ DEVICE_CHECKS = (
         id="device-worn",
         level=Level.WARNING,
         title="The drive is worn",
-        why="A worn drive corrects more errors and has fewer blocks to spare: it may be slower than others of its kind, "
+        why="A worn drive corrects more errors and has fewer blocks to spare. It may be slower than its like, "
         "and what it shows says little of them.",
         remedy="Measure a drive with less wear, or say with the figure how worn this one is.",
         source="smartctl, percentage_used (NVMe) and endurance_used; sbc-bench warns above 75 %.",
