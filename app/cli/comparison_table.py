@@ -6,6 +6,7 @@ from string import ascii_uppercase
 from app.comparing.compare import Against, Comparison, Row
 from app.comparing.gate import Weight
 from app.comparing.levels import HOST, SAMPLE, TRIAL, Level, Levels
+from app.plans.plan import host_words
 from app.records import RunSummary
 from app.summary import MetricSummary
 from app.wording import direction_text, figure_text, metric_text, ratio_text, share_text, spread_text
@@ -29,7 +30,7 @@ def _parts(runs: Sequence[RunSummary]) -> list[str]:
     """Return which part of its run each side is, where one run is on several sides."""
     if len({run.id for run in runs}) == len(runs):
         return [""] * len(runs)
-    return [f"  {', '.join(run.steps)} on {', '.join(run.hosts)}" for run in runs]
+    return [f"  {', '.join(run.steps)} on {', '.join(map(host_words, run.hosts))}" for run in runs]
 
 
 def _moment(started: str) -> str:
@@ -57,9 +58,9 @@ def _letter(number: int) -> str:
 def _lines(row: Row) -> Iterator[list[str]]:
     baseline, *others = row.sides
     metric = f"{metric_text(row.metric, row.labels)} {direction_text(row.metric.better)[0]}"
-    yield [row.step, row.host, metric, _letter(0), *_value(baseline), "", ""]
+    yield [row.step, host_words(row.host), metric, _letter(0), *_value(baseline), "", ""]
     for number, (side, against) in enumerate(zip(others, row.against, strict=True), 1):
-        host = "" if side is None or side.host == row.host else side.host
+        host = "" if side is None or side.host == row.host else host_words(side.host)
         yield ["", host, "", _letter(number), *_value(side), *_against(row, against)]
 
 
@@ -88,7 +89,7 @@ def gate_rows(comparison: Comparison) -> list[list[str]]:
         for number, against in enumerate(row.against, 1):
             for each in against.differences:
                 run = f"{_letter(number)}: {each.ours}" if each.ours else _letter(number)
-                rows[each.weight.value, row.step, row.host, each.what, run, each.baseline, each.why] = None
+                rows[each.weight.value, row.step, host_words(row.host), each.what, run, each.baseline, each.why] = None
     order = [weight.value for weight in Weight]
     return sorted(map(list, rows), key=lambda row: order.index(row[0]))
 
@@ -99,7 +100,7 @@ LEVELS_HEAD = ("Within a trial", "Between trials", "Between hosts", "ICC")
 def levels_rows(comparison: Comparison) -> list[list[str]]:
     """Return a line for each side of each metric: how much it spreads on each level, and how many stand there."""
     return [
-        [row.step, row.host, metric_text(row.metric, row.labels), _letter(number), *level_cells(levels)]
+        [row.step, host_words(row.host), metric_text(row.metric, row.labels), _letter(number), *level_cells(levels)]
         for row in comparison.rows
         for number, levels in enumerate(row.levels)
         if levels is not None

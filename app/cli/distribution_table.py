@@ -8,6 +8,7 @@ from app.cli.common import plain, print_json, print_table
 from app.distributions.distribution import Distribution, SideDistribution
 from app.distributions.percentiles import Percentile, Shift
 from app.distributions.to_json import distributions_to_json
+from app.plans.plan import host_words
 from app.wording import direction_text, figure_text, range_text, run_letter
 from suites.vocab import Metric
 
@@ -28,7 +29,7 @@ def print_distributions(found: Sequence[Distribution]) -> None:
     for number, one in enumerate(found):
         if number:
             click.echo("")
-        title = f"{one.title}, {one.step} on {one.host} ({direction_text(one.metric.better)})"
+        title = f"{one.title}, {one.step} on {host_words(one.host)} ({direction_text(one.metric.better)})"
         click.echo(plain(title))
         for line in _sides(one):
             click.echo(plain(line))
@@ -99,5 +100,5 @@ def _worst(one: Distribution) -> Iterator[str]:
     for number, side in enumerate(one.sides):
         for each in side.worst[:WORST]:
             value = figure_text(one.metric, each.value)
-            where = "" if each.host == one.host else f" on {each.host}"
+            where = "" if each.host == one.host else f" on {host_words(each.host)}"
             yield f"Worst sample, {run_letter(number)}, trial {each.number}{where}: {value} at {each.time:.0f} s"

@@ -14,6 +14,7 @@ from app.cli.plans import print_findings
 from app.comparing.levels import WithinTrials
 from app.formats import figure_to_json, sample_to_json
 from app.parse import parse_output
+from app.plans.plan import host_words
 from app.records import RunRecord
 from app.run_json import run_to_json, summary_to_json
 from app.services import Workstation
@@ -36,8 +37,8 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
         click.echo("The library is empty. Benchmark this computer with: benchwright quick")
         return
     rows = [
-        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(run.hosts), run.standing, str(run.trials),
-         run.headline, run.trust, run.baseline or ""]
+        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(map(host_words, run.hosts)), run.standing,
+         str(run.trials), run.headline, run.trust, run.baseline or ""]
         for run in stored
     ]  # fmt: skip
     print_table(
@@ -77,7 +78,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     click.echo(plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.state})"))
     for host, facts in record.facts_before.items():
         told = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
-        click.echo(plain(f"{host}: {', '.join(fact for fact in told if isinstance(fact, str))}"))
+        click.echo(plain(f"{host_words(host)}: {', '.join(fact for fact in told if isinstance(fact, str))}"))
     if record.reason:
         click.echo(plain(record.reason))
     _print_verdicts(record)
@@ -85,7 +86,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     for figure in summaries(record):
         spread = range_text(figure.metric, figure.minimum, figure.maximum, figure.uncertainty)
         rows.append(
-            [figure.step, figure.host, metric_text(figure.metric, figure.labels),
+            [figure.step, host_words(figure.host), metric_text(figure.metric, figure.labels),
              figure_text(figure.metric, figure.median, figure.uncertainty), spread, str(figure.n),
              direction_text(figure.metric.better)]
         )  # fmt: skip
@@ -132,7 +133,7 @@ def _print_verdicts(record: RunRecord) -> None:
 def _print_levels(record: RunRecord, within: WithinTrials) -> None:
     found = [(figure, levels(figure, within)) for figure in summaries(record)]
     rows = [
-        [figure.step, figure.host, metric_text(figure.metric, figure.labels), *level_cells(spread)[:2]]
+        [figure.step, host_words(figure.host), metric_text(figure.metric, figure.labels), *level_cells(spread)[:2]]
         for figure, spread in found
         if spread is not None and figure.n > 1
     ]
@@ -143,8 +144,9 @@ def _print_levels(record: RunRecord, within: WithinTrials) -> None:
 
 def _print_trials(record: RunRecord) -> None:
     rows = [
-        [trial.trial.step, trial.trial.host, f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}",
-         trial.state, metric_text(figure.metric, figure.labels), figure_text(figure.metric, figure.value)]
+        [trial.trial.step, host_words(trial.trial.host),
+         f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}", trial.state,
+         metric_text(figure.metric, figure.labels), figure_text(figure.metric, figure.value)]
         for trial in record.trials
         for figure in trial.figures
     ]  # fmt: skip

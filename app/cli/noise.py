@@ -8,6 +8,7 @@ from app.cli.common import json_option, pass_workstation, plain, print_json, pri
 from app.noise.noise import Noise, NoiseEntry, NoiseLevel, Pooled, Spread
 from app.noise.noise_chart import TITLES
 from app.noise.noise_json import noise_to_json, write_noise
+from app.plans.plan import host_words
 from app.services import Workstation
 from app.wording import metric_text, share_text
 
@@ -59,18 +60,18 @@ def print_noise(found: Noise) -> None:
             click.echo("")
     for title, pooled in (("Test", found.tests), ("Host", found.hosts), ("Run", found.runs)):
         if len(pooled) > 1:
-            print_table(("Rank", title, *_FIGURES), [_pooled(one) for one in pooled], right=(0, 2, 3, 4, 5))
+            print_table(("Rank", title, *_FIGURES), [_pooled(title, one) for one in pooled], right=(0, 2, 3, 4, 5))
             click.echo("")
     click.echo(plain(f"{found.method}."))
 
 
 def _row(entry: NoiseEntry) -> list[str]:
     named = metric_text(entry.metric, entry.labels)
-    return [str(entry.rank), entry.run, entry.step, entry.host, named, *spread_cells(entry.spread)]
+    return [str(entry.rank), entry.run, entry.step, host_words(entry.host), named, *spread_cells(entry.spread)]
 
 
-def _pooled(one: Pooled) -> list[str]:
-    return [str(one.rank), one.name, *spread_cells(one.spread)]
+def _pooled(title: str, one: Pooled) -> list[str]:
+    return [str(one.rank), host_words(one.name) if title == "Host" else one.name, *spread_cells(one.spread)]
 
 
 def spread_cells(spread: Spread) -> list[str]:

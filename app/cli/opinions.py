@@ -12,7 +12,7 @@ from app.events import State
 from app.opinion.agreement import Agreement
 from app.opinion.to_json import agreement_to_json, proposal_to_json
 from app.opinion.words import agreement_line, proposal_lines, why_lines
-from app.plans.plan import MAXIMUM_TRIALS
+from app.plans.plan import MAXIMUM_TRIALS, host_words
 from app.runs.control import Busy
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -88,6 +88,6 @@ def _say(found: tuple[Agreement, ...], run_id: str, *, as_json: bool) -> None:
 def print_agreements(found: tuple[Agreement, ...]) -> None:
     """Print what the tools of a run say of each other, and why."""
     for one in found:
-        click.echo(plain(f"{one.host}: {agreement_line(one)}"))
+        click.echo(plain(f"{host_words(one.host)}: {agreement_line(one)}"))
         for line in why_lines(one):
             click.echo(plain(f"  {line}"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
+from app.plans.plan import host_words
 from app.scaling import Scaling
 from app.scaling.scaling import Efficiency
 from app.scaling.to_json import scaling_to_json, write_scaling
@@ -57,7 +58,7 @@ def print_scaling(found: Sequence[Scaling]) -> None:
         if number:
             click.echo("")
         curve = one.curve
-        click.echo(plain(f"{metric_text(curve.metric, curve.rest)}, {one.step} on {one.host} ({one.run})"))
+        click.echo(plain(f"{metric_text(curve.metric, curve.rest)}, {one.step} on {host_words(one.host)} ({one.run})"))
         head = (curve.label.replace("_", " ").capitalize(), "Median", "Lowest to highest", "n", "Efficiency")
         print_table(head, _rows(one), right=range(5))
         for line in scaling_lines(one):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from app.chart import Axis, Chart, Mark, Series
 from app.noise.noise import Noise, NoiseEntry, NoiseLevel, Spread
+from app.plans.plan import host_words
 from app.wording import label_text, metric_text
 
 MOST = 40
@@ -66,5 +67,5 @@ def _parts(entry: NoiseEntry, several: dict[str, bool], metrics: dict[str, set[s
     whole = len(metrics[entry.step]) > 1
     what = metric_text(entry.metric, entry.labels) if whole else label_text(entry.labels)
     return (
-        entry.step, what, entry.host if several["host"] else "", entry.run[:40] if several["run"] else "",
+        entry.step, what, host_words(entry.host) if several["host"] else "", entry.run[:40] if several["run"] else "",
     )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from app.baselines.bands import bands_of
 from app.events import State
 from app.picture.look import BASELINE, series_colour
-from app.plans.plan import Step
+from app.plans.plan import Step, host_words
 from app.records import Band, RunRecord, SampleSeries, TrialRecord
 from app.wording import label_text, run_name
 from suites.vocab import Kind, Labels, Metric, Sample
@@ -177,7 +177,7 @@ class _Colours:
         """Return what tells the series from the others of its plot."""
         parts = [
             run_name(series.run) if self._several_runs else "",
-            series.host if self._hosts > 1 else "",
+            host_words(series.host) if self._hosts > 1 else "",
             label_text(series.labels) if self._labels > 1 else "",
         ]
         return ", ".join(part for part in parts if part) or f"{self._curves} trials"

@@ -8,6 +8,7 @@ from app.picture.curves import Shown
 from app.picture.look import BODY, ERROR, GOOD, QUIET, STRONG, Style
 from app.picture.matrix import Matrix
 from app.picture.table import Cell, Column, Line
+from app.plans.plan import host_words
 from app.records import Band
 from app.summary import MetricSummary, summaries
 from app.wording import (
@@ -75,7 +76,7 @@ def rows_alone(shown: Shown, made: Sequence[Matrix] = ()) -> list[Line]:
         before = (summary.metric, summary.labels)
         cells = (
             Cell(metric_text(summary.metric, summary.labels) if opens else ""),
-            Cell(summary.host if several else "", QUIET),
+            Cell(host_words(summary.host) if several else "", QUIET),
             *_spread(summary),
             Cell(f"{summary.n}"),
             Cell(_against_band(summary, shown.bands, named=len(_baselines(shown)) > 1)),
@@ -140,7 +141,7 @@ def _compared(row: Row, comparison: Comparison, told: set[tuple[int, str]]) -> I
         against = row.against[number - 1] if number else None
         reason = "" if against is None or (number, against.reason) in told else against.reason
         told.add((number, reason))
-        where = f", {side.host}" if hosts and side is not None else ""
+        where = f", {host_words(side.host)}" if hosts and side is not None else ""
         yield Line(
             (
                 titles.get(number, Cell("")),

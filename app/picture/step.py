@@ -13,6 +13,7 @@ from app.picture.sheet import Sheet
 from app.picture.sweep import sweep_plots
 from app.picture.table import draw_table
 from app.picture.words import width, wrap
+from app.plans.plan import host_words
 from app.summary import MetricSummary, summaries
 from app.wording import direction_text, figure_text, metric_text, range_text, ratio_text, run_letter
 
@@ -51,7 +52,7 @@ def _headlines_alone(shown: Shown) -> Iterator[tuple[str, Style, str]]:
     for summary in found:
         if summary.metric == found[0].metric:
             parts = [
-                f"{summary.host}:" if several else "",
+                f"{host_words(summary.host)}:" if several else "",
                 f"{metric_text(summary.metric, summary.labels)}, {direction_text(summary.metric.better)}.",
                 _of_trials(summary),
                 _against_band(summary, shown),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from app.picture.curves import Curve, Panel, Shown
 from app.picture.look import BASELINE, SERIES, series_colour
+from app.plans.plan import host_words
 from app.scaling.sweep_panels import SweepPanel, panels_of
 from app.scaling.sweeps import Curve as SweepCurve
 from app.scaling.sweeps import curves
@@ -37,7 +38,7 @@ def _plot(shown: Shown, panels: list[tuple[int, str, SweepPanel]]) -> Panel:
     for number, host, panel in panels:
         grey = len(shown.records) > 1 and number == 0
         for curve in panel.curves:
-            parts = [run_name(number) if len(shown.records) > 1 else "", host if several_hosts else ""]
+            parts = [run_name(number) if len(shown.records) > 1 else "", host_words(host) if several_hosts else ""]
             name = ", ".join(part for part in (*parts, panel.name(curve)) if part)
             place = sum(other.colour != BASELINE for other in drawn)
             colour = BASELINE if grey else series_colour(place)
