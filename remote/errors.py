@@ -40,6 +40,14 @@ class ConnectError(RemoteError):
         self.outcome = outcome
 
 
+def outcome_of(error: BaseException | None) -> Outcome | None:
+    """Return how an attempt to connect failed; where a jump host failed, how it did. None for any other error."""
+    if not isinstance(error, ConnectError):
+        return None
+    beneath = outcome_of(error.__cause__) if error.outcome is Outcome.JUMP_FAILED else None
+    return beneath or error.outcome
+
+
 class ConnectionLostError(RemoteError):
     """The connection broke while something was under way."""
 

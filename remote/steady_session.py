@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from remote.errors import ConnectError, ConnectionLostError, NoRoomError, Outcome, RemoteTimeoutError
+from remote.errors import ConnectionLostError, NoRoomError, Outcome, RemoteTimeoutError, outcome_of
 from remote.jobs.job_record import booted, restarted
 from remote.link import PATIENCE, Crowded, Link, LinkState, Patience, Wire
 from remote.own_channel import OwnChannel
@@ -269,7 +269,7 @@ class SteadySession:
                 session = self._connected_anew()
             except BenchwrightError as error:
                 self._why = error.message
-                outcome = _outcome(error)
+                outcome = outcome_of(error)
                 refusals = refusals + 1 if outcome is Outcome.AUTH_REFUSED else 0
                 if last or outcome in FINAL or refusals == REFUSALS or self._is_too_late():
                     self._give_up(error)
@@ -331,11 +331,3 @@ def _boot(session: Session) -> dict[str, str]:
     said = session.run(["cat", "/proc/sys/kernel/random/boot_id", "/proc/uptime"])
     words = said.stdout.decode("ascii", "replace").split()
     return {"boot": words[0], "up": words[1]} if said.exit_status == 0 and len(words) == 3 else {}
-
-
-def _outcome(error: BaseException | None) -> Outcome | None:
-    """Return how an attempt failed; where a jump host failed, how it did."""
-    if not isinstance(error, ConnectError):
-        return None
-    beneath = _outcome(error.__cause__) if error.outcome is Outcome.JUMP_FAILED else None
-    return beneath or error.outcome

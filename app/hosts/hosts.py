@@ -12,7 +12,7 @@ import tomlkit
 from app.hosts.memory import Memory, key_account, password_account
 from app.plans.context import LOOPBACK
 from app.plans.plan import LOCAL
-from remote.errors import ConnectError, Outcome
+from remote.errors import ConnectError, Outcome, outcome_of
 from remote.questions import Asker, Refuse
 from remote.session import Session
 from suites.errors import BenchwrightError
@@ -197,8 +197,9 @@ class Hosts:
         remembering = self.memory.asker(asker)
         try:
             session = connect(self.target(name, entry, remembering), remembering)
-        except ConnectError:
-            remembering.failed()
+        except ConnectError as error:
+            if outcome_of(error) is Outcome.AUTH_REFUSED:
+                remembering.failed()  # one that breaks says nothing of a secret, and nobody may be there to ask
             raise
         remembering.worked()
         return session

@@ -3,12 +3,16 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from app.hosts.hosts import Hosts, SavedHosts
 from app.hosts.memory import Memory, account
 from app.hosts.system_keyring import SERVICE, SystemKeyring
-from remote.questions import LocalProgramQuestion, SecretQuestion
+from remote.errors import ConnectError, Outcome
+from remote.questions import Asker, LocalProgramQuestion, SecretQuestion
+from remote.session import Session
 from tests.app.keyring_in_memory import KeyringInMemory
 from tests.lab_sshd import AnsweringAsker
 
@@ -149,3 +153,36 @@ def test_a_program_is_allowed_to_the_letter_and_a_no_is_not_remembered(memory: M
     person.allow_programs = False
     assert not memory.asker(person).local_program(replace(PROGRAM, command="nc web 22; id"))
     assert not memory.asker(person).local_program(replace(PROGRAM, setting="Match exec"))
+
+
+def failed(outcome: Outcome, at_jump_host: Outcome | None = None) -> ConnectError:
+    error = ConnectError(outcome, "web failed")
+    error.__cause__ = None if at_jump_host is None else ConnectError(at_jump_host, "its jump host failed")
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "asked"),
+    [
+        (failed(Outcome.TIMED_OUT), 1),
+        (failed(Outcome.PROTOCOL), 1),
+        (failed(Outcome.AUTH_REFUSED), 2),
+        (failed(Outcome.JUMP_FAILED, Outcome.UNREACHABLE), 1),
+        (failed(Outcome.JUMP_FAILED, Outcome.AUTH_REFUSED), 2),
+    ],
+)
+def test_only_a_refusal_is_a_reason_to_ask_again(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: ConnectError, asked: int
+) -> None:
+    """A connection that breaks after the password was given says nothing of it: a run may reconnect at night."""
+
+    def connect(_target: object, asker: Asker) -> Session:
+        asker.secret(PASSWORD)
+        raise error
+
+    monkeypatch.setattr("remote.ssh.connect.connect", connect)
+    person, hosts = AnsweringAsker(secrets=["one", "two"]), Hosts(SavedHosts(tmp_path / "hosts.toml"), memory)
+    for _ in range(2):
+        with pytest.raises(ConnectError):
+            hosts.connect("web", person)
+    assert len(person.secret_questions) == asked
