@@ -8,6 +8,9 @@ from suites.units import Unit, display
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 
+SECTOR = 512
+"""Bytes. No device takes direct I/O in smaller steps; many want 4 KiB (open(2), O_DIRECT)."""
+
 MEMORY_KINDS = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 """File systems whose files lie in memory."""
 

@@ -140,6 +140,14 @@ def parse_size(text: str) -> int:
     return int(number) * base ** _POWERS[prefix.lower()] if number.isdigit() else int(size)
 
 
+def size_word(size: int, letters: str = "kmg") -> str:
+    """Return `size` bytes as a tool takes them whose `letters` stand for powers of 1024: ``4k``, ``1g``, ``1000``."""
+    for power in range(len(letters), 0, -1):
+        if size % 1024**power == 0:
+            return f"{size // 1024**power}{letters[power - 1]}"
+    return str(size)
+
+
 def format_size(size: int) -> str:
     """Return `size` bytes exactly, in the largest unit that divides it: ``4 KiB``, ``1 GB``, ``4095 B``."""
     for suffix, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

@@ -3,7 +3,6 @@
 from app.checks.after_cpu import busy, cpus_of, throttled, tool_share
 from app.checks.after_disk import (
     COUNTED,
-    IN_MEMORY,
     READ,
     WRITE,
     buffered,
@@ -18,6 +17,7 @@ from app.checks.after_network import busiest, carried, throughput, within_host
 from app.wording import bytes_text, quantity, share_text
 from suites.base import device_of
 from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
+from suites.disk import MEMORY_KINDS
 from suites.evidence import TrialEvidence
 from suites.facts import known
 from suites.units import Unit
@@ -86,7 +86,7 @@ def _in_memory(trial: TrialEvidence) -> str:
     path = str(trial.values.get(trial.suite.directory_parameter or "", ""))
     directory = None if facts is None or device_of(trial.suite, trial.values) else facts.directory(path)
     kind = None if directory is None else known(directory.kind)
-    return f"{path} is on {kind}: its files lie in memory." if kind in IN_MEMORY else ""
+    return f"{path} is on {kind}: its files lie in memory." if kind in MEMORY_KINDS else ""
 
 
 def _told_by_fio(trial: TrialEvidence) -> Outcome | None:

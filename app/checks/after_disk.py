@@ -15,9 +15,6 @@ READ, WRITE = "read", "write"
 COUNTED = frozenset({"fio", "sysbench-fileio", "dd", "cp"})
 """Suites that do one thing all the time, so that a rate times the time is what was done. A sweep does not."""
 
-IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
-
-
 IN_PARTS = frozenset({"fio-sweep", "fio-job", "fio-snia"})
 """Suites whose parts may run one after the other: their rates do not add up to what was done in a trial's time."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.plans.plan import Step
 from suites.facts import Facts
+from suites.fio.parameters import ONE_AT_A_TIME
 from suites.parameters import Value, Values, parse_size
 from suites.thread_checks import cpus_for
 
@@ -52,7 +53,7 @@ def _size(text: Value) -> int | None:
 def _fio(values: Values, _facts: Facts | None) -> Traits:
     kind = str(values["rw"])
     operation = {"rw": "read and write", "randrw": "read and write"}.get(kind, kind.removeprefix("rand"))
-    waits = values["ioengine"] in {"psync", "sync", "pvsync2", "mmap"}  # one request at a time, whatever the depth
+    waits = values["ioengine"] in ONE_AT_A_TIME
     direct, writes = bool(values["direct"]), operation != "read"
     return Traits(
         operation, "random" if kind.startswith("rand") else "sequential", int(values["block_size"]), not direct,

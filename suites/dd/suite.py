@@ -10,7 +10,7 @@ from suites.dd.output import METRICS, DdParser
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, TUNED_BLOCK, URANDOM, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, amount, best_directory
 from suites.facts import Directory, known
-from suites.parameters import Parameter, Tuned, Values
+from suites.parameters import Parameter, Tuned, Values, size_word
 from suites.vocab import Metric, Resource
 
 FILE_NAME = "benchwright.dat"
@@ -117,12 +117,4 @@ def _layout_words(values: Values) -> list[str]:
 
 
 def _block_words(values: Values) -> list[str]:
-    return [f"bs={_size(int(values[BLOCK_SIZE.name]))}", f"count={values['count']}"]
-
-
-def _size(size: int) -> str:
-    """Return `size` as dd takes it, where K, M and G are powers of 1024."""
-    for power, letter in ((GIB, "G"), (MIB, "M"), (1024, "K")):
-        if size % power == 0:
-            return f"{size // power}{letter}"
-    return str(size)
+    return [f"bs={size_word(int(values[BLOCK_SIZE.name]), 'KMG')}", f"count={values['count']}"]

@@ -1,10 +1,10 @@
 """fio's command lines: the one that lays out the files, and the one that measures."""
 
-from suites.disk import GIB, KIB, MIB
+from suites.disk import KIB, MIB
 from suites.fio.device import device_options
-from suites.fio.more_parameters import NONE, waits_for_steady_state
+from suites.fio.more_parameters import NONE, draws_anew, waits_for_steady_state
 from suites.fio.parameters import block_options, mixes, total_size, writes
-from suites.parameters import Values
+from suites.parameters import Values, size_word
 
 NAME = "benchwright"
 """The job's name: fio names the files after it, benchwright.0.0 for the first job."""
@@ -21,10 +21,10 @@ def layout_options(values: Values) -> list[str]:
     return [
         f"--name={NAME}",
         "--rw=write",
-        f"--bs={size_text(block)}",
+        f"--bs={size_word(block)}",
         f"--numjobs={values['numjobs']}",
         f"--direct={int(values['direct'])}",
-        f"--size={size_text(size)}",
+        f"--size={size_word(size)}",
         "--end_fsync=1",
         "--thread=1",
         "--group_reporting",
@@ -34,7 +34,7 @@ def layout_options(values: Values) -> list[str]:
 def prewarm_options(values: Values) -> list[str]:
     """Return fio's options that read every block of the device's part once, in sequence and past the page cache."""
     reading = {**values, "rw": "read", "numjobs": 1, "size": total_size(values)}
-    size = size_text(total_size(values))
+    size = size_word(total_size(values))
     return [
         f"--name={NAME}",
         "--rw=read",
@@ -51,14 +51,16 @@ def measure_options(values: Values) -> list[str]:
     options = [f"--name={NAME}", f"--rw={values['rw']}"]
     if mixes(values):
         options.append(f"--rwmixread={values['rwmixread']}")
+    if draws_anew(values):
+        options.append("--randrepeat=0")
     options += [
-        *block_options(values, size_text(int(values["block_size"]))),
+        *block_options(values, size_word(int(values["block_size"]))),
         f"--iodepth={values['iodepth']}",
         f"--numjobs={values['numjobs']}",
         f"--direct={int(values['direct'])}",
-        f"--size={size_text(int(values['size']))}",
+        f"--size={size_word(int(values['size']))}",
         f"--ioengine={values['ioengine']}",
-        *device_options(values, size_text(int(values["size"]))),
+        *device_options(values, size_word(int(values["size"]))),
     ]
     options += [*_until(values), *_flushing(values), *_caching(values)]
     # Threads die with fio; processes of its own would go on when the connection breaks.
@@ -106,14 +108,6 @@ def _flushing(values: Values) -> list[str]:
     if values["verify"] != NONE:
         options.append(f"--verify={values['verify']}")
     return options
-
-
-def size_text(size: int) -> str:
-    """Return `size` as fio takes it, where k, m and g are powers of 1024."""
-    for power, letter in ((GIB, "g"), (MIB, "m"), (KIB, "k")):
-        if size % power == 0:
-            return f"{size // power}{letter}"
-    return str(size)
 
 
 def time_text(seconds: float) -> str:

@@ -1,12 +1,11 @@
 """What is known to fool people about ioping."""
 
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
-from suites.disk import KIB, MIB, accepts_direct, amount, room_in
+from suites.disk import KIB, MIB, SECTOR, accepts_direct, amount, room_in
 from suites.disk_checks import direct_refused
 from suites.ioping.parameters import DEFAULT_WORKING_SET, writes
 from suites.vocab import Level
 
-SECTOR = 512
 ENOUGH_REQUESTS = 100
 """Below, one slow request in a hundred is as likely as not missed, and weighs too much where it is met."""
 

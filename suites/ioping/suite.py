@@ -5,12 +5,12 @@ from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, TrialParser
 from suites.checks import StepCheck
-from suites.disk import GIB, KIB, MIB, amount, best_directory, whole_mebibytes
+from suites.disk import MIB, amount, best_directory, whole_mebibytes
 from suites.facts import Directory, known
 from suites.ioping.checks import IOPING_CHECKS
 from suites.ioping.output import METRICS, IopingParser
 from suites.ioping.parameters import IOPING_PARAMETERS, writes
-from suites.parameters import Parameter, Tuned, Values
+from suites.parameters import Parameter, Tuned, Values, size_word
 from suites.vocab import Metric, Resource
 
 TUNED_REQUESTS = 300
@@ -71,8 +71,8 @@ class Ioping:
             *(["-B"] if values["batch"] else []),
             *("-c", str(values["count"])),
             *("-i", f"{float(values['interval']):g}s"),
-            *("-s", _size(int(values["block_size"]))),
-            *("-S", _size(int(values["working_set"]))),
+            *("-s", size_word(int(values["block_size"]))),
+            *("-S", size_word(int(values["working_set"]))),
         ]
         return (Command(("ioping", *words, ".")),)
 
@@ -92,11 +92,3 @@ def _working_set(directory: Directory) -> Tuned:
     free = known(directory.free)
     size = whole_mebibytes(TUNED_WORKING_SET if free is None else min(TUNED_WORKING_SET, free // SHARE_OF_FREE))
     return Tuned(size, f"Requests fall anywhere in {amount(size)}; ioping's own 1 MiB can stay in the device's memory.")
-
-
-def _size(size: int) -> str:
-    """Return `size` as ioping takes it, where k, m and g are powers of 1024."""
-    for power, letter in ((GIB, "g"), (MIB, "m"), (KIB, "k")):
-        if size % power == 0:
-            return f"{size // power}{letter}"
-    return str(size)

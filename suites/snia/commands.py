@@ -3,9 +3,9 @@
 from suites.base import Context
 from suites.disk import KIB
 from suites.facts import known
-from suites.fio.commands import NAME, size_text, time_text
+from suites.fio.commands import NAME, time_text
 from suites.fio.device import on_device
-from suites.parameters import Values
+from suites.parameters import Values, size_word
 from suites.snia.parameters import LATENCY, SATURATION, SniaPoint
 
 DOCUMENTS = 12
@@ -33,7 +33,7 @@ def _where(values: Values) -> list[str]:
     """Return fio's words for the device or the file, and how much of it is used."""
     path = on_device(values).replace(":", "\\:")  # a colon would begin another file (fio, filename)
     size = int(values["size"])
-    return [f"--filename={path or NAME}", *([f"--size={size_text(size)}"] if size else [])]
+    return [f"--filename={path or NAME}", *([f"--size={size_word(size)}"] if size else [])]
 
 
 def precondition(values: Values) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def precondition(values: Values) -> tuple[str, ...]:
     As the standard says, whatever is tested then: blocks of 128 KiB.
     """
     return (
-        "fio", f"--name={NAME}", *_where(values), "--rw=write", f"--bs={size_text(128 * KIB)}", "--iodepth=16",
+        "fio", f"--name={NAME}", *_where(values), "--rw=write", f"--bs={size_word(128 * KIB)}", "--iodepth=16",
         f"--direct={int(values['direct'])}", f"--ioengine={values['ioengine']}", f"--loops={values['passes']}",
         "--end_fsync=1", "--thread=1",
     )  # fmt: skip
@@ -63,7 +63,7 @@ def point_line(values: Values, point: SniaPoint) -> str:
     if 0 < point.reads < 100:
         words.append(f"--rwmixread={point.reads}")
     words += [
-        f"--bs={size_text(point.block)}",
+        f"--bs={size_word(point.block)}",
         f"--iodepth={1 if alone else values['iodepth']}",
         f"--numjobs={1 if alone else values['numjobs']}",
         f"--direct={int(values['direct'])}",

@@ -1,7 +1,7 @@
 """What is known to fool people about sysbench's file test."""
 
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
-from suites.disk import KIB, MIB, accepts_direct, amount, cache_of, room_in
+from suites.disk import KIB, MIB, SECTOR, accepts_direct, amount, cache_of, room_in
 from suites.disk_checks import CACHE_FACTOR, direct_refused, page_cache, throughput_ceiling, unflushed_write
 from suites.parameters import Value, Values
 from suites.runtime_checks import SHORT_RUNTIME
@@ -22,9 +22,6 @@ TUNED_BLOCK = 4 * KIB
 TUNED_SEQUENTIAL_BLOCK = MIB
 TUNED_FILES = 16
 TUNED_THREADS = 16
-
-SECTOR = 512
-"""Bytes. No device accepts direct I/O in smaller steps; many want 4 KiB."""
 
 SMALL_SEQUENTIAL_BLOCK = 64 * KIB
 

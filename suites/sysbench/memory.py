@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
 from suites.checks import StepCheck
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, size_word
 from suites.sysbench.common import PACKAGES, PERCENTILE, THREADS, TIME, command, tune_common
 from suites.sysbench.memory_checks import MEMORY_CHECKS
 from suites.sysbench.memory_size import (
@@ -89,15 +89,10 @@ SCOPE = Parameter(
     choices=(Choice("global", "Global: one shared block"), Choice("local", "Local: a block for each thread")),
 )
 
+_SUFFIXES = "KMG"
+"""Powers of 1024 to sysbench; G is the largest that all versions know."""
+
 _LIVE = re.compile(r"\[ {0,6}(\d{1,6})s \] (\d{1,15}\.\d{1,4}) MiB/sec,?")
-
-
-def _size_word(size: int) -> str:
-    """Return `size` as sysbench reads it: its suffixes are powers of 1024, G the largest that all versions know."""
-    for suffix, factor in (("G", 2**30), ("M", 2**20), ("K", 2**10)):
-        if size % factor == 0:
-            return f"{size // factor}{suffix}"
-    return str(size)
 
 
 class SysbenchMemory:
@@ -152,8 +147,8 @@ class SysbenchMemory:
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the one command of a trial."""
         options = [
-            f"--memory-block-size={_size_word(int(values['block_size']))}",
-            f"--memory-total-size={_size_word(int(values['total_size']))}",
+            f"--memory-block-size={size_word(int(values['block_size']), _SUFFIXES)}",
+            f"--memory-total-size={size_word(int(values['total_size']), _SUFFIXES)}",
             f"--memory-oper={values['operation']}",
             f"--memory-access-mode={values['access_mode']}",
             f"--memory-scope={values['scope']}",
