@@ -18,6 +18,15 @@ def _writes(values: Values) -> bool:
     return values["rw"] not in {"read", "randread"}
 
 
+def _random(values: Values) -> bool:
+    return str(values["rw"]).startswith("rand")
+
+
+def draws_anew(values: Values) -> bool:
+    """Whether a run draws blocks of its own instead of those of every other run."""
+    return _random(values) and not values.get("randrepeat", True)  # a stored step may be older than the parameter
+
+
 STEADY_STATE = Parameter(
     name="steady_state",
     title="Steady state",
@@ -51,6 +60,16 @@ STEADY_RAMP = Parameter(
     minimum=0,
     maximum=7 * 86400,
     applies=waits_for_steady_state,
+)
+
+RANDREPEAT = Parameter(
+    name="randrepeat",
+    title="Same blocks each time",
+    type=Type.FLAG,
+    default=True,
+    help="Each run goes to the same blocks in the same order, as fio has it: a cache below may answer all but one run.",
+    option="--randrepeat",
+    applies=_random,
 )
 
 VERIFY = Parameter(
@@ -104,5 +123,5 @@ PREWARM = Parameter(
 )
 
 MORE_PARAMETERS = (
-    STEADY_STATE, STEADY_DURATION, STEADY_RAMP, VERIFY, INVALIDATE, FADVISE, PREWARM,
+    RANDREPEAT, STEADY_STATE, STEADY_DURATION, STEADY_RAMP, VERIFY, INVALIDATE, FADVISE, PREWARM,
 )  # fmt: skip

@@ -48,6 +48,7 @@ def section_values(section: Section, directory: str) -> dict[str, Value]:
         values[name] = section.number(name, int(_DEFAULTS[name]))
     if "rwmixwrite" in options:
         values["rwmixread"] = 100 - section.number("rwmixwrite", 50)
+    values["randrepeat"] = options.get("randrepeat", "1").strip() not in {"0", "false"}
     for name in ("direct", "end_fsync", "refill_buffers"):
         values[name] = section.flag(name)
     if "buffered" in options:

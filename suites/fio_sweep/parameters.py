@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from suites.fio.device import DEVICE, FIO_DIRECTORY, on_device
+from suites.fio.more_parameters import RANDREPEAT
 from suites.fio.parameters import (
     COMPRESSIBLE,
     DIRECT,
@@ -71,7 +72,9 @@ SWEEP_PARAMETERS = (
     FSYNC, COMPRESSIBLE,
 )  # fmt: skip
 
-_FIXED: Mapping[str, Value] = MappingProxyType({parameter.name: parameter.default for parameter in FIO_PARAMETERS})
+_FIXED: Mapping[str, Value] = MappingProxyType(
+    {parameter.name: parameter.default for parameter in FIO_PARAMETERS} | {RANDREPEAT.name: False}
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)

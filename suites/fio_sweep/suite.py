@@ -68,9 +68,8 @@ class FioSweep:
         """
         root = needs_root(point_values(values, widest(values)), context)
         shared = file_options(values)
-        other = ["--randrepeat=0"] if str(values["rw"]).startswith("rand") else []
         measured = tuple(
-            Command(("fio", *measure_options(point_values(values, point)), *shared, *other, *REPORT), root=root)
+            Command(("fio", *measure_options(point_values(values, point)), *shared, *REPORT), root=root)
             for point in points(values)
         )
         if on_device(values):

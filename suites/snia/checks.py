@@ -40,7 +40,7 @@ NOT_HERE = frozenset({"device-never-written", "fresh-device"})
 
 _FIXED: dict[str, Value] = {
     "block_sizes": "", "ramp_time": 0.0, "loops": 1, "fsync": 0, "end_fsync": False, "rate_iops": 0,
-    "buffer_compress_percentage": 0, "refill_buffers": False, "verify": "none", "invalidate": True,
+    "randrepeat": False, "buffer_compress_percentage": 0, "refill_buffers": False, "verify": "none", "invalidate": True,
     "fadvise_hint": "1", "steady_state": "", "steady_duration": 0.0, "steady_ramp": 0.0, "prewarm": False,
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The suite that runs a job file: its command, its estimate, and what is known to fool people about such a file."""
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -120,6 +121,12 @@ def test_files_that_a_read_makes_outside_stay_unless_fio_removes_them(sections: 
     assert ("job-file-leaves-files" in found) == bool(named)
     if named:
         assert measured(tuned_step(JOB, job=READ + sections), "job-file-leaves-files").endswith(f" in {named} first.")
+
+
+@pytest.mark.parametrize(("option", "told"), [("", True), ("randrepeat=0\n", False), ("randrepeat=1\n", True)])
+def test_sections_that_go_to_the_same_blocks_each_time_are_told(option: str, *, told: bool) -> None:
+    evidence = replace(tuned_step(JOB, job=f"[a]\nrw=randread\n{option}"), trials=2)
+    assert ("same-blocks-again" in outcomes(evidence)) == told
 
 
 def test_the_directories_of_its_sections_are_looked_at_too() -> None:

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from suites.base import Context, Parsed, Purpose, complete_values
+from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.fio.output import FioParser
 from suites.fio.suite import Fio
@@ -25,8 +25,14 @@ def measuring(**given: object) -> str:
 
 def test_none_of_them_is_said_unless_it_is_asked_for() -> None:
     plain = measuring(rw="randwrite")
-    for option in ("steadystate", "ss_", "verify", "invalidate", "fadvise"):
+    for option in ("randrepeat", "steadystate", "ss_", "verify", "invalidate", "fadvise"):
         assert option not in plain
+
+
+def test_each_run_draws_blocks_of_its_own_where_it_is_told_to() -> None:
+    assert " --rw=randrw --rwmixread=50 --randrepeat=0 --bs=4k " in measuring(rw="randrw", randrepeat=False)
+    assert "randrepeat" not in measuring(rw="read", randrepeat=False)
+    assert tuned_values(FIO, Context())["randrepeat"] is False
 
 
 def test_a_steady_state_is_waited_for() -> None:

@@ -53,6 +53,13 @@ def test_each_is_told_and_its_remedy_mends_it(check: str, level: Level, given: d
     assert check not in said(mended(evidence, check))
 
 
+def test_trials_that_go_to_the_same_blocks_are_told() -> None:
+    again = replace(step(**{**ONE, "numjobs": 4, "randrepeat": True}), trials=3)
+    assert said(again)["same-blocks-again"].measured == "randrepeat is 1, and there are 3 trials."
+    for clean in (mended(again, "same-blocks-again"), replace(again, trials=1), replace(step(rw="read"), trials=3)):
+        assert "same-blocks-again" not in said(clean)
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -45,9 +45,9 @@ def test_each_point_is_a_fio_of_its_own_on_the_same_files() -> None:
     )
     first, second = lines(**given)
     assert first == (
-        "fio --name=benchwright --rw=randread --bs=4k --iodepth=1 --numjobs=2 --direct=1 --size=64m --ioengine=libaio "
-        "--runtime=5 --time_based --ramp_time=1 --thread=1 --group_reporting '--filename_format=benchwright.$jobnum' "
-        "--randrepeat=0 --output-format=json+ --status-interval=1"
+        "fio --name=benchwright --rw=randread --randrepeat=0 --bs=4k --iodepth=1 --numjobs=2 --direct=1 --size=64m "
+        "--ioengine=libaio --runtime=5 --time_based --ramp_time=1 --thread=1 --group_reporting "
+        "'--filename_format=benchwright.$jobnum' --output-format=json+ --status-interval=1"
     )
     assert second == first.replace("--iodepth=1 ", "--iodepth=32 ")
 
