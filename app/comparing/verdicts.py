@@ -153,7 +153,16 @@ def _undecided(ratio: Ratio, weighing: Weighing) -> str:
     more = forecast(ratio, weighing)
     what = "far more" if more is None else f"about {more} more"
     plural = "" if more == 1 else "s"
-    return f"undecided: {what} {weighing.noun}{plural} on each side, {weighing.context()}"
+    where = lacking_side(more or 0, weighing.counts) or "on each side"
+    return f"undecided: {what} {weighing.noun}{plural} {where}, {weighing.context()}"
+
+
+def lacking_side(more: int, counts: tuple[int, int]) -> str:
+    """Return of which side so many more values are needed, where the other has enough of them: ``of the baseline``."""
+    here, there = counts
+    if not more or here == there or min(counts) + more > max(counts):
+        return ""
+    return "of this run" if here < there else "of the baseline"
 
 
 def _too_few(alone: Verdict, weighing: Weighing) -> str:

@@ -49,7 +49,7 @@ def test_faster_and_slower_are_said_of_rates_and_times_alone(metric: Metric, fac
 
 def test_too_few_trials_say_how_many_more_and_what_they_show_so_far() -> None:
     against = judge(IOPS, scaled(2.0)[:3], BASE, 0.05)
-    assert against.text == "undecided: about 3 more trials on each side, 3 against 7 trials, margin ±5 %"
+    assert against.text == "undecided: about 3 more trials of this run, 3 against 7 trials, margin ±5 %"
     assert against.reason == "n = 3 against 7, at least 6 each are needed; so far the interval lies beyond 5 %"
     assert against.more == 3
 

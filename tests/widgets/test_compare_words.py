@@ -65,6 +65,26 @@ def test_too_few_trials_are_counted_for_whoever_wants_a_verdict() -> None:
     assert told.change == "At least 6 trials on each side: 3 more of B."
 
 
+def test_what_would_change_it_says_as_many_more_as_the_verdict_and_of_which_side() -> None:
+    noisy = (62e3, 62.5e3, 61.5e3, 22e3)
+    found, row = _compared(noisy, (53e3, 53.5e3, 52.5e3, 70e3))
+    assert row.against[0].text.startswith(f"undecided: about {row.against[0].more} more trials on each side")
+    assert explain(found, row, 1).change == f"About {row.against[0].more} more trials on each side would settle it."
+    found, row = _compared([1000.0, 1100.0] * 10, [1000.0, 1100.0] * 3)
+    assert row.against[0].more == 3
+    assert row.against[0].text.startswith("undecided: about 3 more trials of this run, 6 against 20 trials")
+    assert explain(found, row, 1).change == "About 3 more trials of B would settle it."
+
+
+def test_of_groups_it_is_hosts_that_are_lacking() -> None:
+    sides = [
+        [run_record(f"{side}{host}", [level] * 3, host=f"{side}-{host}") for host, level in enumerate(levels)]
+        for side, levels in (("a", (1000.0, 1010.0)), ("b", (1100.0, 1110.0)))
+    ]
+    found = compare(sides)
+    assert explain(found, found.rows[0], 1).change == "At least 3 hosts on each side: 1 more of A and 1 more of B."
+
+
 def test_one_trial_has_no_interval_and_that_is_said() -> None:
     found, row = _compared(STEADY, STEADY[:1])
     told = explain(found, row, 1)

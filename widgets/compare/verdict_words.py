@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass
 
 from app.comparing.compare import Against, Comparison, Row, Verdict, verdict_text
-from app.comparing.intervals import FEWEST_TRIALS
+from app.comparing.intervals import FEWEST_HOSTS, FEWEST_TRIALS
 from app.comparing.levels import HOST, SAMPLE, TRIAL
+from app.comparing.verdicts import lacking_side
 from app.summary import MetricSummary
 from app.wording import (
     direction_text,
@@ -181,11 +182,24 @@ def _more(row: Row, number: int) -> str:
     """Return how many more trials would settle an undecided ratio, in words; empty where that is not known."""
     if any(caveat.id == "reference" for caveat in row.against[number - 1].caveats):
         return "Runs of your own in its place: how far a published figure spreads, nobody knows."
-    counts = [(run_letter(place), 0 if side is None else side.n) for place, side in enumerate(row.sides)]
-    sides = [counts[0], counts[number]]
-    if few := [f"{FEWEST_TRIALS - n} more of {name}" for name, n in sides if n < FEWEST_TRIALS]:
-        return f"At least {FEWEST_TRIALS} trials on each side: {' and '.join(few)}."
+    noun, needed, (here, there) = _counted(row, number)
+    letter, baseline = run_letter(number), run_letter(0)
     more = row.against[number - 1].more
+    if min(here, there) < needed and (more is None or more <= needed - min(here, there)):
+        few = [f"{needed - n} more of {name}" for name, n in ((baseline, there), (letter, here)) if n < needed]
+        return f"At least {needed} {noun}s on each side: {' and '.join(few)}."
     if more is None:
         return ""
-    return f"About {more} more trial{'' if more == 1 else 's'} on each side would settle it."
+    lacking = lacking_side(more, (here, there))
+    where = f"of {letter if here < there else baseline}" if lacking else "on each side"
+    return f"About {more} more {noun}{'' if more == 1 else 's'} {where} would settle it."
+
+
+def _counted(row: Row, number: int) -> tuple[str, int, tuple[int, int]]:
+    """Return what one value of a row is, how many a verdict needs, and how many the side and the baseline have."""
+    sides = (row.sides[number], row.sides[0])
+    hosts = [0 if side is None else len(set(side.hosts)) for side in sides]
+    if max(hosts) > 1:
+        return "host", FEWEST_HOSTS, (hosts[0], hosts[1])
+    here, there = (0 if side is None else side.n for side in sides)
+    return "trial", FEWEST_TRIALS, (here, there)
