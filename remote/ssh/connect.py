@@ -2,8 +2,11 @@
 
 import contextlib
 import socket
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import paramiko
@@ -20,13 +23,34 @@ from remote.ssh.ssh_session import SshSession, why_broken
 from remote.ssh.target import Target
 from remote.ssh.transport import BoundedTransport, ExcessError, SilentError
 
+MOST_AT_ONCE = 8
+"""Connections to one server that are being made at the same time: sshd turns away some from the tenth on that is not
+let in yet, and a hundred hosts may be behind one jump host. Source: sshd_config(5), MaxStartups 10:30:100."""
+
+TURNED_AWAY = 4.0
+FIRST_PAUSE = 0.2
+"""Seconds for which a server that says so is tried again, and the pause before the first time; then twice as long."""
+
+_doors: defaultdict[tuple[str, int], threading.Semaphore] = defaultdict(partial(threading.Semaphore, MOST_AT_ONCE))
+_choosing_a_door = threading.Lock()
+
+
+class _TurnedAwayError(ConnectError):
+    """The server has too many connections that are not let in yet."""
+
+
+def _door(target: Target) -> threading.Semaphore:
+    """Return what lets in a few at a time where `target` is."""
+    with _choosing_a_door:
+        return _doors[target.host_name, target.port]
+
 
 def connect(target: Target, asker: Asker, *, known_hosts: Path | None = None) -> Session:
     """Return a session on `target`, each jump host on the way verified and authenticated like the host itself.
 
     `known_hosts` stands in for the files OpenSSH would read. `asker` is asked about unknown keys, for secrets, and
     before a ProxyCommand runs. Reaching a host and agreeing on keys takes at most its `connect_timeout`, not counting
-    the time people take to answer.
+    the time people take to answer, nor that for which others go first where MOST_AT_ONCE are on their way already.
     Raises ConnectError, its `outcome` saying how it failed; nothing stays open then.
     """
     keys = HostKeys(asker, known_hosts)
@@ -64,6 +88,21 @@ def _open(
     target: Target, through: BoundedTransport | None, keys: HostKeys, asker: Asker, via: str | None
 ) -> BoundedTransport:
     """Return an authenticated connection to `target`, over TCP or through a jump host."""
+    with _door(target):
+        give_up, pause = time.monotonic() + TURNED_AWAY, FIRST_PAUSE
+        while True:
+            try:
+                return _let_in(target, through, keys, asker, via)
+            except _TurnedAwayError:
+                if time.monotonic() + pause > give_up:
+                    raise
+            time.sleep(pause)
+            pause *= 2
+
+
+def _let_in(
+    target: Target, through: BoundedTransport | None, keys: HostKeys, asker: Asker, via: str | None
+) -> BoundedTransport:
     sock, deadline = _way(target, through, asker, via)
     try:
         transport = BoundedTransport(sock)
@@ -152,7 +191,8 @@ def _agree(transport: BoundedTransport, target: Target, keys: HostKeys, deadline
         raise _no_agreement(transport, target, TimeoutError())
 
 
-_NOT_NOW = frozenset({"Exceeded MaxStartups", "Not allowed at this time"})
+_TOO_MANY = "Exceeded MaxStartups"
+_NOT_NOW = frozenset({_TOO_MANY, "Not allowed at this time"})
 """What sshd says in place of a greeting when it is too busy, or displeased with an address. Source: sshd.c."""
 
 
@@ -166,7 +206,7 @@ def _no_agreement(transport: BoundedTransport, target: Target, error: Exception)
         return _no_proxy(target, transport.sock, timed_out=timed_out)
     said = plain(greeting.partition(b"\n")[0], 80)
     if said in _NOT_NOW:
-        return ConnectError(
+        return (_TurnedAwayError if said == _TOO_MANY else ConnectError)(
             Outcome.REFUSED,
             f"{place} takes no further connection for now: “{said}”.",
             "Wait a minute, then try again; MaxStartups and PerSourcePenalties in its sshd_config set the limits.",

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,15 @@ def at_most(seconds: float) -> Iterator[None]:
     began = time.monotonic()
     yield
     assert time.monotonic() - began < seconds
+
+
+def test_many_at_once_are_all_let_in_by_a_server_that_takes_few_at_a_time(
+    start_lab_host: Callable[..., LabHost],
+) -> None:
+    host = start_lab_host(MaxStartups="10")
+    with ThreadPoolExecutor(24) as pool:
+        for session in pool.map(lambda _: host.connect(), range(24)):
+            session.close()
 
 
 def test_a_command_runs_on_the_host(lab_host: LabHost) -> None:
@@ -218,7 +228,10 @@ def test_an_endless_greeting(lab_host: LabHost, listen: Listen, block: bytes) ->
     assert len(error.message) < 500
 
 
-def test_a_host_that_is_too_busy_says_so(start_lab_host: Callable[..., LabHost]) -> None:
+def test_a_host_that_stays_too_busy_says_so(
+    start_lab_host: Callable[..., LabHost], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remote.ssh.connect.TURNED_AWAY", 0.5)
     host = start_lab_host(MaxStartups="1")
     with socket.create_connection(("127.0.0.1", host.port)) as first:
         first.recv(4)  # its greeting: this connection counts now
