@@ -3,11 +3,12 @@
 import re
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QUrl
+from PySide6.QtCore import QByteArray, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
     QImage,
+    QResizeEvent,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -58,8 +59,11 @@ _PICTURE = re.compile(r"\.\./pictures/([a-z]{1,20})\.png")
 class _Browser(QTextBrowser):
     """Shows our own Markdown. Nothing is loaded from anywhere else, whatever a text asks for."""
 
+    narrowed = Signal()
+
     def __init__(self) -> None:
         super().__init__()
+        self._line = READING_WIDTH - SPACE[4]
         self.setOpenLinks(False)
         self.setAccessibleName("Help")
         self.setObjectName("bare")
@@ -76,10 +80,19 @@ class _Browser(QTextBrowser):
             return _NOTHING
         picture = QImage.fromData(resources.read_bytes(f"pictures/{wanted[1]}.png"))
         ratio = self.devicePixelRatioF()
-        width = round((READING_WIDTH - SPACE[4]) * ratio)
+        width = round(self._line * ratio)
         fitting = picture.scaledToWidth(width, Qt.TransformationMode.SmoothTransformation)
         fitting.setDevicePixelRatio(ratio)
         return fitting
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Tell when a line has another width: pictures are to be as wide as one."""
+        super().resizeEvent(event)
+        bar = self.verticalScrollBar().sizeHint().width()  # shown or not: else a picture could make it come and go
+        line = max(1, min(READING_WIDTH - SPACE[4], self.width() - bar - SPACE[3]))
+        if line != self._line:
+            self._line = line
+            self.narrowed.emit()
 
 
 class HelpPage(Page):
@@ -90,14 +103,17 @@ class HelpPage(Page):
         self.topics = QListWidget()
         self.topics.setObjectName("bare")
         self.topics.setAccessibleName("Topics")
-        self.topics.setFixedWidth(180)
         for topic, title in TOPICS.items():
             item = QListWidgetItem(title)
-            item.setSizeHint(QSize(0, self.topics.fontMetrics().height() + 2 * SPACE[1]))
+            wide = self.topics.fontMetrics().horizontalAdvance(title)
+            item.setSizeHint(QSize(wide, self.topics.fontMetrics().height() + 2 * SPACE[1]))
             item.setData(Qt.ItemDataRole.UserRole, topic)
             self.topics.addItem(item)
+        self.topics.setFixedWidth(self.topics.sizeHintForColumn(0) + 2 * SPACE[2])
         self._topic = ""
         self.browser = _Browser()
+        # Later: a text that is being set brings its scroll bar, and with it another width.
+        self.browser.narrowed.connect(self._fit_pictures, Qt.ConnectionType.QueuedConnection)
         self.browser.anchorClicked.connect(lambda link: self.show_topic(link.fileName().removesuffix(".md")))
         self.topics.currentItemChanged.connect(self._read)
         self._arrange()
@@ -126,6 +142,13 @@ class HelpPage(Page):
         self.browser.setMarkdown(text_of(topic))
         typeset(self.browser.document())
         self.browser.verticalScrollBar().setValue(0)
+
+    def _fit_pictures(self) -> None:
+        """Set a page with pictures anew in the width that a line has now."""
+        if self._topic and "../pictures/" in text_of(self._topic):
+            read = self.browser.verticalScrollBar().value()
+            self._show(self._topic)
+            self.browser.verticalScrollBar().setValue(read)
 
     def _arrange(self) -> None:
         self.browser.setMaximumWidth(READING_WIDTH)

@@ -1,6 +1,7 @@
 """Between the rail and the right edge: the page in front, and the side panel that explains it."""
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from widgets import settings
@@ -9,7 +10,8 @@ from widgets.parts.fold_panel import STRIP, FoldPanel
 NARROWEST = 500
 """Pixels of the narrowest middle: three buttons beside each other must fit."""
 
-SIDE_WIDTH = 380
+SIDE_SHARE, SIDE_LEAST, SIDE_MOST = 0.33, 320, 480
+"""How wide the side is until somebody drags it: the share of the width both have, and its bounds in pixels."""
 
 
 class Middle(QSplitter):
@@ -22,7 +24,6 @@ class Middle(QSplitter):
         self._pages = QStackedWidget()
         self._pages.setMinimumWidth(NARROWEST)
         self._side = FoldPanel()
-        self._side.about_to_fold.connect(self._remember_width)
         self._side.fold_changed.connect(self._remember_fold)
         self.setChildrenCollapsible(False)
         self.setHandleWidth(3)
@@ -31,7 +32,8 @@ class Middle(QSplitter):
         self.setStretchFactor(0, 1)
         self.setStretchFactor(1, 0)
         width = settings.text("side_width")
-        self._side_width = int(width) if width.isdecimal() else SIDE_WIDTH
+        self._dragged = int(width) if width.isdecimal() else 0
+        self.splitterMoved.connect(self._remember_width)
         self.set_folded(folded=settings.flag("folded", default=False))
         self._fit()
 
@@ -59,13 +61,19 @@ class Middle(QSplitter):
         self._side.set_folded(folded=folded)
 
     def store(self) -> None:
-        """Remember the side's width beyond this session."""
-        self._remember_width()
-        settings.put("side_width", str(self._side_width))
+        """Remember the side's width beyond this session, where somebody has chosen it."""
+        if self._dragged:
+            settings.put("side_width", str(self._dragged))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the side grow with the window until somebody has chosen its width."""
+        super().resizeEvent(event)
+        if not self._dragged:
+            self._fit()
 
     def _remember_width(self) -> None:
         if self._side.isVisible() and not self._side.folded:
-            self._side_width = self._side.width()
+            self._dragged = self._side.width()
 
     def _remember_fold(self, folded: bool) -> None:  # noqa: FBT001 (a slot takes what its signal sends)
         settings.put_flag("folded", value=folded)
@@ -74,5 +82,6 @@ class Middle(QSplitter):
 
     def _fit(self) -> None:
         """Give the side its width: a splitter does not look at it when it folds."""
-        wanted = STRIP if self._side.folded else self._side_width
+        own = self._dragged or min(SIDE_MOST, max(SIDE_LEAST, round(SIDE_SHARE * self.width())))
+        wanted = STRIP if self._side.folded else own
         self.setSizes([max(1, self.width() - wanted), wanted])

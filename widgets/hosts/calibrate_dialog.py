@@ -177,8 +177,8 @@ class CalibrateDialog(QDialog):
         rows.addWidget(scroll, 1)
         foot = QHBoxLayout()
         foot.addStretch(1)
-        foot.addWidget(self.close_button)
         foot.addWidget(self.start_button)
+        foot.addWidget(self.close_button)
         rows.addLayout(foot)
 
     def _build_choice(self) -> QGridLayout:

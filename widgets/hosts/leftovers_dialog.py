@@ -68,8 +68,8 @@ class LeftoversDialog(QDialog):
         rows.addWidget(self.table, 1)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
-        buttons.addWidget(self.close_button)
         buttons.addWidget(self.remove_button)
+        buttons.addWidget(self.close_button)
         rows.addLayout(buttons)
 
     def _look(self, doing: str, nonces: list[str]) -> None:

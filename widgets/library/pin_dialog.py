@@ -71,9 +71,11 @@ class PinDialog(Question):
         except BaselineError as error:
             self.accept_button.setEnabled(False)
             self.message.say("error", error.remedy if name else "Give it a name.")
+            self.form.setRowVisible(self.message, True)
             return
         self.accept_button.setEnabled(True)
         taken = self._taken.get(name)
+        self.form.setRowVisible(self.message, taken is not None)
         if taken is not None:
             number = taken.version
             self.message.say(

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from app.plans.plan import PlanError
 from app.plans.preset import Preset
 from app.plans.preset_asks import Ask, read_answers
-from widgets.measure.editors import make_editor
+from widgets.measure.editors import Editor, make_editor
 from widgets.measure.question_card import minutes_words
 from widgets.parts.names import host_title
 from widgets.parts.question import Question
@@ -92,11 +92,19 @@ class AnswersDialog(Question):
             needed = [ask.name for ask in self.preset.asks if not ask.optional]
             begun = all(self._texts[name].strip() for name in needed)
             self.message.setText(self._worded(f"{error.message} {error.remedy}") if begun else "")
+            self._mark(error.message if begun else "")
             self.accept_button.setEnabled(False)
         else:
             self.message.setText("")
+            self._mark("")
             self.accept_button.setEnabled(True)
         self.message.setVisible(bool(self.message.text()))
+
+    def _mark(self, message: str) -> None:
+        """Frame the field that `message` is about, and no other."""
+        for name, field in self.fields.items():
+            if isinstance(field, Editor):
+                field.set_message(message if message.startswith(f"{name}: ") else "")
 
     def _worded(self, message: str) -> str:
         """Return `message` with the title of its field, which stands beside it, instead of the answer's name."""
@@ -111,6 +119,7 @@ def _host_box(hosts: Sequence[str], title: str) -> QComboBox:
     box.setAccessibleName(title)
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(12)
+    box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
     for host in hosts:
         box.addItem(host_title(host), host)
     return box

@@ -65,8 +65,8 @@ class InstallDialog(QDialog):
         self.close_button.clicked.connect(self.reject)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
-        buttons.addWidget(self.close_button)
         buttons.addWidget(self.run_button)
+        buttons.addWidget(self.close_button)
         return buttons
 
     def _run(self) -> None:

@@ -190,8 +190,10 @@ class ParameterRow(QWidget):
         if self.parameter.type is not Type.LINES:
             self._field.setFixedWidth(FIELD_WIDTH)
         self.default_chip.setMaximumWidth(CHIP_WIDTH if wide else WIDE_FROM)
+        one_line = self.parameter.type is not Type.LINES
         for part, (row, column, rows, columns) in self._cells(arrangement).items():
-            middle = Qt.AlignmentFlag.AlignVCenter if part in {self.title, self._field} else Qt.AlignmentFlag.AlignTop
+            centred = one_line and part in {self.title, self._field}
+            middle = Qt.AlignmentFlag.AlignVCenter if centred else Qt.AlignmentFlag.AlignTop
             chip = part in {self.default_chip, self.tuned_chip}
             align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft if chip else middle
             self._grid.addWidget(part, row, column, rows, columns, align)

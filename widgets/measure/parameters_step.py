@@ -71,7 +71,7 @@ class ParametersStep(StepView):
         self.name_field = QLineEdit()
         self.name_field.setAccessibleName("Name of the step")
         self.name_field.setMaximumWidth(240)
-        self.name_field.setMinimumWidth(100)
+        self.name_field.setMinimumWidth(128)
         self.name_field.setMaxLength(100)
         set_icon(self.name_field.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition), "edit")
         set_tool_tip(self.name_field, "Name of the step")
@@ -115,6 +115,7 @@ class ParametersStep(StepView):
         self.explanation.setText(f"{step.suite.summary} Tuned values are fitted to {host}." if host else "")
         if self.name_field.text() != step.name:
             self.name_field.setText(step.name)
+            self.name_field.setCursorPosition(0)
         self.tuned_button.setEnabled(bool(step.form.tuned))
         for row in self.rows:
             row.show_form(step.form)

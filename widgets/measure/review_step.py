@@ -7,7 +7,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFormLayout,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QPushButton,
@@ -33,6 +32,7 @@ from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.totals import Totals, totals
 from widgets.measure.tuning_form import TuningForm
 from widgets.measure.words import UNKNOWN, duration, size
+from widgets.parts.flow_layout import flowing
 from widgets.parts.icons import set_icon
 from widgets.parts.names import host_title, host_words
 from widgets.parts.notice import FieldMessage
@@ -94,7 +94,7 @@ class ReviewStep(StepView):
         self.tuning = TuningForm(draft)
         self.tuning.changed.connect(self.changed)
         self._list.addWidget(self.tuning)
-        self._list.addLayout(self._build_buttons())
+        self._list.addWidget(self._build_buttons())
         self._list.addStretch(1)
         self.column.addWidget(scrolled(inner), 1)
 
@@ -105,6 +105,7 @@ class ReviewStep(StepView):
         for field, text in zip((self.name_field, self.question_field, self.goal_field), texts, strict=True):
             if field.text() != text:
                 field.setText(text)
+                field.setCursorPosition(0)  # a long one is read from its beginning
         wrong_goal = self.draft.goal_problem()
         self.goal_message.setVisible(bool(wrong_goal))
         if wrong_goal:
@@ -189,24 +190,18 @@ class ReviewStep(StepView):
         table.currentCellChanged.connect(self._select)
         return table
 
-    def _build_buttons(self) -> QHBoxLayout:
+    def _build_buttons(self) -> QWidget:
         self.script_button = QPushButton("Copy all as shell script")
         set_icon(self.script_button, "copy")
         self.script_button.clicked.connect(self._copy_script)
         self.save_button = QPushButton("Save plan…")
         set_icon(self.save_button, "save")
         self.save_button.clicked.connect(self.save_requested)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE[1])
         self.job_file_button = QPushButton("Copy as job file")
         set_icon(self.job_file_button, "copy")
         set_tool_tip(self.job_file_button, "The selected step as a file that its tool reads")
         self.job_file_button.clicked.connect(self._copy_job_file)
-        row.addWidget(self.script_button)
-        row.addWidget(self.job_file_button)
-        row.addWidget(self.save_button)
-        row.addStretch(1)
-        return row
+        return flowing(self.script_button, self.job_file_button, self.save_button, spacing=SPACE[1])
 
     def _fill_table(self) -> None:
         chosen = max(0, self.table.currentRow())

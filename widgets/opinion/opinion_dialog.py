@@ -109,6 +109,8 @@ class OpinionDialog(QDialog):
         rows.addWidget(Text("Check with another tool", font=text_font(TextSize.HEADING, bold=True)))
         rows.addWidget(Text(EXPLANATION, Tone.MUTED))
         form = QFormLayout()
+        form.setHorizontalSpacing(SPACE[3])
+        form.setVerticalSpacing(SPACE[1])
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         form.addRow("Step", self.step)
         form.addRow("Tool", self.tool)
@@ -118,8 +120,9 @@ class OpinionDialog(QDialog):
         rows.addStretch(1)
         foot = QHBoxLayout()
         foot.addStretch(1)
-        foot.addWidget(self.close_button)
+        foot.setSpacing(SPACE[1])
         foot.addWidget(self.open_button)
+        foot.addWidget(self.close_button)
         rows.addLayout(foot)
 
 

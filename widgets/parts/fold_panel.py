@@ -15,7 +15,6 @@ NARROWEST = 260
 class FoldPanel(QWidget):
     """Shows one widget of many, or only the strip that brings it back."""
 
-    about_to_fold = Signal()
     fold_changed = Signal(bool)
 
     def __init__(self) -> None:
@@ -43,8 +42,6 @@ class FoldPanel(QWidget):
     def set_folded(self, *, folded: bool) -> None:
         """Fold the panel away, or bring it back."""
         if folded is not self._folded:
-            if folded:
-                self.about_to_fold.emit()
             self._folded = folded
             self._fit()
             self.fold_changed.emit(folded)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE, TextSize, code_font, text_font
+from widgets.theme import SPACE, TextSize, code_font, restyle, text_font
 
 WIDTH = 520
 
@@ -30,6 +30,8 @@ class Question(QDialog):
         self.accept_button = QPushButton(accept_text)
         self.decline_button = QPushButton(decline_text)
         self._buttons = buttons = QDialogButtonBox()
+        if (row := buttons.layout()) is not None:
+            row.setSpacing(SPACE[1])
         buttons.addButton(self.accept_button, QDialogButtonBox.ButtonRole.AcceptRole)
         if decline_text:
             buttons.addButton(self.decline_button, QDialogButtonBox.ButtonRole.RejectRole)
@@ -63,8 +65,9 @@ class Question(QDialog):
         return label
 
     def make_default(self, button: QPushButton) -> None:
-        """Let the Enter key press `button` and no other."""
+        """Let the Enter key press `button` and no other; a yes that Enter gives leads the eye, too."""
         for each in (self.accept_button, self.decline_button):
             each.setAutoDefault(each is button)
             each.setDefault(each is button)
+        restyle(self.accept_button, "primary", button is self.accept_button and bool(self.decline_button.text()))
         button.setFocus()

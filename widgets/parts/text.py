@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 import unicodedata
 from enum import StrEnum
 
@@ -10,6 +11,14 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QTextLayout, QTe
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from widgets.theme import palette
+
+_UNBREAKABLE = re.compile(
+    r"(?<=\d) (?=(?:%|[kMGT]?i?B(?:/s)?|[kMG]?bit/s|[nµm]?s|min|h|d|IOPS|CPUs?|vCPU)(?!\w))|(?<=[±≥≤]) (?=\d)"
+)
+"""The space between a figure and its unit: no line ends there."""
+
+_OPTION = re.compile(r"(?<!\S)--(?=\w)")
+_JOINER = "\u2060"
 
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 MAXIMUM_TEXT = 4096
@@ -125,7 +134,7 @@ class Text(QLabel):
 
     def _lay_out(self, width: int) -> tuple[QTextLayout, float]:
         """Return the lines in `width` pixels and their height; a word longer than a line breaks anywhere."""
-        layout = QTextLayout(self.text().replace("\n", "\u2028"), self.font(), self)
+        layout = QTextLayout(_kept_together(self.text()).replace("\n", "\u2028"), self.font(), self)
         option = QTextOption(self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask)
         wrap = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
         option.setWrapMode(wrap if self.wordWrap() else QTextOption.WrapMode.ManualWrap)
@@ -147,6 +156,14 @@ class Text(QLabel):
     def _margin_height(self) -> int:
         margins = self.contentsMargins()
         return margins.top() + margins.bottom()
+
+
+def _kept_together(text: str) -> str:
+    """Return `text` as it is laid out: no line ends between a figure and its unit, nor within the dashes of an option.
+
+    What is copied or read out is the text itself.
+    """
+    return _OPTION.sub(f"-{_JOINER}-{_JOINER}", _UNBREAKABLE.sub("\u00a0", text))
 
 
 def strong(scale: float = 1.0) -> QFont:
