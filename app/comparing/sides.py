@@ -1,7 +1,9 @@
 """One side of a comparison: a run, or several that stand together as a group."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from app.calibration.calibration import Calibration
 from app.comparing.gate import Profile
@@ -96,14 +98,19 @@ class Side:
 
     def trials(self, place: Place) -> list[Counted]:
         """Return the trials of a place that count, in the order in which they ran."""
-        wanted = set(place.hosts)
-        found = [
-            Counted(run, record)
-            for run, own in self.own_steps(place.step)
-            for record in run.trials_of(own.name)
-            if record.trial.host in wanted
-        ]
-        return sorted(found, key=lambda counted: counted.record.trial.started)
+        found = [one for host in dict.fromkeys(place.hosts) for one in self._counted.get((place.step.name, host), ())]
+        return [counted for _, counted in sorted(found, key=lambda one: (one[1].record.trial.started, one[0]))]
+
+    @cached_property
+    def _counted(self) -> dict[tuple[str, str], list[tuple[int, Counted]]]:
+        """The trials that count by step and host, each with its place among all: every trial is looked at once."""
+        found: dict[tuple[str, str], list[tuple[int, Counted]]] = {}
+        number = itertools.count()
+        for run, own in zip(self.runs, self._own, strict=True):
+            for name, step in own.items():
+                for record in run.trials_of(step.name):
+                    found.setdefault((name, record.trial.host), []).append((next(number), Counted(run, record)))
+        return found
 
     def figures(self, place: Place) -> dict[Key, MetricSummary]:
         """Return every metric of a place over the trials that count."""

@@ -13,7 +13,7 @@ from app.comparing.levels import HOST, TRIAL, Within, WithinTrials
 from app.comparing.pairing import places
 from app.comparing.sides import Side
 from app.plans.plan import Plan
-from app.records import RunRecord
+from app.records import RunRecord, TrialRecord
 from suites.errors import BenchwrightError
 from tests.app.recorded import READ, STEP, run_record
 
@@ -188,3 +188,25 @@ def test_the_parts_of_a_run_that_answer_to_each_other_are_its_hosts_or_its_steps
 def test_what_is_no_run_is_named(word: str, said: str) -> None:
     with pytest.raises(BenchwrightError, match=said):
         choose(load, word)
+
+
+def test_every_trial_is_looked_at_once_however_many_hosts_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    trials_of = RunRecord.trials_of
+
+    def counted(record: RunRecord, step: str, host: str | None = None) -> tuple[TrialRecord, ...]:
+        asked.append(step)
+        return trials_of(record, step, host)
+
+    monkeypatch.setattr(RunRecord, "trials_of", counted)
+    hosts = tuple(f"web-{number}" for number in range(12))
+    runs = []
+    for name in ("a", "b"):
+        whole = run_record(name, BASE * 3)
+        spread = (
+            replace(one, trial=replace(one.trial, host=host)) for one, host in zip(whole.trials, hosts * 2, strict=True)
+        )
+        runs.append(replace(whole, plan=replace(whole.plan, hosts=hosts), trials=tuple(spread)))
+    comparison = compare(runs)
+    assert [row.host for row in comparison.rows] == list(hosts)
+    assert len(asked) == 2  # one step a run
