@@ -40,8 +40,9 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def test_many_at_once_are_all_let_in_by_a_server_that_takes_few_at_a_time(
-    start_lab_host: Callable[..., LabHost],
+    start_lab_host: Callable[..., LabHost], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("remote.ssh.connect.TURNED_AWAY", 30.0)  # however busy this computer is
     host = start_lab_host(MaxStartups="10")
     with ThreadPoolExecutor(24) as pool:
         for session in pool.map(lambda _: host.connect(), range(24)):
