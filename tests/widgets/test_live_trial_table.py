@@ -9,10 +9,13 @@ from pytestqt.qtbot import QtBot
 
 from app.events import State
 from suites.fio.metrics import IOPS
+from suites.vocab import labels
 from tests.widgets.live_events import PLACE, WRITE, begin, end, folded, sample
 from widgets.live.model import RunModel
-from widgets.live.trial_model import TrialModel
+from widgets.live.trial_model import SPREAD_UP_TO, TrialModel
 from widgets.live.trial_table import TrialTable
+
+pytestmark = pytest.mark.usefixtures("qapp")  # a model hands out fonts
 
 
 def rows(model: TrialModel) -> list[list[str]]:
@@ -82,3 +85,21 @@ def test_choosing_a_row_asks_for_its_curves(qtbot: QtBot, keep: Callable[[QWidge
     with qtbot.waitSignal(table.chosen) as chosen:
         qtbot.keyClick(table, Qt.Key.Key_Up)
     assert chosen.args == [views[2]]
+
+
+def test_of_many_series_each_has_one_column_named_by_what_tells_it_apart() -> None:
+    series = [labels(operation="read", depth=str(depth), jobs="1") for depth in range(1, SPREAD_UP_TO + 2)]
+    samples = [sample(1000.0 * (1 + n % 4), float(n), 1, labelled=one) for one in series for n in range(8)]
+    model = TrialModel()
+    model.show_trials(folded([begin(1), *samples]).trials_at(PLACE), IOPS)
+    assert heads(model) == [
+        "Trial",
+        *(f"Depth {depth} [/s]" for depth in range(1, SPREAD_UP_TO + 2)),
+        "Samples",
+        "State",
+    ]
+    assert rows(model) == [["1", *["2500"] * len(series), "8", "running"]]
+    whole = model.headerData(1, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
+    assert "depth 1, jobs 1, read" in whole, "what all have in common is told as well"
+    assert "± 750 /s within the trial" in model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert "running" in model.index(0, len(series) + 2).data(Qt.ItemDataRole.ToolTipRole)

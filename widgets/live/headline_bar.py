@@ -62,13 +62,18 @@ class HeadlineBar(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE[3])
         row.addWidget(self.figure, 9, Qt.AlignmentFlag.AlignTop)
-        for cell, stretch in ((self.others, 5), (self.tail, 3), (self.ratio, 6), (self.time, 5)):
+        for cell, stretch in ((self.others, 5), (self.tail, 3), (self.ratio, 8), (self.time, 3)):
             row.addWidget(cell, stretch, Qt.AlignmentFlag.AlignTop)
         self.show_time("", "")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out what the plots tell as well before the figure itself is cut."""
         super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Give the figure all its width; what stands beside it shares the rest, or goes."""
+        self.figure.setMinimumWidth(min(self.figure.value.sizeHint().width(), self.width()))
         for cell in (self.others, self.tail):
             cell.set_room(has_room=self.width() >= NARROW)
 
@@ -78,6 +83,7 @@ class HeadlineBar(QWidget):
         self.others.show_texts("also", headline.others)
         self.tail.show_texts(headline.tail_title, headline.tail)
         self.ratio.show_texts(headline.ratio_title, headline.ratio, headline.ratio_caption)
+        self._fit()
 
     def show_time(self, elapsed: str, remaining: str, *, over: bool = False) -> None:
         """Show how long it has taken, and what is known of the rest."""

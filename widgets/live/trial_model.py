@@ -20,6 +20,10 @@ from widgets.theme import figure_font, palette
 Index = QModelIndex | QPersistentModelIndex
 
 _MISSING = "—"
+
+SPREAD_UP_TO = 3
+"""Series that have a column for their spread, too; more would push each other out of sight."""
+
 _TRIAL_TIP = "Trials in the order in which they ran"
 _VALUE_TIP = "The tool's own figure for the whole trial; while it runs, the median of its samples so far"
 _WITHIN_TIP = "Half the distance between the quartiles of the samples within the trial"
@@ -33,6 +37,9 @@ class _Column:
 
     metric: Metric
     labels: Labels
+    told: Labels = ()
+    """Those of its labels that tell it from the other columns."""
+
     display: Display = Display(1.0, "")
     places: int = 0
     within: dict[int, Estimate | None] = field(default_factory=dict)
@@ -66,7 +73,7 @@ class _Column:
 
     def head(self) -> str:
         """Return what the column is called."""
-        words = label_text(self.labels)
+        words = label_text(self.told)
         return f"{words[:1].upper()}{words[1:]}" if words else self.metric.title
 
     def suffix(self) -> str:
@@ -88,7 +95,7 @@ class TrialModel(QAbstractTableModel):
         same = len(views) == len(self._views) and all(a is b for a, b in zip(views, self._views, strict=True))
         if not same or wanted != [(column.metric, column.labels) for column in self._columns]:
             self.beginResetModel()
-            self._views, self._columns = list(views), [_Column(*series) for series in wanted]
+            self._views, self._columns = list(views), _columns(wanted)
             for column in self._columns:
                 column.measure(views)
             self.endResetModel()
@@ -114,7 +121,18 @@ class TrialModel(QAbstractTableModel):
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (as above)
         """Return the number of columns."""
-        return 0 if parent.isValid() else 3 + 2 * len(self._columns)
+        return 0 if parent.isValid() else 3 + self._each * len(self._columns)
+
+    @property
+    def _each(self) -> int:
+        """How many columns a series has: of many, the spread is told by the tool tip alone."""
+        return 1 if len(self._columns) > SPREAD_UP_TO else 2
+
+    def _spread_of(self, section: int) -> bool:
+        return self._each > 1 and section % 2 == 0
+
+    def _column(self, section: int) -> _Column:
+        return self._columns[(section - 1) // self._each]
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the heads, with the unit."""
@@ -132,10 +150,11 @@ class TrialModel(QAbstractTableModel):
         ends[self.columnCount() - 1] = ("State", _STATE_TIP)
         if section in ends:
             return ends[section]
-        column = self._columns[(section - 1) // 2]
-        if section % 2:
-            return column.head() + column.suffix(), _VALUE_TIP
-        return f"± within{column.suffix()}", _WITHIN_TIP
+        column = self._column(section)
+        if self._spread_of(section):
+            return f"± within{column.suffix()}", _WITHIN_TIP
+        whole = label_text(column.labels)
+        return column.head() + column.suffix(), f"{whole}\n{_VALUE_TIP}".strip()
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows."""
@@ -147,7 +166,7 @@ class TrialModel(QAbstractTableModel):
             Qt.ItemDataRole.DisplayRole: lambda: self._text(view, index.column()),
             Qt.ItemDataRole.TextAlignmentRole: lambda: self._alignment(index.column()),
             Qt.ItemDataRole.FontRole: figure_font,
-            Qt.ItemDataRole.ToolTipRole: lambda: tool_tip(_state(view)) if last else None,
+            Qt.ItemDataRole.ToolTipRole: lambda: tool_tip(_state(view) if last else self._spread(view, index.column())),
             Qt.ItemDataRole.ForegroundRole: lambda: None if _may_count(view) else QColor(palette().muted),
         }
         answer = answers.get(Qt.ItemDataRole(role))
@@ -162,9 +181,19 @@ class TrialModel(QAbstractTableModel):
         if section == last - 1:
             counts = [found.n for column in self._columns if (found := column.within.get(view.trial.id)) is not None]
             return str(max(counts, default=0))
-        column = self._columns[(section - 1) // 2]
+        column = self._column(section)
         found = column.within.get(view.trial.id)
-        return column.text(column.value(view) if section % 2 else found.half if found is not None else None)
+        half = found.half if found is not None else None
+        return column.text(half if self._spread_of(section) else column.value(view))
+
+    def _spread(self, view: TrialView, section: int) -> str:
+        """Return how the samples within a trial spread, where no column tells it."""
+        if self._each > 1 or not 0 < section <= len(self._columns):
+            return ""
+        column = self._column(section)
+        found = column.within.get(view.trial.id)
+        known = found is not None and found.half is not None
+        return f"± {column.text(found.half)} {column.display.suffix} within the trial" if known and found else ""
 
     def _alignment(self, section: int) -> Qt.AlignmentFlag:
         figures = 0 < section < self.columnCount() - 1
@@ -178,6 +207,14 @@ def _series(views: Sequence[TrialView], metric: Metric | None) -> list[tuple[Met
     found = [labelled for view in views for name, labelled in view.series if name == metric.name]
     found += [figure.labels for view in views for figure in view.figures if figure.metric.name == metric.name]
     return [(metric, labelled) for labelled in dict.fromkeys(found)] or [(metric, ())]
+
+
+def _columns(series: Sequence[tuple[Metric, Labels]]) -> list[_Column]:
+    """Return a column for each of `series`; labels that all of them have are said by none."""
+    common = set.intersection(*(set(labels) for _, labels in series)) if len(series) > 1 else set()
+    return [
+        _Column(metric, labels, tuple(label for label in labels if label not in common)) for metric, labels in series
+    ]
 
 
 def _may_count(view: TrialView) -> bool:
