@@ -11,8 +11,9 @@ from app.comparing.intervals import FEWEST_HOSTS
 from app.history.change_points import Change, Found, change_points
 from app.plans.plan import Plan, Step
 from app.wording import metric_text, share_text
-from suites.errors import BenchwrightError
+from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
+from suites.units import convert
 from suites.vocab import Labels, Metric
 
 FALSE_ALARMS = (
@@ -131,10 +132,11 @@ def history_of(wanted: Wanted, rows: Sequence[HistoryRow], plans: Mapping[str, P
         key = (row.plan, row.step)
         if key not in alike:
             alike[key] = _obstacle(_step(plans, row), step)
-        if alike[key]:
-            reasons.setdefault(alike[key], set()).add(row.run)
+        one = _in_unit(row, newest.metric)
+        if alike[key] or one is None:
+            reasons.setdefault(alike[key] or f"unit {row.metric.unit.value}", set()).add(row.run)
         else:
-            by_run.setdefault(row.run, []).append(row)
+            by_run.setdefault(row.run, []).append(one)
     points = tuple(_points(by_run))
     left_out = [f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {reason}" for reason, runs in reasons.items()]
     metric, labels = newest.metric, newest.labels
@@ -148,6 +150,16 @@ def history_of(wanted: Wanted, rows: Sequence[HistoryRow], plans: Mapping[str, P
 
 def _step(plans: Mapping[str, Plan], row: HistoryRow) -> Step:
     return plans[row.plan].step(row.step)
+
+
+def _in_unit(row: HistoryRow, metric: Metric) -> HistoryRow | None:
+    """Return a figure in the unit of `metric`; None where it is in one of another kind."""
+    if row.metric.unit is metric.unit:
+        return row
+    try:
+        return row._replace(value=convert(row.value, row.metric.unit, metric.unit), metric=metric)
+    except UnitError:
+        return None
 
 
 def _obstacle(step: Step, reference: Step) -> str:

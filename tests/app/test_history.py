@@ -20,6 +20,7 @@ from app.events import RunEnded, RunStarted, State
 from app.history.change_points import FEWEST, MATTERS, change_points
 from app.history.history import HistoryError, HistoryRow, Point, Wanted, history_of
 from app.store import Store
+from suites.units import Unit
 from suites.vocab import Figure
 from tests.app import recorded
 from tests.simulation.history import false_alarms, power, results, store_of_history
@@ -166,3 +167,16 @@ def test_of_several_hosts_the_interval_is_that_of_their_geometric_mean() -> None
     assert (found.low, found.high) == pytest.approx(tuple(np.exp(expected)))
     (two,) = points([100.0, 110.0], hosts[:2])
     assert (two.interval, two.low, two.high) == (False, 100.0, 110.0)
+
+
+def test_figures_of_before_are_told_in_the_unit_of_now_and_those_of_another_kind_are_left_out() -> None:
+    plans = {"p": recorded.plan()}
+    units = (("a", Unit.BYTES_PER_SECOND, 5e6), ("b", Unit.SECOND, 5.0), ("c", Unit.MB_PER_SECOND, 6.0))
+    rows = [
+        HistoryRow(run, f"2026-11-0{number}", "p", "web-1", recorded.STEP.name, None, metric, (), value)
+        for number, (run, unit, value) in enumerate(units, 1)
+        for metric in [replace(recorded.IOPS, unit=unit)]
+    ]
+    found = history_of(WANTED, rows, plans, lambda _run, _hosts: ())
+    assert [(point.run, point.value) for point in found.points] == [("a", 5.0), ("c", 6.0)]
+    assert found.left_out == ("1 run of unit s",)
