@@ -114,10 +114,11 @@ class Store:
     def pin(self, word: str, name: str, oldest: float | None = None) -> int:
         """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
 
-        `oldest` is after how many seconds it counts as too old, unless that is what the program thinks.
+        `oldest` is after how many seconds it counts as too old, unless that is what the program thinks. Raises
+        StoreError for a run of which no trial counts: there is nothing to hold against others.
         """
         with self._database.writing() as connection:
-            parts = parts_of(lambda run: reading.record(connection, reading.find(connection, run)), word)
+            parts = parts_of(lambda run: _to_pin(reading.record(connection, reading.find(connection, run))), word)
             return baselines.pin(connection, name, parts, oldest=oldest)
 
     def pin_reference(self, reference: Reference, name: str, oldest: float | None = None) -> int:
@@ -312,3 +313,12 @@ def _with_left(connection: Connection, lines: list[RunSummary]) -> list[RunSumma
 
 def _is_recorded(run_id: str, owner: Owner) -> bool:
     return is_recorded_here(run_id) if owner == this_process() else is_alive(owner)
+
+
+def _to_pin(record: RunRecord) -> RunRecord:
+    if not record.summary.trials:
+        raise StoreError(
+            f"No trial of the run {record.summary.id} counts, so that it has no figure to compare against.",
+            "Pin a run that measured something.",
+        )
+    return record

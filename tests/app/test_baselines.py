@@ -76,7 +76,7 @@ def test_a_store_of_format_3_keeps_its_pins_as_first_versions(tmp_path: Path) ->
     (found,) = Store(path).baselines()
     assert (found.name, found.version, found.kind, found.pinned) == ("before the upgrade", 1, "run", None)
     assert found.parts == (Store(path).load("before the upgrade").summary.id,)
-    assert Store(path).pin("last", "before the upgrade") == 2
+    assert Store(path).pin("before the upgrade", "before the upgrade") == 2
 
 
 def test_a_group_is_a_baseline_whose_hosts_weigh_alike(tmp_path: Path) -> None:

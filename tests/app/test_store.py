@@ -196,6 +196,15 @@ def test_runs_are_found_by_id_beginning_name_and_last(store: Store) -> None:
         assert store.load(name).summary.id[6:8] == day
 
 
+def test_a_run_of_which_no_trial_counts_is_no_baseline(store: Store) -> None:
+    three_runs(store)
+    record(store, RUN, [RunStarted(RUN, recorded.plan(), "2026"), RunEnded(RUN, State.FAILED)])
+    for word in (RUN, f"{RUN}@web-1", f"20261118,{RUN}"):
+        with pytest.raises(StoreError, match=f"No trial of the run {RUN} counts"):
+            store.pin(word, "nothing")
+    assert store.baselines() == []
+
+
 def test_an_ambiguous_beginning_lists_its_candidates(store: Store) -> None:
     three_runs(store)
     with pytest.raises(StoreError, match=r"20261120-141530-cccc, 20261119-141530-bbbb, 20261118"):

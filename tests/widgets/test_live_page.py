@@ -135,6 +135,8 @@ def test_stopping_half_way_keeps_what_was_measured_and_ends_the_tool(
     assert not page.running
     assert not _tools("10007")
     assert page._outcome.message.text() == "Ended early on this computer: 0 of 2 trials done."
+    assert page._outcome.show_button.isEnabled()
+    assert not page._outcome.pin_button.isEnabled()
     record = workstation.load(model_of(page).run_id)
     assert record.summary.state is State.PARTIAL
     assert workstation.samples(record.summary.id)[1]

@@ -1,6 +1,7 @@
 """The window of rounds: a chart for each trial that was followed until it was steady, or a word where there is none."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -13,6 +14,7 @@ from tests.app.test_rounds import PARSED, STEP
 from widgets import jobs
 from widgets.charts.studies import show_rounds
 from widgets.library.run_actions import RunActions
+from widgets.library.run_lines import lines_of
 from widgets.parts.text import Text
 
 Keep = Callable[[QWidget], QWidget]
@@ -54,6 +56,21 @@ def test_the_rounds_of_a_run_are_drawn_and_exported(
     assert none.views == []
     assert any("No test here went on round by round" in text.text() for text in none.findChildren(Text))
     none.accept()
+
+
+def test_a_run_of_which_no_trial_counts_is_not_offered_as_a_baseline(workstation: Workstation, keep: Keep) -> None:
+    stored(workstation)
+    owner = QPushButton()
+    keep(owner)
+    actions = RunActions(owner)
+    good, other = lines_of(workstation.runs())
+    (failed,) = lines_of([replace(other.summary, state=State.FAILED, trials=0, headline="")])
+    actions.show_chosen([good])
+    assert actions.pin.isEnabled()
+    for chosen in ([failed], [good, failed]):
+        actions.show_chosen(chosen)
+        assert not actions.pin.isEnabled()
+        assert actions.pin.property("why") == "No trial of it counts: there is no figure to compare against"
 
 
 def test_the_library_offers_it_among_the_studies(qtbot: QtBot, keep: Keep) -> None:

@@ -79,9 +79,9 @@ class RunActions(QObject):
         )
         _offer(self.compare, several or parts, beside, "Select two runs or more, with Ctrl")
         shown = "these runs, as one group," if several else "this run"
-        _offer(
-            self.pin, bool(chosen) and not pinned, f"Show {shown} beneath the curves of the next ones", "Select a run"
-        )
+        measured = bool(chosen) and all(line.summary.trials for line in chosen)
+        reason = "No trial of it counts: there is no figure to compare against" if chosen else "Select a run"
+        _offer(self.pin, measured and not pinned, f"Show {shown} beneath the curves of the next ones", reason)
         _offer(self.unpin, pinned, "Stop showing it beneath other runs; the run stays", "Select a pinned run")
         what = "Noise, scaling, latencies over time, rounds until steady, and which of the runs is the best"
         _offer(self.study, bool(chosen), what, "Select a run")

@@ -217,7 +217,8 @@ class LivePage(Page):
             model.fail("The run ended without saying how.", time.monotonic())
         self._stop_button.hide()
         if not self._busy.isVisibleTo(self):
-            self._outcome.say(*outcome(model), kept=bool(model.run_id))
+            measured = any(view.counts for view in model.trials.values())
+            self._outcome.say(*outcome(model), kept=bool(model.run_id), measured=measured)
             self._outcome.propose(model.plan.name)
         self._show_texts()
         self._show_time()

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLineEdit, QPushB
 
 from widgets.parts.flow_layout import flowing
 from widgets.parts.notice import WORDS, Picture
-from widgets.parts.text import Text, Tone
+from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, restyle
 
 WORDS_LEAST = 280
@@ -47,8 +47,11 @@ class OutcomeBar(QFrame):
         self._lay_out()
         self.hide()
 
-    def say(self, level: str, message: str, detail: str, *, kept: bool) -> None:
-        """Show how the run ended as `level`; without anything `kept` there is nothing to show, pin or export."""
+    def say(self, level: str, message: str, detail: str, *, kept: bool, measured: bool = True) -> None:
+        """Show how the run ended as `level`; without anything `kept` there is nothing to show, pin or export.
+
+        Where no trial counts, nothing was `measured` that could be a baseline.
+        """
         self._picture.show_icon(level)
         self._picture.setAccessibleName(WORDS[level])
         self.message.setText(message)
@@ -58,6 +61,9 @@ class OutcomeBar(QFrame):
         restyle(self, "level", level)
         for button in (self.show_button, self.pin_button, self.export_button, self.opinion_button):
             button.setEnabled(kept)
+        self.pin_button.setEnabled(kept and measured)
+        why = "" if measured else "No trial counts: there is no figure to compare against"
+        set_tool_tip(self.pin_button, why)
         self._stop_asking()
         self.show()
 
