@@ -1,18 +1,20 @@
 # Prints once an interval what a host is doing: POSIX sh, grep, date, sleep; no root; ends when nobody reads.
-# Fed to `sh -s MARK SECONDS [LEASE]`. Lines "@@MARK word ..." frame each tick; between "tick" and "end" stand the lines of
-# /proc and /sys that matter, each behind its file's name, and at last the processor time this script has used (`times`).
+# Fed to `sh -s MARK SECONDS [LEASE [LOOPS]]`. Lines "@@MARK word ..." frame each tick; between "tick" and "end" stand the
+# lines of /proc and /sys that matter, each behind its file's name, and at last the processor time this script has used.
 # What changes slowly or costs more is looked at every fifth or tenth time: processes, clocks, sensors, allowances.
 # The directory LEASE says to others that this host is being measured; it counts while it is touched (lease.sh).
+# LOOPS are loop devices below what is measured, as loop0|loop1: no others are looked at.
 set -u
 LC_ALL=C
 export LC_ALL
-mark=$1 interval=$2 lease=${3:-}
+mark=$1 interval=$2 lease=${3:-} loops=${4:-}
 trap 'exit 0' HUP INT TERM PIPE
 
 # stat; meminfo; vmstat; pressure; loadavg; net/dev; net/snmp; diskstats without loop and ram; cpu.stat; /sys; PID/stat
 wanted='^cpu[0-9]* |^procs_|^(MemAvailable|Cached|Dirty):|^(pswp(in|out)|pgmajfault|oom_kill) |^some '
 wanted=$wanted'|^[0-9.]+ [0-9.]+ [0-9.]+ |^ *[^ :|]+: *[0-9]+ +[0-9]+ |^(Tcp|Udp): |^ +[0-9]+ +[0-9]+ ([^lr]|rbd)'
 wanted=$wanted'|^(nr_periods|nr_throttled|throttled_(time|usec)) |^[0-9]+$|^[0-9]+ \('
+[ -z "$loops" ] || wanted=$wanted"|^ +7 +[0-9]+ ($loops) "
 [ ! -d /sys/devices/system/cpu/cpu128 ] || wanted=${wanted#'^cpu[0-9]* |'}'|^cpu  '
 
 # the stat of a process that has used a second or more: the 14th or the 15th field has three digits

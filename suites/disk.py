@@ -1,9 +1,9 @@
 """What the disk suites share: where files go, what lies under them, and how fast such things can be."""
 
-from suites.base import Context, device_of
+from suites.base import Context, Suite, device_of
 from suites.checks import CannotTell, StepEvidence
 from suites.facts import BlockDevice, Directory, Facts, known
-from suites.parameters import Parameter, Type
+from suites.parameters import Parameter, Type, Values
 from suites.units import Unit, display
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -16,6 +16,9 @@ MEMORY_KINDS = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 
 NETWORK_KINDS = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "glusterfs", "fuse.sshfs"})
 """File systems whose files lie on another machine."""
+
+LOOP = "loop"
+"""What the kernel calls devices that are files of another file system: loop0, loop1."""
 
 SOLID_STATE_RATE = 1e9
 """B/s. A round figure for solid-state and cloud volumes: SATA devices do half of it, NVMe two to seven times."""
@@ -125,3 +128,21 @@ def room_in(evidence: StepEvidence) -> int | None:
 def whole_mebibytes(size: float) -> int:
     """Return `size` rounded down to whole MiB, at least one."""
     return max(MIB, int(size) // MIB * MIB)
+
+
+def lowest_device(suite: Suite, values: Values, facts: Facts) -> str | None:
+    """Return the kernel's name of the whole disk, or loop device, that a step works on; None where none is known."""
+    raw = device_of(suite, values)
+    if raw:
+        device = facts.device(raw)
+        node = known(device.node) if device is not None else None
+        name: str | None = (node or raw).removeprefix("/dev/")
+    else:
+        directory = facts.directory(str(values.get(suite.directory_parameter or "", "")))
+        name = None if directory is None else known(directory.device)
+        if directory is not None and name is None:  # a file of another file system is no disk, but it has a name
+            lowest = facts.layers(directory)[-1:]
+            return next((each.name for each in lowest if each.name.startswith(LOOP)), None)
+    while name and (block := facts.block_device(name)) is not None and (parent := known(block.parent)):
+        name = parent
+    return name

@@ -17,7 +17,7 @@ from app.checks.after_network import busiest, carried, throughput, within_host
 from app.wording import bytes_text, quantity, share_text
 from suites.base import device_of
 from suites.checks import CannotTell, Check, Outcome, TrialCheck, When
-from suites.disk import MEMORY_KINDS
+from suites.disk import LOOP, MEMORY_KINDS
 from suites.evidence import TrialEvidence
 from suites.facts import known
 from suites.units import Unit
@@ -74,6 +74,8 @@ def _cache(trial: TrialEvidence) -> Outcome | CannotTell | None:
             f"({share_text(got.size / did.size)}).",
             trust=Trust.INVALID if got.size < NONE * did.size else Trust.DOUBTFUL,
         )
+    if disk.startswith(LOOP):
+        return CannotTell(f"{disk} is a file of another file system, whose own cache may have answered for its disk.")
     return None
 
 

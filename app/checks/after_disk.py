@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from suites.base import device_of
 from suites.checks import CannotTell
+from suites.disk import lowest_device
 from suites.evidence import HostWatch, TrialEvidence
-from suites.facts import known
 from suites.fio.parameters import past_memory
 from suites.units import Unit, convert
 from suites.vocab import Resource
@@ -80,23 +79,13 @@ def _total(trial: TrialEvidence, metric: str, operation: str, seconds: float, un
 
 
 def disk_below(trial: TrialEvidence) -> str | CannotTell:
-    """Return the name of the whole disk that the step works on, as telemetry has it, or why there is none."""
+    """Return the name of the whole disk or loop device that the step works on, or why none is known or watched."""
     facts, watch = trial.context.facts, trial.watch
     if trial.suite.resource is not Resource.DISK:
         return CannotTell("It is no test of a disk.")
     if facts is None or watch is None:
         return CannotTell("The host was not watched while it ran.")
-    raw = device_of(trial.suite, trial.values)
-    if raw:
-        device = facts.device(raw)
-        node = known(device.node) if device is not None else None
-        name: str | None = (node or raw).removeprefix("/dev/")
-    else:
-        parameter = trial.suite.directory_parameter
-        directory = facts.directory(str(trial.values.get(parameter or "", "")))
-        name = None if directory is None else known(directory.device)
-    while name and (block := facts.block_device(name)) is not None and (parent := known(block.parent)):
-        name = parent
+    name = lowest_device(trial.suite, trial.values, facts)
     if name is None or (("device", name),) not in watch.labels_of("disk_read_rate"):
         return CannotTell("No disk is known below it whose I/Os the kernel counts.")
     return name

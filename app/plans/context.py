@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
-from app.plans.plan import LOCAL, Step
+from app.plans.plan import LOCAL, Plan, Step
 from suites.base import Context, device_of
+from suites.disk import LOOP, lowest_device
 from suites.facts import Facts, known
+from suites.vocab import Resource
 
 LOOPBACK = "127.0.0.1"
 
@@ -29,6 +31,13 @@ def _peer_address(peer: str, host: str, own: Facts | None, addresses: Mapping[st
         return addresses.get(peer)
     # The host sees this computer at the address that its SSH connection comes from.
     return None if own is None else known(own.system.workstation_address)
+
+
+def loops_below(plan: Plan, host: str, facts: Facts) -> tuple[str, ...]:
+    """Return the loop devices of `host` on which disk tests of `plan` work."""
+    disks = [step for step in plan.steps if step.suite.resource is Resource.DISK and host in plan.hosts]
+    found = (lowest_device(step.suite, step.values, facts) for step in disks)
+    return tuple(dict.fromkeys(name for name in found if name is not None and name.startswith(LOOP)))
 
 
 def work_directory(step: Step, facts: Facts | None) -> str:

@@ -23,7 +23,7 @@ from app.events import (
     TelemetryRead,
 )
 from app.moments import now
-from app.plans.context import step_context
+from app.plans.context import loops_below, step_context
 from app.plans.plan import Plan, Step, host_words
 from app.records import RunRecord
 from app.runs.control import Control, HostInUseError, LeftError
@@ -187,6 +187,7 @@ class Engine:
                 yield FactsRead(host, Moment.BEFORE, self._facts[host])
             else:
                 yield from self._root.open(host, self._purposes(host))
+            self._hosts.watch_loops(host, loops_below(self.plan, host, self._facts[host]))
             if self.left is None:
                 yield from self._root.find_leftovers(host)
             if self.control.left:

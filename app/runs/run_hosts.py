@@ -52,6 +52,7 @@ class RunHosts:
     _leases: dict[str, _Lease] = field(default_factory=dict)
     _telemetry: dict[str, Telemetry] = field(default_factory=dict)
     _costs: dict[str, list[float]] = field(default_factory=dict)  # of watching that was stopped meanwhile, by host
+    _loops: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
     _closing: bool = False
 
@@ -94,9 +95,18 @@ class RunHosts:
     def watch(self, host: str) -> None:
         """Begin to watch `host`. A run without telemetry is still a run: nothing is drawn then."""
         with contextlib.suppress(BenchwrightError):
-            started = Telemetry.start(self.sessions[host], self.interval, self.lease(host))
+            loops = self._loops.get(host, ())
+            started = Telemetry.start(self.sessions[host], self.interval, self.lease(host), loops)
             self._telemetry[host] = started
             self.mailbox.watch(host, started, lambda: self._closing or self._telemetry.get(host) is not started)
+
+    def watch_loops(self, host: str, loops: tuple[str, ...]) -> None:
+        """Watch these loop devices of `host`, too: once its facts tell which lie below what is measured."""
+        if loops != self._loops.get(host, ()):
+            self._loops[host] = loops
+            if host in self._telemetry:
+                self.watch_or_not(host, watched=False)
+                self.watch_or_not(host, watched=True)
 
     def watches(self, host: str) -> bool:
         """Return whether `host` is watched, as far as is known."""

@@ -1,6 +1,8 @@
 """A host watched while it works: a small script there prints counters, samples are made of them here."""
 
+import re
 import time
+from collections.abc import Sequence
 
 from remote.errors import ConnectionLostError, RemoteError
 from remote.plain import plain
@@ -17,6 +19,8 @@ __all__ = ["TELEMETRY_METRICS", "Telemetry", "TelemetryError"]
 
 SCRIPT = "telemetry.sh"
 
+_LOOP = re.compile(r"loop[0-9]{1,7}")
+
 
 class TelemetryError(RemoteError):
     """A host can no longer be watched."""
@@ -28,10 +32,11 @@ class Telemetry:
     On a session that outlives its connection it begins anew over the next one: of the time between nothing is known.
     """
 
-    def __init__(self, session: Session, interval: float, lease: str) -> None:
+    def __init__(self, session: Session, interval: float, lease: str, loops: Sequence[str] = ()) -> None:
         self._session = session
         self._interval = interval
         self._lease = lease
+        self._loops = tuple(name for name in loops if _LOOP.fullmatch(name))
         self._clock = ClockWatch()
         self._steps: list[ClockStep] = []
         self._boot: str | None = None
@@ -43,15 +48,18 @@ class Telemetry:
         self._open()
 
     @classmethod
-    def start(cls, session: Session, interval: float = 1.0, lease: str = "") -> "Telemetry":
-        """Watch the session's host, every `interval` seconds, and keep the `lease`, a path on it, alive."""
-        return cls(session, interval, lease)
+    def start(cls, session: Session, interval: float = 1.0, lease: str = "", loops: Sequence[str] = ()) -> "Telemetry":
+        """Watch the session's host, every `interval` seconds, and keep the `lease`, a path on it, alive.
+
+        Of its loop devices only `loops` are watched: a host may have dozens that nobody measures.
+        """
+        return cls(session, interval, lease, loops)
 
     def _open(self) -> None:
         mark = new_mark()
-        words = ["sh", "-s", mark, f"{self._interval:g}", self._lease]
+        words = ["sh", "-s", mark, f"{self._interval:g}", self._lease, "|".join(self._loops)]
         self._channel: Channel = self._session.open(words, stdin=script(SCRIPT))
-        self._reader = TickReader(mark)
+        self._reader = TickReader(mark, self._loops)
         self._rarely = RareWatch()
 
     def read(self, timeout: float) -> tuple[Sample, ...]:

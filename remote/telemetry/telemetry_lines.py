@@ -1,7 +1,7 @@
 """The lines of /proc and /sys that telemetry.sh prints, each file's to its counters; what does not fit is left out."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from remote.facts.values import whole
@@ -99,15 +99,17 @@ def pressure(found: Mapping[str, list[str]]) -> Mapping[str, int]:
     return totals
 
 
-def disks(lines: list[str], whole_disks: frozenset[str]) -> Counters:
-    """Return the first eleven counters of whole disks (kernel, admin-guide/iostats): I/Os, merges, sectors and ms of
-    reads, then of writes, I/Os in flight, ms busy, and ms busy weighted by how many were in flight."""
+def disks(lines: list[str], whole_disks: frozenset[str], loops: Sequence[str] = ()) -> Counters:
+    """Return the first eleven counters of whole disks, and of `loops` (kernel, admin-guide/iostats): I/Os, merges,
+    sectors and ms of reads, then of writes, I/Os in flight, ms busy, and ms busy weighted by how many were in flight.
+    """
     found: dict[str, tuple[int, ...]] = {}
     for line in lines:
         words = line.split()
         name = words[2] if len(words) >= 14 else ""
         counters = _numbers(words[3:14])
-        if name in whole_disks and not _LOGICAL.match(name) and len(counters) == 11 and len(found) < MOST_DISKS:
+        wanted = name in whole_disks and (name in loops or not _LOGICAL.match(name))
+        if wanted and len(counters) == 11 and len(found) < MOST_DISKS:
             found[name] = counters
     return found
 

@@ -1,6 +1,6 @@
 """The lines telemetry.sh prints, gathered into ticks. Any bytes are accepted; what does not fit is left out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from remote.facts.values import number, whole
@@ -112,8 +112,10 @@ def _pid(path: str) -> int | None:
 class TickReader:
     """Cuts arriving bytes into ticks."""
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, mark: str, loops: Sequence[str] = ()) -> None:
+        """Read what stands behind `mark`; of loop devices, only the `loops` that were asked for."""
         self._start = f"@@{mark} ".encode()
+        self._loops = tuple(loops)
         self._pending = b""
         self._head: list[str] | None = None
         self._lines: list[str] = []
@@ -159,7 +161,7 @@ class TickReader:
             memory=lines.named(found.get("/proc/meminfo", [])),
             events=lines.named(found.get("/proc/vmstat", [])),
             pressure=lines.pressure(found),
-            disks=lines.disks(found.get("/proc/diskstats", []), told.disks),
+            disks=lines.disks(found.get("/proc/diskstats", []), told.disks, self._loops),
             interfaces=lines.interfaces(found.get("/proc/net/dev", [])),
             protocols=lines.protocols(found.get("/proc/net/snmp", [])),
             quotas=lines.quotas(found),

@@ -8,6 +8,8 @@ import pytest
 from app.checks.clouds import CLOUD_CHECKS
 from app.checks.disks import LAYER_CHECKS
 from app.checks.report import Unsure, evaluate
+from app.plans.context import loops_below
+from app.plans.plan import Plan, make_step
 from suites.base import Context, complete_values, tuned_values
 from suites.checks import StepEvidence
 from suites.facts import Absent, BlockDevice, Directory, Facts, FileSystem, RawDevice
@@ -154,3 +156,30 @@ def test_layers_that_lie_in_a_circle_end() -> None:
     ring = (BlockDevice(name="a", parent="b"), BlockDevice(name="b", parent="a"))
     facts = Facts(host="h", read_at="", block_devices=ring)
     assert len(facts.layers(Directory(path="/x", volume="a"))) == 8
+
+
+LOOP = BlockDevice(name="loop7", kind="loop", parent=Absent("backed by a file"))
+
+
+@pytest.mark.parametrize(
+    ("devices", "watched"),
+    [
+        ((LOOP,), ("loop7",)),
+        ((BlockDevice(name="dm-0", kind="crypt", parent="loop7"), LOOP), ("loop7",)),
+        ((BlockDevice(name="dm-0", kind="crypt", parent="nvme0n1"), DISK), ()),
+    ],
+)
+def test_a_loop_device_below_a_directory_is_found_to_be_watched(
+    devices: tuple[BlockDevice, ...], watched: tuple[str, ...]
+) -> None:
+    directory = replace(DATA, volume=devices[0].name, device=Absent("backed by a file"))
+    facts = replace(server(), block_devices=devices, directories=(directory,))
+    plan = Plan("p", ("web-1",), (make_step("fio", {"directory": directory.path}), make_step("sysbench-cpu", {})))
+    assert loops_below(plan, "web-1", facts) == watched
+    assert loops_below(plan, "the other end", facts) == ()
+
+
+def test_a_loop_device_is_found_by_its_own_name() -> None:
+    plan = Plan("p", ("web-1",), (make_step("fio", {"device": "/dev/disk/by-id/x", "rw": "read"}),))
+    facts = replace(layered(), devices=(RawDevice(path="/dev/disk/by-id/x", node="/dev/loop7"),), block_devices=(LOOP,))
+    assert loops_below(plan, "web-1", facts) == ("loop7",)

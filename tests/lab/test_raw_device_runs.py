@@ -15,6 +15,8 @@ from app.plans.plan_file import write_plan
 from app.plans.tuning import Tuning
 from app.runs.control import Control
 from app.services import Workstation
+from remote.session import Session
+from remote.telemetry.telemetry import Telemetry
 from suites.vocab import Finding, Level
 from tests.lab.survival import left_by_us
 from tests.lab_sshd import AnsweringAsker
@@ -104,6 +106,24 @@ def test_every_pattern_that_writes_is_asked_about(workstation: Workstation, make
     execute(workstation, plan(device, pattern), asker)
     assert len(asker.loss_questions) == 1
     assert digest(device) == before
+
+
+def test_the_loop_device_that_is_measured_is_watched_and_no_other(
+    workstation: Workstation, make_loop: MakeLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched: list[tuple[str, ...]] = []
+    start = Telemetry.start
+
+    def noted(session: Session, interval: float, lease: str, loops: tuple[str, ...] = ()) -> Telemetry:
+        watched.append(loops)
+        return start(session, interval, lease, loops)
+
+    monkeypatch.setattr(Telemetry, "start", noted)
+    make_loop("other.img")
+    device = make_loop()
+    _events, ended = execute(workstation, plan(device, "randread"), AnsweringAsker())
+    assert ended.state is State.DONE, ended.reason
+    assert watched == [(), (Path(device).name,)]
 
 
 def test_reading_is_not_asked_about_and_writes_nothing(workstation: Workstation, make_loop: MakeLoop) -> None:

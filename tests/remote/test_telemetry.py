@@ -1,6 +1,7 @@
 """Telemetry of this machine: live, cheap, and gone when nobody reads."""
 
 import os
+import re
 import select
 import threading
 import time
@@ -50,6 +51,20 @@ def test_the_cost_is_known_and_small(telemetry: Telemetry) -> None:
     cost = telemetry.cost
     assert cost is not None
     assert 0.0 <= cost < 0.25  # ten ticks a second, in a test on a busy machine; at one a second it is a tenth
+
+
+def test_a_loop_device_is_watched_where_it_is_asked_for(shell_session: Session) -> None:
+    stats = Path("/proc/diskstats").read_text(encoding="ascii").split()
+    loops = [name for name in stats if re.fullmatch(r"loop\d+", name)]
+    if len(loops) < 2:
+        pytest.skip("this kernel shows no loop devices")
+    telemetry = Telemetry.start(shell_session, interval=0.1, loops=(loops[1], "loop0|vda) ", "sda"))
+    try:
+        _first, second = ticks(telemetry, 2)
+    finally:
+        telemetry.stop()
+    devices = {dict(sample.labels).get("device", "") for sample in second}
+    assert {name for name in devices if name.startswith("loop")} == {loops[1]}
 
 
 def test_stop_ends_a_read_and_the_script(shell_session: Session) -> None:

@@ -116,6 +116,13 @@ def test_disks_are_counted_once_and_in_bytes() -> None:
     }
 
 
+def test_of_loop_devices_only_those_that_are_asked_for_are_counted() -> None:
+    lines = [f"/proc/diskstats:   7 {number} loop{number} 1 0 8 9 2 0 16 9 0 4 9 0 0 0 0 0 0" for number in range(3)]
+    told = tick(100.0, *lines, disks="loop0 loop1 loop2 ")
+    assert next(TickReader(MARK).feed(told)).disks == {}
+    assert list(next(TickReader(MARK, ("loop1", "loop9")).feed(told)).disks) == ["loop1"]
+
+
 def test_each_processor_is_told_and_the_busiest_of_them() -> None:
     before = [f"/proc/stat:cpu{number} 0 0 0 0 0 0 0 0" for number in range(2)]
     after = ["/proc/stat:cpu0 90 0 5 3 0 0 0 2 0 0", "/proc/stat:cpu1 10 0 0 70 20 0 0 0 0 0"]
