@@ -90,6 +90,7 @@ class Iperf3:
 
 
 def _client(values: Values, context: Context) -> tuple[str, ...]:
+    """Return the client's words. Text is asked for in kbit/s: in Mbit/s a rate under 100 has but three digits."""
     words = ["iperf3", "-c", peer_address(values, context), "-p", port_word(values, context)]
     if is_udp(values):
         words += ["-u", "-b", _rate_word(float(values["bitrate"]))]
@@ -100,7 +101,7 @@ def _client(values: Values, context: Context) -> tuple[str, ...]:
         words += _option(option, name, values)
     words += ["-t", str(int(values["time"])), "-i", "1"]
     version = version_of(context.facts, "iperf3")
-    words += ["--json-stream"] if version is not None and version >= JSON_STREAM else ["--forceflush", "-f", "m", "-V"]
+    words += ["--json-stream"] if version is not None and version >= JSON_STREAM else ["--forceflush", "-f", "k", "-V"]
     return tuple(words)
 
 

@@ -22,6 +22,7 @@ _EXPLANATIONS = {
     "client has terminated": "The test was stopped before its end.",
     "server has terminated": "The server end was stopped before the end of the test.",
     "control socket has closed": "The server end ended before the test did.",
+    "broken pipe": "The server end ended before the test did.",
     "connection reset by peer": "The server end ended before the test did.",
     "not found": "iperf3 is not installed on this host.",
 }

@@ -109,13 +109,13 @@ def test_the_rate_is_the_one_the_server_counted() -> None:
 def test_the_rate_is_the_one_on_the_screen() -> None:
     serve, measure = commands()
     if "--json-stream" in measure:
-        measure = [*measure[: measure.index("--json-stream")], "--forceflush", "-f", "m"]
+        measure = [*measure[: measure.index("--json-stream")], "--forceflush", "-f", "k"]
     with serving(serve):
         done = subprocess.run(measure, capture_output=True, check=False)
     parser = SUITE.parser({})
     parser.feed(done.stdout)
-    (on_screen,) = re.findall(r"([\d.]+) Mbits/sec +receiver", done.stdout.decode())
-    assert received(parser.finish(done.returncode), "send") == pytest.approx(float(on_screen) * 1e6)
+    (on_screen,) = re.findall(r"([\d.]+) Kbits/sec +receiver", done.stdout.decode())
+    assert received(parser.finish(done.returncode), "send") == pytest.approx(float(on_screen) * 1e3)
 
 
 def test_a_client_that_is_stopped_keeps_what_it_measured() -> None:

@@ -35,8 +35,8 @@ def test_the_server_runs_once_on_the_peer_before_the_client() -> None:
     ("context", "words"),
     [
         (NEW, "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --json-stream"),
-        (OLD, "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --forceflush -f m -V"),
-        (Context(peer_address="10.0.0.2"), "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --forceflush -f m -V"),
+        (OLD, "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --forceflush -f k -V"),
+        (Context(peer_address="10.0.0.2"), "iperf3 -c 10.0.0.2 -p 5201 -t 10 -i 1 --forceflush -f k -V"),
     ],
 )
 def test_the_output_is_the_best_that_arrives_live_from_the_version(context: Context, words: str) -> None:
@@ -61,7 +61,7 @@ def test_the_output_is_the_best_that_arrives_live_from_the_version(context: Cont
     ],
 )
 def test_each_parameter_has_its_option(given: dict[str, object], words: str) -> None:
-    assert client(OLD, **given) == f"iperf3 -c 10.0.0.2 -p 5201 {words} -t 10 -i 1 --forceflush -f m -V"
+    assert client(OLD, **given) == f"iperf3 -c 10.0.0.2 -p 5201 {words} -t 10 -i 1 --forceflush -f k -V"
 
 
 def test_port_0_is_the_one_that_was_found_free() -> None:

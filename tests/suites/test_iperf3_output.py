@@ -110,6 +110,13 @@ def test_udp_counts_what_the_receiver_lost_and_says_what_it_means() -> None:
     )
 
 
+def test_a_slow_rate_has_all_its_digits_in_kbits() -> None:
+    found = parsed("3.12/udp_kbits")
+    assert found.complete
+    assert figures(found)["throughput send receiver"] == 1_029_000  # with -f m it is 1.03 Mbits/sec
+    assert series(found.samples, "throughput", **SENT)[0] == (1, 1_047_000)
+
+
 def test_live_loss_and_jitter_come_where_the_client_receives() -> None:
     samples = parsed("3.12/udp_reverse_text").samples
     assert series(samples, "jitter", direction="receive") == [(1, 0.005), (2, 0.007)]
@@ -217,6 +224,14 @@ def test_a_failure_is_named_whatever_the_exit_status(case: str, words: str) -> N
     assert not found.complete
     assert found.figures == ()
     assert words in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "words", ["unable to write to stream socket: Broken pipe", "control socket has closed unexpectedly"]
+)
+def test_a_server_that_died_is_named_whichever_socket_noticed_first(words: str) -> None:
+    found = read(f"iperf3: error - {words}\n".encode(), 1)
+    assert found.notes[0] == f"iperf3: {words}. The server end ended before the test did."
 
 
 def test_a_missing_tool_is_named() -> None:

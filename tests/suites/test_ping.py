@@ -36,7 +36,7 @@ def test_ping_times_both_phases_and_iperf3_loads_the_second() -> None:
     assert shlex.join(serve.argv) == "iperf3 -s -1 -p 20001 --forceflush"
     ping = "'ping -n -i 0.2 -c 150 10.0.0.2'"
     assert shlex.join(measure.argv) == (
-        f"sh under-load.sh 2 32 {ping} {ping} iperf3 -c 10.0.0.2 -p 20001 -t 34 -i 1 --forceflush -f m -V"
+        f"sh under-load.sh 2 32 {ping} {ping} iperf3 -c 10.0.0.2 -p 20001 -t 34 -i 1 --forceflush -f k -V"
     )
     assert [file.resource for file in measure.files] == ["under-load.sh"]
 
