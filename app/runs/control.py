@@ -59,5 +59,9 @@ class Control:
         return self._over.wait(seconds)
 
 
+class StoppedError(Exception):
+    """The run was stopped before all of its hosts were reached: there is nothing to measure."""
+
+
 class LeftError(Exception):
     """The run was let go of: whoever sees this leaves everything on the hosts as it is."""

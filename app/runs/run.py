@@ -26,7 +26,7 @@ from app.moments import now
 from app.plans.context import loops_below, step_context
 from app.plans.plan import Plan, Step, host_words
 from app.records import RunRecord
-from app.runs.control import Control, HostInUseError, LeftError
+from app.runs.control import Control, HostInUseError, LeftError, StoppedError
 from app.runs.destruction import Confirming
 from app.runs.findings import CLOCK_STEPPED, clocks_apart
 from app.runs.left import LeftRun, seconds_since
@@ -159,6 +159,8 @@ class Engine:
             yield from self._open()
             yield from self._trials()
             yield from self._facts_after()
+        except StoppedError:
+            self._note_stop()
         except BenchwrightError as error:
             self.refused = isinstance(error, HostInUseError) or (self.left is not None and not self._opened)
             if self.refused:
@@ -177,6 +179,7 @@ class Engine:
             in_use = yield from self._hosts.claim(host)
             if in_use and self.left is None:
                 raise HostInUseError(f"{in_use}.", "Wait until it is free, or say that it is to be measured anyway.")
+            self._heed_control()
             self._hosts.watch(host)
             if host not in self._facts:
                 yield Activity(f"reading the facts of {host_words(host)}", host)
@@ -190,12 +193,18 @@ class Engine:
             self._hosts.watch_loops(host, loops_below(self.plan, host, self._facts[host]))
             if self.left is None:
                 yield from self._root.find_leftovers(host)
-            if self.control.left:
-                raise LeftError
+            self._heed_control()
         if self.left is None or not (self.left.record.trials or self._findings):
             yield from self._check()
             yield from self._root.apply()
         self._opened = True
+
+    def _heed_control(self) -> None:
+        """Go on to no other host once the run is over; one that was left to itself is reached to end it in order."""
+        if self.control.left:
+            raise LeftError
+        if self.control.stopped and self.left is None:
+            raise StoppedError
 
     def _read(self, host: str) -> Facts:
         session = self._hosts.sessions[host]
@@ -234,9 +243,7 @@ class Engine:
             if self.control.left:
                 raise LeftError
             if self.control.stopped:
-                self._states.append(State.PARTIAL)
-                if not any(STOPPED in problem for problem in self._problems):
-                    self._problems.append(STOPPED)
+                self._note_stop()
                 return
             unfit = yield from self._unfit(turn)
             if unfit:
@@ -301,6 +308,11 @@ class Engine:
             yield Activity(f"measuring {trial.turn.step.name} on {host_words(trial.turn.host)}", trial.turn.host)
             yield from trial.events()
         self._note(trial)
+
+    def _note_stop(self) -> None:
+        self._states.append(State.PARTIAL)
+        if not any(STOPPED in problem for problem in self._problems):
+            self._problems.append(STOPPED)
 
     def _note(self, trial: TrialRun) -> None:
         if trial.ended is not None:

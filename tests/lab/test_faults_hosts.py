@@ -12,8 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Event, LinkChanged, SampleRead, State, TelemetryRead, TrialEnded, WorkspaceUsed
-from app.plans.plan import Plan, Repetition, make_step
+from app.events import (
+    Activity,
+    Event,
+    LinkChanged,
+    RunLeft,
+    SampleRead,
+    State,
+    TelemetryRead,
+    TrialEnded,
+    WorkspaceUsed,
+)
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.plans.tuning import Tuning
 from app.runs.control import Control
 from app.services import Workstation
@@ -209,6 +219,25 @@ def test_a_run_on_a_host_with_few_sessions_is_stopped_as_fast_as_any(
     assert "Stopped by you" in end(events).reason
     assert "left behind" not in end(events).reason
     assert_nothing_left(host.home)
+
+
+# Stopped before anything is measured
+
+
+@pytest.mark.parametrize("state", ["stopped", "left"])
+def test_a_run_that_is_over_goes_on_to_no_other_host(workstation: Workstation, state: str) -> None:
+    def end_it(event: Event, control: Control) -> None:
+        if isinstance(event, Activity) and event.text.startswith("reading the facts"):
+            control.stop() if state == "stopped" else control.leave()
+
+    plan = counting_plan(5, host=LOCAL)
+    events = run(workstation, Plan(plan.name, (LOCAL, "nowhere.invalid"), plan.steps), end_it)
+    assert not [event for event in events if isinstance(event, Activity) and "nowhere" in event.text]
+    if state == "stopped":
+        assert end(events).state is State.PARTIAL
+        assert end(events).reason.startswith("Stopped by you")
+    else:
+        assert isinstance(events[-1], RunLeft)
 
 
 # Root that is lost
