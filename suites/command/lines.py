@@ -19,6 +19,10 @@ OTHER = "command"
 """The suite of a command that no other does: what it writes to is known, and nothing else."""
 
 
+_JOINED = re.compile(r"(?<![|&])[|&](?![|&])")
+"""A pipe, whose reader may end what writes to it, or a command in the background, which others may end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recognised:
     """A tool's command as a step of its own suite: the values that it gives, the tool's own defaults elsewhere.
@@ -46,7 +50,8 @@ def recognised(text: str, *, shell: bool, parameters: Callable[[str], Sequence[P
         read = _READERS.get(name)
         known = None if read is None else read(arguments, parameters)
         if known is not None:
-            found.append(replace(known, endless="") if "timeout" in words else known)
+            ended = "timeout" in words or _JOINED.search(text)
+            found.append(replace(known, endless="") if ended else known)
         if name == "sync":
             found = [_flushed(each) for each in found]
         lost = (*overwritten(name, arguments), *(devices_in(redirected(words)) if shell else ()))

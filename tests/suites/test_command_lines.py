@@ -171,6 +171,26 @@ def test_what_only_looks_or_writes_elsewhere_writes_to_no_device(line: str) -> N
     assert [each for each in read(line, shell=True) if each.written] == []  # noqa: S604 (nothing is run)
 
 
+@pytest.mark.parametrize(
+    ("line", "endless"),
+    [
+        ("dd if=/dev/zero of=/srv/x bs=1M", "until the disk is full"),
+        ("dd if=/dev/zero of=/dev/null", "until it is stopped"),
+        ("dd if=/srv/x of=/dev/null", ""),
+        ("cd /srv && ioping .", "until it is stopped"),
+        ("ioping -w 5 /srv", ""),
+        ("dd if=/dev/zero bs=1M | head -c 1G > x", ""),
+        ("ioping /srv & sleep 5; kill $!", ""),
+        ("timeout 5 ioping /srv", ""),
+        ("sysbench fileio --time=0 run", "until it is stopped"),
+        ("sysbench memory --time=0 run", ""),
+        ("iperf3 -c h -t0 -n 1G", ""),
+    ],
+)
+def test_a_line_without_end_is_told_from_one_that_something_ends(line: str, endless: str) -> None:
+    assert read(line, shell=True)[0].endless == endless  # noqa: S604 (nothing is run)
+
+
 def test_several_jobs_of_fio_stand_in_one_file() -> None:
     line = "fio --bs=4k --directory=/srv --size=1g --name=r --rw=randread --name=w --rw=randwrite --iodepth 8"
     job = "[global]\nbs=4k\nsize=1g\n[job1]\nrw=randread\n[job2]\nrw=randwrite\niodepth=8"
