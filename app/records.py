@@ -158,6 +158,7 @@ class Band:
     host: str = ""
     note: str = ""  # what to know of the baseline beside its name: that it is too old, or of another universe
     reference: bool = False  # a published figure, whose spread nobody knows
+    trials: int = 0  # how many are behind its `figure`
 
     @property
     def said(self) -> str:

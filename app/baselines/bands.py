@@ -29,7 +29,8 @@ def bands_of(name: str, run_id: str, trials: Sequence[TrialRecord], series: Samp
         metric, labels = key
         low, median, high = _quartiles(samples.get(key) or figures[key])
         whole = statistics.median(figures[key]) if key in figures else None
-        yield Band(run_id, name, metric.name, labels, metric.unit.value, median, low, high, whole)
+        trials_behind = len(figures.get(key, ()))
+        yield Band(run_id, name, metric.name, labels, metric.unit.value, median, low, high, whole, trials=trials_behind)
 
 
 def _quartiles(values: list[float]) -> tuple[float, float, float]:
@@ -58,7 +59,15 @@ def bands_of_group(
         if len(own) > 1:  # hosts differ among themselves as well: the band holds their middle half, too
             lowest, _, highest = _quartiles([band.median for band in own])
             low, high = min(low, lowest), max(high, highest)
-        yield replace(own[0], low=low, median=median, high=high, figure=statistics.median(figures) if figures else None)
+        figure = statistics.median(figures) if figures else None
+        behind = sum(band.trials for band in own)
+        yield replace(own[0], low=low, median=median, high=high, figure=figure, trials=behind)
+
+
+def medians_text(trials: int, band: Band) -> str:
+    """Return of what the ratio of a median of `trials` to a baseline is: without an interval it is no verdict."""
+    counts = f"{trials} against {band.trials} trials" if band.trials else "of medians"
+    return f"{counts}, no interval"
 
 
 def bands_of_reference(name: str, figures: Sequence[ReferenceFigure], metrics: Sequence[Metric]) -> Iterator[Band]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from app.baselines.bands import medians_text
 from app.comparing.compare import Comparison
 from app.picture.curves import Panel, Shown, panels
 from app.picture.figures import COMPARED, band_of, columns_alone, rows_alone, rows_compared, toned
@@ -76,14 +77,17 @@ def _against_band(summary: MetricSummary, shown: Shown) -> str:
     note = f" ({band.note})" if band.note else ""
     if band.reference:  # without a spread nothing is better or worse
         return f"{ratio.partition(',')[0]} the published figure of “{band.name}”{note}."
-    return f"{ratio}, against the baseline “{band.name}”{note}."
+    return f"{ratio}, against the baseline “{band.name}”{note}: {medians_text(summary.n, band)}."
 
 
 def _about_baselines(shown: Shown) -> list[str]:
     """Return what has to be known of the baselines whose ratios stand in the table."""
     names = {step.name for step in shown.steps if step is not None}
-    found = (band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in names)
-    return list(dict.fromkeys(f"“{band.name}”: {band.note}." for band in found if band is not None and band.note))
+    bands = [band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in names]
+    found = [band for band in bands if band is not None]
+    no_verdict = "Ratios to a baseline are of medians, without an interval: only a comparison has a verdict."
+    notes = [f"“{band.name}”: {band.note}." for band in found if band.note]
+    return list(dict.fromkeys([*notes, *(no_verdict for band in found if not band.reference)]))
 
 
 def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str, Style, str]]:

@@ -25,7 +25,7 @@ from tests.app import recorded
 from tests.app.recorded import IOPS, P99, READ, STEP
 
 HOSTILE = "$\\frac{ <b>x</b> \x1b[31m \u202e \u4f60 " + "x" * 300
-BAND = Band("b", "before", "iops", READ, "1/s", 950.0, 900.0, 1000.0, 940.0)
+BAND = Band("b", "before", "iops", READ, "1/s", 950.0, 900.0, 1000.0, 940.0, trials=5)
 
 
 def a_run(run_id: str = "a", values: tuple[float, ...] = (1000.0, 1010.0, 990.0), step: Step = STEP) -> RunRecord:
@@ -121,7 +121,8 @@ def test_it_says_everything_a_reader_needs() -> None:
     said = text_of(drawn(a_run(), bands=(BAND,)))
     for needed in (
         "Is the volume fast enough?", "20 November 2026, 14:15 UTC", "c7i.2xlarge", "Xeon Platinum 8488C",
-        "kernel 6.1.0", "1000 IOPS", "990 to 1010 IOPS", "↑ higher is better", "1.06x, better", "before", "trial 1",
+        "kernel 6.1.0", "1000 IOPS", "990 to 1010 IOPS", "↑ higher is better", "1.06x, better", "before",
+        "3 against 5 trials, no interval", "only a comparison has a verdict", "trial 1",
         "▲ Warning", "The page cache answers", "file 1 GiB, memory 16 GiB", "Set direct.", "fio(1)",
         "fio '--name=random read' --rw=randread --bs=4096", "run a", "Benchwright 0.1.0",
     ):  # fmt: skip

@@ -27,7 +27,7 @@ from widgets.live.words import (
     trial_text,
 )
 
-BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0)
+BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0, trials=8)
 
 
 def running(*values: float) -> RunModel:
@@ -101,7 +101,7 @@ def test_after_the_trials_the_tools_own_figures_lead() -> None:
     assert shown.ratio_caption == "no verdict yet · weekly"
     model.fold(RunEnded("run-1", State.FAILED), 99.0)
     over = headline(model, PLACE, [BAND])
-    assert (over.ratio_title, over.ratio_caption) == ("baseline", "weekly")
+    assert (over.ratio_title, over.ratio_caption) == ("baseline", "2 against 8 trials, no interval · weekly")
 
 
 def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:

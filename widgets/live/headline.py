@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.baselines.bands import medians_text
 from app.leading import tail_of
 from app.records import Band
 from app.wording import figure_text, label_text, ratio_text, spread_text
@@ -104,7 +105,7 @@ def _under_way(view: TrialView, metric: Metric, bands: Sequence[Band]) -> Headli
         metric.better,
         _others(metric, [(other.labels, est) for other, est in found[1:]]),
         *tail,
-        *_ratio(metric, estimate.value, band, band.median if band is not None else None, so_far=True),
+        *_ratio(metric, estimate.value, band, band.median if band is not None else None),
     )
 
 
@@ -119,6 +120,7 @@ def _so_far(model: RunModel, place: Place, metric: Metric, bands: Sequence[Band]
     labelled, estimate = found[0]
     caption = "one trial, spread not known" if estimate.n == 1 else f"median of {estimate.n} trials"
     band = band_for(bands, metric, labelled)
+    open_yet = not model.phase.over
     return Headline(
         _titled(metric, labelled),
         estimate_text(metric, estimate),
@@ -126,7 +128,9 @@ def _so_far(model: RunModel, place: Place, metric: Metric, bands: Sequence[Band]
         metric.better,
         _others(metric, found[1:]),
         *_tail(_percentiles(counted, labelled)),
-        *_ratio(metric, estimate.value, band, band.figure if band is not None else None, so_far=not model.phase.over),
+        *_ratio(
+            metric, estimate.value, band, band.figure if band is not None else None, None if open_yet else estimate.n
+        ),
     )
 
 
@@ -148,19 +152,22 @@ def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | 
 
 
 def _ratio(
-    metric: Metric, value: float, band: Band | None, reference: float | None, *, so_far: bool
+    metric: Metric, value: float, band: Band | None, reference: float | None, trials: int | None = None
 ) -> tuple[str, str, str]:
-    """Return what the ratio is, the ratio, and to which baseline; inside its quartiles it shows nothing, and while it
-    runs it says which way, and that this is no verdict."""
+    """Return what the ratio is, the ratio, and to which baseline; inside its quartiles it shows nothing.
+
+    While the run goes on, so that its `trials` are not known, it says which way, and that this is no verdict; then
+    of how many trials it is: without an interval it is none either.
+    """
     if band is None or not reference:
         return "", "", ""
     low, high, base = (convert(edge, unit(band.unit), metric.unit) for edge in (band.low, band.high, reference))
-    title, words = "baseline, so far" if so_far else "baseline", ratio_text(value / base, metric.better)
+    title, words = "baseline, so far" if trials is None else "baseline", ratio_text(value / base, metric.better)
     if band.reference:  # nobody knows how far its figures spread: the ratio alone, never better or worse
         return title.replace("baseline", "reference"), words.split(",")[0], band.said
     if low <= value <= high:
         return title, words.split(",")[0], f"inside its quartiles · {band.said}"
-    return title, words, f"no verdict yet · {band.said}" if so_far else band.said
+    return title, words, f"{'no verdict yet' if trials is None else medians_text(trials, band)} · {band.said}"
 
 
 def _tail(found: Iterable[tuple[Metric, Estimate | None]]) -> tuple[str, str]:
