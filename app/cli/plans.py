@@ -34,6 +34,7 @@ from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.plans.presets import preset_names
+from app.plans.totals import totals, totals_text
 from app.plans.tuning import Tuning
 from app.services import Workstation
 from app.told_once import told_once
@@ -189,7 +190,8 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
     if as_json:
         print_json({**plan_to_json(loaded), "as_root": [asdict(command) for command in as_root]})
         return
-    for preview in workstation.preview(loaded, {}):
+    previews = workstation.preview(loaded, {})
+    for preview in previews:
         estimate = preview.estimate
         took = "as long as it takes" if estimate.duration is None else duration_text(estimate.duration)
         written = "unknown" if estimate.written is None else bytes_text(estimate.written)
@@ -197,6 +199,7 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
         volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
         click.echo(f"# {preview.step} on {preview.host}: {took} a trial, {volume}")
         click.echo(plain(preview.text))
+    click.echo(f"# In all: {totals_text(totals(loaded, previews))}")
     for line in remarks_text(loaded):
         click.echo(plain(f"# {line}"))
     if as_root:

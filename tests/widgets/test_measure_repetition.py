@@ -7,13 +7,13 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Order, Plan, Policy, Repetition, make_step
+from app.plans.totals import totals
 from app.store import Store
 from tests.app.recorded import run_events
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.measure.draft import PlanDraft
 from widgets.measure.measure_page import REVIEW, MeasurePage
 from widgets.measure.repetition_values import REPETITION, values_of
-from widgets.measure.totals import totals
 
 CPU = make_step("sysbench-cpu", {"time": 10})
 

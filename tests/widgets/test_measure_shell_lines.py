@@ -1,4 +1,4 @@
-"""Commands as text: a folded one is the same to a shell, and a plan's totals are the sums of what is known."""
+"""Commands as text: a folded one is the same to a shell, and a plan is a script that runs nothing by a name."""
 
 import shlex
 import subprocess
@@ -6,11 +6,10 @@ import subprocess
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.plans.plan import Order, Plan, Repetition, Step
+from app.plans.plan import Plan, Step
 from app.services import StepPreview
 from suites.base import Command, Estimate
 from widgets.measure.shell_lines import folded, shell_script
-from widgets.measure.totals import totals
 
 WORDS = st.lists(st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=0x2FFF), min_size=1), min_size=1)
 
@@ -34,29 +33,6 @@ def _preview(host: str, step: str, estimate: Estimate) -> StepPreview:
 
 
 STEPS = (Step("one", "dd", {}), Step("two", "dd", {}))
-
-
-def test_totals_are_sums_over_hosts_steps_and_trials() -> None:
-    plan = Plan("p", ("a", "b"), STEPS, repetition=Repetition(2, 1, 10.0))
-    previews = [_preview(host, step, Estimate(5.0, 100, 50, 7)) for step in ("one", "two") for host in "ab"]
-    sums = totals(plan, previews)
-    assert (sums.trials, sums.duration, sums.written, sums.network) == (12, 60.0 + 110.0, 1200, 84)
-    assert sums.space == 50
-    assert not sums.open
-
-
-def test_interleaved_the_files_of_all_steps_lie_there_at_once() -> None:
-    plan = Plan("p", ("a",), STEPS, order=Order.INTERLEAVED)
-    previews = [_preview("a", "one", Estimate(1.0, 0, 50)), _preview("a", "two", Estimate(1.0, 0, 70))]
-    assert totals(plan, previews).space == 120
-
-
-def test_what_cannot_be_known_is_named_and_never_zero() -> None:
-    plan = Plan("p", ("a",), STEPS)
-    previews = [_preview("a", "one", Estimate(4.0, 10, 0)), _preview("a", "two", Estimate(None, None, 0, None))]
-    sums = totals(plan, previews)
-    assert sums.open == {"duration", "written", "network"}
-    assert sums.duration == 12.0
 
 
 def test_the_script_names_hosts_and_steps_and_runs_nothing_by_a_name() -> None:

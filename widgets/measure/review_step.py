@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.plans.plan import Plan
 from app.plans.plan_changes import remarks_text
+from app.plans.totals import Totals, totals
 from app.runs.root_commands import RootCommand
 from app.services import StepPreview
 from suites.base import Estimate
@@ -29,7 +30,6 @@ from widgets.measure.draft import PlanDraft
 from widgets.measure.repetition_form import RepetitionForm
 from widgets.measure.shell_lines import shell_script
 from widgets.measure.step_view import StepView, scrolled
-from widgets.measure.totals import Totals, totals
 from widgets.measure.tuning_form import TuningForm
 from widgets.measure.words import UNKNOWN, duration, size
 from widgets.parts.flow_layout import flowing

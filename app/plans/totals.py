@@ -1,11 +1,17 @@
-"""What a whole plan takes, summed from what one trial of each step takes. No Qt."""
+"""What a whole plan takes, summed from what one trial of each step takes."""
+
+from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.plans.plan import Order, Plan, Policy
-from app.services import StepPreview
+from app.wording import bytes_text, duration_text
+
+if TYPE_CHECKING:
+    from app.services import StepPreview
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,34 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
         longest=None if most is None else _duration(plan, columns["duration"], most),
         grows=grows,
     )
+
+
+def totals_text(sums: Totals) -> str:
+    """Return the sums in a line: ``12 trials, 2 min 50 s, 1.2 GiB written, 50 MiB of space``; no more than is known."""
+    trials = f"{sums.trials} trial{'' if sums.trials == 1 else 's'}"
+    if sums.grows:
+        trials = f"{sums.trials} to {sums.most} trials" if sums.most is not None else f"at least {trials}"
+    parts = [
+        trials,
+        _span(sums),
+        _volume(sums.written, "written", is_open="written" in sums.open, grows=sums.grows),
+        f"{bytes_text(sums.space)} of space" if sums.space else "",
+        _volume(sums.network, "over the network", is_open="network" in sums.open, grows=sums.grows),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _span(sums: Totals) -> str:
+    if "duration" in sums.open:
+        return f"at least {duration_text(sums.duration)}" if sums.duration else "as long as it takes"
+    most = f" to {duration_text(sums.longest)}" if sums.longest is not None else ""
+    return duration_text(sums.duration) + most
+
+
+def _volume(size: int, what: str, *, is_open: bool, grows: bool) -> str:
+    if not size:
+        return f"an unknown volume {what}" if is_open else ""
+    return f"{'at least ' if is_open or grows else ''}{bytes_text(size)} {what}"
 
 
 def _duration(plan: Plan, column: Sequence[float | None], repeats: int) -> float:
