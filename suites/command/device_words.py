@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from posixpath import normpath
 
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|u?random|shm/.*|stdin|stdout|stderr|tty|fd/\d+|pts/\d+|ptmx|mqueue/.*|hugepages/.*)"
@@ -13,7 +14,12 @@ _WITH = {"wipefs": frozenset({"-a", "--all", "-af", "-fa"}), "badblocks": frozen
 
 def devices_in(paths: Sequence[str]) -> tuple[str, ...]:
     """Return those of `paths` that are devices which hold something."""
-    return tuple(path for path in paths if path.startswith("/dev/") and not _HARMLESS.fullmatch(path))
+    return tuple(path for path in paths if _is_device(path))
+
+
+def _is_device(path: str) -> bool:
+    plain = f"/{normpath(path).lstrip('/')}" if path.startswith("/") else ""
+    return plain.startswith("/dev/") and not _HARMLESS.fullmatch(plain)
 
 
 def overwritten(program: str, arguments: Sequence[str]) -> tuple[str, ...]:

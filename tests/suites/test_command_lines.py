@@ -124,6 +124,7 @@ def test_without_a_shell_its_signs_are_words() -> None:
         ),
         ("sudo -u root numactl --cpunodebind=0 dd if=/dev/zero of=/dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
         ("chrt -f 50 sh -ec 'cd /tmp && dd if=/dev/zero of=/dev/sdc'", ("/dev/sdc",), ("/dev/sdc",)),
+        ("dd if=/dev/zero of=//srv/../dev/sdc", ("//srv/../dev/sdc",), ("//srv/../dev/sdc",)),
         ("shred -n 1 /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
         ("sudo mkfs.ext4 -F /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
         ("wipefs -a /dev/sdc", ("/dev/sdc",), ("/dev/sdc",)),
