@@ -127,14 +127,18 @@ def _end(high: float) -> float | None:
 
 
 def together(groups: Sequence[Sequence[float]]) -> Spread | None:
-    """Return the spread within groups of values, pooled by their degrees of freedom; None where nothing spreads."""
+    """Return the spread within groups of values, pooled by their degrees of freedom; None where nothing spreads.
+
+    The CoV is the root of the mean square of the groups' own: of one group it is that group's.
+    """
     usable = [group for group in groups if len(group) >= FEWEST and min(group) > 0]
     freedom = sum(len(group) - 1 for group in usable)
     if not freedom:
         return None
     variance = sum(log_variance(group) * (len(group) - 1) for group in usable) / freedom
+    square = sum((statistics.stdev(group) / statistics.fmean(group)) ** 2 * (len(group) - 1) for group in usable)
     ranges = [(max(group) - min(group)) / statistics.median(group) for group in usable]
-    found = Spread(sum(map(len, usable)), math.sqrt(math.expm1(variance)), range=statistics.median(ranges))
+    found = Spread(sum(map(len, usable)), math.sqrt(square / freedom), range=statistics.median(ranges))
     return _with_interval(found, variance, freedom)
 
 

@@ -150,3 +150,14 @@ def test_a_preset_is_written_as_a_plan_and_may_be_changed(tmp_path: Path) -> Non
     assert "trials = 2\n" in made("--preset", "noise-study", "--trials", "2").replace(" #", "\n")
     neither = CliRunner().invoke(benchwright, ["plan", "new"])
     assert neither.exit_code == 2
+
+
+def test_what_is_pooled_of_one_test_is_that_test_and_of_several_between_them() -> None:
+    wide, narrow = (100.0, 150.0, 300.0), (100.0, 101.0, 99.0)
+    alone, own = together([wide]), spread_of(wide)
+    assert alone == own
+    both, least = together([wide, narrow]), spread_of(narrow)
+    assert own is not None
+    assert both is not None
+    assert least is not None
+    assert both.cov == pytest.approx(((own.cov**2 + least.cov**2) / 2) ** 0.5)
