@@ -5,13 +5,18 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from widgets.parts.icons import set_icon
-from widgets.parts.text import set_tool_tip
+from widgets.parts.text import set_tool_tip, strong
 from widgets.theme import SPACE
 
 WIDTH = 136
+"""Pixels at the platform's usual size of text; a larger one makes it wider."""
+
+BESIDE = 76
+"""Pixels that the icon, the badge and the margins take."""
 
 
 class Room(StrEnum):
@@ -58,7 +63,8 @@ class Rail(QWidget):
         super().__init__()
         self.setObjectName("rail")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setFixedWidth(WIDTH)
+        widest = max(QFontMetrics(strong()).horizontalAdvance(room.value) for room in Room)
+        self.setFixedWidth(max(WIDTH, widest + BESIDE))
         self.setAccessibleName("Pages")
         self.buttons: dict[Room, QPushButton] = {}
         self._group = QButtonGroup(self)

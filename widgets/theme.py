@@ -136,7 +136,9 @@ def figure_font(points: float = 0, *, bold: bool = False) -> QFont:
 
 def code_font() -> QFont:
     """Return the platform's fixed-width font, for commands and raw output."""
-    return QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPointSizeF(max(font.pointSizeF(), QApplication.font().pointSizeF()))  # large text is large here, too
+    return font
 
 
 def restyle(widget: QWidget, name: str, value: object) -> None:

@@ -13,6 +13,7 @@ from suites.errors import BenchwrightError
 from widgets.charts.chart_view import ChartView
 from widgets.jobs import Job
 from widgets.parts.notice import Notice
+from widgets.parts.screen import fit
 from widgets.parts.sheet_text import sheet_text
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
@@ -37,7 +38,7 @@ class ChartDialog(QDialog):
     def __init__(self, title: str, read: Callable[[], Charts], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
-        self.resize(*SIZE)
+        fit(self, SIZE)
         self._name = title
         self.content: Charts | None = None
         self.views: list[ChartView] = []

@@ -195,7 +195,11 @@ def colour_of(series: Series) -> QColor:
 def _draw_key(painter: QPainter, series: Series, left: float, middle: float) -> float:
     """Draw a line and the name of a series; return where the next begins."""
     painter.setPen(_pen(series, 2))
-    painter.drawLine(QPointF(left, middle), QPointF(left + 16, middle))
+    if series.mark is Mark.DOTS:
+        painter.setBrush(colour_of(series))
+        painter.drawEllipse(QPointF(left + 8, middle), _DOT, _DOT)
+    else:
+        painter.drawLine(QPointF(left, middle), QPointF(left + 16, middle))
     painter.setPen(QColor(palette().text))
     wide = painter.fontMetrics().horizontalAdvance(series.name)
     box = QRectF(left + 22, middle - _LEGEND / 2, wide + 2, _LEGEND)

@@ -22,6 +22,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job
 from widgets.parts.notice import Notice
+from widgets.parts.screen import fit
 from widgets.parts.text import Text, Tone, set_tool_tip, tool_tip, visible
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
@@ -119,7 +120,7 @@ class BaselinePicker(QDialog):
 
     def _arrange(self) -> None:
         self.setWindowTitle("Compare with a baseline")
-        self.resize(*_SIZE)
+        fit(self, _SIZE)
         for column, words in enumerate(_HEADS):
             side = Qt.AlignmentFlag.AlignRight if column == _VERSION else Qt.AlignmentFlag.AlignLeft
             head = QTableWidgetItem(words)

@@ -9,6 +9,7 @@ from widgets.jobs import Job
 from widgets.library.run_lines import RunLine, lines_of
 from widgets.library.run_table import RunTable
 from widgets.parts.notice import Notice
+from widgets.parts.screen import fit
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -61,7 +62,7 @@ class RunPicker(QDialog):
 
     def _arrange(self) -> None:
         self.setWindowTitle("Add runs")
-        self.resize(*_SIZE)
+        fit(self, _SIZE)
         self.search.setPlaceholderText("Find by name, host, test or state")
         self.search.setAccessibleName("Find runs")
         self.search.setClearButtonEnabled(True)

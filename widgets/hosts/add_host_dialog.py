@@ -22,6 +22,7 @@ from suites.errors import BenchwrightError
 from widgets.hosts.host_form import FIELDS, Typed, entry, faults, typed
 from widgets.jobs import Job
 from widgets.parts.notice import FieldMessage, Notice, Working
+from widgets.parts.screen import grow
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, restyle, text_font
 
@@ -188,6 +189,7 @@ class AddHostDialog(QDialog):
             self.fields[name].say("In ~/.ssh/config; what you leave empty comes from there.", "info")
         else:
             self.fields[name].say(fault)
+        grow(self)
 
     def _complete(self) -> bool:
         """Say every fault beside its field; return whether there is none."""
@@ -196,6 +198,7 @@ class AddHostDialog(QDialog):
             field.say(found.get(name, ""))
         if found:
             self.fields[next(iter(found))].edit.setFocus()
+        grow(self)
         return not found
 
     def _browse(self) -> None:

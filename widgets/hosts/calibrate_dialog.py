@@ -33,6 +33,7 @@ from suites.registry import SUITES
 from widgets.jobs import Job
 from widgets.parts.names import host_words
 from widgets.parts.notice import Notice, Working
+from widgets.parts.screen import fit
 from widgets.parts.text import Text, Tone, set_tool_tip, strong, visible
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -55,7 +56,7 @@ class CalibrateDialog(QDialog):
         self._control: Control | None = None
         self.shown: Calibration | None = None
         self.setWindowTitle("Calibrate")
-        self.resize(*SIZE)
+        fit(self, SIZE)
         self.suite = QComboBox()
         self.suite.setAccessibleName("Suite")
         self.suite.addItem("The host’s default: sysbench-cpu, or compute", "")

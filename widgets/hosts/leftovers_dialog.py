@@ -22,6 +22,7 @@ from suites.errors import BenchwrightError
 from widgets.jobs import Job
 from widgets.parts.names import host_words
 from widgets.parts.notice import Notice, Working
+from widgets.parts.screen import fit
 from widgets.parts.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -39,7 +40,7 @@ class LeftoversDialog(QDialog):
         self._host = host
         self._ours: list[str] = []
         self.setWindowTitle("Leftovers")
-        self.resize(*SIZE)
+        fit(self, SIZE)
         self.table = _table()
         self.notice, self.working = Notice(), Working()
         self.remove_button = QPushButton("Remove ours")

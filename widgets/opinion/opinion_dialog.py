@@ -14,6 +14,7 @@ from suites.errors import BenchwrightError
 from suites.registry import suite as find_suite
 from widgets.jobs import Job
 from widgets.parts.notice import Notice
+from widgets.parts.screen import fit
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -44,7 +45,7 @@ class OpinionDialog(QDialog):
         self._job: Job | None = None
         self.proposal: Proposal | None = None
         self.setWindowTitle("Check with another tool")
-        self.resize(*SIZE)
+        fit(self, SIZE)
         self.step, self.tool = QComboBox(), QComboBox()
         self.lines = Text()
         self.notice = Notice()

@@ -18,6 +18,7 @@ from suites.errors import BenchwrightError
 from suites.vocab import Labels
 from widgets.jobs import Job
 from widgets.parts.notice import Notice
+from widgets.parts.screen import fit
 from widgets.parts.sheet_text import sheet_text
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.rank.rank_form import RankForm
@@ -158,7 +159,7 @@ class RankDialog(QDialog):
 
     def _arrange(self) -> None:
         self.setWindowTitle("Rank")
-        self.resize(*SIZE)
+        fit(self, SIZE)
         self._ready(shown=False)
         for button, does, what in (
             (self.copy_button, self.copy, "The table, for a spreadsheet"),
