@@ -1,9 +1,10 @@
 """What may be said against a published figure: a ratio, and never that anything is faster."""
 
 from collections.abc import Iterator, Sequence
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 
-from app.comparing.assumptions import Caveat
+from app.calibration.false_alarms import DEFAULT_MARGIN
+from app.comparing.assumptions import Caveat, of_centres
 from app.comparing.comparison import Against
 from app.comparing.gate import Difference
 from app.comparing.intervals import ratio_of
@@ -31,11 +32,12 @@ def against_published(
     if isinstance(ratio, str):
         return Against(Verdict.UNDECIDED, ratio, text=f"{NO_SPREAD}: {ratio}", caveats=caveats, differences=differences)
     places = 2 if 0.1 <= ratio.value < 10 else decimals(ratio.value)
+    centres, medians = (geometric_mean(sides[0]), geometric_mean(sides[1])), (median(sides[0]), median(sides[1]))
+    caveats = (*caveats, *of_centres(metric, ratio, medians, centres, DEFAULT_MARGIN))
     text = f"{NO_SPREAD}: the ratio alone, {ratio.value:.{places}f}x"
     reason = "; ".join(
         ["a published figure has no spread, so no interval can be had", *(caveat.text for caveat in caveats)]
     )
-    centres = (geometric_mean(sides[0]), geometric_mean(sides[1]))
     return Against(
         Verdict.UNDECIDED, reason, ratio.value, text=text, caveats=caveats, differences=differences, centres=centres
     )

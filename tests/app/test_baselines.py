@@ -185,6 +185,16 @@ def test_a_published_table_gives_a_ratio_and_never_a_verdict(tmp_path: Path, tab
     with_runs.close()
 
 
+def test_a_published_figure_beside_a_median_that_tells_another_story_is_said(tmp_path: Path, table: Path) -> None:
+    workstation = stored(tmp_path / "runs.sqlite3", {"odd": ("web-1", (620.0, 625.0, 615.0, 220.0))})
+    workstation.import_baseline(table)
+    against = workstation.compare(["baseline:somebody", "odd"]).rows[0].against[0]
+    assert against.ratio == pytest.approx(0.957, abs=1e-3)
+    said = next(caveat.text for caveat in against.caveats if caveat.id == "medians")
+    assert said.startswith("the medians stand the other way round, at 1.24x: ")
+    workstation.close()
+
+
 def test_a_published_table_is_a_band_that_tells_what_is_wrong_with_it(tmp_path: Path, table: Path) -> None:
     with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE)})
     with_runs.import_baseline(table)
