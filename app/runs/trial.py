@@ -25,6 +25,7 @@ from app.runs.left import TrialLeft
 from app.runs.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
 from app.runs.place import Place
 from app.runs.schedule import Turn
+from app.wording import duration_text
 from remote.errors import RemoteError
 from remote.jobs.job import Job
 from remote.link import LinkState
@@ -39,6 +40,9 @@ PEER = "peer "
 SERVER_START = 5.0
 """Seconds a server end may take to say that it listens."""
 
+
+LATE_TIMES, LATE_BY = 3.0, 120.0
+"""A command is ended once it has run as many times as long as was expected, and as many seconds longer."""
 
 STOPPED = "Stopped by you; what was measured is kept."
 
@@ -67,6 +71,7 @@ class TrialRun:
     _began: bool = False
     _why: str = ""  # the last command ended as it did
     _deadline: float | None = None
+    _late: bool = False  # the command was ended, because it took far longer than expected
 
     def __post_init__(self) -> None:
         self._parser = self.place.step.suite.parser(self.place.step.values)
@@ -204,12 +209,12 @@ class TrialRun:
                 raise LeftError
             late = self._deadline is not None and time.monotonic() > self._deadline
             if (self.control.stopped or late) and not stopping:
-                stopping = True
+                stopping, self._late = True, not self.control.stopped
                 yield from self.mailbox.during(job.stop, self._handle)
 
     def _set_deadline(self) -> None:
         """Say until when the command has to end: well beyond what it was estimated to take."""
-        most = None if self.expected is None else max(3 * self.expected, self.expected + 120)
+        most = None if self.expected is None else max(LATE_TIMES * self.expected, self.expected + LATE_BY)
         self._deadline = None if most is None else time.monotonic() + most
 
     def _handle(self, letter: Letter) -> Iterator[Event]:
@@ -244,6 +249,8 @@ class TrialRun:
     def _outcome(self, parsed: Parsed, exit_status: int | None) -> TrialEnded:
         if self.control.stopped:
             return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED)
+        if self._late:
+            return TrialEnded(self.id, State.FAILED, exit_status, parsed, self._too_late())
         if exit_status == 0 and parsed.complete and parsed.figures:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)
         if exit_status is None and self.left is not None:
@@ -255,6 +262,13 @@ class TrialRun:
         how = f"{status}; {self._why}" if self._why else status
         return TrialEnded(
             self.id, State.FAILED, exit_status, parsed, f"{tool} on {host_words(self.turn.host)}: {said} ({how})."
+        )
+
+    def _too_late(self) -> str:
+        tool, expected = self.place.step.suite.tool, duration_text(self.expected or 0.0)
+        return (
+            f"{tool} on {host_words(self.turn.host)} was ended: it took far longer than the {expected} that it was to "
+            "take. Its figures do not count; look on the host at what kept it."
         )
 
 

@@ -31,6 +31,7 @@ from remote.errors import RemoteError
 from remote.jobs.files import put_file
 from remote.jobs.job import make_workspace, remove_workspace
 from suites import registry
+from suites.base import Estimate
 from tests.lab.counting import Counting, counting_plan
 from tests.lab.survival import (
     QUICK,
@@ -219,6 +220,20 @@ def test_a_run_on_a_host_with_few_sessions_is_stopped_as_fast_as_any(
     assert "Stopped by you" in end(events).reason
     assert "left behind" not in end(events).reason
     assert_nothing_left(host.home)
+
+
+# A tool that does not end
+
+
+def test_a_tool_that_takes_far_too_long_is_ended_and_told_so(
+    workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.runs.trial.LATE_BY", 0.3)
+    monkeypatch.setattr(Counting, "estimate", lambda _self, _values, _context: Estimate(0.1))
+    (ended,) = trial_ends(run(workstation, counting_plan(5000, host=LOCAL)))
+    assert ended.state is State.FAILED
+    assert "far longer than the 0.1 s" in ended.reason
+    assert workstation.samples(workstation.runs()[0].id)[1]  # what it printed is kept
 
 
 # Stopped before anything is measured
