@@ -51,9 +51,9 @@ def decimals(value: float, interval: float | None = None) -> int:
     return min(9, max(0, significant - 1 - math.floor(math.log10(abs(counts)))))
 
 
-def quantity(value: float, unit: Unit, interval: float | None = None) -> str:
+def quantity(value: float, unit: Unit) -> str:
     """Return `value` with its unit, prefixed to be read at a glance: ``412.3 MB/s``, ``1.21 ms``, ``15.4 GiB``."""
-    return _written(value, interval, *_scale(value, unit, ""))
+    return _written(value, None, *_scale(value, unit, ""))
 
 
 def figure_text(metric: Metric, value: float, interval: float | None = None) -> str:

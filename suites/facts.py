@@ -24,9 +24,9 @@ MOST_LAYERS = 8
 """Devices built on devices on devices: how far down is looked."""
 
 
-def fact(unit: str = "", reason: str = NOT_READ.reason) -> Any:
-    """Declare a fact measured in `unit`; until read it is absent for `reason`."""
-    return field(default=Absent(reason), metadata={"unit": unit})
+def fact(unit: str = "") -> Any:
+    """Declare a fact measured in `unit`; until read it is absent."""
+    return field(default=NOT_READ, metadata={"unit": unit})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from app.chart import Axis, Chart, Mark, Series
-from app.picture.look import BASELINE, CONTENT, FAINT, HEADING, LINE, MARGIN, MUTED, QUIET, SMALL, series_colour
+from app.picture.look import BASELINE, CONTENT, FAINT, LINE, MARGIN, MUTED, QUIET, SMALL, series_colour
 from app.picture.sheet import Sheet
 from app.picture.words import DPI, font, width
 from app.version import VERSION
@@ -30,15 +30,13 @@ HEAT_FROM = 0.06
 _HAIR = 72 / DPI
 
 
-def write_charts(charts: Sequence[Chart], path: Path, heading: str = "", *, scale: float = 1.0) -> Path:
-    """Write `charts` below each other to `path` as PNG, 1200 pixels wide times `scale`; return `path`."""
+def write_charts(charts: Sequence[Chart], path: Path) -> Path:
+    """Write `charts` below each other to `path` as PNG, 1200 pixels wide; return `path`. Raises WriteError."""
     sheet = Sheet()
-    if heading:
-        sheet.paragraph(heading, HEADING)
     for chart in charts:
         draw_chart(sheet, chart, MARGIN, CONTENT)
     sheet.paragraph(f"Benchwright {VERSION}", QUIET)
-    return write_whole(path, sheet.png(scale))
+    return write_whole(path, sheet.png())
 
 
 def draw_beside(sheet: Sheet, charts: Sequence[Chart]) -> None:

@@ -12,18 +12,15 @@ _LOGARITHMIC_FROM = 32.0
 """Times that the last point is the first: from here on, each doubling takes the same room."""
 
 
-def scaling_charts(one: Scaling, *, named: bool = True) -> tuple[Chart, ...]:
-    """Return the charts of a curve: the metric, and where there is a straight line to hold it against, efficiency.
-
-    `named` puts step and host into the title.
-    """
-    charts = [_measured(one, named=named)]
+def scaling_charts(one: Scaling) -> tuple[Chart, ...]:
+    """Return the charts of a curve: the metric, and where there is a straight line to hold it against, efficiency."""
+    charts = [_measured(one)]
     if one.base is not None:
         charts.append(_efficiency(one))
     return tuple(charts)
 
 
-def _measured(one: Scaling, *, named: bool) -> Chart:
+def _measured(one: Scaling) -> Chart:
     curve = one.curve
     title = metric_text(curve.metric, curve.rest)
     xs = tuple(point.x for point in curve.points)
@@ -38,7 +35,7 @@ def _measured(one: Scaling, *, named: bool) -> Chart:
     )
     series = [Series("", dots.xs, dots.ys, Mark.LINE, 0), dots, *_references(one)]
     return Chart(
-        f"{one.step} on {one.host}, {title}" if named else title,
+        f"{one.step} on {one.host}, {title}",
         _foot(one),
         Axis("", curve.metric, from_zero=True),
         tuple(series),

@@ -166,12 +166,11 @@ def _kept_together(text: str) -> str:
     return _OPTION.sub(f"-{_JOINER}-{_JOINER}", _UNBREAKABLE.sub("\u00a0", text))
 
 
-def strong(scale: float = 1.0) -> QFont:
-    """Return the platform's font in bold, `scale` times as large."""
+def strong() -> QFont:
+    """Return the platform's font in bold."""
     from PySide6.QtWidgets import QApplication
 
     font = QFont(QApplication.font())
-    font.setPointSizeF(font.pointSizeF() * scale)
     font.setBold(True)
     return font
 
