@@ -113,7 +113,8 @@ class SshSession:
             lost=self._lost,
             released=self._release,
         )
-        self._channels.add(channel)
+        with self._released:  # who closes the session goes through them
+            self._channels.add(channel)
         try:
             channel.start(line)
         except RemoteError:
@@ -173,7 +174,9 @@ class SshSession:
         self._closed = True
         for transport in (self._transport, *reversed(self._hops)):
             transport.end()
-        for channel in list(self._channels):
+        with self._released:
+            channels = list(self._channels)
+        for channel in channels:
             channel.close()
 
 
