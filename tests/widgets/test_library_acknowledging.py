@@ -1,6 +1,7 @@
 """A finding beside a stored run is acknowledged in its card, and taken back there; the library keeps it."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
@@ -79,6 +80,10 @@ def test_it_is_taken_back_in_the_same_card(qtbot: QtBot, page: LibraryPage, work
     assert workstation.load(RUN).plan.acknowledged == ()
 
 
+def _is_open(page: LibraryPage, run: str) -> bool:
+    return page.panel.opened is not None and page.panel.opened.record.summary.id == run
+
+
 def test_it_stands_there_when_the_run_is_looked_at_again(qtbot: QtBot, page: LibraryPage) -> None:
     acknowledge(qtbot, page)
     page.panel.show_plots()
@@ -86,7 +91,7 @@ def test_it_stands_there_when_the_run_is_looked_at_again(qtbot: QtBot, page: Lib
     for run, reason in ((OTHER, ""), (RUN, REASON)):
         page.show_run(run)
         settle(qtbot)
-        qtbot.waitUntil(lambda run=run: page.panel.opened is not None and page.panel.opened.record.summary.id == run)
+        qtbot.waitUntil(partial(_is_open, page, run))
         assert card(page).reason == reason
 
 
