@@ -64,7 +64,8 @@ def _place(record: RunRecord, host: str, step: str) -> Row:
         if finding.step in {None, step} and finding.host in {None, host}
     ]  # fmt: skip
     verdict = record.verdict_on(step, host)
-    reasons = {finding.id: reason_of(record.plan.acknowledged, finding) for finding in found}
+    said = [(finding.id, reason_of(record.plan.acknowledged, finding)) for finding in found]
+    reasons = {finding: reason for finding, reason in said if reason}  # of several of one check, one may be an error
     return {
         "run": record.summary.id,
         "started": record.summary.started,
@@ -75,7 +76,7 @@ def _place(record: RunRecord, host: str, step: str) -> Row:
         "findings": " ".join(dict.fromkeys(finding.id for finding in found)),
         "verdict": "" if verdict is None else verdict.level.value,
         "limited_by": "" if verdict is None or verdict.limited_by is None else verdict.limited_by.value,
-        "acknowledged": "; ".join(f"{finding}: {reason}" for finding, reason in reasons.items() if reason),
+        "acknowledged": "; ".join(f"{finding}: {reason}" for finding, reason in reasons.items()),
     }
 
 

@@ -72,6 +72,20 @@ def test_the_reason_stands_wherever_the_run_is_told_and_changes_nothing_else(say
         assert {row["acknowledged"] for row in csv.DictReader(file)} == {"page-cache: the cache is the question"}
 
 
+def test_an_error_of_the_same_check_does_not_hide_the_reason(say: Say, library: Path, tmp_path: Path) -> None:
+    workstation = Workstation(library, library.with_name("hosts.toml"))
+    with workstation._store.recorder("20261120-151530-k3f9") as recorder:
+        for event in recorded.run_events("20261120-151530-k3f9"):
+            recorder.record(event)
+        for finding in (NOISY, replace(NOISY, level=Level.ERROR)):
+            recorder.record(FindingRaised(finding, 1))
+    workstation.close()
+    assert say("acknowledge", "20261120-15", "noisy=the nightly backup").exit_code == 0
+    assert say("export", "20261120-15", "--csv", str(tmp_path / "out.csv")).exit_code == 0
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["acknowledged"] for row in csv.DictReader(file)} == {"noisy: the nightly backup"}
+
+
 def test_the_report_picture_has_it(say: Say, library: Path) -> None:
     assert say("acknowledge", RUN, "noisy=the nightly backup").exit_code == 0
     workstation = Workstation(library, library.with_name("hosts.toml"))
