@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 METHODS = {
     Source.REQUESTS: (
         "percentile of each trial's requests by fio's own histogram; one trial is one value: geometric mean of the "
-        "trials with Student's t interval on their logarithms"
+        "trials with Student's t interval on their logarithms, and the shift with Welch's"
     ),
     Source.SAMPLES: (
         "Harrell-Davis percentile of each trial's samples; one trial is one value: geometric mean of the trials with "
-        "Student's t interval on their logarithms"
+        "Student's t interval on their logarithms, and the shift with Welch's"
     ),
-    Source.TRIALS: "Harrell-Davis percentile of the trials' figures; interval from order statistics",
+    Source.TRIALS: (
+        "Harrell-Davis percentile of the trials' figures; interval from order statistics, and of the shift from "
+        "resampling the trials of each side"
+    ),
 }
 """How the percentiles come about. Resampling whole trials would be the other way: of five trials its 95 % interval
 holds the truth in 82 % of cases, of ten in 90 %, Student's in 95 % (simulated for this project)."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from app.baselines.bands import medians_text
-from app.comparing.compare import Comparison
+from app.comparing.compare import Against, Comparison, Row
 from app.picture.curves import Panel, Shown, panels
 from app.picture.figures import COMPARED, band_of, columns_alone, rows_alone, rows_compared, toned
 from app.picture.host import Telemetry, host_panel
@@ -105,7 +105,15 @@ def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str
             )
             said = f"{against.text[:1].upper()}{against.text[1:]}"
             title = f"{metric_text(row.metric, row.labels)}, {direction_text(row.metric.better)}"
-            yield large, style, f"{said}. Medians: {medians}, {title}."
+            yield large, style, f"{said}. Medians: {medians}{_centres(row, against)}, {title}."
+
+
+def _centres(row: Row, against: Against) -> str:
+    """Return what the ratio is of where the medians, which stand beside it, tell another story; else nothing."""
+    if against.centres is None or not any(caveat.id == "medians" for caveat in against.caveats):
+        return ""
+    ours, theirs = (figure_text(row.metric, centre) for centre in against.centres)
+    return f" (geometric means, of which the ratio is: {ours} against {theirs})"
 
 
 def _draw_headline(sheet: Sheet, large: str, style: Style, small: str) -> None:

@@ -138,6 +138,16 @@ def test_two_runs_say_ratio_interval_and_verdict_once_for_each_reason() -> None:
     assert "not comparable: block_size 16 KiB against 4 KiB" in differing
 
 
+def test_a_ratio_that_the_medians_do_not_show_says_what_it_is_of_and_how_it_came() -> None:
+    odd = drawn(a_run("a", (620.0, 625.0, 615.0, 220.0)), a_run("b", (530.0, 535.0, 525.0, 700.0)), samples=False)
+    said = text_of(odd)
+    assert "(geometric means, of which the ratio is: 568 IOPS against 479 IOPS)" in said
+    assert "the medians stand the other way round, at 0.86x" in said
+    assert "Ratio of the geometric means of trials; 95 % interval by Welch's t" in said
+    calm = text_of(drawn(a_run("a"), a_run("b")))
+    assert "of which the ratio is" not in calm
+
+
 def test_what_failed_is_said_with_its_reason() -> None:
     run = a_run()
     failed = TrialRecord(recorded.trial(9), State.FAILED, None, 1, (), (), "fio was killed.")
