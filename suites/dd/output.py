@@ -64,6 +64,8 @@ class DdParser:
         problems = [f"dd says: {words}" for words in problems] if exit_status != 0 else []
         if self._last is None:
             problems.append(self._nothing())
+        elif not self._last.copied:
+            problems.append("dd copied nothing, so there is no figure.")
         elif not self._final:
             problems.append(
                 "dd's closing report is missing: it was killed or cut off. The figures are its last progress."
@@ -100,8 +102,8 @@ class DdParser:
         return [sample]
 
     def _figures(self) -> tuple[Figure, ...]:
-        if self._last is None:
-            return ()
+        if self._last is None or not self._last.copied:
+            return ()  # a copy of nothing has no rate, and 0 B/s would be one
         seconds, copied = self._last.seconds, self._last.copied
         rate = [Figure(BANDWIDTH, copied / seconds / 1e6)] if seconds > 0 else []
         return (*rate, Figure(ELAPSED, seconds), Figure(COPIED, float(copied)))

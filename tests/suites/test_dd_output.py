@@ -89,6 +89,16 @@ def test_failures_are_named(name: str, words: str) -> None:
         assert words in parsed.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("said", "status"), [("", 0), ("dd: error reading '/srv': Is a directory\n", 1)], ids=["nothing", "an error"]
+)
+def test_a_copy_of_nothing_has_no_rate(said: str, status: int) -> None:
+    report = "0+0 records in\n0+0 records out\n0 bytes copied, 4.92e-05 s, 0.0 kB/s\n"
+    found = parse(said + report, status)
+    assert (found.complete, found.figures) == (False, ())
+    assert "dd copied nothing, so there is no figure." in found.notes
+
+
 def test_what_was_written_before_the_disk_was_full_is_kept() -> None:
     assert figures(capture("dd/9.1/enospc").parse(DdParser()))["copied"] == 16 * 2**20
 
