@@ -63,7 +63,6 @@ class LibraryServices(ABC):
             for run in self._store.runs()
         ]
 
-
     def load(self, run: str) -> RunRecord:
         """Return a run by id, by an unambiguous beginning of it, by the name it is pinned under, or "last"."""
         from app.events import State
