@@ -265,7 +265,11 @@ def test_stop_kills_what_will_not_end(session: Session, workspace: Workspace) ->
 
 @pytest.mark.parametrize(
     ("ending", "status", "reason"),
-    [("exit 3", 3, ""), ("kill -9 $$", 137, "ended by SIGKILL"), ("kill -9 $PPID", None, "killed on the host: it left")],
+    [
+        ("exit 3", 3, ""),
+        ("kill -9 $$", 137, "ended by SIGKILL"),
+        ("kill -9 $PPID", None, "killed on the host: it left"),
+    ],
     ids=["failed", "killed", "killed with its leader"],
 )
 def test_what_a_command_leaves_running_is_ended_and_says_nothing_of_its_own_end(
