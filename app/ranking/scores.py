@@ -84,13 +84,20 @@ def separated(scores: Sequence[Score], margin_of: MarginOf) -> list[list[bool]]:
     found = [[False] * count for _ in range(count)]
     for (one, other), ratio in zip(pairs, ratios, strict=True):
         p = None if ratio.p is None else next(corrected)
-        noun = "host" if scores[one].of_hosts and scores[other].of_hosts else "trial"
+        noun, counts = _counted(scores[one], scores[other])
         margin = margin_of(one, other)
-        weighing = Weighing(SCORE, margin, (scores[one].n, scores[other].n), noun, tests=len(tested), p=p)
+        weighing = Weighing(SCORE, margin, counts, noun, tests=len(tested), p=p)
         verdict, _, _ = weighed(replace(ratio, p=p), weighing)
         found[one][other] = verdict is Verdict.BETTER
         found[other][one] = verdict is Verdict.WORSE
     return found
+
+
+def _counted(one: Score, other: Score) -> tuple[str, tuple[int, int]]:
+    """Return what one value is, and how many each score has: beside a group of hosts a host alone is a single one."""
+    if not (one.of_hosts or other.of_hosts):
+        return "trial", (one.n, other.n)
+    return "host", (one.n if one.of_hosts else 1, other.n if other.of_hosts else 1)
 
 
 def tied_groups(scores: Sequence[Score], margin_of: MarginOf) -> list[list[int]]:

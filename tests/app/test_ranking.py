@@ -100,6 +100,16 @@ def test_calibrated_hosts_are_held_against_each_other_by_their_own_margin_as_com
     assert (ranked([one, other], HIGHEST).margin, ranked([one], HIGHEST).margin) == (0.05, 0.05)
 
 
+def test_one_host_is_told_apart_from_no_group_as_in_a_comparison() -> None:
+    group = [machine(f"g{number}", 1000.0 + number, number) for number in range(7)]
+    alone = machine("alone", 2000.0, 9)
+    (row,) = compare([group, [alone]]).rows
+    assert row.against[0].verdict is Verdict.UNDECIDED
+    assert rank(["group", "alone"], [group, [alone]], HIGHEST).groups == 1
+    others = [machine(f"h{number}", 2000.0 + number, 20 + number) for number in range(7)]
+    assert rank(["group", "others"], [group, others], HIGHEST).groups == 2
+
+
 def test_a_lower_figure_is_better_where_the_metric_says_so() -> None:
     slow, quick = (
         run_record(name, trials(centre, seed), host=name, metric=recorded.P99)
