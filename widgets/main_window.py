@@ -85,7 +85,7 @@ class MainWindow(QMainWindow):
         if page is not None and self._painted:
             page.activated()
         if not self.rail.hasFocus():
-            shown.setFocus()
+            shown.take_focus() if isinstance(shown, Page) else shown.setFocus()
         return page
 
     def show_running(self, summary: str) -> None:

@@ -24,6 +24,18 @@ class Page(QWidget):
         self.workstation = workstation
         self.asker = asker
         self.side: QWidget | None = None
+        self._first: QWidget | None = None
+
+    def begin_at(self, first: QWidget) -> None:
+        """Let the keyboard begin at `first` when the page is brought to the front.
+
+        A focus proxy would do that as well, but Tab then goes on behind it: what stands before it is never reached.
+        """
+        self._first = first
+
+    def take_focus(self) -> None:
+        """Put the keyboard where the page begins."""
+        (self._first or self).setFocus()
 
     def activated(self) -> None:
         """The page has been brought to the front: read anew what may have changed."""

@@ -92,7 +92,7 @@ class ComparePage(Page):
         self.everything = QCheckBox("Show all metrics")
         self._arrange()
         self._connect()
-        self.setFocusProxy(self.table)
+        self.begin_at(self.table)
 
     @property
     def compared(self) -> Compared | None:

@@ -59,7 +59,7 @@ class HostsPage(Page):
         self.changed.restore_requested.connect(self._restore)
         self.table.restore_requested.connect(lambda: self._restore(self.table.current().name))
         self._arrange()
-        self.setFocusProxy(self.table)
+        self.begin_at(self.table)
         self._show_entries([THIS_COMPUTER])
 
     def activated(self) -> None:

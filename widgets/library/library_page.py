@@ -70,7 +70,7 @@ class LibraryPage(Page):
         self.empty = self._build_empty()
         self._arrange()
         self._connect()
-        self.setFocusProxy(self.table)
+        self.begin_at(self.table)
 
     def activated(self) -> None:
         """Read the library anew."""
