@@ -8,7 +8,7 @@ import pytest
 
 from app.events import State
 from app.plans.context import step_context
-from app.plans.plan import Plan, Repetition, make_step
+from app.plans.plan import Plan, Repetition, Step, make_step
 from app.plans.presets import filled_preset
 from app.questions import Refuse
 from app.records import RunRecord
@@ -41,6 +41,17 @@ SHORTER: dict[str, dict[str, Value]] = {
 """What makes a step take seconds: nothing else of it is changed."""
 
 
+def shorter(step: Step) -> dict[str, Value]:
+    """Return the values of `step` that make it take seconds."""
+    if step.suite_id != "fio-job":
+        return SHORTER[step.suite_id]
+    job = str(step.values["job"])
+    for line, shorter_line in (("size=1g", "size=16m"), ("runtime=30", "runtime=2"), ("ramp_time=5\n", "")):
+        assert line in job
+        job = job.replace(line, shorter_line)
+    return {"job": job}
+
+
 def ran(folder: Path, name: str, **answers: str) -> tuple[Plan, RunRecord]:
     """Run the preset `name` on the lab's host, tuned to it, once and shortened; return the plan and the run."""
     with workstation_in(folder) as workstation:
@@ -48,7 +59,7 @@ def ran(folder: Path, name: str, **answers: str) -> tuple[Plan, RunRecord]:
         facts: dict[str, Facts] = {"lab": workstation.facts("lab", Refuse())}
         tuned = filled.tuned(facts)
         steps = tuple(
-            make_step(step.suite_id, {**step.values, **SHORTER[step.suite_id]}, name=step.name, peer=step.peer)
+            make_step(step.suite_id, {**step.values, **shorter(step)}, name=step.name, peer=step.peer)
             for step in tuned.steps
         )
         plan = replace(tuned, steps=steps, repetition=Repetition(trials=1))
@@ -83,6 +94,19 @@ def test_every_step_ends_well(lab_host: LabHost, tmp_path: Path, name: str, answ
         verdict = record.verdict_on(step.name, "lab")
         assert verdict is not None
         assert verdict.summary
+
+
+def test_two_volumes_are_told_apart_and_left_as_they_were(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home("lab")
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    _plan, record = ran(tmp_path, "two-volumes", first=str(first), second=str(second))
+    (trial,) = record.trials
+    assert (trial.state, trial.reason) == (State.DONE, "")
+    rates = {value for one in trial.figures if one.metric.name == "iops" for _name, value in one.labels}
+    assert rates == {"first alone", "second alone", "first of both", "second of both", "read"}
+    assert [list(folder.iterdir()) for folder in (first, second)] == [[], []]
 
 
 @pytest.mark.parametrize(("asked", "met"), [("50", True), ("5000000", False)])
