@@ -13,6 +13,7 @@ SHORT = 1.0
 """Seconds below which a tool's start, one disturbance or a cache decides the figure."""
 
 FAR_TOO_SHORT = 0.1
+"""Seconds below which a result is doubtful for it, not merely to be quoted with care."""
 
 REACHED = 0.95
 """The share of the asked time that a trial has to last: tools stop at whole seconds."""
@@ -22,6 +23,7 @@ LATE = 2.0
 times)."""
 
 LATE_BY = 10.0
+"""Seconds that setting up and cleaning up may add to any trial, however short."""
 
 WHOLE = 0.999
 """The share of the bytes asked for that a copy must have copied."""

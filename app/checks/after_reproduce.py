@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterator
 
+from app.checks.plans import FOR_A_SPREAD
 from app.comparing.assumptions import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
 from app.comparing.intervals import FEWEST_TRIALS
 from app.wording import figure_text, metric_text, share_text
@@ -15,11 +16,10 @@ NOISY = 0.10
 """The coefficient of variation, and the range by the median, from which trials do not agree (check M16)."""
 
 VERY_NOISY = 0.30
+"""The coefficient of variation from which the figure of a step is doubtful."""
 
 RANGE_UP_TO = 10
 """Trials up to which the range is looked at: it grows with their number whatever they are."""
-
-FOR_A_SPREAD = 3
 
 OWN_NOISE = {
     "sysbench-mutex": 0.10,
@@ -45,6 +45,7 @@ DRIFTED = 0.05
 """The least change along the trials that is called a drift."""
 
 ALMOST_SURE = 0.01
+"""The p-value of Kendall's tau between the trials and their order, below which a drift is more than chance."""
 
 TAIL = 10_000
 """I/Os that a p99.9 should rest on: ten of them lie beyond it (check M27)."""

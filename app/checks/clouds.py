@@ -23,6 +23,10 @@ SMALL_VOLUME = 1000 * GIB
 """Below it a gp2 volume earns fewer than the 3,000 I/Os a second that it bursts to (3 for each GiB)."""
 
 LEAST_EARNED = 100
+"""I/Os a second that a gp2 volume earns however small it is (EBS User Guide, gp2 volume performance)."""
+
+CREDITS = 5.4e6
+"""I/Os that a gp2 volume has in store when it is new, and at most (the same source)."""
 
 
 def _network_burst(evidence: StepEvidence) -> Outcome | CannotTell | None:
@@ -62,7 +66,7 @@ def _volume_burst(evidence: StepEvidence) -> Outcome | None:
     earned = max(LEAST_EARNED, 3 * size // GIB)
     return Outcome(
         f"{disk.name} is an EBS volume of {amount(size)}; the host is not told of which type. As gp2 it earns "
-        f"{earned:,} I/Os a second, and bursts to 3,000 for {5.4e6 / max(1, 3000 - earned) / 60:.0f} min."
+        f"{earned:,} I/Os a second, and bursts to 3,000 for {CREDITS / max(1, 3000 - earned) / 60:.0f} min."
     )
 
 

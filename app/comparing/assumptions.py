@@ -20,7 +20,10 @@ CORRELATION_FROM = 12
 with 20 trials in 88 % (simulated for this project)."""
 
 SIGNIFICANT = 0.05
+"""The p-value of the permutation test below which neighbouring trials are said to hang together."""
+
 RESAMPLES = 999
+"""Permutations that are drawn: with the trials' own order, a p-value in steps of a thousandth."""
 
 TWO_LEVELS = 0.9
 TWO_LEVELS_OF_FEW = 0.95

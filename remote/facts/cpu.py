@@ -10,6 +10,7 @@ from suites.facts import Absent, Cache, CpuFacts, known
 MOST_FLAGS = 512
 MOST_CACHES = 64
 LARGEST_CACHE = 2**36
+"""How many flags and caches are read, and the bytes of a cache beyond which its size counts as not told."""
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 

@@ -33,6 +33,8 @@ REPLY_PAUSE = 0.5
 MOST_PROMPTS = 32
 MOST_ROUNDS = 16
 MOST_REPLIES = 64
+"""Questions at once, rounds of questions, and answers that nobody waits for: more is no server's honest work."""
+
 _ACCEPTED_KEY = MSG_USERAUTH_INFO_REQUEST  # the same number serves both, depending on the method
 
 

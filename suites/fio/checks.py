@@ -22,6 +22,7 @@ SHORTEST = 10.0
 """Seconds: ten one-second samples, of which a cache or a burst may take the first few."""
 
 TRUSTED = 30.0
+"""Seconds that the remedy aims at, as the tuned run time does."""
 
 
 def _page_cache(evidence: StepEvidence) -> Outcome | CannotTell | None:
