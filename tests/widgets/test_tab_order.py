@@ -1,0 +1,58 @@
+"""Tab reaches everything on a page, what stands before its table included."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.services import Workstation
+from tests.widgets.library_runs import copied_library
+from widgets import jobs
+from widgets.compare.compare_page import ComparePage
+from widgets.hosts.hosts_page import HostsPage
+from widgets.library.library_page import LibraryPage
+from widgets.main_window import MainWindow
+from widgets.rail import Room
+
+pytestmark = pytest.mark.usefixtures("idle")
+
+Keep = Callable[[QWidget], QWidget]
+
+MOST = 60
+"""More than there are places to go on a page."""
+
+
+def _reached(page: QWidget) -> list[QWidget]:
+    """Return what the keyboard is in, one Tab after the other."""
+    found = []
+    for _ in range(MOST):
+        here = QApplication.focusWidget() or page
+        QTest.keyClick(here, Qt.Key.Key_Tab)
+        if (after := QApplication.focusWidget()) is not None:
+            found.append(after)
+    return found
+
+
+@pytest.mark.parametrize("room", [Room.HOSTS, Room.LIBRARY, Room.COMPARE])
+def test_tab_reaches_every_button_of_a_page_and_begins_at_its_table(
+    qtbot: QtBot, keep: Keep, workstation: Workstation, room: Room
+) -> None:
+    copied_library(workstation)
+    window = MainWindow(workstation)
+    keep(window)
+    with qtbot.waitExposed(window):
+        window.show()
+    window.activateWindow()
+    if room is Room.COMPARE:
+        window.rooms.compare([run.id for run in workstation.runs()[:2]])
+    page = window.show_room(room)
+    assert isinstance(page, HostsPage | LibraryPage | ComparePage)
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    page.take_focus()
+    qtbot.waitUntil(page.table.hasFocus)
+    buttons = {one for one in page.findChildren(QPushButton) if one.isVisible() and one.isEnabled()}
+    assert buttons, "the page offers something"
+    assert buttons <= set(_reached(page))
