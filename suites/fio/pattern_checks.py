@@ -115,9 +115,9 @@ FIO_PATTERN_CHECKS = (
         id="same-blocks-again",
         level=Level.INFO,
         title="Every trial goes to the same blocks",
-        why="fio draws its random blocks from the same seed each time. A cache below that direct I/O does not pass, of "
-        "the device, of a controller, of the provider's storage, has them already: on one volume three trials gave "
-        "8,400, 15,600 and 22,300 I/Os a second, and 8,500, 6,200 and 6,700 with blocks of their own.",
+        why="fio draws its random blocks from the same seed each time. Direct I/O passes the page cache, but not those of "
+        "the device, of a controller or of the provider's storage, which have them already: on one volume three trials "
+        "gave 8,400, 15,600 and 22,300 I/Os a second, and 8,500, 6,200 and 6,700 with blocks of their own.",
         remedy="Set randrepeat to 0.",
         source="fio manual, randrepeat; measured on a file system over a cached device with fio 3.33.",
         needs="The pattern, randrepeat, and how many trials there are.",
