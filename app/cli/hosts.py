@@ -54,7 +54,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 @pass_workstation
 @speaks_to_people
 def add_host(workstation: Workstation, /, name: str, **given: str | int | None) -> None:
-    """Save the host NAME."""
+    """Save the host NAME; what was saved under that name before is replaced."""
     workstation.save_host(HostEntry(name, Origin.SAVED, **given))  # type: ignore[arg-type]  # click has checked the types
     click.echo(f"Saved. Try it with: benchwright hosts test {name}")
 

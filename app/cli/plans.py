@@ -29,7 +29,7 @@ from app.formats import (
 )
 from app.plans.goals import SEPARATOR, goals_of
 from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
-from app.plans.plan import LOCAL, Order, Plan, PlanError, Repetition, make_step, validate
+from app.plans.plan import LOCAL, Order, Plan, PlanError, Repetition, host_words, make_step, validate
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
 from app.plans.plan_remarks import Acknowledged, reason_of
@@ -197,7 +197,7 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
         written = "unknown" if estimate.written is None else bytes_text(estimate.written)
         prepared = f"{bytes_text(estimate.prepared)} once before, " if estimate.prepared else ""
         volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
-        click.echo(f"# {preview.step} on {preview.host}: {took} a trial, {volume}")
+        click.echo(f"# {preview.step} on {host_words(preview.host)}: {took} a trial, {volume}")
         click.echo(plain(preview.text))
     click.echo(f"# In all: {totals_text(totals(loaded, previews))}")
     for line in remarks_text(loaded):
@@ -205,7 +205,7 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
     if as_root:
         click.echo("# As root:")
     for command in as_root:
-        click.echo(plain(f"# on {command.host}, {command.when}\n{command.line}"))
+        click.echo(plain(f"# on {host_words(command.host)}, {command.when}\n{command.line}"))
 
 
 @click.command()
@@ -250,7 +250,8 @@ def check(
     say_changes(loaded)
     print_findings(list(report.findings), loaded.acknowledged)
     for unsure in report.cannot_tell:
-        click.echo(plain(f"{unsure.step or unsure.host or loaded.name}: {unsure.id} cannot be told: {unsure.because}"))
+        where = unsure.step or (host_words(unsure.host) if unsure.host else loaded.name)
+        click.echo(plain(f"{where}: {unsure.id} cannot be told: {unsure.because}"))
 
 
 def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ...] = ()) -> None:
@@ -266,7 +267,9 @@ def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ..
         install = f" Install it with: {finding.install}" if finding.install else ""
         what_to_do = f"Acknowledged: {reason}" if reason else f"→ {finding.remedy}{install}"
         said = f"{finding.measured} {finding.why}\n{what_to_do}"
-        rows.append([finding.level, finding.id, finding.step or "", finding.host or "", f"{finding.title}. {said}"])
+        rows.append(
+            [finding.level, finding.id, finding.step or "", host_words(finding.host or ""), f"{finding.title}. {said}"]
+        )
     print_table(["Level", "Finding", "Step", "Host", "What, why, and what to do"], rows)
 
 

@@ -9,7 +9,7 @@ from app.comparing.centre import geometric_mean_of, median_of
 from app.comparing.gate import Difference, Profile, Weight, differences
 from app.comparing.intervals import FEWEST_HOSTS
 from app.history.change_points import Change, Found, change_points
-from app.plans.plan import Plan, Step
+from app.plans.plan import Plan, Step, host_words
 from app.wording import metric_text, share_text
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
@@ -92,7 +92,7 @@ class History:
     @property
     def title(self) -> str:
         """The metric and the hosts in a line."""
-        return f"{metric_text(self.metric, self.labels)}, {self.step.name} on {', '.join(self.hosts)}"
+        return f"{metric_text(self.metric, self.labels)}, {self.step.name} on {', '.join(map(host_words, self.hosts))}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from app.comparing.intervals import FEWEST_TRIALS
 from app.opinion.agreement import Agreement, Figure, Outcome
 from app.opinion.proposing import Proposal
+from app.plans.plan import host_words
 from app.wording import figure_text, metric_text, share_text
 
 
@@ -21,7 +22,7 @@ def proposal_lines(found: Proposal) -> Iterator[str]:
     yield from found.lost
     if found.kin.apart:
         yield found.kin.apart
-    trials, hosts = found.plan.repetition.trials, ", ".join(found.plan.hosts)
+    trials, hosts = found.plan.repetition.trials, ", ".join(map(host_words, found.plan.hosts))
     yield f"{trials} trials of each, interleaved in an order drawn by lot, on {hosts}."
 
 

@@ -138,7 +138,10 @@ def rank(words: Sequence[str], sides: Sequence[Sequence[RunRecord]], question: Q
     found, more = _priced(found, question)
     left_out += more
     if not found:
-        raise CompareError("Nothing can be ranked.", "; ".join(f"{name}: {reason}" for name, reason in left_out)[:400])
+        raise CompareError(
+            "Nothing can be ranked.",
+            "; ".join(f"{name}: {reason}" for name, reason in left_out)[:400].rstrip(".") + ".",
+        )
     metric = found[0].metrics[next(iter(question.weights))] if len(question.weights) == 1 else None
     ranked = _ranked(found, question, metric)
     return Ranking(

@@ -174,7 +174,7 @@ def test_a_plan_is_made_shown_and_changed() -> None:
 @pytest.mark.parametrize("suite", [suite.id for suite in SUITES])
 def test_every_suite_is_planned_tuned_to_this_computer(suite: str) -> None:
     done(benchwright("plan", "new", "--suite", suite, "--output", "plan.toml"))
-    assert benchwright("plan", "show", "plan.toml").out.splitlines()[0].startswith(f"# {suite} on local: ")
+    assert benchwright("plan", "show", "plan.toml").out.splitlines()[0].startswith(f"# {suite} on this computer: ")
 
 
 @pytest.mark.usefixtures("lab")
