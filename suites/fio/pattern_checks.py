@@ -115,8 +115,8 @@ FIO_PATTERN_CHECKS = (
         id="same-blocks-again",
         level=Level.INFO,
         title="Every trial goes to the same blocks",
-        why="fio draws its random blocks from the same seed each time. Direct I/O passes the page cache, but not those of "
-        "the device, of a controller or of the provider's storage, which have them already: on one volume three trials "
+        why="fio draws its random blocks from one seed each time. Direct I/O passes the page cache, but not that of "
+        "the device, of a controller or of the provider's storage, which has them already: on one volume three trials "
         "gave 8,400, 15,600 and 22,300 I/Os a second, and 8,500, 6,200 and 6,700 with blocks of their own.",
         remedy="Set randrepeat to 0.",
         source="fio manual, randrepeat; measured on a file system over a cached device with fio 3.33.",
