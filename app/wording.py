@@ -101,8 +101,12 @@ def share_text(share: float) -> str:
     return _trimmed(f"{percent:.{decimals(percent, percent)}f}") + " %"
 
 
-def edges_text(low: float, high: float, places: int) -> tuple[str, str]:
-    """Return the edges of an interval of ratios with so many `places`: of few trials it may reach beyond all sense."""
+def edges_text(low: float, high: float, least: int = 2) -> tuple[str, str]:
+    """Return the edges of an interval of ratios with as many digits after the point as tell them apart, or `least`.
+
+    Of few trials it may reach beyond all sense.
+    """
+    places = next((places for places in range(least, _MOST_PLACES) if high - low >= 2 * 10.0**-places), _MOST_PLACES)
     ends = (f"{edge:.{places}f}" if edge <= MOST_TIMES else f"over {MOST_TIMES:,.0f}" for edge in (low, high))
     return next(ends), next(ends)
 

@@ -13,6 +13,7 @@ from app.wording import (
     decimals,
     direction_text,
     duration_text,
+    edges_text,
     figure_text,
     label_text,
     metric_text,
@@ -21,6 +22,7 @@ from app.wording import (
     ratio_text,
     scale,
     share_text,
+    shares_text,
     spread_text,
 )
 from suites.units import Unit, convert
@@ -205,3 +207,25 @@ def test_labels_name_what_their_value_does_not_say() -> None:
     assert label_text((("jobs", "4"), ("operation", "read"))) == "jobs 4, read"
     assert metric_text(IOPS, (("operation", "read"),)) == "I/O operations, read"
     assert metric_text(IOPS) == "I/O operations"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0.9, 1.1, ("0.90", "1.10")),
+        (0.905, 0.915, ("0.905", "0.915")),
+        (1.00001, 1.00013, ("1.00001", "1.00013")),
+        (1.0, 1.0, ("1.000000", "1.000000")),
+        (0.5, 3e7, ("0.50", "over 1,000,000")),
+    ],
+)
+def test_the_edges_of_an_interval_are_told_apart(low: float, high: float, texts: tuple[str, str]) -> None:
+    assert edges_text(low, high) == texts
+
+
+def test_shares_that_differ_read_differently_and_those_beyond_sense_are_over_it() -> None:
+    assert shares_text(0.119, 0.121) == ("11.9", "12.1")
+    assert shares_text(0.19, 0.21) == ("19", "21")
+    assert shares_text(0.2, 0.2) == ("20", "20")
+    assert shares_text(2e6, 3e6) == ("over 100,000,000", "over 100,000,000")
+    assert ratio_text(2e6, Better.HIGHER) == "over 1,000,000x, better"

@@ -10,7 +10,6 @@ from widgets.compare.compare_lines import CompareLine, Part
 from widgets.compare.compare_model import CompareModel
 from widgets.compare.ratio_scale import RatioScale
 from widgets.compare.run_colour import run_colour
-from widgets.compare.verdict_words import edge_places
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
 Index = QModelIndex | QPersistentModelIndex
@@ -164,7 +163,7 @@ class IntervalCell(_Cell):
             return
         painter.setFont(figure_font(text_font(TextSize.SMALL).pointSizeF() * 0.95))
         painter.setPen(QColor(palette().muted))
-        ends = edges_text(against.low, against.high, edge_places(against.low, against.high))
+        ends = edges_text(against.low, against.high)
         left = min(self._x(axis, against.low), self._x(axis, against.ratio or 1.0) - _DOT) - 4
         right = max(self._x(axis, against.high), self._x(axis, against.ratio or 1.0) + _DOT) + 4
         for text, box, side in (

@@ -62,12 +62,7 @@ def interval_words(against: Against) -> str:
     """Return the 95 % interval of the ratio, with as many digits as tell its ends apart."""
     if against.low is None or against.high is None:
         return NOTHING
-    return " to ".join(edges_text(against.low, against.high, edge_places(against.low, against.high)))
-
-
-def edge_places(low: float, high: float) -> int:
-    """Return the digits after the point of the ends of an interval of ratios."""
-    return 2 if high - low >= 0.02 else 3
+    return " to ".join(edges_text(against.low, against.high))
 
 
 def value_words(side: MetricSummary) -> str:
