@@ -92,7 +92,7 @@ class ExplanationSide(QWidget):
         self.notes.show_paragraphs([f"· {note}" for note in _notes(compared)])
         self.method.show_paragraphs([compared.comparison.method[:1].upper() + compared.comparison.method[1:] + "."])
         for view, place in zip(self.commands, (0, number), strict=True):
-            view.caption.setText(f"Exact command of {run_name(place)}")
+            view.set_caption(f"Exact command of {run_name(place)}")
             view.setToolTip("")
             view.set_text(_command(compared, row, place), "It was not measured here.")
             view.setAccessibleDescription(named_words(place, runs[place]))
@@ -126,6 +126,7 @@ class ExplanationSide(QWidget):
         area.setWidget(self._inner)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setAccessibleName("What the verdict rests on")
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)

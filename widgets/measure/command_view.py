@@ -39,6 +39,12 @@ class CommandView(QWidget):
         """Return the exact commands."""
         return self._exact
 
+    def set_caption(self, caption: str) -> None:
+        """Say whose commands these are, to the eye and to a screen reader."""
+        self.caption.setText(caption)
+        self.copy_button.setAccessibleName(f"Copy: {caption}")
+        self._view.setAccessibleName(caption)
+
     def set_text(self, text: str, absent: str = "") -> None:
         """Show `text`; where it is empty, show instead why it is `absent`."""
         self._exact = text

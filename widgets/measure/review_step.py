@@ -263,7 +263,7 @@ class ReviewStep(StepView):
         self.command.set_text(preview.text if preview is not None else "")
         self.job_file_button.setVisible(preview is not None and preview.job_file is not None)
         if preview is not None:
-            self.command.caption.setText(f"Exact command: {preview.step} on {host_words(preview.host)}")
+            self.command.set_caption(f"Exact command: {preview.step} on {host_words(preview.host)}")
 
     def _select(self) -> None:
         self._show_command()

@@ -104,7 +104,7 @@ class TuningForm(QWidget):
         """Show every command that runs as root; without any, nothing."""
         self.commands.setVisible(bool(commands))
         count = f"{len(commands)} command{'s' if len(commands) > 1 else ''}"
-        self.commands.caption.setText(f"Runs as root: {count}")
+        self.commands.set_caption(f"Runs as root: {count}")
         self.commands.set_text(
             "\n".join(f"# on {command.host}, {command.when}\n{command.line}" for command in commands)
         )
