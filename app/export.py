@@ -1,7 +1,5 @@
 """Runs as CSV for other programs: a summary, and every sample as a row of its own."""
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -159,11 +157,12 @@ def write_csv(rows: Sequence[Row], columns: Sequence[str], path: Path) -> Path:
 
 def csv_text(rows: Sequence[Row], columns: Sequence[str]) -> str:
     """Return rows as CSV: what a row has not got is left empty, and nobody's words are run as a formula."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
-    return text.getvalue()
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        [[_cell(row.get(column)) for column in columns] for row in rows], columns=list(columns), dtype=object
+    )
+    return frame.to_csv(index=False, lineterminator="\n")
 
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")

@@ -24,7 +24,7 @@ from widgets.parts.empty_state import EmptyState
 from widgets.parts.question import Question
 from widgets.rail import Room
 
-HEAVY = ("pyqtgraph", "numpy", "paramiko", "sqlalchemy", "matplotlib", "scipy", "cattrs")
+HEAVY = ("pyqtgraph", "pandas", "numpy", "paramiko", "sqlalchemy", "matplotlib", "scipy", "cattrs")
 
 
 @pytest.fixture
