@@ -14,7 +14,7 @@ import click
 
 from app.paths import log_path
 from app.services import Workstation
-from remote.errors import RemoteError
+from remote.errors import Outcome, RemoteError, outcome_of
 from suites.errors import BenchwrightError
 
 P = ParamSpec("P")
@@ -32,7 +32,7 @@ pass_workstation = click.make_pass_decorator(Workstation)
 def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
     """Turn a BenchwrightError into its message; the log has the traceback.
 
-    The exit status is 2, but 1 where a host, not what was given, is the reason.
+    The exit status is 2, but 1 where a host, not what was given, is the reason: a word that names none is no host.
     """
 
     @wraps(command)
@@ -42,7 +42,8 @@ def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
         except BenchwrightError as error:
             logging.getLogger(__name__).info("refused", exc_info=True)
             say_error(str(error))
-            raise SystemExit(FAILED if isinstance(error, RemoteError) else BAD_INPUT) from None
+            of_a_host = isinstance(error, RemoteError) and outcome_of(error) is not Outcome.CONFIG
+            raise SystemExit(FAILED if of_a_host else BAD_INPUT) from None
 
     return guarded
 

@@ -51,6 +51,8 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("baseline", "unpin", "nothing"), ["nothing"]),
         (("hosts", "add", "local"), ["local"]),
         (("hosts", "add", "-x"), ["-x"]),
+        (("facts", "two words"), ["“two words” is no host name"]),
+        (("facts", "web:99999"), ["no valid port"]),
         (("hosts", "remove", "nothing"), ["nothing"]),
         (("quick", "--output", "/proc/folder"), ["/proc/folder", "--output"]),
         (("--store", "/proc/runs.sqlite3", "list"), ["/proc/runs.sqlite3", "--store"]),
