@@ -130,6 +130,7 @@ def test_a_server_end_serves_one_test_and_ends(session: Session, workspace: Work
     assert not server.running()
 
 
+@pytest.mark.alone
 def test_facts_come_within_a_second(session: Session, tmp_path: Path) -> None:
     began = time.monotonic()
     facts = read_facts(session, [str(tmp_path)])
