@@ -130,7 +130,8 @@ def _changes(ratio: Ratio) -> str:
 
 def _signed(text: str, ratio: float) -> str:
     """Return a change with its sign; none where nothing of it is left to be read."""
-    return f"{'' if text == '0' else '−' if ratio < 1 else '+'}{text}"
+    sign = "" if text == "0" else "−" if ratio < 1 else "+"
+    return f"over {sign}{text.removeprefix('over ')}" if text.startswith("over ") else f"{sign}{text}"
 
 
 def forecast(ratio: Ratio, weighing: Weighing) -> int | None:

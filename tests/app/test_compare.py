@@ -301,6 +301,8 @@ def test_two_trials_far_apart_give_an_interval_that_is_a_number_and_can_be_read(
     assert against.low is not None
     assert against.high is not None
     assert 0 < against.low < against.high < math.inf
+    wide = judge(IOPS, (1.0, 1e6) * 3, (1.0, 1.0001) * 3, 0.05)
+    assert wide.reason == "its interval, −64 to over +100,000,000 %, holds an edge of the margin"
     huge = compare([run_record("a", BASE), run_record("b", scaled(1e9))]).rows[0].against[0]
     assert huge.text.startswith(
         "faster by over 100,000,000 % (95 % CI over 100,000,000–over 100,000,000 %), 7 against 7"
