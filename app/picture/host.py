@@ -25,7 +25,7 @@ def host_panel(records: Sequence[RunRecord], telemetry: Telemetry, beside: Panel
         watched = telemetry.get(records[number].summary.id, {}).get(trial.host, ())
         if trial.clock is None or not watched:
             continue
-        end = trial.clock + max(curve.times)
+        end = trial.clock + max(max(each.times) for each in beside.curves if each.trial == curve.trial)
         idle = [
             sample for sample in watched if sample.metric.name == CPU_IDLE.name and trial.clock <= sample.time <= end
         ]

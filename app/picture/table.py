@@ -88,14 +88,20 @@ def _draw_lines(
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Line]) -> list[float]:
-    """Return the width of every column; where they are too wide together, the widest give way."""
-    widths = []
+    """Return the width of every column; where they are too wide together, the widest give way.
+
+    Where they leave room, those whose words are wrapped take it, the first of them first.
+    """
+    widths, wanted = [], []
     for index, column in enumerate(columns):
         cells = [row.cells[index] for row in rows]
         natural = [width(cell.text, cell.style) + (MARK if cell.mark else 0) for cell in cells]
-        widths.append(min(column.widest, max([column.least, *natural, width(column.head, SMALL)])) + 1)
+        wanted.append(max([column.least, *natural, width(column.head, SMALL)]) + 1)
+        widths.append(min(column.widest + 1, wanted[-1]))
     room = CONTENT - GAP * (len(columns) - 1)
     while sum(widths) > room:
         widest = widths.index(max(widths))
         widths[widest] -= min(10, sum(widths) - room)
+    for index, whole in enumerate(wanted):
+        widths[index] += max(0.0, min(whole - widths[index], room - sum(widths)))
     return widths

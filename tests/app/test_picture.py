@@ -11,9 +11,10 @@ from app.events import State
 from app.picture import report_picture
 from app.picture.curves import Shown, panels, with_gaps
 from app.picture.host import host_panel
-from app.picture.look import BASELINE, BODY, CODE, SERIES, WIDTH
+from app.picture.look import BASELINE, BODY, CODE, CONTENT, SERIES, WIDTH
 from app.picture.report import draw_report
 from app.picture.sheet import Sheet
+from app.picture.table import Cell, Column, Line, _widths
 from app.picture.words import printable, width, wrap
 from app.plans.plan import Repetition, Step
 from app.records import Band, RunRecord, TrialRecord
@@ -241,6 +242,24 @@ def test_the_host_is_shown_on_the_trials_own_clock() -> None:
     assert set(curve.values) == {40.0}
     assert curve.colour == panel.curves[0].colour
     assert host_panel([run], {}, panel) is None
+
+
+def test_the_host_is_shown_until_the_last_series_of_the_trial_ends() -> None:
+    run = a_run(values=(1000.0,))
+    (panel,) = panels(shown(run))
+    first = replace(panel.curves[0], times=(1.0,), values=(5.0,))
+    watched = tuple(Sample(995.0 + i, CPU_IDLE, 60.0) for i in range(40))
+    host = host_panel([run], {"a": {"web-1": watched}}, replace(panel, curves=(first, *panel.curves)))
+    assert host is not None
+    assert host.curves[0].times[-1] == 19.0, "of a sweep, the first point is over long before the trial"
+
+
+def test_words_that_would_be_wrapped_take_the_room_that_other_columns_leave() -> None:
+    long = "Throughput, buffer 64 KiB, download, tcp, threads 1"
+    columns = (Column("Metric"), Column("Median", right=True))
+    assert _widths(columns, [Line((Cell(long), Cell("1 s")))])[0] >= width(long, BODY)
+    crowded = [Line((Cell(long), *[Cell("x" * 60)] * 5))]
+    assert sum(_widths((Column("Metric"), *[Column("Of a run")] * 5), crowded)) <= CONTENT
 
 
 # Words
