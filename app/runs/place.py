@@ -8,7 +8,7 @@ from functools import partial
 
 from app.events import Activity, Event, FindingRaised, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
 from app.plans.context import work_directory, writable_directory
-from app.plans.plan import Step
+from app.plans.plan import Step, host_words
 from app.runs.control import Control
 from app.runs.delivery import content_of, files_of
 from app.runs.findings import path_used
@@ -114,7 +114,9 @@ class Place:
         path, facts = device_of(self.step.suite, self.step.values), self.context.facts
         device = None if facts is None else facts.device(path)
         if device is None:
-            raise PrepareError(f"{self.step.name}: nothing was read about {path} on {self.host}.", "Run it again.")
+            raise PrepareError(
+                f"{self.step.name}: nothing was read about {path} on {host_words(self.host)}.", "Run it again."
+            )
         return guarded(device, command.argv)
 
     def _where(self, *, on_peer: bool) -> str:
@@ -184,7 +186,8 @@ class Place:
             status = "was killed" if job.exit_status is None else f"ended with exit status {job.exit_status}"
             status += f" ({job.reason})" if job.reason else ""
             raise PrepareError(
-                f"{self.step.name} could not be prepared on {self.host}: {command.argv[0]} {status}: {said}",
+                f"{self.step.name} could not be prepared on {host_words(self.host)}: "
+                f"{command.argv[0]} {status}: {said}",
                 "Nothing was measured. Mend what it says and run again.",
             )
 
@@ -205,7 +208,7 @@ class Place:
                 yield from self.mailbox.during(partial(remove_workspace, session, workspace))
                 yield WorkspaceRemoved(workspace.nonce)
             except BenchwrightError as error:
-                problems.append(f"{workspace.path} on {session.host} may be left behind: {error.message}")
+                problems.append(f"{workspace.path} on {host_words(session.host)} may be left behind: {error.message}")
         self.workspace = self.peer_workspace = None
         self.prepared = False
         return problems
@@ -219,11 +222,11 @@ class Place:
                 job = yield from self.start(command, self._trial, number, {})
                 said = yield from self.mailbox.during(partial(_said_by, job))
             except BenchwrightError as error:
-                problems.append(f"{self.step.name} could not clean up on {self.host}: {error.message}")
+                problems.append(f"{self.step.name} could not clean up on {host_words(self.host)}: {error.message}")
                 continue
             if job.exit_status != 0:
                 how = f"{command.argv[0]} ended with exit status {job.exit_status}: {said or job.reason or 'no word'}"
-                problems.append(f"{self.step.name} could not clean up on {self.host}: {how}.")
+                problems.append(f"{self.step.name} could not clean up on {host_words(self.host)}: {how}.")
         self.jobs.clear()
         return problems
 

@@ -57,9 +57,9 @@ def test_every_command_of_root_is_shown(qtbot: QtBot, page: MeasurePage) -> None
     assert commands.isVisible()
     assert commands.caption.text() == "Runs as root: 2 commands"
     assert commands.text().splitlines() == [
-        "# on local, before the first trial; put back after the last",
+        "# on this computer, before the first trial; put back after the last",
         "echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
-        "# on local, before each trial",
+        "# on this computer, before each trial",
         "sync; echo 3 > /proc/sys/vm/drop_caches",
     ]
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
+from app.plans.plan import host_words
 from app.plans.tuning import TUNING
 from app.runs.root_commands import RootCommand
 from suites.errors import ParameterError
@@ -106,7 +107,7 @@ class TuningForm(QWidget):
         count = f"{len(commands)} command{'s' if len(commands) > 1 else ''}"
         self.commands.set_caption(f"Runs as root: {count}")
         self.commands.set_text(
-            "\n".join(f"# on {command.host}, {command.when}\n{command.line}" for command in commands)
+            "\n".join(f"# on {host_words(command.host)}, {command.when}\n{command.line}" for command in commands)
         )
 
     def _edit(self, name: str, text: str) -> None:
