@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.questions import Refuse
@@ -12,6 +12,7 @@ from widgets import settings
 from widgets.help_page import HelpPage
 from widgets.measure.foot import Foot
 from widgets.middle import SIDE_LEAST, SIDE_MOST, Middle
+from widgets.parts.screen import fit
 from widgets.parts.text import Text, _kept_together
 
 Keep = Callable[[QWidget], QWidget]
@@ -80,3 +81,13 @@ def test_no_line_ends_between_a_figure_and_its_unit(keep: Keep, text: str, parts
     label = Text(text)
     keep(label)
     assert label.text() == text, "what is copied is the text itself"
+
+
+def test_a_dialog_is_no_larger_than_its_screen_or_the_window_it_stands_over(keep: Keep) -> None:
+    window = QWidget()
+    keep(window)
+    screen = window.screen().availableGeometry().size()
+    dialog = QDialog(window)
+    fit(dialog, (9000, 200))
+    assert dialog.width() <= max(screen.width(), window.width())
+    assert dialog.height() == 200
