@@ -67,6 +67,7 @@ class ExplanationSide(QWidget):
     def show_nothing(self) -> None:
         """There is no line to explain."""
         self._inner.hide()
+        self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def show_line(self, compared: Compared, line: CompareLine) -> None:
         """Explain `line`; that of the baseline is explained by the first run against it."""
@@ -97,6 +98,7 @@ class ExplanationSide(QWidget):
             view.set_text(_command(compared, row, place), "It was not measured here.")
             view.setAccessibleDescription(named_words(place, runs[place]))
         self._inner.show()
+        self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
 
     def _build(self) -> None:
         self._inner = QWidget()
@@ -122,7 +124,7 @@ class ExplanationSide(QWidget):
         for section in (self.notes, self.method):
             rows.addWidget(section)
         rows.addStretch(1)
-        area = QScrollArea()
+        area = self._area = QScrollArea()
         area.setWidget(self._inner)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
