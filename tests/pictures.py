@@ -98,9 +98,14 @@ def _picture_plan(window: MainWindow, path: Path) -> None:
 def _until(holds: Callable[[], bool]) -> None:
     """Let Qt work until `holds`, and everything is painted."""
     while not holds():
-        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 100)
+        _wait(100)
+    _wait(300)  # the last redraw that was asked for
+
+
+def _wait(milliseconds: int) -> None:
+    """Let Qt work for a while, asleep where nothing is to be done: what is measured meanwhile has the processors."""
     loop = QEventLoop()
-    QTimer.singleShot(300, loop, loop.quit)  # the last redraw that was asked for
+    QTimer.singleShot(milliseconds, loop, loop.quit)
     loop.exec()
 
 
