@@ -209,8 +209,9 @@ network() {
     fi
 }
 
-processors() { # name: what all CPUs together have done so far, in ticks
+processors() { # name: what all CPUs together have done so far, in ticks, and what of it whoever asks: Benchwright, or sshd
     line /proc/stat && item "$1" "$found"
+    line "/proc/$PPID/stat" && item "$1.own" "$found"
 }
 
 started() { # tool...: when each began to print its version, one after the other, and when the last had ended

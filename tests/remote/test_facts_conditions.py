@@ -34,6 +34,23 @@ def test_what_others_used_is_what_was_not_idle(after: str, share: float) -> None
 
 
 @pytest.mark.parametrize(
+    ("own", "share"),
+    [
+        (("7 (python 3) S 1 7 7 0 -1 0 0 0 0 0 100 20 0 0", "7 (python 3) S 1 7 7 0 -1 0 0 0 0 0 105 23 0 0"), 2 / 30),
+        (("7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 100 20 0 0", "7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 100 20 0 0"), 10 / 30),
+        (("7 (x) S 1 7 7 0 -1 0 0 0 0 0 100 20 0 0", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 900 20 0 0"), 0.0),
+        (("7 (x) S 1 7", "9 (y) S"), 10 / 30),
+        (("7 (x) S 1 7 7 0 -1 0 0 0 0 0 many 20 0 0", ""), 10 / 30),
+    ],
+)
+def test_what_benchwright_itself_used_is_not_others(own: tuple[str, str], share: float) -> None:
+    before, after = own
+    told = {"idle__before__own": before, "idle__after__own": after}
+    found = measured(items(idle__before=BEFORE, idle__after="cpu  110 0 51 1019 10 0 0 0 0 0", **told)).foreign_cpu
+    assert found == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
     "after", ["", "cpu 1 2 3", "intr 5", BEFORE, "cpu  90 0 50 1030 10 0 0 0 0 0", "cpu " + "x " * 9]
 )
 def test_ticks_that_cannot_be_are_no_share(after: str) -> None:
