@@ -100,3 +100,9 @@ def test_without_root_it_stays_left_to_itself(
         list(workstation.attach(left.id, AnsweringAsker(), Control()))
     assert [run.id for run in workstation.left_runs()] == [left.id]
     assert fio_on(device)  # and nothing of it was ended
+    control = Control()
+    control.stop()
+    asker = AnsweringAsker(secrets=[PASSWORD, PASSWORD])
+    list(workstation.attach(left.id, asker, control))  # who knows the password ends it, and clears it away
+    assert fio_on(device) == []
+    assert left_by_us(workstation.leftovers("web-1", asker)) == []
