@@ -49,7 +49,9 @@ def fio_on(device: str) -> list[int]:
     return processes_with(f"--filename={device}\0", "cmdline")
 
 
-@pytest.mark.parametrize("sudoers", [WITHOUT_PASSWORD, WITH_PASSWORD], ids=["no password", "password"])
+@pytest.mark.parametrize(
+    "sudoers", [pytest.param(WITHOUT_PASSWORD, marks=pytest.mark.slow), WITH_PASSWORD], ids=["no password", "password"]
+)
 def test_it_is_followed_to_its_end(
     start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop, sudoers: str
 ) -> None:

@@ -95,7 +95,7 @@ def kill_tools() -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("host", [LOCAL, "lab"])
+@pytest.mark.parametrize("host", [pytest.param(LOCAL, marks=pytest.mark.slow), "lab"])
 def test_a_run_measures_watches_and_leaves_nothing(
     workstation: Workstation, lab: LabHost, tmp_path: Path, host: str
 ) -> None:
@@ -257,7 +257,9 @@ def test_a_host_that_never_comes_back_keeps_what_was_measured(lab: LabHost, tmp_
         kill_tools()
 
 
-@pytest.mark.parametrize(("host", "peer"), [("lab", LOCAL), (LOCAL, "lab"), ("lab", "lab")])
+@pytest.mark.parametrize(
+    ("host", "peer"), [("lab", LOCAL), (LOCAL, "lab"), pytest.param("lab", "lab", marks=pytest.mark.slow)]
+)
 def test_the_server_end_is_started_used_and_ended(workstation: Workstation, lab: LabHost, host: str, peer: str) -> None:
     step = make_step("iperf3", {"time": 2, "port": 5390}, peer=peer)
     events = run(workstation, plan_of(step, host=host, trials=2))

@@ -98,7 +98,7 @@ def out_of(left: LeftRun) -> dict[str, Path]:
 # Killed
 
 
-@pytest.mark.parametrize("host", ["lab", LOCAL])
+@pytest.mark.parametrize("host", ["lab", pytest.param(LOCAL, marks=pytest.mark.slow)])
 def test_a_killed_benchwright_costs_no_byte(
     workstation: Workstation, lab: LabHost, measuring: Measuring, host: str
 ) -> None:
