@@ -22,7 +22,6 @@ from app.plans.job_files import job_file
 from app.plans.plan import Plan, Policy, validate, with_seed
 from app.plans.plan_changes import apply_remedy
 from app.plans.plan_file import read_plan, write_plan
-from app.plans.presets import default_plan, quick_plan, tuned_plan
 from app.runs.delivery import file_text, files_of
 from remote.errors import ConnectError, Outcome
 from remote.link import PATIENCE, Patience
@@ -167,14 +166,20 @@ class Workstation(LibraryServices):
 
     def new_plan(self, hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, Facts], name: str) -> Plan:
         """Return a plan with every suite's parameters tuned to the first host."""
+        from app.plans.presets import tuned_plan
+
         return validate(tuned_plan(hosts, suites, facts, name))
 
     def default_plan(self, hosts: Sequence[str], suites: Sequence[str], name: str) -> Plan:
         """Return a plan with every suite's parameters as its tool has them untold."""
+        from app.plans.presets import default_plan
+
         return validate(default_plan(hosts, suites, name))
 
     def quick_plan(self, host: str, facts: Facts) -> Plan:
         """Return the quick benchmark: CPU, memory and disk, three trials each, in under two minutes."""
+        from app.plans.presets import quick_plan
+
         return quick_plan(host, facts)
 
     def load_plan(self, path: Path) -> Plan:

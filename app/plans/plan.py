@@ -13,7 +13,6 @@ from app.plans.tuning import Tuning, check_tuning, tuning_values
 from suites.base import Suite, complete_values, device_of, metrics_of
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Value
-from suites.registry import suite as find_suite
 from suites.verdict import Goal
 from suites.vocab import Metric
 
@@ -82,7 +81,7 @@ class Step:
     @property
     def suite(self) -> Suite:
         """The suite."""
-        return find_suite(self.suite_id)
+        return _find_suite(self.suite_id)
 
     @property
     def headline(self) -> Metric:
@@ -217,9 +216,16 @@ class Plan:
         raise PlanError(f"The plan has no step “{name[:60]}”.", f"It has {', '.join(s.name for s in self.steps)}.")
 
 
+def _find_suite(suite_id: str) -> Suite:
+    """Return a suite by its id. Only here are all suites loaded: a window that has just opened needs none of them."""
+    from suites.registry import suite
+
+    return suite(suite_id)
+
+
 def make_step(suite_id: str, given: Mapping[str, object], *, name: str = "", peer: str | None = None) -> Step:
     """Return a step with every parameter given or defaulted; raise for an unknown suite, parameter or bad value."""
-    chosen = find_suite(suite_id)
+    chosen = _find_suite(suite_id)
     values = complete_values(chosen, given)
     if chosen.needs_peer and peer is None:
         peer = LOCAL
