@@ -75,7 +75,7 @@ def test_its_clean_twin_draws_no_warning(command: str) -> None:
 def test_what_is_flushed_after_it_is_flushed() -> None:
     line = "time (dd if=/dev/zero of=/srv/x bs=1M count=20480; sync)"
     assert "unflushed-write" not in grave(line, shell=True)  # noqa: S604 (nothing is run)
-    assert "unflushed-write" in grave(line.replace("sync", "true"), shell=True)  # noqa: S604
+    assert "unflushed-write" in grave(line.replace("sync", "true"), shell=True)  # noqa: S604 (nothing is run)
 
 
 def test_nobody_says_that_a_file_of_the_users_own_was_just_written() -> None:
