@@ -6,7 +6,7 @@ from dataclasses import fields
 from remote.errors import RemoteError
 from remote.facts.items import Items, parse_items
 from remote.facts.values import whole, word
-from remote.script import new_mark, script
+from remote.script import new_mark, run_script, script
 from remote.session import Session
 from remote.smart import wear_of
 from suites.facts import Absent, RawDevice
@@ -37,8 +37,7 @@ def read_devices(session: Session, paths: Sequence[str]) -> tuple[RawDevice, ...
     if not paths:
         return ()
     mark = new_mark()
-    words = ["sh", "-s", "look", mark, *paths]
-    completed = session.run(words, stdin=script(SCRIPT), timeout=TIMEOUT, limit=ANSWER_LIMIT)
+    completed = run_script(session, SCRIPT, mark, "look", mark, *paths, timeout=TIMEOUT, limit=ANSWER_LIMIT)
     items = parse_items(completed.stdout, mark)
     if not items.complete:
         raise DeviceError(f"{session.host} did not say what {paths[0]} is.", "Try again.", host=session.host)

@@ -60,6 +60,10 @@ class RemoteTimeoutError(RemoteError):
     """A command on the host took longer than it may."""
 
 
+class StartUpFileError(RemoteError):
+    """A start-up file of the host's shell reads what commands are to get on their standard input."""
+
+
 class OutputLimitError(RemoteError):
     """A command on the host printed more than it may."""
 

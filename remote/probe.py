@@ -16,7 +16,7 @@ from remote.facts.network import interfaces
 from remote.facts.system import system_facts
 from remote.facts.tools import measured, tools
 from remote.plain import plain
-from remote.script import new_mark, script
+from remote.script import new_mark, run_script
 from remote.session import Session
 from suites.facts import Facts
 
@@ -37,12 +37,12 @@ def read_facts(session: Session, directories: Sequence[str] = ()) -> Facts:
     """Read the facts of the session's host, and of the `directories` a disk test is to write in.
 
     Takes well under a second, needs no root, and leaves nothing behind. What cannot be read is absent with the
-    reason. Raises ProbeError where the host runs no shell script, and what `Session.run` raises.
+    reason. Raises ProbeError where the host runs no shell script, and what `run_script` raises.
     """
     mark = new_mark()
     read_at = datetime.now(UTC).isoformat(timespec="seconds")
     sent = time.time()
-    completed = session.run(["sh", "-s", mark, *directories], stdin=script(SCRIPT), timeout=TIMEOUT, limit=ANSWER_LIMIT)
+    completed = run_script(session, SCRIPT, mark, mark, *directories, timeout=TIMEOUT, limit=ANSWER_LIMIT)
     received = time.time()
     items = parse_items(completed.stdout, mark)
     if not items.values:

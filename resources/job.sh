@@ -1,7 +1,9 @@
 # Runs one command as a job that needs no connection: POSIX sh and coreutils or busybox, no root.
-# Fed to `sh -s MODE MARK WORKSPACE NONCE [JOB] ...`. Answers are lines "@@MARK word value"; whatever else a
+# Fed to `sh -s MODE MARK WORKSPACE NONCE IDENTITY [JOB] ...`. Answers are lines "@@MARK word value"; whatever else a
 # host prints, such as a greeting of its shell, is noise. Every process of a job carries BENCHWRIGHT_JOB in its
 # environment, so that even those that leave its process group are found again.
+# Other accounts of the host are not trusted: every mode goes into the workspace, looks at where it is, and then names
+# files within it only, so that what somebody renames or puts in its place is never run, read or removed.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -13,11 +15,70 @@ fail() {
 }
 doze() { sleep 0.03 2>/dev/null || sleep 1; }
 
-# The workspace is ours only if its name and the file in it carry the nonce.
-owned() {
+own() { # uid: this account's, or that of the account for which sudo made this one root
+    [ -n "$1" ] && { [ "$1" = "$uid" ] || { [ "$uid" = 0 ] && [ "$1" = "${SUDO_UID:-0}" ]; }; }
+}
+
+# Goes into the workspace and stays there. Owner, mode, nonce and, within one boot, device and inode are those of the
+# directory that was made; else $complaint says what is there. "-" is an identity that nobody wrote down.
+enter() {
+    complaint=gone
+    [ -e "$workspace" ] || [ -L "$workspace" ] || return 1
+    complaint="foreign $(stat -c %U -- "$workspace" 2>/dev/null)"
     case $workspace in */"benchwright-$nonce") ;; *) return 1 ;; esac
-    [ -d "$workspace" ] && [ ! -L "$workspace" ] && [ -f "$workspace/.benchwright" ] &&
-        read -r found <"$workspace/.benchwright" && [ "$found" = "$nonce" ]
+    [ ! -L "$workspace" ] && cd -P -- "$workspace" 2>/dev/null || return 1
+    # shellcheck disable=SC2046 # split into fields on purpose
+    set -- $(stat -c '%u %a %d:%i' .)
+    found='' here=${3:-}
+    own "${1:-}" || return 1
+    case $2 in *[2367]? | *[2367])
+        complaint=open
+        return 1
+        ;;
+    esac
+    [ -f .benchwright ] && [ ! -L .benchwright ] && read -r found <.benchwright
+    [ "$found" = "$nonce" ] || return 1
+    read -r boot_now </proc/sys/kernel/random/boot_id
+    case $identity in "$boot_now":*) [ "$identity" = "$boot_now:$here" ] ;; esac
+}
+
+private() { # gid: the group of root alone or of this account alone, and no ACL names others
+    case $(ls -ld -- "$parent") in ??????????+*) return 1 ;; esac
+    account=$(id -un)
+    [ "$uid" != 0 ] || account=${SUDO_USER:-root}
+    for name in root "$account"; do
+        [ "$(id -g -- "$name" 2>/dev/null) $(id -gn -- "$name" 2>/dev/null)" = "$1 $name" ] || continue
+        group=$(getent group "$1" 2>/dev/null || grep "^[^:]*:[^:]*:$1:" /etc/group)
+        case ${group##*:} in "" | "$name") ;; *) continue ;; esac
+        [ "$name" = root ] || [ "$(grep -c "^[^:]*:[^:]*:[^:]*:$1:" /etc/passwd)" -le 1 ] || continue
+        return 0
+    done
+    return 1
+}
+
+above() { # uid: root's, ours, or that of somebody outside of this user namespace, as the root of a container may be
+    own "$1" || [ "$1" = 0 ] ||
+        { [ "$1" = 65534 ] && read -r _ _ size </proc/self/uid_map && [ "$size" != 4294967295 ]; }
+}
+
+# Nobody else may rename or replace what is in a directory: it and all above it belong to root or this account, and
+# where others may write there, the sticky bit keeps them from what is not theirs.
+guarded() { # real path of a directory
+    parent=$1
+    while :; do
+        # shellcheck disable=SC2046 # split into fields on purpose
+        set -- $(stat -c '%u %g %a' -- "$parent" 2>/dev/null)
+        [ $# -eq 3 ] || fail "unsafe unknown - $parent"
+        above "$1" || fail "unsafe owner $(stat -c %U -- "$parent") $parent"
+        case $3 in
+        [1357]???) ;;
+        *[2367]) fail "unsafe others - $parent" ;;
+        *[2367]?) private "$2" || fail "unsafe group $(stat -c %G -- "$parent") $parent" ;;
+        esac
+        [ "$parent" != / ] || return 0
+        parent=${parent%/*}
+        parent=${parent:-/}
+    done
 }
 
 # /proc/PID/stat names the command in parentheses; after it come state, parent, group and, 17 fields on, the start.
@@ -31,8 +92,10 @@ identify() { # pid -> $state $group_of $started_at
     started_at=$1
 }
 
+forget() { group=0 started=0 boot=unknown rest=; }
+
 recall() { # what the job wrote down when it began
-    group=0 started=0 boot=unknown rest=
+    forget
     { read -r pid group started boot rest <"$job/begun"; } 2>/dev/null
 }
 
@@ -83,32 +146,41 @@ make() { # directory
     [ -e "$1" ] || fail missing
     [ -d "$1" ] || fail no directory
     path=$(cd -- "$1" && pwd -P) || fail denied
-    workspace=${path%/}/benchwright-$nonce
-    if ! owned; then
+    guarded "$path"
+    workspace=${path%/}/benchwright-$nonce identity=-
+    if ! enter; then
         complaint=$(mkdir -m 700 -- "$workspace" 2>&1) || fail "$complaint"
-        { echo "$nonce" >"$workspace/.benchwright"; } 2>/dev/null
+        cd -P -- "$workspace" || fail denied
+        { echo "$nonce" >.benchwright; } 2>/dev/null
+        if ! enter; then
+            [ -s .benchwright ] || complaint=full
+            rm -f .benchwright
+            cd .. && rmdir -- "$workspace"
+            fail "$complaint"
+        fi
     fi
-    if ! owned; then
-        rm -f -- "$workspace/.benchwright"
-        rmdir -- "$workspace"
-        fail full
-    fi
+    say identity "$boot_now:$here"
     say path "$workspace"
 }
 
 remove() {
-    [ -e "$workspace" ] || [ -L "$workspace" ] || {
-        end "$nonce/" "" 0 || fail "left $left"
+    end "$nonce/" "" 0 || fail "left" $left
+    if ! enter; then
+        [ "$complaint" = gone ] || fail "$complaint"
         say removed
         return
-    }
-    owned || fail foreign
-    end "$nonce/" "" 0 || fail "left" $left
-    for entry in "$workspace"/* "$workspace"/.[!.]* "$workspace"/..?*; do
-        [ "$entry" = "$workspace/.benchwright" ] || rm -rf -- "$entry"
+    fi
+    for entry in ./* ./.[!.]* ./..?*; do
+        [ "$entry" = ./.benchwright ] || rm -rf -- "$entry"
     done
-    complaint=$(rm -f -- "$workspace/.benchwright" 2>&1 && rmdir -- "$workspace" 2>&1) || fail "$complaint"
+    complaint=$(rm -f .benchwright 2>&1 && cd .. && [ "$(stat -c %d:%i "benchwright-$nonce")" = "$here" ] &&
+        rmdir -- "benchwright-$nonce" 2>&1) || fail "${complaint:-foreign}"
     say removed
+}
+
+inside() { # command: it takes this process over, in the workspace, with its input
+    enter || fail "$complaint"
+    exec "$@"
 }
 
 # The leader of the job's group outlives TERM, so that the command's exit status is kept. It alone holds `life` open,
@@ -141,7 +213,8 @@ exec "$@"
 start() { # lease or "", command
     lease=$1
     shift
-    owned || fail foreign
+    enter || fail "$complaint"
+    guarded "${workspace%/*}"
     [ -d "$job" ] || launch "$@"
     clock
     give_up=$((now + 1000)) line=
@@ -153,8 +226,12 @@ start() { # lease or "", command
     done
     recall
     # The name of a file says to everybody which process keeps the lease; see lease.sh.
-    [ -z "$lease" ] || [ ! -O "$lease" ] || true >"$lease/job=$group-$started-$boot"
+    ! holds || true >"$lease/job=$group-$started-$boot"
     say begun "$line"
+}
+
+holds() { # the lease is a directory of ours
+    [ -n "$lease" ] && [ -d "$lease" ] && [ ! -L "$lease" ] && own "$(stat -c %u -- "$lease")"
 }
 
 starved() { # processes that the kernel has ended since boot for want of memory; none where it does not count them
@@ -163,15 +240,14 @@ starved() { # processes that the kernel has ended since boot for want of memory;
 
 launch() { # command
     command -v setsid >/dev/null 2>&1 || fail no setsid
-    [ -z "$lease" ] || rm -f -- "$lease"/job=*
+    ! holds || rm -f -- "$lease"/job=*
     complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || fail "$complaint"
     { printf '%-60s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
     starved >"$job/starved"
     mkfifo -- "$job/life" 2>/dev/null # without it the end is noticed by asking
     # Run by sudo, the command is root's; its output belongs to whose account it is, who will read and remove it.
     [ -z "${SUDO_UID:-}" ] || chown -R -- "$SUDO_UID:${SUDO_GID:-0}" "$job"
-    cd -- "$workspace" || fail foreign
-    BENCHWRIGHT_JOB=$nonce/${job##*/}
+    BENCHWRIGHT_JOB=$nonce/$job
     export BENCHWRIGHT_JOB
     if setsid -f true 2>/dev/null; then
         setsid -f sh -c "$leader" benchwright "$job" "$begin" "$@" </dev/null >/dev/null 2>&1
@@ -181,7 +257,8 @@ launch() { # command
 }
 
 follow() { # bytes of out and of err that were read before
-    cd -- "$job" 2>/dev/null || fail gone
+    enter && cd -P -- "$job" 2>/dev/null || fail gone
+    job=.
     recall
     say follow
     say follow >&2
@@ -225,8 +302,10 @@ status() {
     read -r up _ </proc/uptime
     say boot "$boot_now"
     say up "$up"
-    if ! [ -d "$job" ]; then
-        say gone
+    if ! enter || ! { complaint=gone && [ -d "$job" ]; }; then
+        # shellcheck disable=SC2086 # a word and its value
+        say $complaint
+        [ -z "$(marked "$nonce/$job")" ] || say astray
         return
     fi
     recall
@@ -234,35 +313,39 @@ status() {
     if alive; then
         say alive
     else
-        [ -z "$(marked "$nonce/${job##*/}")" ] || say astray
+        [ -z "$(marked "$nonce/$job")" ] || say astray
         { read -r ended <"$job/rc"; } 2>/dev/null && say rc "$ended"
         before=
         { read -r before <"$job/starved"; } 2>/dev/null
         [ -z "$before" ] || say starved $(($(starved) - before))
-        df -Pk "$workspace" 2>/dev/null | { read -r _ && read -r _ _ _ free _ && say free "$free"; }
+        df -Pk . 2>/dev/null | { read -r _ && read -r _ _ _ free _ && say free "$free"; }
     fi
     say out "$(wc -c <"$job/out")"
     say err "$(wc -c <"$job/err")"
 }
 
 stop() { # hundredths of grace
-    recall
+    forget
+    ! enter || recall
     alive || group=
-    end "$nonce/${job##*/}" "$group" "$1" || fail "left" $left
+    end "$nonce/$job" "$group" "$1" || fail "left" $left
     say stopped
 }
 
 main() {
-    mode=$1 mark=$2 workspace=$3 nonce=$4
-    shift 4
+    mode=$1 mark=$2 workspace=$3 nonce=$4 identity=$5
+    shift 5
+    uid=$(id -u)
     case $mode in
     make) make "$workspace" ;;
     remove) remove ;;
+    inside) inside "$@" ;;
     start | follow | status | stop)
-        job=$workspace/.job-$1
+        case $1 in *[!A-Za-z0-9-]* | "") fail foreign ;; esac
+        job=.job-$1
         shift
         "$mode" "$@"
         ;;
     esac
 }
-main "$@" </dev/null
+case $1 in inside) main "$@" ;; *) main "$@" </dev/null ;; esac

@@ -132,7 +132,7 @@ main() {
             /proc/pressure/io /proc/loadavg /proc/net/dev /proc/net/snmp /proc/diskstats $quotas $files $busy
         times
         printf '@@%s end\n' "$mark" || exit 0
-        [ -z "$lease" ] || [ ! -O "$lease" ] || true >"$lease/touched"
+        [ -z "$lease" ] || [ -L "$lease" ] || [ ! -O "$lease" ] || true >"$lease/touched"
         number=$((number + 1))
         sleep "$interval"
     done

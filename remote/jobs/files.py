@@ -1,7 +1,8 @@
 """Puts a file into a workspace on a host: whole or not at all."""
 
 from remote.errors import JobError
-from remote.jobs.workspace import Workspace, explain
+from remote.jobs.workspace import SCRIPT, Workspace, explain
+from remote.script import answers, new_mark, script
 from remote.session import Session
 from suites.host_files import NAME
 
@@ -34,11 +35,13 @@ def put_file(session: Session, workspace: Workspace, name: str, content: bytes, 
             "Put it on the host by hand and name where it is.",
             host=session.host,
         )
-    words = ["sh", "-c", _PUT, "benchwright", f"{workspace.path}/{name}", str(len(content))]
-    words.append("700" if executable else "600")
+    mark = new_mark()
+    words = ["sh", "-c", script(SCRIPT).decode(), "benchwright", "inside", mark, *workspace.words]
+    words += ["sh", "-c", _PUT, "benchwright", name, str(len(content)), "700" if executable else "600"]
     done = session.run(words, stdin=content, timeout=30.0 + len(content) / SLOWEST)
     if done.exit_status != 0:
-        why, remedy = explain(done.stderr.decode("utf-8", "replace")[-500:])
+        complaint = answers(done, mark).get("error") or done.stderr.decode("utf-8", "replace")[-500:]
+        why, remedy = explain(complaint)
         raise JobError(
             f"{name} was not copied to {workspace.path} on {session.host}: {why}.", remedy, host=session.host
         )

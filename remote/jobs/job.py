@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from remote.errors import ConnectionLostError, JobError, OutputLimitError, RebootedError
 from remote.jobs.job_record import Began, Ending, booted, restarted
-from remote.jobs.workspace import SCRIPT, Workspace, explain, make_workspace, remove_workspace
-from remote.script import AfterMark, ask, new_mark, script
+from remote.jobs.workspace import SCRIPT, Workspace, explain, make_workspace, remove_workspace, unsafe
+from remote.script import AfterMark, ask, new_mark, open_script
 from remote.session import Chunk, Session
 
 __all__ = ["OUTPUT_LIMIT", "Began", "Job", "Workspace", "make_workspace", "remove_workspace"]
@@ -83,7 +83,7 @@ class Job:
         Raises JobError where the workspace is gone or full.
         """
         directory = directory or job_directory(name)
-        said = ask(session, SCRIPT, "start", workspace.path, workspace.nonce, directory, lease, *argv)
+        said = ask(session, SCRIPT, "start", *workspace.words, directory, lease, *argv)
         with contextlib.suppress(KeyError, ValueError):
             return cls(session, workspace, directory, Began.parse(said["begun"]), limit=limit)
         raise _not_started(session.host, workspace, argv, said.get("error", ""))
@@ -91,7 +91,7 @@ class Job:
     @classmethod
     def find(cls, session: Session, workspace: Workspace, directory: str) -> "Job | None":
         """Return the job that was started in `directory` by somebody who was not told; None where none began there."""
-        said = ask(session, SCRIPT, "status", workspace.path, workspace.nonce, directory)
+        said = ask(session, SCRIPT, "status", *workspace.words, directory)
         with contextlib.suppress(KeyError, ValueError):
             return cls(session, workspace, directory, Began.parse(said["begun"]))
         return None
@@ -176,16 +176,15 @@ class Job:
             )
 
     def _ask(self, mode: str, *arguments: str, timeout: float = 30.0) -> Mapping[str, str]:
-        nonce = self.workspace.nonce
-        return ask(self._session, SCRIPT, mode, self.workspace.path, nonce, self.directory, *arguments, timeout=timeout)
+        return ask(self._session, SCRIPT, mode, *self.workspace.words, self.directory, *arguments, timeout=timeout)
 
     def _stream(self) -> Iterator[Chunk | None]:
         """Follow both streams from where they were read to, over one channel, until the job or the channel ends."""
         mark = new_mark()
         read = [str(self._received[stream]) for stream in ("stdout", "stderr")]
-        words = ["sh", "-s", "follow", mark, self.workspace.path, self.workspace.nonce, self.directory, *read]
+        words = ("follow", mark, *self.workspace.words, self.directory, *read)
         after_mark = {stream: AfterMark(f"@@{mark} follow\n".encode()) for stream in self._received}
-        channel = self._session.open(words, stdin=script(SCRIPT))
+        channel = open_script(self._session, SCRIPT, mark, *words)
         try:
             while not channel.ended:
                 chunks = channel.read(FOLLOW_WAIT)
@@ -213,7 +212,7 @@ class Job:
             )
 
     def _complete(self, said: Mapping[str, str]) -> bool:
-        if "gone" in said:
+        if {"gone", "foreign", "open"} & said.keys():
             return True
         with contextlib.suppress(KeyError, ValueError):
             return self._received["stdout"] >= int(said["out"]) and self._received["stderr"] >= int(said["err"])
@@ -225,7 +224,10 @@ class Job:
 
 
 def _not_started(host: str, workspace: Workspace, argv: Sequence[str], complaint: str) -> JobError:
-    if complaint in {"foreign", "gone"}:
+    error = unsafe(host, complaint)
+    if error is not None:
+        return error
+    if complaint == "gone":
         why, remedy = f"{workspace.path} is gone", "Start the step again."
     elif complaint == "no setsid":
         why, remedy = "setsid is not installed", "Install util-linux on the host."

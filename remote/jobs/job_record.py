@@ -83,6 +83,8 @@ def _lost(said: Mapping[str, str], boot_id: str, *, stopped: bool) -> str:
         return "the host restarted"
     if "gone" in said:
         return "its directory on the host was removed"
+    if "foreign" in said or "open" in said:
+        return "its directory on the host was replaced, or opened to other accounts"
     if stopped:
         return "stopped: it did not end when asked to and was killed"
     return "killed on the host: it left no exit status"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from remote.script import answers, new_mark, script
+from remote.script import answers, new_mark, run_script
 from remote.session import Session
 
 SCRIPT = "leftovers.sh"
@@ -35,8 +35,7 @@ class FoundWorkspace:
 def find_workspaces(session: Session, directories: Sequence[str] = ()) -> tuple[FoundWorkspace, ...]:
     """Return what was left in the usual places and in `directories`, the oldest first. Changes nothing."""
     mark = new_mark()
-    words = ["sh", "-s", mark, *PLACES, *directories]
-    said = answers(session.run(words, stdin=script(SCRIPT), timeout=TIMEOUT), mark)
+    said = answers(run_script(session, SCRIPT, mark, mark, *PLACES, *directories, timeout=TIMEOUT), mark)
     found = [workspace for word in said if re.fullmatch(r"left\d{1,3}", word) for workspace in _found(said, word)]
     return tuple(sorted(found, key=lambda workspace: -(workspace.age or 0.0)))
 

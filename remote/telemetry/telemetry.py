@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from remote.errors import ConnectionLostError, RemoteError
 from remote.plain import plain
-from remote.script import new_mark, script
+from remote.script import new_mark, open_script
 from remote.session import Channel, Session
 from remote.telemetry.clock_watch import ClockStep, ClockWatch
 from remote.telemetry.telemetry_metrics import TELEMETRY_METRICS
@@ -57,8 +57,8 @@ class Telemetry:
 
     def _open(self) -> None:
         mark = new_mark()
-        words = ["sh", "-s", mark, f"{self._interval:g}", self._lease, "|".join(self._loops)]
-        self._channel: Channel = self._session.open(words, stdin=script(SCRIPT))
+        words = (mark, f"{self._interval:g}", self._lease, "|".join(self._loops))
+        self._channel: Channel = open_script(self._session, SCRIPT, mark, *words)
         self._reader = TickReader(mark, self._loops)
         self._rarely = RareWatch()
 

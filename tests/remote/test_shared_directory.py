@@ -1,0 +1,208 @@
+"""Another account of the host renames and imitates what is ours: nothing of its own is run, read or removed."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from remote.errors import JobError
+from remote.jobs.files import put_file
+from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
+from remote.jobs.leftovers import find_workspaces
+from remote.session import Session
+from tests.processes import ends, processes_with
+
+OTHER = 65534
+
+
+@pytest.fixture
+def session(shell_session: Session) -> Session:
+    return shell_session
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A directory below /tmp that belongs to root; nothing above it is in an attacker's hands."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    folder = Path(tempfile.mkdtemp(prefix="shared-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def attack(script: str, *words: str) -> None:
+    """Run a script as another account of the host; it must succeed."""
+    become = ["setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups"]
+    subprocess.run([*become, "sh", "-euc", script, "sh", *words], check=True)
+
+
+IMITATE = """
+mv -- "$1" "$1.away"
+mkdir -m 700 -- "$1"
+echo "$2" >"$1/.benchwright"
+printf '#!/bin/sh\necho owned >&2; touch "$0.ran"\n' >"$1/probe"
+chmod 755 "$1/probe"
+"""
+
+
+@pytest.fixture
+def imitated(session: Session, shared: Path) -> Callable[[], tuple[Workspace, Path]]:
+    """Return a function that makes a workspace whose parent is then opened to everybody, and swaps it."""
+
+    def swap() -> tuple[Workspace, Path]:
+        made = make_workspace(session, str(shared))
+        put_file(session, made, "probe", b"#!/bin/sh\necho genuine\n", executable=True)
+        shared.chmod(0o777)
+        attack(IMITATE, made.path, made.nonce)
+        return made, Path(made.path)
+
+    return swap
+
+
+def test_what_was_put_in_its_place_is_never_started(
+    session: Session, imitated: Callable[[], tuple[Workspace, Path]]
+) -> None:
+    made, place = imitated()
+    with pytest.raises(JobError, match=r"not the directory that was made; what is there now belongs to nobody"):
+        Job.start(session, made, ["./probe"])
+    with pytest.raises(JobError, match="not the directory that was made"):
+        put_file(session, made, "data", b"secret")
+    assert sorted(path.name for path in place.iterdir()) == [".benchwright", "probe"]
+
+
+def test_what_was_put_in_its_place_is_never_removed(
+    session: Session, imitated: Callable[[], tuple[Workspace, Path]]
+) -> None:
+    made, place = imitated()
+    with pytest.raises(JobError, match=r"not removed: it is not the directory that was made.*belongs to nobody"):
+        remove_workspace(session, made)
+    assert (place / "probe").exists()
+    assert [found.own for found in find_workspaces(session, [str(place.parent)]) if found.path == made.path] == [False]
+
+
+def test_a_job_under_way_ends_though_its_directory_was_replaced(session: Session, shared: Path) -> None:
+    made = make_workspace(session, str(shared))
+    job = Job.start(session, made, ["sleep", "60"])
+    victim = subprocess.Popen(["sleep", "60"], start_new_session=True)  # a process that the attacker wants ended
+    started = Path(f"/proc/{victim.pid}/stat").read_text().rsplit(")")[1].split()[19]
+    shared.chmod(0o777)
+    attack(IMITATE, made.path, made.nonce)
+    begun = f"1 {victim.pid} {started} {job.began.boot_id} 1.0 1.0 ."
+    attack('mkdir "$1"; echo "$2" >"$1/begun"; echo "0 1 ." >"$1/rc"', f"{made.path}/.job-{job.directory}", begun)
+    job.stop()
+    assert ends(job.pid)
+    assert (job.exit_status, job.reason) == (None, "its directory on the host was replaced, or opened to other accounts")
+    assert victim.poll() is None
+    victim.kill()
+    victim.wait()
+
+
+def test_removing_ends_the_job_of_a_replaced_directory(session: Session, shared: Path) -> None:
+    made = make_workspace(session, str(shared))
+    job = Job.start(session, made, ["sleep", "60"])
+    shared.chmod(0o777)
+    attack(IMITATE, made.path, made.nonce)
+    with pytest.raises(JobError, match="not the directory that was made"):
+        remove_workspace(session, made)
+    assert ends(job.pid)
+    assert processes_with(made.nonce) == []
+
+
+def test_a_link_to_ours_is_not_followed(session: Session, shared: Path) -> None:
+    made = make_workspace(session, str(shared))
+    shared.chmod(0o777)
+    attack('mv -- "$1" "$1.away"; ln -s -- "$1.away" "$1"', made.path)
+    with pytest.raises(JobError, match="not the directory that was made"):
+        Job.start(session, made, ["true"])
+
+
+def test_another_directory_of_the_same_account_is_not_taken_for_it(session: Session, shared: Path) -> None:
+    made = make_workspace(session, str(shared))
+    Path(made.path).rename(shared / "away")
+    Path(made.path).mkdir(mode=0o700)
+    Path(made.path, ".benchwright").write_text(f"{made.nonce}\n")
+    with pytest.raises(JobError, match="not the directory that was made"):
+        Job.start(session, made, ["true"])
+    Job.start(session, replace(made, identity=""), ["true"])  # a library of before knows no identity
+    boot, _, rest = made.identity.partition(":")
+    of_another_boot = replace(made, identity=f"{boot[::-1]}:{rest}")
+    Job.start(session, of_another_boot, ["true"])  # device numbers may change
+    remove_workspace(session, of_another_boot)
+
+
+def test_a_workspace_that_others_may_write_in_is_refused(session: Session, shared: Path) -> None:
+    made = make_workspace(session, str(shared))
+    Path(made.path).chmod(0o770)
+    with pytest.raises(JobError, match="other accounts may write in it"):
+        Job.start(session, made, ["true"])
+    Path(made.path).chmod(0o755)  # looked into, not written in
+    Job.start(session, made, ["true"])
+    remove_workspace(session, made)
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "group", "words"),
+    [
+        (0o777, 0, 0, "may be written by every account and has no sticky bit"),
+        (0o757, 0, 0, "may be written by every account and has no sticky bit"),
+        (0o775, 0, OTHER, "may be written by the group nogroup and has no sticky bit"),
+        (0o755, OTHER, 0, "belongs to nobody"),
+        (0o1777, OTHER, 0, "belongs to nobody"),
+    ],
+)
+@pytest.mark.parametrize("above", [False, True], ids=["itself", "a parent"])
+def test_a_directory_in_which_others_may_rename_is_refused_in_words(
+    session: Session, shared: Path, mode: int, owner: int, group: int, words: str, above: bool
+) -> None:
+    directory = shared / "data"
+    directory.mkdir()
+    open_one = shared if above else directory
+    os.chown(open_one, owner, group)
+    open_one.chmod(mode)
+    with pytest.raises(JobError, match=f"{open_one} {words}") as caught:
+        make_workspace(session, str(directory))
+    assert "/var/tmp" in caught.value.remedy
+    assert owner or f"chmod +t {open_one}" in caught.value.remedy
+    assert list(directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o1775, 0o755, 0o775, 0o700])
+def test_a_directory_that_only_the_account_can_change_is_taken(session: Session, shared: Path, mode: int) -> None:
+    os.chown(shared, 0, OTHER if mode == 0o1775 else 0)
+    shared.chmod(mode)
+    made = make_workspace(session, str(shared))
+    Job.start(session, made, ["true"])
+    remove_workspace(session, made)
+    assert list(shared.iterdir()) == []
+
+
+def test_a_directory_that_is_opened_between_two_trials_is_refused(session: Session, shared: Path) -> None:
+    made = make_workspace(session, str(shared))
+    Job.start(session, made, ["true"])
+    shared.chmod(0o777)
+    with pytest.raises(JobError, match="has no sticky bit"):
+        Job.start(session, made, ["true"])
+    remove_workspace(session, made)
+    assert list(shared.iterdir()) == []
+
+
+def test_a_link_to_a_shared_directory_is_judged_by_where_it_leads(session: Session, shared: Path) -> None:
+    (shared / "open").mkdir()
+    (shared / "open").chmod(0o777)
+    (shared / "link").symlink_to("open")
+    with pytest.raises(JobError, match=f"{shared}/open may be written by every account"):
+        make_workspace(session, str(shared / "link"))
+
+
+def test_a_crowd_of_others_hides_nothing_of_ours(session: Session, shared: Path) -> None:
+    shared.chmod(0o1777)
+    attack('cd "$1"; for n in $(seq 1000 1200); do mkdir "benchwright-000000000000$n"; done', str(shared))
+    made = make_workspace(session, str(shared))
+    assert made.path in [found.path for found in find_workspaces(session, [str(shared)]) if found.own]
+    remove_workspace(session, made)
