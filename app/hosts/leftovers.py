@@ -27,7 +27,8 @@ class Whose(StrEnum):
 class Leftover:
     """A private directory of Benchwright on `host`. `age` is in seconds, `size` in bytes, None where not known.
 
-    `account` owns it there, `processes` of its commands still run. `run_id` is None where it is not of this library.
+    `account` owns it there, `processes` of its commands still run. `run_id` is None where it is not of this library,
+    `identity` is Workspace's, empty where it is not known.
     """
 
     host: str
@@ -39,6 +40,7 @@ class Leftover:
     processes: int
     whose: Whose
     run_id: str | None = None
+    identity: str = ""
 
 
 def find(session: Session, store: Store) -> list[Leftover]:
@@ -62,6 +64,7 @@ def find(session: Session, store: Store) -> list[Leftover]:
                 workspace.processes,
                 whose,
                 run_id,
+                "" if used is None else used.workspace.identity,
             )
         )
     return found
@@ -74,7 +77,7 @@ def remove(session: Session, store: Store, nonces: Sequence[str]) -> list[Leftov
     """
     for leftover in find(session, store):
         if leftover.nonce in nonces and leftover.whose is Whose.OURS:
-            remove_workspace(session, Workspace(leftover.path, leftover.nonce))
+            remove_workspace(session, Workspace(leftover.path, leftover.nonce, leftover.identity))
             store.forget_workspace(leftover.nonce)
             release(session, leftover.run_id or "")
     sweep(session)

@@ -48,7 +48,9 @@ def workspaces(connection: Connection, run_id: str | None = None) -> tuple[Store
     if run_id is not None:
         query = query.where(table.c.run_id == run_id)
     return tuple(
-        StoredWorkspace(row.run_id, row.step, row.host, row.where, row.on_peer, Workspace(row.path, row.nonce))
+        StoredWorkspace(
+            row.run_id, row.step, row.host, row.where, row.on_peer, Workspace(row.path, row.nonce, row.identity)
+        )
         for row in connection.execute(query)
     )
 
@@ -56,13 +58,14 @@ def workspaces(connection: Connection, run_id: str | None = None) -> tuple[Store
 def _jobs(connection: Connection, run_id: str) -> tuple[StoredJob, ...]:
     table = schema.jobs
     query = select(table).where(table.c.run_id == run_id).order_by(table.c.trial, table.c.purpose, table.c.number)
-    return tuple(_job(row) for row in connection.execute(query))
+    identities = {used.workspace.nonce: used.workspace.identity for used in workspaces(connection, run_id)}
+    return tuple(_job(row, identities.get(row.nonce, "")) for row in connection.execute(query))
 
 
-def _job(row: Row[Any]) -> StoredJob:
+def _job(row: Row[Any], identity: str) -> StoredJob:
     began = None
     if row.pid is not None:
         began = Began(row.pid, row.job_group, row.leader_started, row.boot_id, row.clock, row.epoch)
-    workspace = Workspace(row.path, row.nonce)
+    workspace = Workspace(row.path, row.nonce, identity)
     before = {str(stream): int(count) for stream, count in json.loads(row.before).items()}
     return StoredJob(row.trial, Purpose(row.purpose), row.number, row.where, workspace, row.directory, before, began)

@@ -63,6 +63,7 @@ def workspace_row(run_id: str, event: WorkspaceUsed, used: str) -> Row:
         "where": event.where,
         "on_peer": event.on_peer,
         "path": event.workspace.path,
+        "identity": event.workspace.identity,
         "used": used,
     }
 

@@ -1,4 +1,4 @@
-"""The store's tables, format 6. What changes them needs a new format and a converter from this one.
+"""The store's tables, format 7. What changes them needs a new format and a converter from this one.
 
 A change that only adds tables or columns leaves READ_FORMAT as it is: programs of before then read the new library.
 """
@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
-FORMAT = 6
+FORMAT = 7
 """What a program must know to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -264,6 +264,7 @@ workspaces = Table(  # since format 3: directories that may still be on a host; 
     Column("where", Text, nullable=False),
     Column("on_peer", Boolean, nullable=False),
     Column("path", Text, nullable=False),
+    Column("identity", Text, nullable=False, server_default=""),  # since format 7: boot, device and inode on its host
     Column("used", Text, nullable=False),
     Index("workspaces_of_run", "run_id"),
 )
@@ -333,7 +334,13 @@ def _to_6(connection: Connection) -> None:
     _tables.create_all(connection)
 
 
-_STEPS = (_to_2, _to_3, _to_4, _to_5, _to_6)
+def _to_7(connection: Connection) -> None:
+    """From 6 to 7 the directories on hosts get what tells each from another that is put in its place."""
+    if "identity" not in {row[1] for row in connection.exec_driver_sql("PRAGMA table_info(workspaces)")}:
+        connection.exec_driver_sql("ALTER TABLE workspaces ADD COLUMN identity TEXT NOT NULL DEFAULT ''")
+
+
+_STEPS = (_to_2, _to_3, _to_4, _to_5, _to_6, _to_7)
 
 
 def create(connection: Connection) -> None:

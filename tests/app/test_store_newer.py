@@ -19,7 +19,7 @@ from tests.program import BAD_INPUT, benchwright
 
 __all__ = ["store"]  # a fixture
 
-NEWER = "of a newer Benchwright: it has format 9, and this one writes formats up to 6"
+NEWER = f"of a newer Benchwright: it has format 9, and this one writes formats up to {FORMAT}"
 
 
 def make_newer(path: Path, read_format: int | None) -> bytes:
