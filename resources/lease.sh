@@ -11,8 +11,13 @@ LC_ALL=C
 export LC_ALL
 mode=$1 mark=$2 nonce=$3 run=${4:-} from=${5:-}
 umask 022
+uid=$(id -u)
+read -r boot_now </proc/sys/kernel/random/boot_id
 
-MOST=64
+MOST=64      # leases that are named
+ENOUGH=20000 # files of leases that are looked at
+FRESH=20     # seconds for which one without a sign of life is named
+PATIENCE=12  # seconds after which no further one is looked at
 
 say() { printf '@@%s %s\n' "$mark" "$*"; }
 within() { # seconds command: another user may have made a directory that takes hours to list
@@ -31,10 +36,54 @@ places() { # hosts that share one machine, such as containers, can be given one 
     echo /tmp
 }
 
-leases() { # paths of at most MOST directories with the right sort of name
+leases() { # paths of those that this account made
     places | while read -r place; do
-        within 2 find "$place" -maxdepth 1 -type d -name 'benchwright-lease-????????????????' 2>/dev/null
-    done | head -n "$MOST"
+        within 2 find "$place" -maxdepth 1 -type d -name 'benchwright-lease-????????????????' -user "$uid" 2>/dev/null
+    done
+}
+
+# "SECONDS NONCE/FILE" of what was touched within a minute, or names a process of this boot; "cut" where that is not all.
+signs() {
+    job='job=[0-9]*-[0-9]*-[0-9a-f-]*'
+    places | while read -r place; do
+        (
+            cd -- "$place" 2>/dev/null || exit 0
+            within 3 find . -mindepth 1 -maxdepth 2 ! -path './benchwright-lease-*' -prune -o \
+                \( -name touched -mmin -1 -o -name "job=*-*-$boot_now" \) -exec stat -c '%Y %n' {} + 2>/dev/null
+            [ $? -lt 124 ] || echo cut # the status of timeout, or of what it ended
+        )
+    done | sed -n "s|^\([0-9]*\) \./benchwright-lease-\([0-9a-f]\{16\}/touched\)\$|\1 \2|p
+        s|^\([0-9]*\) \./benchwright-lease-\([0-9a-f]\{16\}/$job\)\$|\1 \2|p
+        /^cut\$/p"
+}
+
+# Nonces of leases that are fresh or whose process runs, the newest first. Another account may make any number of them:
+# what is old or has ended is passed over before anything is counted, and "cut" is said where not all were looked at.
+counting() {
+    now=$(date +%s) number=0
+    signs | while read -r touched sign; do
+        number=$((number + 1))
+        case $touched:$sign in
+        cut:*) echo cut ;;
+        *:*/touched) [ $((now - touched)) -gt "$FRESH" ] || [ $((touched - now)) -gt "$FRESH" ] || echo "$touched $sign" ;;
+        *) ! runs "${sign#*/}" || echo "$touched $sign" ;;
+        esac
+        [ "$number" -lt "$ENOUGH" ] || { echo cut && break; }
+    done | sort -rn | {
+        seen=' ' number=0
+        while read -r touched sign; do
+            case "$touched:$seen" in
+            cut:*) echo cut ;;
+            *" ${sign%%/*} "*) ;;
+            *)
+                number=$((number + 1))
+                [ "$number" -le "$MOST" ] || { echo cut && break; }
+                seen="$seen${sign%%/*} "
+                echo "${sign%%/*}"
+                ;;
+            esac
+        done
+    }
 }
 
 names() { # what a lease says, in characters that stand for nothing else
@@ -49,7 +98,6 @@ runs() { # names of a lease: whether the process that keeps it runs
         name=${name#job=} pid= started=
         pid=${name%%-*} name=${name#*-}
         started=${name%%-*} boot=${name#*-}
-        read -r boot_now </proc/sys/kernel/random/boot_id
         [ "$boot" = "$boot_now" ] || continue
         case $pid in *[!0-9]* | "") continue ;; esac
         { read -r stat <"/proc/$pid/stat"; } 2>/dev/null || continue
@@ -62,22 +110,32 @@ runs() { # names of a lease: whether the process that keeps it runs
     return 1
 }
 
+tell() { # path of a lease
+    [ -d "$1" ] && [ ! -L "$1" ] || return 0
+    # The directory's owner cannot be forged, that of a file in it could.
+    seen=$(stat -c '%u %U %Y' -- "$1" "$1/touched" 2>/dev/null) || return 0
+    found=$(names "$1")
+    alive=0
+    runs "$found" && alive=1
+    number=$((number + 1))
+    # shellcheck disable=SC2086 # split into fields on purpose
+    set -- "$1" $seen
+    say "lease$number" "${1##*-} $3 $7 $alive $found"
+}
+
 look() {
-    number=0
-    leases | {
-        while IFS= read -r lease; do
-            [ "$lease" != "${lease%"-$nonce"}" ] && continue
-            # The directory's owner cannot be forged, that of a file in it could.
-            seen=$(stat -c '%u %U %Y' -- "$lease" "$lease/touched" 2>/dev/null) || continue
-            found=$(names "$lease")
-            alive=0
-            runs "$found" && alive=1
-            number=$((number + 1))
-            # shellcheck disable=SC2086 # split into fields on purpose
-            set -- $seen
-            say "lease$number" "${lease##*-} $2 $6 $alive $found"
-        done
-    }
+    began=$(date +%s) number=0
+    counting | while read -r other; do
+        [ $(($(date +%s) - began)) -lt "$PATIENCE" ] || other=cut
+        case $other in
+        "$nonce") ;;
+        cut)
+            say cut
+            break
+            ;;
+        *) for place in $(places); do tell "$place/benchwright-lease-$other"; done ;;
+        esac
+    done
     say now "$(date +%s)"
 }
 
@@ -85,9 +143,14 @@ ours() { # path of a lease that this user made
     [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]
 }
 
+steady() { # place in which nobody renames what is not theirs
+    case $(stat -c %a -- "$1" 2>/dev/null) in [1357]???) ;; *[2367] | *[2367]? | "") return 1 ;; esac
+}
+
 claim() {
     sweep
     for place in $(places); do
+        steady "$place" || continue
         lease=$place/benchwright-lease-$nonce
         ours "$lease" || mkdir -m 755 -- "$lease" 2>/dev/null || continue
         for since in "$lease"/since=*; do
@@ -110,8 +173,9 @@ sweep() { # those of this user that have not counted for a minute
 }
 
 withdraw() {
-    leases | while IFS= read -r lease; do
-        case $lease in */"benchwright-lease-$nonce") ours "$lease" && rm -rf -- "$lease" ;; esac
+    for place in $(places); do
+        lease=$place/benchwright-lease-$nonce
+        ! ours "$lease" || rm -rf -- "$lease"
     done
     say withdrawn
 }

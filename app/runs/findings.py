@@ -5,7 +5,7 @@ from app.checks.raised import Place, finding_of
 from app.moments import age_text
 from app.plans.plan import LOCAL, host_words
 from app.runs.left import seconds_since
-from remote.jobs.lease import Holder
+from remote.jobs.lease import Claim, Holder
 from remote.telemetry.clock_watch import SLEWING, ClockStep
 from suites.facts import Facts, known
 from suites.network_path import NetworkPath
@@ -21,9 +21,17 @@ APART = 1.0
 """Seconds by which two offsets may differ: what measuring them over a slow connection is uncertain by."""
 
 
-def host_in_use(host: str, holder: Holder) -> Finding:
-    """Return the finding that somebody else measures `host`, too."""
-    return finding_of(raised.HOST_IN_USE, Place(host), f"{holder_text(holder, host)}.")
+def host_in_use(host: str, claimed: Claim) -> Finding:
+    """Return the finding that somebody else measures `host`, too, or that this is not known."""
+    return finding_of(raised.HOST_IN_USE, Place(host), f"{holders_text(claimed, host)}.")
+
+
+def holders_text(claimed: Claim, host: str) -> str:
+    """Return who measures a host besides this run; that it is not known, where not all leases could be read."""
+    if claimed.holders:
+        return holder_text(claimed.holders[0], host)
+    where = "this computer" if host == LOCAL else host
+    return f"Whether somebody else measures on {where} is not known: its list of leases is too long to be read"
 
 
 def no_lease(host: str) -> Finding:

@@ -9,9 +9,9 @@ from functools import partial
 
 from app.events import Activity, Event, FindingRaised, LinkChanged
 from app.runs.control import WAITING, Busy, Control
-from app.runs.findings import connection_lost, holder_text, host_in_use, no_lease
+from app.runs.findings import connection_lost, holders_text, host_in_use, no_lease
 from app.runs.mailbox import Mailbox
-from remote.jobs.lease import Holder, claim, release
+from remote.jobs.lease import Claim, claim, release
 from remote.link import PATIENCE, Link, LinkState, Patience
 from remote.privilege import PrivilegeError
 from remote.script import new_mark
@@ -139,11 +139,11 @@ class RunHosts:
             claimed = yield from self.mailbox.during(
                 partial(claim, session, self.run_id, nonce=lease.nonce, anyway=anyway)
             )
-            if claimed.lease is not None or not claimed.holders:
+            if claimed.lease is not None or anyway or not claimed.blocked:
                 lease.path, lease.connection = claimed.lease.path if claimed.lease else None, connection
-                yield from self._told(host, lease, claimed.holders)
+                yield from self._told(host, lease, claimed)
                 return ""
-            in_use = holder_text(claimed.holders[0], host)
+            in_use = holders_text(claimed, host)
             if self.control.busy is Busy.REFUSE:
                 return in_use
             if in_use != said:
@@ -152,12 +152,12 @@ class RunHosts:
             self.control.wait(ASK_AGAIN)
         return ""
 
-    def _told(self, host: str, lease: _Lease, holders: tuple[Holder, ...]) -> Iterator[Event]:
+    def _told(self, host: str, lease: _Lease, claimed: Claim) -> Iterator[Event]:
         if lease.path is None and not lease.told:
             lease.told = True
             yield FindingRaised(no_lease(host))
-        for holder in holders[:1]:
-            yield FindingRaised(host_in_use(host, holder))
+        if claimed.blocked:
+            yield FindingRaised(host_in_use(host, claimed))
 
     def unfit(self, host: str) -> Generator[Event, None, str]:
         """Return why no further trial can run on `host`, empty where one can."""

@@ -57,11 +57,18 @@ class Holder:
 class Claim:
     """What became of a claim: a lease, or those who hold the host. Both where it was claimed all the same.
 
-    Neither means that no lease can be made there.
+    Neither means that no lease can be made there. `unread` tells that not all leases could be read in time: whoever is
+    not among the holders may still measure there.
     """
 
     lease: Lease | None
     holders: tuple[Holder, ...]
+    unread: bool = False
+
+    @property
+    def blocked(self) -> bool:
+        """Whether somebody measures there, or may."""
+        return bool(self.holders) or self.unread
 
 
 def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) -> Claim:
@@ -75,18 +82,20 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
     holders = _holders(said, run)
     path = said.get("taken")
     lease = None if path is None else Lease(path, nonce)
+    unread = "cut" in said or (lease is not None and "now" not in said)
     if lease is None or anyway:
-        return Claim(lease, holders)
+        return Claim(lease, holders, unread)
     for _ in range(TRIES):
-        if not holders:
+        if not holders and not unread:
             return Claim(lease, ())
-        if any(holder.nonce < nonce or (holder.held or 0.0) > ESTABLISHED for holder in holders):
+        if not holders or any(holder.nonce < nonce or (holder.held or 0.0) > ESTABLISHED for holder in holders):
             break
         # Whoever has the greater nonce gives way when they see this claim.
         time.sleep(PAUSE)
-        holders = _holders(ask(session, SCRIPT, "look", nonce), run)
+        said = ask(session, SCRIPT, "look", nonce)
+        holders, unread = _holders(said, run), "cut" in said or "now" not in said
     ask(session, SCRIPT, "withdraw", nonce)
-    return Claim(None, holders)
+    return Claim(None, holders, unread)
 
 
 def release(session: Session, run: str) -> None:

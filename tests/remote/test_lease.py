@@ -220,6 +220,71 @@ def test_what_others_write_is_bounded_and_never_opened(session: Session, leases:
         assert holder.held is None or holder.held < 0
 
 
+DECOYS = """
+cd "$1"
+mkdir $(seq -f 'benchwright-lease-%016.0f' 1 1500)
+for lease in benchwright-lease-*; do : >"$lease/touched"; : >"$lease/run=run-1"; done 2>/dev/null
+touch -d '1 hour ago' benchwright-lease-0000*/touched 2>/dev/null || true
+"""
+
+
+def test_a_crowd_of_old_leases_hides_none_that_counts(session: Session, nobody: Session, leases: Path) -> None:
+    assert nobody.run(["bash", "-c", DECOYS, "sh", str(leases)]).exit_status == 0
+    claimed = claim(session, "run-1")
+    assert claimed.lease is not None
+    assert the_holder(claim(session, "run-2")).run == "run-1"
+    assert claim(session, "run-1", nonce=claimed.lease.nonce).lease == claimed.lease
+    release(session, "run-1")
+    assert claim(session, "run-3").lease is not None
+
+
+def test_a_crowd_of_old_leases_hides_none_whose_command_runs(
+    session: Session, nobody: Session, leases: Path, tmp_path: Path
+) -> None:
+    claimed = claim(session, "run-1")
+    assert claimed.lease is not None
+    workspace = make_workspace(session, str(tmp_path))
+    job = Job.start(session, workspace, ["sleep", "60"], lease=claimed.lease.path)
+    grow_old(leases, 3600)
+    assert nobody.run(["bash", "-c", DECOYS, "sh", str(leases)]).exit_status == 0
+    assert the_holder(claim(session, "run-2")).working
+    job.stop()
+    remove_workspace(session, workspace)
+
+
+def test_more_fresh_leases_than_are_named_never_make_a_host_free(
+    session: Session, nobody: Session, leases: Path
+) -> None:
+    """Those of one run are in nobody's way: a crowd that calls itself so must not stand for the rest."""
+    crowd = DECOYS.replace("1 hour ago", "now").replace("1500", "100").replace("run-1", "run-2")
+    assert nobody.run(["bash", "-c", crowd, "sh", str(leases)]).exit_status == 0
+    claimed = claim(session, "run-2")
+    assert (claimed.lease, claimed.holders, claimed.unread) == (None, (), True)
+    assert claim(session, "run-2", anyway=True).unread
+
+
+def test_a_list_that_is_not_read_in_time_is_not_taken_for_empty(
+    leases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "find").write_text("#!/bin/sh\nexec sleep 60\n")
+    (folder / "find").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    session = LocalSession()
+    began = time.monotonic()
+    assert claim(session, "run-1") == Claim(None, (), unread=True)
+    assert time.monotonic() - began < 25.0
+    assert list(leases.iterdir()) == []
+    session.close()
+
+
+def test_no_lease_is_made_where_others_may_rename_it(session: Session, leases: Path) -> None:
+    leases.chmod(0o777)
+    assert claim(session, "run-1") == Claim(None, ())
+    assert list(leases.iterdir()) == []
+
+
 def test_a_link_in_place_of_a_lease_is_left_alone(session: Session, leases: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
