@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from remote.answer_deadline import ANSWER_TIME, AnswerDeadline
 from remote.errors import ConnectionLostError, NoRoomError, Outcome, RemoteTimeoutError, outcome_of
 from remote.jobs.job_record import booted, restarted
 from remote.link import PATIENCE, Crowded, Link, LinkState, Patience, Wire
@@ -31,6 +32,9 @@ SETTLED = 10.0
 LAST_CHANCE = 4.0
 """Seconds for which a host that is not reached is still waited for once the run is over."""
 
+BOOT_TIME = 10.0
+"""Seconds in which a host must say which boot it is of, after a connection was made."""
+
 FINAL = frozenset(
     {
         Outcome.KEY_UNKNOWN, Outcome.KEY_CHANGED, Outcome.KEY_REVOKED, Outcome.CANCELLED, Outcome.NOT_ALLOWED,
@@ -49,7 +53,8 @@ class SteadySession:
     What a broken connection kept from being answered is asked again over the next: only what may run twice belongs
     here, as all scripts of ours may. While there is no connection, every method waits; it raises ConnectionLostError
     once `patience` is at its end, at once where the host's key has changed or the like, and after LAST_CHANCE where
-    the run is `over`. Never is anything started or stopped on the host by the loss itself.
+    the run is `over`. A host that answers no request for ANSWER_TIME once the run is `over` is given up, whatever still
+    arrives from it. Never is anything started or stopped on the host by the loss itself.
 
     Where the host opens few sessions on one connection, what is read for long gets connections of its own: nobody then
     waits for its end.
@@ -76,6 +81,8 @@ class SteadySession:
         self._host = self._session.host
         self._lost: Session | None = None
         self._failure: BenchwrightError | None = None
+        self._abandoned = False
+        self._answers = AnswerDeadline(over)
         self._closed = False
         self._stalled = False
         self._made = self._heard = self._outage = time.monotonic()
@@ -112,22 +119,27 @@ class SteadySession:
             session.close()
         for channel in own:
             channel.close()
+        self._answers.close()
         self._keeper.join(1.0)
 
     def _through(self, work: Callable[[Session], T]) -> T:
         while True:
             session = self._current()
             try:
-                return work(session)
+                done = work(session)
             except ConnectionLostError as error:
                 self._lose(session, error.message)
             except NoRoomError:
                 if not self._make_room(session):
                     raise
             except RemoteTimeoutError as error:
+                self._answers.missed_one()
                 if not isinstance(session, Wire) or session.silence < session.stalls_after:
                     raise
                 self._lose(session, error.message)
+            else:
+                self._answers.answered()
+                return done
 
     # A host that opens few sessions on one connection
 
@@ -182,6 +194,8 @@ class SteadySession:
             while self._session is None:
                 if self._closed:
                     raise ConnectionLostError(f"The session with {self._host} was closed.", host=self._host)
+                if self._abandoned:
+                    raise self._no_answer()
                 if self._failure is not None:
                     raise self._given_up(self._failure) from self._failure
                 self._wait_for_the_last_time()
@@ -224,7 +238,9 @@ class SteadySession:
                 with self._changed:
                     self._changed.wait_for(lambda: self._closed or self._session is None, LOOK)
                     session = self._session
-                if session is not None:
+                if session is not None and self._answers.passed(session):
+                    self._abandon(session)
+                elif session is not None:
                     self._look_at(session)
                 elif not self._closed:
                     self._restore()
@@ -295,6 +311,25 @@ class SteadySession:
             self._tell(LinkState.GIVEN_UP)
             self._changed.notify_all()
 
+    def _abandon(self, session: Session) -> None:
+        """Give up a host that lets everybody wait: what is asked there fails now, and nothing more is asked."""
+        with self._changed:
+            self._abandoned, self._failure, self._session = True, self._no_answer(), None
+            self._why = self._failure.message
+            sessions, own = [session, *self._full], list(self._own)
+            self._tell(LinkState.GIVEN_UP)
+            self._changed.notify_all()
+        for each in (*sessions, *own):
+            each.close()
+
+    def _no_answer(self) -> ConnectionLostError:
+        return ConnectionLostError(
+            f"{self._host} answered no request within {ANSWER_TIME:g} s after the run was to end, and its connection was "
+            "given up: what runs there may go on.",
+            f"See what is left there: benchwright hosts leftovers {self._host}",
+            host=self._host,
+        )
+
     def _given_up(self, error: BenchwrightError) -> ConnectionLostError:
         message = (
             f"The connection to {self._host} was lost, and no other could be made: {error.message} "
@@ -328,6 +363,6 @@ class SteadySession:
 
 def _boot(session: Session) -> dict[str, str]:
     """Return the host's boot id and uptime, by the words of job.sh; nothing where it does not tell."""
-    said = session.run(["cat", "/proc/sys/kernel/random/boot_id", "/proc/uptime"])
+    said = session.run(["cat", "/proc/sys/kernel/random/boot_id", "/proc/uptime"], timeout=BOOT_TIME)
     words = said.stdout.decode("ascii", "replace").split()
     return {"boot": words[0], "up": words[1]} if said.exit_status == 0 and len(words) == 3 else {}

@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -173,9 +174,10 @@ class Mailbox:
         thread.start()
 
     def join(self, timeout: float) -> None:
-        """Wait for the threads to end, each for at most `timeout` seconds. Nobody takes anything any more."""
+        """Wait for the threads to end, at most `timeout` seconds in all. Nobody takes anything any more."""
         with self._room:
             self._closed = True
             self._room.notify_all()
+        deadline = time.monotonic() + timeout
         for thread in self._threads:
-            thread.join(timeout)
+            thread.join(max(0.0, deadline - time.monotonic()))

@@ -176,7 +176,8 @@ class Place:
         printed: list[Chunk] = []
         for chunk in job.follow():
             if control.over:
-                job.stop()
+                job.stop()  # what it still prints is not waited for
+                return
             if chunk is not None:
                 printed.append(chunk)
         if control.over:
@@ -240,5 +241,5 @@ def _said_by(job: Job) -> str:
             printed = (printed + chunk.data)[-REPORTED:]
         if time.monotonic() > deadline:
             job.stop()
-            deadline = float("inf")
+            break
     return printed.decode("utf-8", "replace").strip()

@@ -26,7 +26,7 @@ from app.runs.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
 from app.runs.place import Place
 from app.runs.schedule import Turn
 from app.wording import duration_text
-from remote.errors import RemoteError
+from remote.errors import JobError, RemoteError
 from remote.jobs.job import Job
 from remote.link import LinkState
 from suites.base import Command, Parsed, Purpose, TrialParser
@@ -43,6 +43,9 @@ SERVER_START = 5.0
 
 LATE_TIMES, LATE_BY = 3.0, 120.0
 """A command is ended once it has run as many times as long as was expected, and as many seconds longer."""
+
+LAST_OUTPUT = 10.0
+"""Seconds for which the output of a command that was ended is still read."""
 
 STOPPED = "Stopped by you; what was measured is kept."
 
@@ -187,18 +190,18 @@ class TrialRun:
             if not self._began:
                 yield TrialStarted(self._trial(job.clock), self.expected)
                 self._began = True
-            yield from self._measure(job)
+            yield from self._measure(job, command)
             exit_status, self._why, self.ended_clock = job.exit_status, job.reason, job.ended_clock
             self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
             if exit_status != 0:
                 break
         return exit_status
 
-    def _measure(self, job: Job) -> Iterator[Event]:
+    def _measure(self, job: Job, command: Command) -> Iterator[Event]:
         self.mailbox.follow(job, self.id)
         self._set_deadline()
-        stopping = False
-        while True:
+        stopped: float | None = None
+        while stopped is None or time.monotonic() < stopped + LAST_OUTPUT:
             for letter in self.mailbox.take(TICK):
                 if isinstance(letter, JobEnded) and letter.job is job:
                     if letter.error is not None:
@@ -208,9 +211,13 @@ class TrialRun:
             if self.control.left:
                 raise LeftError
             late = self._deadline is not None and time.monotonic() > self._deadline
-            if (self.control.stopped or late) and not stopping:
-                stopping, self._late = True, not self.control.stopped
-                yield from self.mailbox.during(job.stop, self._handle)
+            if (self.control.stopped or late) and stopped is None:
+                self._late = not self.control.stopped
+                try:
+                    yield from self.mailbox.during(job.stop, self._handle)
+                except RemoteError as error:
+                    raise _may_still_run(job, command, error) from error
+                stopped = time.monotonic()
 
     def _set_deadline(self) -> None:
         """Say until when the command has to end: well beyond what it was estimated to take."""
@@ -270,6 +277,16 @@ class TrialRun:
             f"{tool} on {host_words(self.turn.host)} was ended: it took far longer than the {expected} that it was to "
             "take. Its figures do not count; look on the host at what kept it."
         )
+
+
+def _may_still_run(job: Job, command: Command, error: RemoteError) -> JobError:
+    """Return that a command could not be ended, and what runs where."""
+    return JobError(
+        f"“{command.argv[0]}” (process {job.pid} on {host_words(error.host)}, in {job.workspace.path}) may still run: "
+        f"{error.message}",
+        error.remedy,
+        host=error.host,
+    )
 
 
 def _quietly_stop(job: Job) -> None:

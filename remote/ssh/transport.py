@@ -44,6 +44,9 @@ paramiko looks ten times a second; at a hundred hosts that is most of what they 
 MOST_EXTENSIONS = 64
 """Extensions a server may announce at once; OpenSSH knows five."""
 
+SLOWEST = 1000.0
+"""Bytes a second that a connection must carry: a packet takes that long beyond the silence that is allowed."""
+
 WINDOW_SLACK = 64 * 1024
 """Bytes a peer may overrun its window before it counts as hostile: two packets."""
 
@@ -75,6 +78,7 @@ class BoundedPacketizer(Packetizer):
         self.probe_after = ALIVE.ask_after
         self.heard = self.probed = time.monotonic()
         self.silence_limit: float | None = None
+        self._wanted = 0
         self._writing = False
 
     def _read_timeout(self, timeout: float) -> bytes:
@@ -90,9 +94,22 @@ class BoundedPacketizer(Packetizer):
         """Read `n` bytes; raise ExcessError where a peer claims that a packet is larger than any may be."""
         if n > LARGEST_PACKET:
             raise ExcessError(f"packet of {n} bytes")
+        self._wanted = n
         data = super().read_all(n, check_rekey)
         self.heard = time.monotonic()
         return data
+
+    def handshake_timed_out(self) -> bool:
+        """Return whether it took too long to agree on keys: asked before each part of a packet is read.
+
+        Raises SilentError where the parts arrive so slowly that the packet does not come to its end: to paramiko, a peer
+        that sends a byte now and then is never silent.
+        """
+        taken = time.monotonic() - self.heard
+        if self.silence_limit is not None and taken > self.silence_limit + self._wanted / SLOWEST:
+            raise SilentError(f"no whole packet for {taken:.0f} s")
+        timed_out: bool = super().handshake_timed_out()
+        return timed_out
 
     def write_all(self, out: "ReadableBuffer") -> None:
         """Write `out`, and be seen to do so: only one thread at a time gets here."""
