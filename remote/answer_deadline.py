@@ -31,8 +31,9 @@ class AnswerDeadline:
         self._answered = True
 
     def missed_one(self) -> None:
-        """Note that a request was not answered in its time: the host is asked anew."""
-        self._since = None
+        """Note that a request was not answered in its time: that others were says nothing any more."""
+        if self._answered:
+            self._since = None
 
     def passed(self, session: Session) -> bool:
         """Return whether the run is over and its host has not answered in time. Asks over `session`; never waits."""

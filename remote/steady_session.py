@@ -210,7 +210,7 @@ class SteadySession:
         if now >= self._deadline:
             raise ConnectionLostError(
                 f"{self._host} is not reached: {self._why}",
-                "What runs there goes on until it ends by itself.",
+                self._where_to_look(),
                 host=self._host,
             )
 
@@ -325,10 +325,13 @@ class SteadySession:
     def _no_answer(self) -> ConnectionLostError:
         return ConnectionLostError(
             f"{self._host} answered no request within {ANSWER_TIME:g} s after the run was to end, and its connection was "
-            "given up: what runs there may go on.",
-            f"See what is left there: benchwright hosts leftovers {self._host}",
+            "given up.",
+            self._where_to_look(),
             host=self._host,
         )
+
+    def _where_to_look(self) -> str:
+        return f"What runs there may go on. See what is left there: benchwright hosts leftovers {self._host}"
 
     def _given_up(self, error: BenchwrightError) -> ConnectionLostError:
         message = (

@@ -216,7 +216,7 @@ class TrialRun:
                 try:
                     yield from self.mailbox.during(job.stop, self._handle)
                 except RemoteError as error:
-                    raise _may_still_run(job, command, error) from error
+                    raise _may_still_run(job, command, error.host or self.turn.host, error) from error
                 stopped = time.monotonic()
 
     def _set_deadline(self) -> None:
@@ -279,13 +279,13 @@ class TrialRun:
         )
 
 
-def _may_still_run(job: Job, command: Command, error: RemoteError) -> JobError:
+def _may_still_run(job: Job, command: Command, host: str, error: RemoteError) -> JobError:
     """Return that a command could not be ended, and what runs where."""
     return JobError(
-        f"“{command.argv[0]}” (process {job.pid} on {host_words(error.host)}, in {job.workspace.path}) may still run: "
+        f"“{command.argv[0]}” (process {job.pid} on {host_words(host)}, in {job.workspace.path}) may still run: "
         f"{error.message}",
-        error.remedy,
-        host=error.host,
+        f"See what is left there: benchwright hosts leftovers {host}",
+        host=host,
     )
 
 
