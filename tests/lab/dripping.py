@@ -12,7 +12,12 @@ PAUSE = 0.5
 PROGRAM = """
 import os, re, sys, time
 command = os.environ["SSH_ORIGINAL_COMMAND"]
-if not os.path.exists(sys.argv[1]):
+try:
+    with open(sys.argv[1]) as sign:
+        drips = sign.read() in command
+except FileNotFoundError:
+    drips = False
+if not drips:
     os.execvp("sh", ["sh", "-c", command])
 marker = re.findall(r"printf %s ([0-9a-f]{32})", command)[0]
 os.write(1, f"{marker}{os.getpid()}:".encode())
@@ -24,7 +29,10 @@ while True:
 
 
 def dripping_command(folder: Path) -> tuple[str, Path]:
-    """Return what sshd is to run in place of every command, and the file from whose making on it drips."""
+    """Return what sshd is to run in place of every command, and the file from whose making on it drips.
+
+    With a word in that file only commands that hold the word drip.
+    """
     program, sign = folder / "drip.py", folder / "drip"
     program.write_text(PROGRAM)
     return shlex.join([sys.executable, "-S", "-E", str(program), str(sign)]), sign

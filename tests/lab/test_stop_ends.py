@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Activity, RunEnded, SampleRead, State
+from app.events import Activity, RunEnded, SampleRead, State, TrialStarted
+from app.runs import trial
 from app.runs.control import Control
 from app.services import Workstation
 from remote import answer_deadline
 from tests.lab.dripping import DrippingWire, dripping_command
 from tests.lab.counting import counting_plan
-from tests.lab.survival import kill_jobs, workstation
+from tests.lab.survival import assert_nothing_left, kill_jobs, workstation
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.program import BENCHWRIGHT, DONE, FAILED, benchwright, environment
 
@@ -107,3 +108,24 @@ def test_a_run_that_only_begins_is_stopped_though_its_host_drips(
             began = time.monotonic()
     assert began
     assert time.monotonic() - began < 15.0
+
+
+def test_output_that_never_ends_is_not_waited_for(
+    start_lab_host: Callable[..., LabHost], tmp_path: Path, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host answers every request, and says that the command was ended: only its output goes on."""
+    monkeypatch.setattr(trial, "LAST_OUTPUT", 1.0)
+    command, sign = dripping_command(tmp_path)
+    host = start_lab_host(ForceCommand=command)
+    host.add_to_home()
+    sign.write_text(" follow ")
+    control = Control()
+    began = 0.0
+    for event in workstation.run(counting_plan(2000), AnsweringAsker(), control):
+        if isinstance(event, TrialStarted):
+            control.stop()
+            began = time.monotonic()
+    assert time.monotonic() - began < 15.0
+    assert isinstance(event, RunEnded)
+    assert event.reason.endswith("Stopped by you; what was measured is kept.")
+    assert_nothing_left(host.home)
