@@ -16,8 +16,8 @@ ANSWER_TIME = 12.0
 class AnswerDeadline:
     """Tells a host that is slow from one that never answers, such as one that sends a byte now and then.
 
-    Once the run is `over`, the host is asked for a sign of life beside what else is asked there. The time does not begin
-    anew with what arrives, only a whole answer counts.
+    Once the run is `over`, the host is asked for a sign of life beside what else is asked there. What arrives does not
+    make the time begin anew: only a whole answer counts.
     """
 
     def __init__(self, over: Callable[[], bool]) -> None:

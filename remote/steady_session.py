@@ -316,16 +316,18 @@ class SteadySession:
         with self._changed:
             self._abandoned, self._failure, self._session = True, self._no_answer(), None
             self._why = self._failure.message
-            sessions, own = [session, *self._full], list(self._own)
+            own = list(self._own)
             self._tell(LinkState.GIVEN_UP)
             self._changed.notify_all()
-        for each in (*sessions, *own):
-            each.close()
+        for full in (session, *self._full):
+            full.close()
+        for channel in own:
+            channel.close()
 
     def _no_answer(self) -> ConnectionLostError:
         return ConnectionLostError(
-            f"{self._host} answered no request within {ANSWER_TIME:g} s after the run was to end, and its connection was "
-            "given up.",
+            f"{self._host} answered no request within {ANSWER_TIME:g} s after the run was to end, and its connection "
+            "was given up.",
             self._where_to_look(),
             host=self._host,
         )

@@ -148,8 +148,8 @@ class SshChannel:
         said = f" It printed: “{noise}”." if noise else ""
         return RemoteError(
             f"The login shell of {self._host} did not start the command.{said}",
-            "Check that the account may run commands over SSH: its shell, what ~/.bashrc or the like runs, and ForceCommand "
-            "in the host’s sshd_config.",
+            "Check that the account may run commands over SSH: its shell, what ~/.bashrc or the like runs, and "
+            "ForceCommand in the host’s sshd_config.",
             host=self._host,
         )
 

@@ -102,8 +102,8 @@ class BoundedPacketizer(Packetizer):
     def handshake_timed_out(self) -> bool:
         """Return whether it took too long to agree on keys: asked before each part of a packet is read.
 
-        Raises SilentError where the parts arrive so slowly that the packet does not come to its end: to paramiko, a peer
-        that sends a byte now and then is never silent.
+        Raises SilentError where the parts arrive so slowly that the packet does not come to its end: paramiko never
+        calls a peer silent that sends a byte now and then.
         """
         taken = time.monotonic() - self.heard
         if self.silence_limit is not None and taken > self.silence_limit + self._wanted / SLOWEST:

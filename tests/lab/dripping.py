@@ -1,10 +1,12 @@
 """A host that sends a byte every half second from the moment it is told to: in each command, or on the wire."""
 
+import contextlib
 import shlex
 import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 PAUSE = 0.5
@@ -54,7 +56,7 @@ class DrippingWire:
     def drip(self) -> None:
         self._drip.set()
 
-    def _start(self, work, *arguments: object) -> None:  # type: ignore[no-untyped-def]
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
         thread = threading.Thread(target=work, args=arguments, name="dripping wire", daemon=True)
         self._threads.append(thread)
         thread.start()
@@ -87,10 +89,8 @@ class DrippingWire:
         self._closed.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         for each in (self._listener, *self._sockets):
-            try:
+            with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
             each.close()
         deadline = time.monotonic() + 5.0
         for thread in self._threads:

@@ -13,8 +13,8 @@ from app.runs import trial
 from app.runs.control import Control
 from app.services import Workstation
 from remote import answer_deadline
-from tests.lab.dripping import DrippingWire, dripping_command
 from tests.lab.counting import counting_plan
+from tests.lab.dripping import DrippingWire, dripping_command
 from tests.lab.survival import assert_nothing_left, kill_jobs, workstation
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.program import BENCHWRIGHT, DONE, FAILED, benchwright, environment
@@ -26,9 +26,7 @@ DripAt = tuple[LabHost, Drip]
 
 
 @pytest.fixture(params=["commands", "wire"])
-def lab(
-    request: pytest.FixtureRequest, start_lab_host: Callable[..., LabHost], tmp_path: Path
-) -> Iterator[DripAt]:
+def lab(request: pytest.FixtureRequest, start_lab_host: Callable[..., LabHost], tmp_path: Path) -> Iterator[DripAt]:
     """A sound host, and what makes it drip."""
     if request.param == "commands":
         command, sign = dripping_command(tmp_path)

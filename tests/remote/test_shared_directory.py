@@ -97,7 +97,10 @@ def test_a_job_under_way_ends_though_its_directory_was_replaced(session: Session
     attack('mkdir "$1"; echo "$2" >"$1/begun"; echo "0 1 ." >"$1/rc"', f"{made.path}/.job-{job.directory}", begun)
     job.stop()
     assert ends(job.pid)
-    assert (job.exit_status, job.reason) == (None, "its directory on the host was replaced, or opened to other accounts")
+    assert (job.exit_status, job.reason) == (
+        None,
+        "its directory on the host was replaced, or opened to other accounts",
+    )
     assert victim.poll() is None
     victim.kill()
     victim.wait()
@@ -146,30 +149,44 @@ def test_a_workspace_that_others_may_write_in_is_refused(session: Session, share
     remove_workspace(session, made)
 
 
-@pytest.mark.parametrize(
-    ("mode", "owner", "group", "words"),
+OPEN = pytest.mark.parametrize(
+    ("how", "words"),  # mode, owner and group
     [
-        (0o777, 0, 0, "may be written by every account and has no sticky bit"),
-        (0o757, 0, 0, "may be written by every account and has no sticky bit"),
-        (0o775, 0, OTHER, "may be written by the group nogroup and has no sticky bit"),
-        (0o755, OTHER, 0, "belongs to nobody"),
-        (0o1777, OTHER, 0, "belongs to nobody"),
+        ((0o777, 0, 0), "may be written by every account and has no sticky bit"),
+        ((0o757, 0, 0), "may be written by every account and has no sticky bit"),
+        ((0o775, 0, OTHER), "may be written by the group nogroup and has no sticky bit"),
+        ((0o755, OTHER, 0), "belongs to nobody"),
+        ((0o1777, OTHER, 0), "belongs to nobody"),
     ],
 )
-@pytest.mark.parametrize("above", [False, True], ids=["itself", "a parent"])
+
+
+@OPEN
 def test_a_directory_in_which_others_may_rename_is_refused_in_words(
-    session: Session, shared: Path, mode: int, owner: int, group: int, words: str, above: bool
+    session: Session, shared: Path, how: tuple[int, int, int], words: str
 ) -> None:
-    directory = shared / "data"
-    directory.mkdir()
-    open_one = shared if above else directory
+    refuse(session, shared, shared, how, words)
+
+
+@OPEN
+def test_a_directory_below_one_in_which_others_may_rename_is_refused_in_words(
+    session: Session, shared: Path, how: tuple[int, int, int], words: str
+) -> None:
+    (shared / "data").mkdir()
+    refuse(session, shared / "data", shared, how, words)
+
+
+def refuse(session: Session, directory: Path, open_one: Path, how: tuple[int, int, int], words: str) -> None:
+    """Make sure that nothing is made in `directory` once `open_one` has this mode, owner and group."""
+    mode, owner, group = how
+    before = list(directory.iterdir())
     os.chown(open_one, owner, group)
     open_one.chmod(mode)
     with pytest.raises(JobError, match=f"{open_one} {words}") as caught:
         make_workspace(session, str(directory))
     assert "/var/tmp" in caught.value.remedy
     assert owner or f"chmod +t {open_one}" in caught.value.remedy
-    assert list(directory.iterdir()) == []
+    assert list(directory.iterdir()) == before
 
 
 @pytest.mark.parametrize("mode", [0o1777, 0o1775, 0o755, 0o775, 0o700])
