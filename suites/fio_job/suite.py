@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from suites.base import Command, Context, Estimate, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, TrialParser
 from suites.checks import StepCheck
 from suites.disk import DIRECTORY
 from suites.fio.commands import REPORT
@@ -14,7 +14,7 @@ from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
-from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
+from suites.fio_job.values import directories_in, may_write_device, programs, section_values, section_writes
 from suites.host_files import HostFile
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.vocab import Metric, Resource
@@ -37,6 +37,10 @@ ENVIRONMENT = Parameter(
     help="Values of the file's ${VARIABLES}: “SIZE=8g DEPTH=32”.",
     pattern=r"\s*(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s*)*",
 )
+
+
+SERVERS = ("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername")
+"""Options with which an engine is told where the other end is (fio manual, I/O engine)."""
 
 
 class FioJob:
@@ -74,6 +78,22 @@ class FioJob:
         guard = ["--readonly"] if sections is None or may_write_device(sections) else []
         words = (*given, "fio", "--thread=1", *guard, FILE, *REPORT)
         return (Command(words, files=(HostFile(FILE, text=str(values["job"])),)),)
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the programs and servers that its sections name; all of a file that cannot be read as fio reads it."""
+        sections = _sections(values, Context())
+        if sections is None:
+            return (Effect(EffectKind.EXECUTES, str(values["job"]), "a job file that cannot be judged"),)
+        runs = [
+            Effect(EffectKind.EXECUTES, line, f"[{section.name}]") for section in sections for line in programs(section)
+        ]
+        sends = [
+            Effect(EffectKind.SENDS, f"{name}={section.options[name]}", f"[{section.name}]")
+            for section in sections
+            for name in SERVERS
+            if name in section.options
+        ]
+        return (*runs, *sends)
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the job file, as it is."""
