@@ -69,7 +69,7 @@ def run(
     workstation.consents.settle(plan, asker)  # before a host hears of it
     if answers:
         before, plan = plan, answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
-        workstation.consents.carry(before, plan)
+        workstation.consents.made_here(plan, before)
         say_changes(plan)
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     say_run(workstation, run_id, as_json=as_json)

@@ -14,7 +14,7 @@ from remote.questions import Asker, ConsentItem, ConsentQuestion
 from suites.base import Effect, EffectKind
 from suites.errors import BenchwrightError
 
-MOST_TEXT = 200_000
+MOST_TEXT = 100_000
 """Characters that can be read before one agrees; a plan that does more is refused."""
 
 LONGEST_NAME = 100
@@ -75,18 +75,22 @@ class Consents:
             )
         self._memory.add(_agreed(each.part, host, files) for each in asked for host in each.hosts)
 
-    def made_here(self, plan: Plan) -> None:
-        """Remember that `plan` was made on this computer, by its user: it is not asked for."""
-        parts = parts_of(plan)
-        if parts:
-            self._memory.add(_made(part) for part in parts if not part.imported)
+    def made_here(self, plan: Plan, basis: Plan | None = None) -> None:
+        """Remember that the user made `plan` on this computer; with a `basis`, by changing that.
 
-    def carry(self, before: Plan, after: Plan) -> None:
-        """Agree to `after` where `before` was agreed to: the user has had it changed on this computer."""
-        parts, earlier = parts_of(after), parts_of(before)
-        if parts and not self._unknown(before, earlier, _files(earlier)):
+        A basis may be a stranger's: where it was not agreed to, neither is what was made of it. May read files of this
+        computer.
+        """
+        parts = [part for part in parts_of(plan) if not part.imported]
+        if not parts:
+            return
+        if basis is None:
+            self._memory.add(_made(part) for part in parts)
+            return
+        earlier = parts_of(basis)
+        if not self._unknown(basis, earlier, _files(earlier)):
             files = _files(parts)
-            self._memory.add(_agreed(part, host, files) for part in parts for host in after.hosts)
+            self._memory.add(_agreed(part, host, files) for part in parts for host in plan.hosts)
 
     def _unknown(self, plan: Plan, parts: Iterable[Part], files: Mapping[str, LocalFile]) -> tuple[_Asked, ...]:
         known = self._memory.known()

@@ -1,0 +1,90 @@
+"""The question before a plan does more than run benchmark tools: all that it does, word for word."""
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QColor, QShowEvent, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtWidgets import QTextEdit, QWidget
+
+from app.questions import ConsentItem, ConsentQuestion
+from widgets.parts.notice import FieldMessage
+from widgets.parts.question import Question
+from widgets.theme import SPACE, TextSize, code_font, palette, text_font
+
+WIDTH, HEIGHT = 720, 320
+"""The list's size in pixels: with what is around it, it fits a window of 1024 x 700."""
+
+
+class ConsentDialog(Question):
+    """Shows what a plan executes, copies, sends and changes. Only who has seen all of it can agree to it."""
+
+    def __init__(self, question: ConsentQuestion, parent: QWidget | None = None) -> None:
+        super().__init__(
+            "Agree to what this plan does?",
+            f"“{question.plan}” does more than run benchmark tools, and was not made on this computer or was changed "
+            "since. Read what it does before it runs. Your consent is kept for exactly this content on these hosts.",
+            "Agree and run",
+            parent,
+        )
+        self.list = _EffectList(question.items)
+        self.list.verticalScrollBar().valueChanged.connect(self._look)
+        self.list.verticalScrollBar().rangeChanged.connect(self._look)
+        self.form.addRow(self.list)
+        self.message = FieldMessage()
+        self.message.setMinimumHeight(self.fontMetrics().lineSpacing())  # nothing jumps when it speaks
+        self.form.addRow(self.message)
+        self._seen = False
+        self.accept_button.setEnabled(False)
+        self.make_default(self.decline_button)
+        self.list.setFocus()
+
+    def _look(self) -> None:
+        """Let the user agree once the end of the list was shown."""
+        bar = self.list.verticalScrollBar()
+        self._seen = self._seen or (self.isVisible() and bar.value() >= bar.maximum())
+        self.accept_button.setEnabled(self._seen)
+        if self._seen:
+            self.message.clear()
+        else:
+            self.message.say("info", "Scroll to the end of the list to agree.")
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look whether the list is seen whole."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._look)  # its layout is made first
+
+
+class _EffectList(QTextEdit):
+    """What a plan does, verbatim: long lines are wrapped at any character, so that nothing is beyond the edge."""
+
+    def __init__(self, items: tuple[ConsentItem, ...]) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.setMinimumSize(WIDTH, HEIGHT)
+        self.setTabChangesFocus(True)
+        self.setAccessibleName("What the plan does")
+        self.document().setDocumentMargin(SPACE[2])
+        cursor = QTextCursor(self.document())
+        for index, item in enumerate(items):
+            self._add(cursor, item, first=index == 0)
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+
+    def _add(self, cursor: QTextCursor, item: ConsentItem, *, first: bool) -> None:
+        colours = palette()
+        head, faint, code = QTextCharFormat(), QTextCharFormat(), QTextCharFormat()
+        head.setFont(text_font(TextSize.BODY, bold=True))
+        faint.setForeground(QColor(colours.muted))
+        code.setFont(code_font())
+        above, inset = QTextBlockFormat(), QTextBlockFormat()
+        above.setTopMargin(0 if first else SPACE[3])
+        inset.setTopMargin(SPACE[0])
+        inset.setLeftMargin(SPACE[2])
+        if first:
+            cursor.setBlockFormat(above)
+        else:
+            cursor.insertBlock(above)
+        cursor.insertText(item.action, head)
+        cursor.insertText(f"   {item.what}", faint)
+        for line in item.text.split("\n"):
+            cursor.insertBlock(inset)
+            cursor.insertText(line, code)
