@@ -72,6 +72,7 @@ CONSENT_LONG = replace(
             "CPU governor, as root, before the first trial; put back after the last",
             "echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
         ),
+        ConsentItem("Executes on web-1", "load: Command", "seq 1 100 | xargs -n1 -P8 sh -c 'curl -s $0' " * 40),
     ),
 )
 

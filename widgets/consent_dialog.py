@@ -9,8 +9,8 @@ from widgets.parts.notice import FieldMessage
 from widgets.parts.question import Question
 from widgets.theme import SPACE, TextSize, code_font, palette, text_font
 
-WIDTH, HEIGHT = 720, 320
-"""The list's size in pixels: with what is around it, it fits a window of 1024 x 700."""
+WIDTH, HEIGHT = 760, 360
+"""Pixels: the dialog's width, and the list's height at most; with what is around it, it fits a window of 1024 x 700."""
 
 
 class ConsentDialog(Question):
@@ -19,17 +19,17 @@ class ConsentDialog(Question):
     def __init__(self, question: ConsentQuestion, parent: QWidget | None = None) -> None:
         super().__init__(
             "Agree to what this plan does?",
-            f"“{question.plan}” does more than run benchmark tools, and was not made on this computer or was changed "
-            "since. Read what it does before it runs. Your consent is kept for exactly this content on these hosts.",
+            f"“{question.plan}” does more than run benchmark tools, and you have not agreed to it on this computer yet. "
+            "Read what it does before it runs. Your consent holds for exactly this content on these hosts.",
             "Agree and run",
             parent,
         )
+        self.setMinimumWidth(WIDTH)
         self.list = _EffectList(question.items)
         self.list.verticalScrollBar().valueChanged.connect(self._look)
         self.list.verticalScrollBar().rangeChanged.connect(self._look)
         self.form.addRow(self.list)
         self.message = FieldMessage()
-        self.message.setMinimumHeight(self.fontMetrics().lineSpacing())  # nothing jumps when it speaks
         self.form.addRow(self.message)
         self._seen = False
         self.accept_button.setEnabled(False)
@@ -41,10 +41,10 @@ class ConsentDialog(Question):
         bar = self.list.verticalScrollBar()
         self._seen = self._seen or (self.isVisible() and bar.value() >= bar.maximum())
         self.accept_button.setEnabled(self._seen)
-        if self._seen:
-            self.message.clear()
-        else:
+        if not self._seen:
             self.message.say("info", "Scroll to the end of the list to agree.")
+        elif bar.maximum() > 0:
+            self.message.say("good", "All of it was shown.")
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look whether the list is seen whole."""
@@ -60,7 +60,6 @@ class _EffectList(QTextEdit):
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
-        self.setMinimumSize(WIDTH, HEIGHT)
         self.setTabChangesFocus(True)
         self.setAccessibleName("What the plan does")
         self.document().setDocumentMargin(SPACE[2])
@@ -68,6 +67,8 @@ class _EffectList(QTextEdit):
         for index, item in enumerate(items):
             self._add(cursor, item, first=index == 0)
         self.moveCursor(QTextCursor.MoveOperation.Start)
+        self.document().setTextWidth(WIDTH - 2 * SPACE[4] - self.verticalScrollBar().sizeHint().width())
+        self.setMinimumHeight(min(HEIGHT, round(self.document().size().height()) + SPACE[1]))
 
     def _add(self, cursor: QTextCursor, item: ConsentItem, *, first: bool) -> None:
         colours = palette()
@@ -77,7 +78,7 @@ class _EffectList(QTextEdit):
         code.setFont(code_font())
         above, inset = QTextBlockFormat(), QTextBlockFormat()
         above.setTopMargin(0 if first else SPACE[3])
-        inset.setTopMargin(SPACE[0])
+        above.setBottomMargin(SPACE[0])
         inset.setLeftMargin(SPACE[2])
         if first:
             cursor.setBlockFormat(above)
@@ -85,6 +86,5 @@ class _EffectList(QTextEdit):
             cursor.insertBlock(above)
         cursor.insertText(item.action, head)
         cursor.insertText(f"   {item.what}", faint)
-        for line in item.text.split("\n"):
-            cursor.insertBlock(inset)
-            cursor.insertText(line, code)
+        cursor.insertBlock(inset)
+        cursor.insertText(item.text, code)
