@@ -243,17 +243,19 @@ def destroys(suite: Suite, values: Values) -> bool:
 
 def effects_of(suite: Suite, values: Values, context: Context) -> tuple[Effect, ...]:
     """Return what a step does beyond the work of its tool: what its suite declares, files of this computer that its
-    commands bring, and what they do as root."""
+    commands bring, and what they do as root. Root for a raw device is no part of it: the loss of that is asked for."""
     own = suite.effects(values) if isinstance(suite, HasEffects) else ()
     commands = suite.commands(values, context)
     copied = [
-        Effect(EffectKind.COPIES, file.local, file.name, command.on_peer)
+        Effect(EffectKind.COPIES, file.local, f"as {file.name}", command.on_peer)
         for command in commands
         for file in command.files
         if file.local
     ]
     as_root = [
-        Effect(EffectKind.CHANGES, command.line, "as root", command.on_peer) for command in commands if command.root
+        Effect(EffectKind.CHANGES, command.line, "as root", command.on_peer)
+        for command in commands
+        if command.root and not device_of(suite, values)
     ]
     return tuple(dict.fromkeys((*own, *copied, *as_root)))
 

@@ -64,7 +64,7 @@ CONSENT_LONG = replace(
         ),
         ConsentItem(
             "Copies a file of this computer to web-1",
-            "unixbench: unixbench-archive",
+            "unixbench: as unixbench-archive",
             "/home/ann/UnixBench.tgz (3.1 MiB)",
         ),
         ConsentItem(

@@ -19,7 +19,7 @@ class ConsentDialog(Question):
     def __init__(self, question: ConsentQuestion, parent: QWidget | None = None) -> None:
         super().__init__(
             "Agree to what this plan does?",
-            f"“{question.plan}” does more than run benchmark tools, and you have not agreed to it on this computer yet. "
+            f"“{question.plan}” does more than run benchmark tools, and you have not agreed to it on this computer. "
             "Read what it does before it runs. Your consent holds for exactly this content on these hosts.",
             "Agree and run",
             parent,
