@@ -81,7 +81,7 @@ class FioJob:
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return the programs and servers that its sections name; all of a file that cannot be read as fio reads it."""
-        sections = _sections(values, Context())
+        sections = _sections(values, Context()) if values["job"] else ()
         if sections is None:
             return (Effect(EffectKind.EXECUTES, str(values["job"]), "a job file that cannot be judged"),)
         runs = [
