@@ -38,13 +38,14 @@ class ConsentDialog(Question):
 
     def _look(self) -> None:
         """Let the user agree once the end of the list was shown."""
-        bar = self.list.verticalScrollBar()
-        self._seen = self._seen or (self.isVisible() and bar.value() >= bar.maximum())
+        self._seen = self._seen or (self.isVisible() and self.list.shows_end())
         self.accept_button.setEnabled(self._seen)
         if not self._seen:
             self.message.say("info", "Scroll to the end of the list to agree.")
-        elif bar.maximum() > 0:
+        elif self.list.verticalScrollBar().maximum() > 0:
             self.message.say("good", "All of it was shown.")
+        else:
+            self.message.clear()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look whether the list is seen whole."""
@@ -69,6 +70,11 @@ class _EffectList(QTextEdit):
         self.moveCursor(QTextCursor.MoveOperation.Start)
         self.document().setTextWidth(WIDTH - 2 * SPACE[4] - self.verticalScrollBar().sizeHint().width())
         self.setMinimumHeight(min(HEIGHT, round(self.document().size().height()) + SPACE[1]))
+
+    def shows_end(self) -> bool:
+        """Return whether the last line is in sight. The scroll bar alone does not tell: its range lags the layout."""
+        height = self.document().size().height()  # lays out all of it
+        return self.verticalScrollBar().value() + self.viewport().height() >= height - 1
 
     def _add(self, cursor: QTextCursor, item: ConsentItem, *, first: bool) -> None:
         colours = palette()
