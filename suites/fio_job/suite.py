@@ -1,5 +1,6 @@
 """fio-job: a job file of the user's own, run as fio runs it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -41,6 +42,10 @@ ENVIRONMENT = Parameter(
 
 SERVERS = ("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername")
 """Options with which an engine is told where the other end is (fio manual, I/O engine)."""
+
+
+STEERING = re.compile(r"(LD|DYLD|GLIBC|GCONV|MALLOC|BASH|FIO)_.*|PATH|ENV|IFS|HOME|SHELL|TMPDIR|LOCPATH|NLSPATH")
+"""Variables that decide what a program loads or starts, whatever a job file uses them for (ld.so(8), sh(1))."""
 
 
 class FioJob:
@@ -93,7 +98,7 @@ class FioJob:
             for name in SERVERS
             if name in section.options
         ]
-        return (*runs, *sends)
+        return (*_steering(values), *runs, *sends)
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the job file, as it is."""
@@ -126,6 +131,14 @@ def _sections(values: Values, context: Context) -> tuple[Section, ...] | None:
         return effective_sections(str(values["job"]), environment, context.facts)
     except JobFileError:
         return None
+
+
+def _steering(values: Values) -> tuple[Effect, ...]:
+    """Return the environment where it does more than fill in the variables of the job file."""
+    names = [word.partition("=")[0] for word in str(values["environment"]).split()]
+    harmless = all(f"${{{name}}}" in str(values["job"]) and not STEERING.fullmatch(name) for name in names)
+    line = f"env {values['environment']} fio {FILE}"
+    return () if harmless else (Effect(EffectKind.EXECUTES, line, ENVIRONMENT.title),)
 
 
 def _duration(sections: Sequence[Section]) -> float | None:

@@ -23,7 +23,7 @@ HARMLESS = {
     "fio": {"directory", "device", "block_sizes", "steady_state"},
     "fio-sweep": {"directory", "device", "depths", "job_counts", "blocks"},
     "fio-snia": {"directory", "device", "blocks", "mixes"},
-    "fio-job": {"directory", "environment"},
+    "fio-job": {"directory"},
     "sysbench-fileio": {"directory"},
     "dd": {"directory"},
     "cp": {"directory"},
@@ -112,6 +112,19 @@ def test_what_a_job_file_runs_replays_or_reaches_is_shown_with_its_section(line:
     assert {effect.what for effect in part.effects} == {"[one]", "[two]"}
     assert {effect.text for effect in part.effects} == set(line.split("\n"))
     assert part.imported
+
+
+@pytest.mark.parametrize(
+    ("environment", "asks"),
+    [
+        ("", False), ("SIZE=8m DEPTH=4", False), ("SIZE=8m DEPTH=4 LD_PRELOAD=/x.so", True), ("PATH=/x", True),
+        ("LD_AUDIT=/x.so", True), ("OTHER=1", True),
+    ],
+)  # fmt: skip
+def test_an_environment_that_does_more_than_fill_in_a_job_file_asks(environment: str, asks: bool) -> None:  # noqa: FBT001 (a case)
+    job = "[job]\nsize=${SIZE}\niodepth=${DEPTH}\ndescription=${LD_AUDIT}\n"
+    parts = parts_of(plan_of(make_step("fio-job", {"job": job, "environment": environment})))
+    assert bool(parts) == asks
 
 
 def test_consent_is_for_content_and_for_the_hosts_it_was_given_for(consents: Consents) -> None:
