@@ -17,6 +17,11 @@ def hosts_path() -> Path:
     return Path(_DIRECTORIES.user_config_dir) / "hosts.toml"
 
 
+def consent_path() -> Path:
+    """Return the file that remembers which content of plans the user has agreed to."""
+    return Path(_DIRECTORIES.user_state_dir) / "consent"
+
+
 def log_path() -> Path:
     """Return the log file; tracebacks go there and nowhere else."""
     return Path(_DIRECTORIES.user_log_dir) / "benchwright.log"

@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from app.consent.consent import Consents
+from app.consent.memory import AgreedMemory
 from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
 from app.library_services import LibraryServices
-from app.paths import hosts_path, store_path
+from app.paths import consent_path, hosts_path, store_path
 from app.plans.context import step_context
 from app.plans.job_files import job_file
 from app.plans.plan import Plan, Policy, validate, with_seed
@@ -78,6 +80,7 @@ class Workstation(LibraryServices):
         self._patience = patience
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
+        self.consents = Consents(AgreedMemory(consent_path()))
         self._opening = threading.Lock()
         self._opened: Store | None = None
         self._judged = {}
@@ -214,7 +217,7 @@ class Workstation(LibraryServices):
                 commands = step.suite.commands(step.values, context)
                 estimate = step.suite.estimate(step.values, context)
                 lines = [file_text(file) for file, _on_peer in files_of(commands)]
-                text = "\n".join([*lines, *(command_text(command) for command in commands)])
+                text = "\n".join([*lines, *(command.line for command in commands)])
                 previews.append(StepPreview(host, step.name, commands, estimate, text, job_file(step, host, facts)))
         return previews
 
@@ -241,7 +244,8 @@ class Workstation(LibraryServices):
     ) -> Generator[Event]:
         """Run the plan, storing every event before yielding it. During the steps `unwatched` there is no telemetry.
 
-        Closing the iterator early stops the run in order: processes end, files go, what was measured is kept.
+        Closing the iterator early stops the run in order: processes end, files go, what was measured is kept. Raises
+        NotAgreedError, before anything is done, where the user does not agree to what the plan does: see Consents.
         """
         from app.runs.running import recorded
         from app.store import new_run_id
@@ -249,6 +253,7 @@ class Workstation(LibraryServices):
         self.check_writable()
         run_id = new_run_id(datetime.now(UTC))
         plan = with_seed(validate(plan))
+        self.consents.settle(plan, asker)
         engine = self._engine(run_id, plan, asker, control)
         engine.baseline = self._baseline(plan)
         engine.unwatched = unwatched
@@ -259,9 +264,14 @@ class Workstation(LibraryServices):
         from app.calibration.calibrating import Bench, calibrate
 
         self.check_writable()
+
+        def run(plan: Plan, unwatched: frozenset[str]) -> Generator[Event]:
+            self.consents.made_here(plan)  # `wanted` says all that is in it
+            return self.run(plan, asker, control, unwatched)
+
         bench = Bench(
             lambda name: self._hosts.connect(name, asker),
-            lambda plan, unwatched: self.run(plan, asker, control, unwatched),
+            run,
             self._store.load,
             self._store.keep_calibration,
         )
@@ -308,11 +318,14 @@ class Workstation(LibraryServices):
 
         What measured on while nobody looked is read from the very byte where the store ends; the trials that are left
         are run. A stopped `control` only ends it in order, keeping what was measured. Raises StoreError where the run
-        has ended or somebody records it, and ConnectError where a host is not reached: it then stays as it is.
+        has ended or somebody records it, ConnectError where a host is not reached, and NotAgreedError as run() does: it
+        then stays as it is.
         """
         from app.runs.running import attached
 
-        taken = self._store.take_over(run)
+        record = self._store.load(run)
+        self.consents.settle(record.plan, asker)
+        taken = self._store.take_over(record.summary.id)
         engine = self._engine(taken.id, taken.record.plan, asker, control, taken)
         with suppress(BenchwrightError):  # a baseline that has gone since must not keep a run from being gone on with
             engine.baseline = self._baseline(taken.record.plan)
@@ -385,8 +398,3 @@ class Workstation(LibraryServices):
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
-
-
-def command_text(command: Command) -> str:
-    """Return `command` as a line for a shell."""
-    return command.line

@@ -136,6 +136,13 @@ def duration_text(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
 
 
+def visible(text: str) -> str:
+    """Return `text` with every character that shows nothing, or drives a terminal, as an escape; lines stay lines."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text
+    )
+
+
 def bytes_text(size: float) -> str:
     """Return `size` bytes in binary units: ``512 B``, ``8 GiB``, ``15.4 GiB``."""
     text = quantity(size, Unit.BYTE)

@@ -73,6 +73,26 @@ class LossQuestion:
     confirmed_by: str
 
 
+@dataclass(frozen=True, slots=True)
+class ConsentItem:
+    """One thing that a plan does, and where, such as “Executes on web-1”; `what` of the plan it is.
+
+    `text` is verbatim, but for characters that do not show, which are escaped.
+    """
+
+    action: str
+    what: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentQuestion:
+    """May a plan do more than run benchmark tools? `items` are all that was not agreed to before, nothing cut."""
+
+    plan: str
+    items: tuple[ConsentItem, ...]
+
+
 class Asker(Protocol):
     """Answers questions; called on a worker thread, and blocks until there is an answer."""
 
@@ -96,9 +116,14 @@ class Asker(Protocol):
         """Return what the user typed to confirm the loss, or None to give up. Only the confirmation itself counts."""
         ...
 
+    def consent(self, question: ConsentQuestion) -> bool:
+        """Return whether the user has read what a plan does, and agrees to all of it."""
+        ...
+
 
 class Refuse:
-    """An asker for when there is nobody to ask: no key is accepted, no secret known, no program run, nothing lost."""
+    """An asker for when there is nobody to ask: no key is accepted, no secret known, no program run, nothing lost or
+    agreed to."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:  # noqa: ARG002 (the protocol's)
         """Refuse."""
@@ -119,3 +144,7 @@ class Refuse:
     def confirm_loss(self, question: LossQuestion) -> str | None:  # noqa: ARG002 (the protocol's)
         """Lose nothing."""
         return None
+
+    def consent(self, question: ConsentQuestion) -> bool:  # noqa: ARG002 (the protocol's)
+        """Agree to nothing."""
+        return False

@@ -47,6 +47,29 @@ class Command:
         return f"sudo {shlex.join(self.argv)}" if self.root else shlex.join(self.argv)
 
 
+class EffectKind(StrEnum):
+    """What a step does beyond the work of its tool: see Effect."""
+
+    EXECUTES = "executes"
+    COPIES = "copies"  # a file of this computer, to the host
+    SENDS = "sends"
+    CHANGES = "changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a step does beyond the work of its tool, because its values say so; the user agrees to it before it runs.
+
+    `text` is verbatim: the command line, the path of a program on the host or of a file on this computer, the server.
+    `what` says in words what it is.
+    """
+
+    kind: EffectKind
+    text: str
+    what: str
+    on_peer: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a suite may know when it writes its commands.
@@ -179,6 +202,15 @@ class HasJobFile(Protocol):
 
 
 @runtime_checkable
+class HasEffects(Protocol):
+    """A suite whose values may name commands, programs or servers of the user's own."""
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return what a step with these values does beyond the work of its tool, in the order in which it is done."""
+        ...
+
+
+@runtime_checkable
 class NamesMetrics(Protocol):
     """A suite whose metrics depend on what the user asks for: its figure is whatever the user's own program prints."""
 
@@ -207,6 +239,25 @@ def directories_of(suite: Suite, values: Values) -> tuple[str, ...]:
 def destroys(suite: Suite, values: Values) -> bool:
     """Return whether a step overwrites what is on a raw device."""
     return isinstance(suite, UsesDevice) and bool(suite.device(values)) and suite.destroys(values)
+
+
+def effects_of(suite: Suite, values: Values, context: Context) -> tuple[Effect, ...]:
+    """Return what a step does beyond the work of its tool: what its suite declares, files of this computer that its
+    commands bring, and what they do as root. Root for a raw device is no part of it: the loss of that is asked for."""
+    own = suite.effects(values) if isinstance(suite, HasEffects) else ()
+    commands = suite.commands(values, context)
+    copied = [
+        Effect(EffectKind.COPIES, file.local, f"as {file.name}", command.on_peer)
+        for command in commands
+        for file in command.files
+        if file.local
+    ]
+    as_root = [
+        Effect(EffectKind.CHANGES, command.line, "as root", command.on_peer)
+        for command in commands
+        if command.root and not device_of(suite, values)
+    ]
+    return tuple(dict.fromkeys((*own, *copied, *as_root)))
 
 
 def complete_values(suite: Suite, given: Mapping[str, object]) -> dict[str, Value]:

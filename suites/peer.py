@@ -2,7 +2,7 @@
 
 import re
 
-from suites.base import Context
+from suites.base import Context, Effect, EffectKind
 from suites.parameters import Parameter, Type, Values
 
 ADDRESS_PATTERN = r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}"
@@ -26,6 +26,12 @@ def peer_address(values: Values, context: Context) -> str:
         if re.fullmatch(ADDRESS_PATTERN, candidate):
             return candidate
     return f"<address of {context.peer_facts.host if context.peer_facts else 'the peer'}>"
+
+
+def address_effects(values: Values) -> tuple[Effect, ...]:
+    """Return the address that is tested where the step names one: the traffic goes there, whoever it belongs to."""
+    address = str(values["address"])
+    return (Effect(EffectKind.SENDS, address, ADDRESS.title),) if address else ()
 
 
 def port_word(values: Values, context: Context) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from remote.questions import Asker, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from remote.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from remote.session import Channel, Session
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class AnsweringAsker:
         keep: bool = False,
         allow_programs: bool = False,
         losses: Iterable[str | None] = (),
+        agree: bool = True,
     ) -> None:
         self.accept_host_key = accept_host_key
         self.keep = keep
@@ -71,6 +72,8 @@ class AnsweringAsker:
         self.secret_questions: list[SecretQuestion] = []
         self.program_questions: list[LocalProgramQuestion] = []
         self.loss_questions: list[LossQuestion] = []
+        self.agree = agree
+        self.consent_questions: list[ConsentQuestion] = []
         self._secrets = iter(secrets)
         self._losses = iter(losses)
 
@@ -88,6 +91,10 @@ class AnsweringAsker:
     def confirm_loss(self, question: LossQuestion) -> str | None:
         self.loss_questions.append(question)
         return next(self._losses, None)
+
+    def consent(self, question: ConsentQuestion) -> bool:
+        self.consent_questions.append(question)
+        return self.agree
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
         self.program_questions.append(question)

@@ -68,7 +68,7 @@ def _with(tuned: Plan, chosen: dict[str, dict[str, object]]) -> Plan:
 
 
 def _picture_live(window: MainWindow, plan: Plan, path: Path) -> None:
-    window.rooms.run(plan)
+    window.rooms.run(plan, None)
     live = window.rooms.live
     assert live is not None
 

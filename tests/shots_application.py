@@ -73,7 +73,8 @@ def _own_figure(stage: Stage) -> QWidget:
         raise TypeError("the live page could not be opened")
     own = {"command": "sh -c 'echo built in 0.$$ s; sleep 0.4'", "figure": "pattern", "metric": "Build time"}
     step = make_step("command", {**own, "pattern": "built in ([0-9.]+) s", "unit": "s", "better": "lower"})
-    page.start_run(Plan("Build", (LOCAL,), (step,), repetition=Repetition(trials=3)))
+    plan = Plan("Build", (LOCAL,), (step,), repetition=Repetition(trials=3))
+    page.start_run(plan, made=lambda: stage.workstation.consents.made_here(plan))
     stage.settle(lambda: not page.running)
     return window
 

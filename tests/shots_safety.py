@@ -1,15 +1,18 @@
 """Pictures of what asks before a host is changed or a device is lost."""
 
+from dataclasses import replace
+
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.events import HostChange
 from app.plans.plan import LOCAL
-from app.questions import Asker, LossQuestion, SecretQuestion
+from app.questions import Asker, ConsentItem, ConsentQuestion, LossQuestion, SecretQuestion
 from app.records import ChangeRecord
 from app.services import Workstation
 from remote.tuning import Note
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
+from widgets.consent_dialog import ConsentDialog
 from widgets.hosts.hosts_page import HostsPage
 from widgets.hosts.loss_dialog import LossDialog
 from widgets.hosts.restore_dialog import RestoreDialog
@@ -36,6 +39,41 @@ LOSS = LossQuestion(
     ),
     confirmation="vol0f3a91c27be4d5a60",
     confirmed_by="serial number",
+)
+
+CONSENT = ConsentQuestion(
+    plan="nightly build of the service",
+    items=(
+        ConsentItem("Executes on this computer", "build: Preparation", "git clone https://git.example.org/service.git"),
+        ConsentItem(
+            "Executes on this computer",
+            "build: Command",
+            "cd -- /srv/service && env CARGO_INCREMENTAL=0 RUSTFLAGS=-Ctarget-cpu=native cargo build --release "
+            "--jobs 8 --manifest-path server/Cargo.toml && ./target/release/server --self-test --duration 60 | tee log",
+        ),
+        ConsentItem("Executes on this computer", "build: Cleaning up", "rm -rf /srv/service/target"),
+    ),
+)
+
+CONSENT_LONG = replace(
+    CONSENT,
+    items=(
+        *CONSENT.items,
+        ConsentItem(
+            "Executes on web-1", "unixbench: what the archive contains", "tar -xf unixbench-archive && make all"
+        ),
+        ConsentItem(
+            "Copies a file of this computer to web-1",
+            "unixbench: as unixbench-archive",
+            "/home/ann/UnixBench.tgz (3.1 MiB)",
+        ),
+        ConsentItem(
+            "Changes web-1",
+            "CPU governor, as root, before the first trial; put back after the last",
+            "echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
+        ),
+        ConsentItem("Executes on web-1", "load: Command", "seq 1 100 | xargs -n1 -P8 sh -c 'curl -s $0' " * 40),
+    ),
 )
 
 SUDO = SecretQuestion(
@@ -66,6 +104,14 @@ def _loss_confirmed(stage: Stage) -> QWidget:
     dialog = LossDialog(LOSS)
     dialog.field.setText(LOSS.confirmation)
     return _dialog(stage, dialog)
+
+
+def _consent(stage: Stage) -> QWidget:
+    return _dialog(stage, ConsentDialog(CONSENT))
+
+
+def _consent_long(stage: Stage) -> QWidget:
+    return _dialog(stage, ConsentDialog(CONSENT_LONG))
 
 
 def _sudo(stage: Stage) -> QWidget:
@@ -161,6 +207,8 @@ SHOTS: list[Shot] = [
     ("safety-loss", _loss),
     ("safety-loss-wrong", _loss_wrong),
     ("safety-loss-confirmed", _loss_confirmed),
+    ("safety-consent", _consent),
+    ("safety-consent-long", _consent_long),
     ("safety-sudo", _sudo),
     ("safety-tuned", _tuned),
     ("safety-tuning-refused", _tuning_refused),

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.questions import HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from app.questions import ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from widgets import jobs
+from widgets.consent_dialog import ConsentDialog
 from widgets.hosts.loss_dialog import LossDialog
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
 
@@ -19,8 +20,8 @@ LOOK = 0.1
 """Seconds between two looks of a waiting worker thread at whether its job was cancelled."""
 
 
-Asked = HostKeyQuestion | SecretQuestion | LocalProgramQuestion | LossQuestion
-Shown = HostKeyDialog | SecretDialog | LocalProgramDialog | LossDialog
+Asked = HostKeyQuestion | SecretQuestion | LocalProgramQuestion | LossQuestion | ConsentQuestion
+Shown = HostKeyDialog | SecretDialog | LocalProgramDialog | LossDialog | ConsentDialog
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +78,10 @@ class WindowAsker(QObject):
     def confirm_loss(self, question: LossQuestion) -> str | None:
         """Return what the user typed to confirm the loss, or None where they gave up. Blocks the worker thread."""
         return self._ask(question).secret
+
+    def consent(self, question: ConsentQuestion) -> bool:
+        """Return whether the user agrees to what a plan does. Blocks the worker thread."""
+        return self._ask(question).accepted
 
     def close(self) -> None:
         """Refuse everything asked so far and from now on: the window closes."""
@@ -147,6 +152,8 @@ def _dialog(question: Asked, parent: QWidget) -> Shown:
         return SecretDialog(question, parent)
     if isinstance(question, LossQuestion):
         return LossDialog(question, parent)
+    if isinstance(question, ConsentQuestion):
+        return ConsentDialog(question, parent)
     return LocalProgramDialog(question, parent)
 
 

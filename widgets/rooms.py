@@ -103,9 +103,11 @@ class Rooms:
         if page := self._door.show_room(Room.MEASURE):
             cast("MeasurePage", page).load(plan)
 
-    def run(self, plan: Plan) -> None:
-        """Run `plan` and show it live."""
-        if (page := self._door.show_room(Room.LIVE)) and not cast("LivePage", page).start_run(plan):
+    def run(self, plan: Plan, basis: Plan | None) -> None:
+        """Run `plan`, which was made here of `basis`, and show it live."""
+        consents = self._workstation.consents
+        page = cast("LivePage | None", self._door.show_room(Room.LIVE))
+        if page is not None and not page.start_run(plan, made=lambda: consents.made_here(plan, basis)):
             self._door.say(
                 "A measurement is running",
                 "Two at a time would disturb each other. Stop it or wait for its end; the plan stays on Measure.",

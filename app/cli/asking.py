@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from app.cli.common import plain
-from remote.questions import HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from remote.questions import ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 
 
 def asks(command: Callable[..., None]) -> Callable[..., None]:
@@ -26,6 +26,23 @@ def asks(command: Callable[..., None]) -> Callable[..., None]:
     return asking
 
 
+def agrees(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that runs plans the option --yes, for its `asker`."""
+
+    @click.option(
+        "--yes",
+        is_flag=True,
+        help="Agree to the commands that the plan executes, the files of this computer that it copies and the settings "
+        "that it changes. They are printed all the same.",
+    )
+    @wraps(command)
+    def agreeing(*arguments: Any, asker: TerminalAsker, yes: bool, **named: Any) -> None:
+        asker.agree = yes
+        command(*arguments, asker=asker, **named)
+
+    return agreeing
+
+
 class TerminalAsker:
     """Asks on the terminal, on standard error, so that standard output stays for results."""
 
@@ -37,6 +54,8 @@ class TerminalAsker:
         """Whether secrets that have worked go to the system's keyring."""
         self.destroy: tuple[str, ...] = ()
         """What confirms that the data on a device may be lost: given when the program was started."""
+        self.agree = False
+        """Whether what a plan does is agreed to without being asked."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the user trusts the key: by typing yes, or the fingerprint itself, as with OpenSSH."""
@@ -90,6 +109,22 @@ class TerminalAsker:
             f"Type its {question.confirmed_by} to go on", default="", show_default=False, err=True
         )
         return answer.strip() or None
+
+    def consent(self, question: ConsentQuestion) -> bool:
+        """Return whether the user agrees to what a plan does: by typing yes, or as said when Benchwright was started.
+
+        All of it is printed, whatever the answer.
+        """
+        lines = [f"The plan “{question.plan}” does more than run benchmark tools:"]
+        for item in question.items:
+            lines += [f"{item.action} ({item.what}):", *(f"    {line}" for line in item.text.split("\n"))]
+        click.echo(plain("\n".join(lines)), err=True)
+        if self.agree:
+            return True
+        if not sys.stdin.isatty():
+            click.echo("There is no terminal to ask on: pass --yes to agree to all of it.", err=True)
+            return False
+        return str(click.prompt("Run it (yes or no)", default="no", err=True)).strip() == "yes"
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
         """Return whether the program may run: by typing yes, or as allowed when Benchwright was started."""

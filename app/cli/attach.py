@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from app.cli.asking import TerminalAsker, asks
+from app.cli.asking import TerminalAsker, agrees, asks
 from app.cli.common import (
     FAILED,
     json_option,
@@ -32,6 +32,7 @@ from app.wording import bytes_text
 @click.option("--stop", is_flag=True, help="End it in order, keeping what was measured.")
 @click.option("--forget", is_flag=True, help="Give it up without looking at its hosts.")
 @asks
+@agrees
 @minds_others
 @json_option
 @pass_workstation

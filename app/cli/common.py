@@ -14,6 +14,7 @@ import click
 
 from app.paths import log_path
 from app.services import Workstation
+from app.wording import visible
 from remote.errors import Outcome, RemoteError, outcome_of
 from suites.errors import BenchwrightError
 
@@ -77,11 +78,8 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
     console.print(table)
 
 
-def plain(text: str) -> str:
-    """Return `text` with control characters made visible: a host's words may not drive the terminal."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text
-    )
+plain = visible
+"""What a host, a plan or a library says may not drive the terminal."""
 
 
 def bear_any_text() -> None:

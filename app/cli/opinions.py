@@ -2,7 +2,7 @@
 
 import click
 
-from app.cli.asking import TerminalAsker, asks
+from app.cli.asking import TerminalAsker, agrees, asks
 from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, speaks_to_people
 from app.cli.comparing import share_of
 from app.cli.runs import measure
@@ -27,6 +27,7 @@ from suites.errors import BenchwrightError
 )
 @click.option("--run", "runs", is_flag=True, help="Run it; without, the plan is shown.")
 @asks
+@agrees
 @minds_others
 @json_option
 @pass_workstation

@@ -136,6 +136,7 @@ def new_plan(
     made = replace(made, question=question, repetition=repetition, order=order, seed=seed, tuning=tuning)
     made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals)))
     made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
+    workstation.consents.made_here(made)
     if output is not None:
         workstation.save_plan(made, output)
         click.echo(f"Wrote {output}. Look at it with: benchwright check {output}", err=True)

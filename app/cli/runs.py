@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.asking import TerminalAsker, asks
+from app.cli.asking import TerminalAsker, agrees, asks
 from app.cli.common import (
     FAILED,
     json_option,
@@ -42,6 +42,7 @@ from suites.errors import BenchwrightError
 )
 @answers_findings
 @asks
+@agrees
 @minds_others
 @json_option
 @pass_workstation
@@ -65,8 +66,10 @@ def run(
     plan = workstation.load_plan(file)
     if hosts:
         plan = replace(plan, hosts=hosts)
+    workstation.consents.settle(plan, asker)  # before a host hears of it
     if answers:
-        plan = answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
+        before, plan = plan, answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
+        workstation.consents.made_here(plan, before)
         say_changes(plan)
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     say_run(workstation, run_id, as_json=as_json)
@@ -137,5 +140,6 @@ def measure(
     workstation: Workstation, plan: Plan, asker: TerminalAsker, *, quiet: bool, busy: Busy = Busy.REFUSE
 ) -> tuple[str, State]:
     """Run `plan` to its end, or until Ctrl+C; return the run's id and how it ended."""
+    workstation.consents.settle(plan, asker)  # while Ctrl+C still ends the question
     control = Control(busy)
     return follow(workstation.run(plan, asker, control), control, quiet=quiet)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from app.hosts.system_keyring import SystemKeyring
-from remote.questions import Asker, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from remote.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 
 
 def account(question: SecretQuestion) -> str | None:
@@ -126,6 +126,10 @@ class RememberingAsker:
     def remember(self, question: SecretQuestion) -> bool:
         """Ask."""
         return self._asker.remember(question)
+
+    def consent(self, question: ConsentQuestion) -> bool:
+        """Ask: what was agreed to is remembered elsewhere."""
+        return self._asker.consent(question)
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
         """Return whether a program may run: asked once for exactly its words, for as long as Benchwright runs."""

@@ -1,5 +1,6 @@
 """What a step's commands need beside them, brought from this computer to where they run."""
 
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -29,6 +30,8 @@ def content_of(file: HostFile) -> bytes:
 
 def _local(path: str) -> bytes:
     try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):  # a pipe that nobody writes to would never be read to its end
+            raise HostFileError(f"{path} on this computer is no regular file.", "Name another file.")
         with Path(path).open("rb") as file:
             return file.read(LARGEST + 1)  # one that is too large is refused where it is put
     except OSError as error:

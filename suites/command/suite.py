@@ -3,11 +3,21 @@
 import shlex
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.command.checks import COMMAND_CHECKS
 from suites.command.output import BEFORE_FAILED, CommandParser
-from suites.command.parameters import COMMAND_PARAMETERS, WALL_TIME, figure_metric, reads_output, words
+from suites.command.parameters import (
+    BEFORE,
+    CLEAN_UP,
+    COMMAND,
+    COMMAND_PARAMETERS,
+    PREPARE,
+    WALL_TIME,
+    figure_metric,
+    reads_output,
+    words,
+)
 from suites.host_files import HostFile
 from suites.parameters import Parameter, Tuned, Values
 from suites.vocab import Metric, Resource
@@ -98,6 +108,16 @@ class OwnCommand:
             *_before(values),
             Command(argv, files=(file,)),
             *_beside(values, "clean_up", Purpose.CLEAN_UP),
+        )
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return every command as it is written, with its directory and its environment before it."""
+        before = f"cd -- {shlex.quote(str(values['working_directory']))} && " if values["working_directory"] else ""
+        before += f"env {values['environment']} " if values["environment"] else ""
+        return tuple(
+            Effect(EffectKind.EXECUTES, f"{before}{values[parameter.name]}", parameter.title)
+            for parameter in (PREPARE, BEFORE, COMMAND, CLEAN_UP)
+            if values[parameter.name]
         )
 
     def estimate(self, values: Values, context: Context) -> Estimate:

@@ -1,10 +1,11 @@
 """fio-job: a job file of the user's own, run as fio runs it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from suites.base import Command, Context, Estimate, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, TrialParser
 from suites.checks import StepCheck
 from suites.disk import DIRECTORY
 from suites.fio.commands import REPORT
@@ -14,7 +15,7 @@ from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
-from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
+from suites.fio_job.values import directories_in, may_write_device, programs, section_values, section_writes
 from suites.host_files import HostFile
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.vocab import Metric, Resource
@@ -37,6 +38,14 @@ ENVIRONMENT = Parameter(
     help="Values of the file's ${VARIABLES}: “SIZE=8g DEPTH=32”.",
     pattern=r"\s*(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s*)*",
 )
+
+
+SERVERS = ("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername")
+"""Options with which an engine is told where the other end is (fio manual, I/O engine)."""
+
+
+STEERING = re.compile(r"(LD|DYLD|GLIBC|GCONV|MALLOC|BASH|FIO)_.*|PATH|ENV|IFS|HOME|SHELL|TMPDIR|LOCPATH|NLSPATH")
+"""Variables that decide what a program loads or starts, whatever a job file uses them for (ld.so(8), sh(1))."""
 
 
 class FioJob:
@@ -75,6 +84,22 @@ class FioJob:
         words = (*given, "fio", "--thread=1", *guard, FILE, *REPORT)
         return (Command(words, files=(HostFile(FILE, text=str(values["job"])),)),)
 
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the programs and servers that its sections name; all of a file that cannot be read as fio reads it."""
+        sections = _sections(values, Context()) if values["job"] else ()
+        if sections is None:
+            return (Effect(EffectKind.EXECUTES, str(values["job"]), "a job file that cannot be judged"),)
+        runs = [
+            Effect(EffectKind.EXECUTES, line, f"[{section.name}]") for section in sections for line in programs(section)
+        ]
+        sends = [
+            Effect(EffectKind.SENDS, f"{name}={section.options[name]}", f"[{section.name}]")
+            for section in sections
+            for name in SERVERS
+            if name in section.options
+        ]
+        return (*_steering(values), *runs, *sends)
+
     def job_file(self, values: Values, context: Context) -> str:
         """Return the job file, as it is."""
         del context
@@ -106,6 +131,14 @@ def _sections(values: Values, context: Context) -> tuple[Section, ...] | None:
         return effective_sections(str(values["job"]), environment, context.facts)
     except JobFileError:
         return None
+
+
+def _steering(values: Values) -> tuple[Effect, ...]:
+    """Return the environment where it does more than fill in the variables of the job file."""
+    names = [word.partition("=")[0] for word in str(values["environment"]).split()]
+    harmless = all(f"${{{name}}}" in str(values["job"]) and not STEERING.fullmatch(name) for name in names)
+    line = f"env {values['environment']} fio {FILE}"
+    return () if harmless else (Effect(EffectKind.EXECUTES, line, ENVIRONMENT.title),)
 
 
 def _duration(sections: Sequence[Section]) -> float | None:

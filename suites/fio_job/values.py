@@ -97,6 +97,17 @@ def directories_in(section: Section) -> tuple[str, ...]:
     return tuple(name.replace("\\:", ":") for name in listed if name.startswith("/"))
 
 
+def programs(section: Section) -> tuple[str, ...]:
+    """Return what the section makes fio execute or replay, as lines of a job file: programs, engines that are loaded
+    from a file, and logs that say what is done to which file."""
+    options = section.options
+    names = [name for name in ("exec_prerun", "exec_postrun", "read_iolog") if name in options]
+    engine = options.get("ioengine", "")
+    if engine == "exec" or not re.fullmatch(r"[a-z0-9_-]*", engine):
+        names += [name for name in ("ioengine", "program", "arguments") if name in options]
+    return tuple(f"{name}={options[name]}" for name in names)
+
+
 def raw_devices(section: Section) -> tuple[str, ...]:
     """Return what the section works on below /dev, as it names it; what names nothing for certain is among them.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose, TrialParser
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.disk import amount
 from suites.facts import known
@@ -142,11 +142,19 @@ class Geekbench:
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the run; unless uploading is wanted, after asking whether there is a licence to run without."""
         del context
-        program = f"{str(values['folder']).rstrip('/')}/{values['program']}"
+        program = _program(values)
         if values["upload"]:
             return (Command((program,)),)
         ask = Command(("sh", "-c", _LICENSED, "geekbench", program), Purpose.PREPARE)
         return (ask, Command((program, "--no-upload")))
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the program in the folder, and where results are published."""
+        if not values["folder"]:
+            return ()
+        runs = Effect(EffectKind.EXECUTES, _program(values), FOLDER.title)
+        sends = Effect(EffectKind.SENDS, "https://browser.geekbench.com", "the host's description and its scores")
+        return (runs, sends) if values["upload"] else (runs,)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return no time: the work is fixed, and how long it takes is what is measured."""
@@ -157,3 +165,7 @@ class Geekbench:
         """Return a fresh parser; the output says all it needs to know."""
         del values
         return GeekbenchParser()
+
+
+def _program(values: Values) -> str:
+    return f"{str(values['folder']).rstrip('/')}/{values['program']}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser, version_of
+from suites.base import Command, Context, Effect, Estimate, Purpose, TrialParser, version_of
 from suites.checks import StepCheck
 from suites.iperf3.checks import IPERF3_CHECKS
 from suites.iperf3.link import is_paced, is_udp, link_speed, tuned_bitrate, tuned_streams
@@ -10,7 +10,7 @@ from suites.iperf3.output import Iperf3Parser
 from suites.iperf3.parameters import PARAMETERS
 from suites.iperf3.rows import METRICS
 from suites.parameters import Parameter, Tuned, Values
-from suites.peer import peer_address, port_word
+from suites.peer import address_effects, peer_address, port_word
 from suites.runtime_checks import TRUSTED
 from suites.vocab import Metric, Resource
 
@@ -74,6 +74,10 @@ class Iperf3:
         """
         serve = ("iperf3", "-s", "-1", "-p", port_word(values, context), "--forceflush")
         return (Command(serve, Purpose.SERVE, on_peer=True), Command(_client(values, context)))
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the address that the user named."""
+        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and, where the rate is limited, the bytes that go over the network."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, TrialParser
 from suites.checks import StepCheck
 from suites.host_files import HostFile
 from suites.linpack.checks import LINPACK_CHECKS
@@ -11,6 +11,7 @@ from suites.linpack.parameters import (
     HPCC,
     INTEL,
     PARAMETERS,
+    PATH,
     cores_for,
     fitting_sizes,
     hpl_input,
@@ -84,6 +85,11 @@ class Linpack:
             return _hpcc(values, processes)
         data = HostFile("HPL.dat", text=hpl_input(values, for_hpcc=False))
         return (Command(("cat", data.name), files=(data,)), Command((*_MPI, processes, str(values["path"]))))
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the program that the user named."""
+        named = values["program"] != HPCC and values["path"]
+        return (Effect(EffectKind.EXECUTES, str(values["path"]), PATH.title),) if named else ()
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return no time: the work is fixed, and how long it takes is what is measured."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, TrialParser
+from suites.base import Command, Context, Effect, Estimate, TrialParser
 from suites.checks import StepCheck
 from suites.host_files import HostFile
 from suites.iperf3.link import largest_packet
@@ -10,7 +10,7 @@ from suites.net_blocks.checks import NET_BLOCKS_CHECKS, UDP_HEADERS
 from suites.net_blocks.output import METRICS, NetBlocksReader
 from suites.net_blocks.parameters import DATAGRAM, PARAMETERS, uses_udp
 from suites.parameters import Parameter, Tuned, Values, parse_size
-from suites.peer import peer_address, port_word
+from suites.peer import address_effects, peer_address, port_word
 from suites.probe.output import ProbeParser
 from suites.probe.probe import PACKAGES, probe_end, sweep_counts, thread_words
 from suites.vocab import Metric, Resource
@@ -68,6 +68,10 @@ class NetBlocks:
             *probe_end(PROGRAM, server, values, context.peer_facts, sources=SOURCES, files=files, serves=True),
             *probe_end(PROGRAM, client, values, context.facts, sources=SOURCES, files=files),
         )
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the address that the user named."""
+        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of all combinations; how much they carry depends on what is measured."""

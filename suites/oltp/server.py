@@ -1,9 +1,10 @@
 """A database server of a step's own: in its private directory, reached by a socket alone, gone with the directory."""
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 
-from suites.base import Context
+from suites.base import Context, Effect, EffectKind
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
 from suites.disk import DIRECTORY, MIB, amount, best_directory
 from suites.host_files import HostFile
@@ -112,6 +113,14 @@ def server_version(line: str) -> str | None:
 def is_own(values: Values) -> bool:
     """Return whether the server is started for the purpose."""
     return values["server"] == OWN
+
+
+def server_effects(words: Sequence[str], values: Values) -> tuple[Effect, ...]:
+    """Return what is done to a server that runs already; `words` lead to it, as on the command line."""
+    if is_own(values):
+        return ()
+    tables = ", in tables that are made and dropped" if values["tables"] == MAKE else ""
+    return (Effect(EffectKind.CHANGES, shlex.join(words), f"database server: transactions{tables}"),)
 
 
 def _is_named(values: Values) -> bool:

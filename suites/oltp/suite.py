@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
+from suites.base import Command, Context, Effect, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.facts import known
 from suites.oltp.checks import OLTP_CHECKS, TUNED_ROWS, TUNED_TABLES, size_of
@@ -34,6 +34,7 @@ from suites.oltp.server import (
     USER,
     is_own,
     made,
+    server_effects,
     started,
     tuned_server,
 )
@@ -130,6 +131,10 @@ class SysbenchOltp:
             Command(run),
             Command(("sh", "-c", _DROP, "sysbench", *fill), Purpose.CLEAN_UP),
         )
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return what is done to a server that the user named."""
+        return server_effects(("sysbench", str(values["workload"]), *_where(values)), values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; what transactions write depends on how many there are."""

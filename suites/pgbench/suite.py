@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
+from suites.base import Command, Context, Effect, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.oltp.server import (
     ADDRESS,
@@ -19,6 +19,7 @@ from suites.oltp.server import (
     USER,
     is_own,
     made,
+    server_effects,
     started,
     tuned_server,
 )
@@ -114,6 +115,10 @@ class Pgbench:
             *read,
             Command(("sh", "-c", _DROP, "pgbench", *there, database), Purpose.CLEAN_UP),
         )
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return what is done to a server that the user named."""
+        return server_effects(("pgbench", *_where(values), str(values["database"])), values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; what transactions write depends on how many there are."""

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from suites.base import Command, Context, Estimate, TrialParser, complete_values
+from suites.base import Command, Context, Effect, Estimate, TrialParser, complete_values
 from suites.checks import StepCheck
 from suites.host_files import HostFile
 from suites.iperf3.suite import PACKAGES, Iperf3
 from suites.net_blocks.suite import PROGRAM, SOURCES
 from suites.parameters import Parameter, Tuned, Values
-from suites.peer import peer_address, port_word
+from suites.peer import address_effects, peer_address, port_word
 from suites.ping.checks import PING_CHECKS
 from suites.ping.output import METRICS, UnderLoadParser
 from suites.ping.parameters import LOAD, PARAMETERS, PROBE
@@ -66,6 +66,10 @@ class LatencyUnderLoad:
         *build, run = probe_end(PROGRAM, words, values, context.facts, sources=SOURCES, files=(*nonces, script))
         own = Command((*start, " ".join(run.argv), "", *client.argv), files=run.files)
         return (*there, serve, *build, own)
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the address that the user named."""
+        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of both phases; the load takes what the network carries."""

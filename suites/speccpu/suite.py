@@ -1,8 +1,9 @@
 """speccpu: SPEC CPU2017 or CPU2006, run where the user has installed it, under its licence."""
 
+import shlex
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, TrialParser
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.facts import known
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
@@ -242,6 +243,13 @@ class SpecCpu:
                 ("find", f"{folder.rstrip('/')}/result", "-name", "*.csv", "-newer", _MARK, "-exec", "cat", "{}", "+")
             ),
         )
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the file that the shell reads in the folder, and the program found through it."""
+        if not values["folder"]:
+            return ()
+        line = f"cd {shlex.quote(str(values['folder']))} && . ./shrc && {shlex.join(_words(values))}"
+        return (Effect(EffectKind.EXECUTES, line, FOLDER.title),)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return no time: the work is fixed, and how long it takes is what is measured."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, TrialParser
 from suites.checks import StepCheck
 from suites.parameters import Parameter, Tuned, Values
 from suites.probe.probe import PACKAGES, probe_commands, sweep_counts, thread_words, tuned_sweep
@@ -11,6 +11,7 @@ from suites.stream.metrics import METRICS
 from suites.stream.output import StreamParser
 from suites.stream.parameters import (
     PARAMETERS,
+    PROGRAM,
     elements,
     fitting_array,
     fitting_times,
@@ -59,6 +60,11 @@ class Stream:
         if counts is None:
             return (Command((program,)),)
         return tuple(Command(("env", f"OMP_NUM_THREADS={threads}", program)) for threads in counts)
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the program that the user named."""
+        own = own_kernels(values)
+        return () if own else (Effect(EffectKind.EXECUTES, str(values["program"]), PROGRAM.title),)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return about what the sweep takes on a slow server; nothing is known of the user's own program."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose, TrialParser
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
 from suites.facts import known
 from suites.host_files import HostFile
@@ -205,6 +205,14 @@ class UnixBench:
         unpack = Command(("tar", "-xf", ARCHIVE), Purpose.PREPARE, files=(file,))
         find = Command(("sh", "-c", _FIND), Purpose.PREPARE)
         return (unpack, find, Command(("make", "-C", FOLDER, "all"), Purpose.PREPARE), run)
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the program in the folder, or the build and the program of the archive."""
+        folder, archive = str(values["folder"]), str(values["archive"])
+        if folder:
+            return (Effect(EffectKind.EXECUTES, f"{folder.rstrip('/')}/Run", FOLDER_PARAMETER.title),)
+        line = f"tar -xf {ARCHIVE} && make -C {FOLDER} all && {FOLDER}/Run"
+        return (Effect(EffectKind.EXECUTES, line, "what the archive contains"),) if archive else ()
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of all passes, as measured once: the tests' own lengths hardly depend on the host."""

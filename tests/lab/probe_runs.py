@@ -26,6 +26,7 @@ def run_once(
 ) -> tuple[TrialEnded, list[Event]]:
     """Run one trial of `suite` on `host`; return how it ended, and everything that happened."""
     plan = Plan("probe", (host,), (make_step(suite, given, peer=peer),), repetition=Repetition(trials=1))
+    workstation.consents.made_here(plan)
     events = list(workstation.run(plan, Refuse(), Control()))
     (ended,) = (event for event in events if isinstance(event, TrialEnded))
     return ended, events

@@ -96,6 +96,7 @@ def run(stage: Stage, case: Case) -> Seen:
 
 def run_plan(stage: Stage, made: Plan) -> RunRecord:
     """Run a plan and return the run as stored."""
+    stage.workstation.consents.made_here(made)
     for _event in stage.workstation.run(made, Refuse(), Control()):
         pass
     return stage.workstation.load("last")

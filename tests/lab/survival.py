@@ -69,7 +69,8 @@ Hand = Callable[[Event, Control], None]
 
 
 def run(workstation: Workstation, plan: Plan, hand: Hand | None = None, control: Control | None = None) -> list[Event]:
-    """Run `plan`; `hand` sees every event as it happens."""
+    """Run `plan`, made here; `hand` sees every event as it happens."""
+    workstation.consents.made_here(plan)
     return watch(workstation.run(plan, Refuse(), control := control or Control()), control, hand)
 
 

@@ -75,6 +75,7 @@ def measured(
     plan = Plan("during", (host,), (step,), repetition=Repetition(1))
     told: dict[str, Finding] = {}
     under_way = False
+    workstation.consents.made_here(plan)
     for event in workstation.run(plan, Refuse(), Control()):
         happened(event)
         if isinstance(event, TrialStarted | TrialEnded):

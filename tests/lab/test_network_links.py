@@ -170,6 +170,7 @@ def test_the_preset_runs_between_two_hosts(linked_hosts: LinkedHosts, tmp_path: 
     )
     plan = replace(preset, steps=tuple(steps), repetition=Repetition(trials=1))
     with workstation_in(tmp_path) as workstation:
+        workstation.consents.made_here(plan)
         events = list(workstation.run(plan, Refuse(), Control()))
     ended = [event for event in events if isinstance(event, TrialEnded)]
     assert [(trial.state, trial.reason) for trial in ended] == [(State.DONE, "")] * len(plan.steps)

@@ -76,6 +76,7 @@ def test_a_run_that_is_stopped_leaves_no_server(lab_host: LabHost, tmp_path: Pat
     plan = Plan("stopped", ("lab",), (step,), repetition=Repetition(trials=2))
     during: list[Path] = []
     with workstation_in(tmp_path) as workstation:
+        workstation.consents.made_here(plan)
         for event in workstation.run(plan, Refuse(), control):
             if isinstance(event, SampleRead) and not control.stopped:
                 during += running_in(place)

@@ -62,6 +62,7 @@ def run(
 ) -> list[Event]:
     control = Control(busy)
     seen: list[Event] = []
+    workstation.consents.made_here(plan)
     for event in workstation.run(plan, Refuse(), control):
         seen.append(event)
         if on_event is not None:

@@ -22,6 +22,7 @@ needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not i
 def judged(workstation: Workstation, step: Step, host: str = LOCAL) -> tuple[RunRecord, Verdict]:
     """Run one trial of `step` and return the run with the verdict on it."""
     plan = Plan("verdicts", (host,), (step,), repetition=Repetition(1))
+    workstation.consents.made_here(plan)
     for _event in workstation.run(plan, Refuse(), Control()):
         pass
     record = workstation.load("last")

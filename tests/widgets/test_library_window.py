@@ -77,7 +77,7 @@ def _exported(qtbot: QtBot, window: MainWindow, place: Path) -> list[Path]:
 def test_a_run_that_was_just_made_is_in_the_library_with_its_figures(qtbot: QtBot, window: MainWindow) -> None:
     page = _library(qtbot, window)
     step = make_step("sysbench-cpu", {"time": 1}, name="one second")
-    window.rooms.run(Plan("really made", (LOCAL,), (step,), repetition=Repetition(trials=1)))
+    window.rooms.run(Plan("really made", (LOCAL,), (step,), repetition=Repetition(trials=1)), None)
     live = window.rooms.live
     assert live is not None
     qtbot.waitUntil(lambda: not live.running, timeout=30_000)

@@ -194,7 +194,7 @@ def _plan(seconds: int) -> Plan:
 
 def _measuring(qtbot: QtBot, window: MainWindow) -> LivePage:
     """Start a real run that would take a minute."""
-    window.rooms.run(_plan(60))
+    window.rooms.run(_plan(60), None)
     live = window.rooms.live
     assert live is not None
     qtbot.waitUntil(lambda: bool(window.status_line.stop_button.isVisible()), timeout=20_000)
@@ -230,7 +230,7 @@ def test_closing_ends_the_run_in_order_and_keeps_it(qtbot: QtBot, window: MainWi
 
 @pytest.mark.lab
 def test_export_is_about_the_run_in_front_and_else_leads_to_the_library(qtbot: QtBot, window: MainWindow) -> None:
-    window.rooms.run(_plan(1))
+    window.rooms.run(_plan(1), None)
     live = window.rooms.live
     assert live is not None
     window.export()
@@ -244,7 +244,7 @@ def test_export_is_about_the_run_in_front_and_else_leads_to_the_library(qtbot: Q
 @pytest.mark.lab
 def test_a_second_measurement_is_refused_with_words(qtbot: QtBot, window: MainWindow) -> None:
     live = _measuring(qtbot, window)
-    window.rooms.run(_plan(1))
+    window.rooms.run(_plan(1), None)
     assert "running" in _question(window).windowTitle()
     _question(window).accept()
     live.stop()

@@ -81,13 +81,19 @@ class LivePage(Page):
         """The run that is shown, or None."""
         return self._model
 
-    def start_run(self, plan: Plan, busy: Busy = Busy.REFUSE) -> bool:
+    def start_run(self, plan: Plan, busy: Busy = Busy.REFUSE, made: Callable[[], None] = lambda: None) -> bool:
         """Run `plan` and show it; return False, and do nothing, while another run is under way.
 
-        `busy` says what to do where somebody else measures a host: by default, that is told and the user asked.
+        `busy` says what to do where somebody else measures a host: by default, that is told and the user asked. `made`
+        is called first, on the worker's thread.
         """
         control, workstation, asker = Control(busy), self.workstation, self.asker
-        return self._begin(plan, control, lambda: workstation.run(plan, asker, control))
+
+        def events() -> Generator[Event]:
+            made()
+            return workstation.run(plan, asker, control)
+
+        return self._begin(plan, control, events)
 
     def attach_run(self, left: LeftRun, *, stop: bool = False) -> bool:
         """Go on with a run that was left to itself, or end it in order; return False while another is under way."""

@@ -62,12 +62,14 @@ class PlanDraft:
         self.tuning = Form(TUNING)
         self.acknowledged: tuple[Acknowledged, ...] = ()
         self.changed: tuple[Remedied, ...] = ()
+        self.basis: Plan | None = None  # the plan that was opened, whoever made it; None: all of it was made here
 
-    def adopt(self, plan: Plan, chosen: Mapping[str, frozenset[str]] | None = None) -> None:
+    def adopt(self, plan: Plan, chosen: Mapping[str, frozenset[str]] | None = None, *, ours: bool = False) -> None:
         """Take every value of `plan`, as somebody's choice; with `chosen`, only those of each step that it names.
 
-        The others follow what the host suggests.
+        The others follow what the host suggests. `ours` says that Benchwright itself made the plan.
         """
+        self.basis = None if ours else plan
         self.name, self.question, self.hosts = plan.name, plan.question, list(plan.hosts)
         self.goals = goals_text(plan.goals)
         self.steps = [

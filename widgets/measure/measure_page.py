@@ -55,7 +55,7 @@ INCOMPLETE = "The plan cannot be checked as it stands."
 class MeasurePage(Page):
     """A plan is made here in five steps; `run_requested` carries it, frozen."""
 
-    run_requested = Signal(object)  # a Plan
+    run_requested = Signal(object, object)  # a Plan, and the one it was made of: None where it was made here
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(workstation, asker, parent)
@@ -93,16 +93,16 @@ class MeasurePage(Page):
         self._fresh(HOSTS)
         self.reader.again(name)
 
-    def load(self, plan: Plan) -> None:
-        """Show `plan`, ready to run again or to be changed."""
+    def load(self, plan: Plan, *, ours: bool = False) -> None:
+        """Show `plan`, ready to run again or to be changed; `ours` says that Benchwright itself made it."""
         self._quick_for = None
-        self.draft.adopt(plan)
+        self.draft.adopt(plan, ours=ours)
         self._fresh(REVIEW)
 
     def _take_filled(self, filled: Filled, said: str) -> None:
         """Show the plan of a question, with what it leaves open tuned to the host."""
         self._quick_for = None
-        self.draft.adopt(filled.plan, filled.chosen)
+        self.draft.adopt(filled.plan, filled.chosen, ours=True)
         self._fresh(REVIEW)
         if said:
             self.notice.say("info", said)
@@ -120,7 +120,7 @@ class MeasurePage(Page):
         """Write the plan to `path`."""
         plan = self.draft.sketch()
         if plan is not None:
-            self._files.save_to(plan, path)
+            self._files.save_to(plan, path, self.draft.basis)
 
     def open_from(self, path: Path) -> None:
         """Read the plan at `path` and show it."""
@@ -129,7 +129,7 @@ class MeasurePage(Page):
     def _ask_save(self) -> None:
         plan = self.draft.sketch()
         if plan is not None:
-            self._files.ask_save(plan)
+            self._files.ask_save(plan, self.draft.basis)
 
     def _saved(self, path: Path) -> None:
         self.status.emit(f"Plan saved to {path}")
@@ -170,7 +170,7 @@ class MeasurePage(Page):
         self.starting.filled.connect(self._take_filled)
         self.starting.failed.connect(self._say_error)
         self.starting.emptied.connect(self.begin)
-        self.starting.planned.connect(self.load)
+        self.starting.planned.connect(lambda plan: self.load(plan, ours=True))
 
     def _build_window(self) -> None:
         self.bar = StepBar(tuple(step.title for step in self.steps))
@@ -248,7 +248,7 @@ class MeasurePage(Page):
 
     def _start(self) -> None:
         if self.current == REVIEW and not self._obstacle():
-            self.run_requested.emit(self.draft.plan())
+            self.run_requested.emit(self.draft.plan(), self.draft.basis)
 
     def _obstacle(self) -> str:
         """Return what keeps the plan from being started."""

@@ -22,7 +22,7 @@ class PlanFiles(QObject):
         super().__init__(window)
         self._workstation = workstation
         self._window = window
-        self._to_save: Plan | None = None
+        self._to_save: tuple[Plan, Plan | None] | None = None
 
     def ask_open(self) -> None:
         """Ask for a plan's file and read it."""
@@ -31,9 +31,9 @@ class PlanFiles(QObject):
         dialog.fileSelected.connect(self._open_chosen)
         dialog.open()
 
-    def ask_save(self, plan: Plan) -> None:
-        """Ask for a place and write `plan` there."""
-        self._to_save = plan
+    def ask_save(self, plan: Plan, basis: Plan | None) -> None:
+        """Ask for a place and write `plan` there; `basis` is what it was made of."""
+        self._to_save = plan, basis
         dialog = self._dialog("Save plan", QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(f"{plan.name.replace('/', '-')}.toml")
         dialog.fileSelected.connect(self._save_chosen)
@@ -53,12 +53,13 @@ class PlanFiles(QObject):
         job.failed.connect(self.failed)
         job.start()
 
-    def save_to(self, plan: Plan, path: Path) -> None:
-        """Write `plan` to `path`."""
+    def save_to(self, plan: Plan, path: Path, basis: Plan | None) -> None:
+        """Write `plan`, which was made of `basis`, to `path`."""
         workstation = self._workstation
 
         def save() -> Path:
             workstation.save_plan(plan, path)
+            workstation.consents.made_here(plan, basis)
             return path
 
         job = Job(save)
@@ -79,4 +80,5 @@ class PlanFiles(QObject):
 
     def _save_chosen(self, path: str) -> None:
         if self._to_save is not None:
-            self.save_to(self._to_save, Path(path))
+            plan, basis = self._to_save
+            self.save_to(plan, Path(path), basis)

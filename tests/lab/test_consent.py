@@ -1,0 +1,273 @@
+"""A plan of somebody else's, from the command line: nothing of it is executed, copied or changed before a yes."""
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.paths import consent_path
+from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, Ran, benchwright, environment
+from tests.terminal import terminal
+
+PARTS = ("prepare", "before", "command", "clean_up")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def plan_file(suite: str, more: str = "", *, name: str = "plan", **values: object) -> Path:
+    """Write the plan of a stranger: one trial of `suite` on this computer."""
+    given = "\n".join(f"{key} = {_toml(value)}" for key, value in values.items())
+    path = Path(f"{name}.toml")
+    path.write_text(
+        f'name = "{name}"\nhosts = ["local"]\n{more}\n[repetition]\ntrials = 1\n'
+        f'[[step]]\nsuite = "{suite}"\n[step.parameters]\n{given}\n'
+    )
+    return path
+
+
+def _toml(value: object) -> str:
+    return f"'''{value}'''" if isinstance(value, str) else str(value).lower()
+
+
+def marking(folder: Path, **more: object) -> Path:
+    """Write a plan each of whose commands leaves a marker."""
+    return plan_file("command", **{part: f"touch {folder}/marker-{part}" for part in PARTS}, **more)
+
+
+def markers(folder: Path) -> set[str]:
+    return {path.name.removeprefix("marker-") for path in folder.glob("marker-*")}
+
+
+def refused(ran: Ran) -> str:
+    """Return what was shown by a call that did nothing because nobody agreed."""
+    assert ran.status == BAD_INPUT, ran.err
+    assert "pass --yes" in ran.err
+    assert "not agreed to. Nothing was begun." in ran.err
+    assert ran.out == ""
+    return ran.err
+
+
+def asks_nothing(ran: Ran) -> None:
+    assert "does more than run benchmark tools" not in ran.err
+
+
+def test_nothing_of_a_strangers_plan_is_executed_without_consent(folder: Path) -> None:
+    said = refused(benchwright("run", marking(folder)))
+    assert markers(folder) == set()
+    for part in PARTS:
+        assert f"    touch {folder}/marker-{part}\n" in said
+    assert "Executes on this computer (command: Preparation):" in said
+    assert benchwright("list", "--json").json == []
+
+
+def test_agreed_once_the_same_content_asks_no_more_and_a_changed_one_does(folder: Path) -> None:
+    path = marking(folder)
+    agreed = benchwright("run", path, "--yes")
+    assert agreed.status == DONE, agreed.err
+    assert f"touch {folder}/marker-clean_up" in agreed.err  # what was agreed to is in the log of a script
+    assert markers(folder) == set(PARTS)
+    asks_nothing(again := benchwright("run", path))
+    assert again.status == DONE, again.err
+    path.write_text(path.read_text().replace("trials = 1", "trials = 2").replace('name = "plan"', 'name = "other"'))
+    asks_nothing(benchwright("run", path))
+
+    path.write_text(path.read_text().replace("marker-clean_up", "marker-clean_uq"))
+    assert "marker-clean_uq" in refused(benchwright("run", path))
+    assert markers(folder) == set(PARTS)
+
+
+@pytest.mark.parametrize("written", ["file", "printed"])
+def test_a_plan_made_here_does_not_ask_until_it_is_edited(folder: Path, written: str) -> None:
+    words = ["plan", "new", "--defaults", "--trials", "1", "--suite", "command"]
+    words += ["--set", f"command=touch {folder}/marker-command"]
+    path = folder / "made.toml"
+    made = benchwright(*words, *(("-o", path) if written == "file" else ()))
+    assert made.status == DONE, made.err
+    if written == "printed":
+        path.write_text(made.out)
+    ran = benchwright("run", path)
+    assert ran.status == DONE, ran.err
+    asks_nothing(ran)
+    assert markers(folder) == {"command"}
+    path.write_text(path.read_text().replace("marker-command", "marker-other"))
+    refused(benchwright("run", path))
+    assert markers(folder) == {"command"}
+
+
+def test_writing_a_checked_copy_of_a_strangers_plan_agrees_to_nothing(folder: Path) -> None:
+    assert benchwright("check", marking(folder), "--acknowledge", "few-trials=a look", "-o", "copy.toml").status == DONE
+    refused(benchwright("run", "copy.toml"))
+    assert markers(folder) == set()
+
+
+@pytest.mark.parametrize("words", [("check",), ("check", "--json"), ("plan", "show"), ("plan", "show", "--json")])
+def test_looking_at_a_strangers_plan_executes_and_reads_nothing(folder: Path, words: tuple[str, ...]) -> None:
+    ran = benchwright(*words, marking(folder))
+    assert ran.status == DONE, ran.err
+    assert markers(folder) == set()
+    os.mkfifo(folder / "pipe")  # whoever opens it waits for ever
+    assert benchwright(*words, plan_file("unixbench", archive=str(folder / "pipe"))).status == DONE
+
+
+def test_a_local_file_is_named_before_it_is_copied(folder: Path) -> None:
+    secret = folder / "id_ed25519"
+    secret.write_text("secret\n")
+    (folder / "archive.tgz").symlink_to(secret)
+    path = plan_file("unixbench", archive=str(folder / "archive.tgz"))
+    said = refused(benchwright("run", path))
+    assert (
+        f"Copies a file of this computer to this computer (unixbench: as unixbench-archive):\n    {folder}/archive.tgz"
+        in said
+    )
+    assert f"in truth {secret}" in said
+    assert "make -C unixbench all" in said
+    benchwright("run", path, "--yes")
+    asks_nothing(benchwright("run", path))
+    secret.write_text("another program\n")
+    refused(benchwright("run", path))
+
+
+def test_a_pipe_as_a_local_file_keeps_nobody_waiting(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    path = plan_file("unixbench", archive=str(folder / "pipe"))
+    assert "no file that can be copied" in refused(benchwright("run", path))
+    ran = benchwright("run", path, "--yes")
+    assert "pipe on this computer is no regular file" in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        ("exec_prerun=touch {}/marker-job", "exec_prerun=touch {}/marker-job"),
+        ("ioengine=exec\nprogram=/bin/touch\narguments={}/marker-job", "program=/bin/touch"),
+    ],
+)
+def test_a_job_file_that_runs_programs_asks_wherever_it_was_imported(folder: Path, option: str, shown: str) -> None:
+    job = folder / "job.fio"
+    job.write_text(f"[job]\nrw=read\nsize=4k\n{option.format(folder)}\n")
+    words = ("plan", "new", "--defaults", "--fio-job", job, "--set", f"directory={folder}", "-o", "job.toml")
+    assert benchwright(*words).status == DONE
+    assert f"    {shown.format(folder)}\n" in refused(benchwright("run", "job.toml"))
+    assert "on this computer (job: [job])" in refused(benchwright("run", "job.toml"))
+    assert markers(folder) == set()
+
+
+def test_a_job_file_that_cannot_be_judged_is_shown_whole(folder: Path) -> None:
+    path = plan_file("fio-job", job="[job]\nnonsense nonsense\nexec_prerun=touch x\n")
+    assert "    [job]\n    nonsense nonsense\n    exec_prerun=touch x\n" in refused(benchwright("run", path))
+    assert not (folder / "x").exists()
+
+
+def test_a_change_of_a_host_asks_and_shows_the_command() -> None:
+    path = plan_file("sysbench-cpu", '[tuning]\ndrop_caches = true\ngovernor = "performance"', time=1)
+    said = refused(benchwright("run", path))
+    assert "Changes this computer (page cache, as root, before each trial):\n    sync; echo 3 >" in said
+    assert "echo performance | tee /sys/devices/system/cpu" in said
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_a_plan_that_only_runs_benchmark_tools_never_asks(folder: Path) -> None:
+    job = "[job]\nrw=randwrite\nsize=1m\nioengine=psync\n"
+    plans = [
+        plan_file("fio", name="fio", directory=str(folder), rw="read", size=2**20, runtime=1, ioengine="psync"),
+        plan_file("fio-job", name="job", directory=str(folder), job=job),
+    ]
+    if shutil.which("sysbench"):
+        plans.append(plan_file("sysbench-cpu", name="cpu", time=1))
+    for path in plans:
+        ran = benchwright("run", path)
+        assert ran.status == DONE, ran.err
+        asks_nothing(ran)
+    assert not consent_path().exists()
+
+
+def test_on_a_terminal_only_a_yes_agrees(folder: Path) -> None:
+    path = marking(folder)
+    for answer in ("", "no", "y"):
+        with terminal("run", str(path)) as screen:
+            screen.expect("Run it (yes or no)")
+            assert f"touch {folder}/marker-clean_up" in screen.seen
+            screen.type(answer)
+            assert screen.status() == BAD_INPUT
+        assert markers(folder) == set()
+    with terminal("run", str(path)) as screen:
+        screen.expect("Run it (yes or no)")
+        screen.type("yes")
+        assert screen.status() == DONE, screen.seen
+    assert markers(folder) == set(PARTS)
+
+
+def test_a_long_command_is_shown_to_its_end_and_nothing_in_it_drives_the_terminal(folder: Path) -> None:
+    hidden = f"true {' ' * 3000}; touch {folder}/marker-hidden"
+    assert f"    {hidden}\n" in refused(benchwright("run", plan_file("command", command=hidden)))
+    path = plan_file("command", command="TRICKS", name="NAME")
+    tricks = r'"echo \u007f\u009b31m \u202e\u2066 \u2028 safe"'
+    path.write_text(path.read_text().replace("'''TRICKS'''", tricks).replace('"NAME"', r'"a\u202eplan"'))
+    said = refused(benchwright("run", path))
+    assert r"echo \x7f\x9b31m \u202e\u2066 \u2028 safe" in said
+    assert r"The plan “a\u202eplan”" in said
+    assert said.replace("\n", "").isprintable()
+
+
+def test_what_is_too_much_to_read_is_refused_even_with_a_yes(folder: Path) -> None:
+    steps = "".join(
+        f'[[step]]\nsuite = "command"\nname = "{number}"\n[step.parameters]\ncommand = "touch {folder}/marker-{number} '
+        f'{"x" * 4000}"\n'
+        for number in range(30)
+    )
+    path = Path("long.toml")
+    path.write_text(f'name = "long"\nhosts = ["local"]\n{steps}')
+    ran = benchwright("run", path, "--yes")
+    assert ran.status == BAD_INPUT
+    assert "more than can be shown" in ran.err
+    assert markers(folder) == set()
+
+
+def test_a_run_out_of_a_library_from_elsewhere_is_gone_on_with_after_a_yes_alone(folder: Path) -> None:
+    slow = {"command": "sleep 60", "clean_up": f"touch {folder}/marker-clean_up"}
+    words = [str(BENCHWRIGHT), "run", str(plan_file("command", **slow)), "--yes"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith(b"command on"):
+                break
+        process.send_signal(signal.SIGHUP)
+        process.communicate()
+    consent_path().unlink()  # as on a computer that the library was carried to
+    assert "sleep 60" in refused(benchwright("attach"))
+    assert "clean_up" in refused(benchwright("attach", "--stop"))
+    assert markers(folder) == set()
+    assert len(benchwright("attach", "--list", "--json").json) == 1
+    ended = benchwright("attach", "--stop", "--yes")
+    assert "partial" in ended.out, ended.err
+    assert markers(folder) == {"clean_up"}
+
+
+@pytest.mark.slow
+def test_a_second_opinion_runs_a_strangers_program_after_a_yes_alone(folder: Path) -> None:
+    program = folder / "stream"
+    program.write_text(f"#!/bin/sh\ntouch {folder}/marker-stream\n")
+    program.chmod(0o755)
+    benchwright("run", plan_file("stream", program=str(program)), "--yes")
+    consent_path().unlink()
+    (folder / "marker-stream").unlink()
+    assert benchwright("second-opinion", "last").status == DONE
+    ran = benchwright("second-opinion", "last", "--run")
+    assert ran.status == BAD_INPUT
+    assert f"    {program}\n" in ran.err
+    assert markers(folder) == set()
+
+
+@pytest.mark.slow
+def test_what_the_user_types_to_calibrate_is_not_asked(folder: Path) -> None:
+    ran = benchwright("calibrate", "local", "--suite", "command", "--set", f"command=touch {folder}/marker-aa")
+    asks_nothing(ran)
+    assert markers(folder) == {"aa"}, ran.err
