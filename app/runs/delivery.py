@@ -1,6 +1,8 @@
 """What a step's commands need beside them, brought from this computer to where they run."""
 
 from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from remote.jobs.build import build_program
@@ -44,4 +46,11 @@ def file_text(file: HostFile) -> str:
     if file.build is not None:
         options = " ".join(file.build.options)
         return f"# {file.name}: built on this computer from {file.build.sources[0]} with {options} -static"
+    if file.resource and file.executable:
+        return f"# {file.name}: Benchwright’s {file.resource}, SHA-256 {_digest(file.resource)}, copied here"
     return f"# {file.name}: {f'Benchwright’s {file.resource}' if file.resource else file.local}, copied here"
+
+
+@cache
+def _digest(resource: str) -> str:
+    return sha256(read_bytes(resource)).hexdigest()
