@@ -16,7 +16,7 @@ MAXIMUM_FAILURES = 5
 """Messages of failure that are repeated in notes."""
 
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,9})?")
-_HEAD = re.compile(r"# ([a-z-]{1,40}) (\S.{0,400})")
+_HEAD = re.compile(r"# ([a-z0-9-]{1,40}) (\S.{0,400})")
 _FAILURE = re.compile(
     r"error (?P<words>\S.*)"
     r"|(?P<shell>Killed|Illegal instruction.*"

@@ -136,7 +136,6 @@ def test_blocks_measures_the_c_library_of_the_host_where_it_can() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_the_sources_give_the_same_bytes(tmp_path: Path) -> None:
     """What `make probes` does, into another directory: with the compiler that its digest names, fetched anew."""
     done = subprocess.run(
