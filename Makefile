@@ -12,6 +12,7 @@ help:
 	@echo "make test-slow  run the long and calibrating tests too"
 	@echo "make lint       check style, types and layers"
 	@echo "make bench      measure Benchwright itself"
+	@echo "make probes     compile the probes that are copied to hosts, for x86-64 and aarch64"
 	@echo "make shots      take pictures of every window into shots/"
 	@echo "make setup      install what the others need: .venv, and what the system lacks"
 
@@ -63,6 +64,11 @@ $(READY): requirements.lock pyproject.toml
 lock:
 	uv pip compile --universal --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
 	  --group pyproject.toml:dev pyproject.toml -o requirements.lock
+
+# The probes that Benchwright ships, compiled anew: the same bytes as those in the tree, unless a source was changed.
+.PHONY: probes
+probes: setup
+	@.make/probes
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache shots

@@ -257,6 +257,17 @@ placed() { # name folder/file...: the folder of the first file that is there; th
     no "tool.$name" "not installed"
 }
 
+servers() { # database servers, which a user's own path does not name; the newest PostgreSQL
+    for folder in $(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /usr/libexec/postgresql* /usr/lib/postgresql*/bin \
+        2>/dev/null | sort -V); do
+        [ ! -x "$folder/initdb" ] || PATH=$folder:$PATH
+    done
+    PATH=$PATH:/usr/sbin:/usr/libexec:/usr/local/sbin
+    tool postgres &
+    tool mariadbd &
+    wait
+}
+
 tools() { # at once; each item is short enough for the pipe to keep it in one piece (PIPE_BUF)
     home=${HOME:-/root}
     placed unixbench "$home"/UnixBench/Run "$home"/*/UnixBench/Run /opt/UnixBench/Run /opt/*/UnixBench/Run \
@@ -264,9 +275,10 @@ tools() { # at once; each item is short enough for the pipe to keep it in one pi
     placed geekbench "$home"/[Gg]eekbench*/geekbench[1-9] /opt/[Gg]eekbench*/geekbench[1-9] \
         /usr/local/[Gg]eekbench*/geekbench[1-9]
     placed speccpu "$home"/cpu20*/shrc /opt/cpu20*/shrc /usr/cpu20*/shrc /spec/cpu20*/shrc /opt/spec/cpu20*/shrc
-    for tool in fio sysbench pgbench iperf3 dd cp stress-ng ioping hpcc mpirun cc gcc python3; do
+    for tool in fio sysbench pgbench iperf3 dd cp stress-ng ioping hpcc mpirun cc gcc make perl python3; do
         tool "$tool" &
     done
+    servers &
     wait
 }
 

@@ -12,6 +12,7 @@ from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.network_path import Meeting
 from suites.parameters import Parameter, Tuned, Value, Values
+from suites.programs import Program
 from suites.vocab import Figure, Metric, Resource, Sample
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Suite(Protocol):
     summary: str
     resource: Resource
     tool: str
-    packages: Mapping[str, str]  # package manager ("apt", "dnf", ...) -> package that has the tool
+    packages: Mapping[str, str]  # package manager ("apt", "dnf", ...) -> packages that bring the tool, by blanks
     parameters: tuple[Parameter, ...]
     metrics: tuple[Metric, ...]  # the headline first
     needs_peer: bool
@@ -168,6 +169,25 @@ class BringsTool(Protocol):
     def needs_tool(self, values: Values) -> bool:
         """Return whether a step with these values needs `tool` to be installed."""
         ...
+
+
+@runtime_checkable
+class NeedsPrograms(Protocol):
+    """A suite whose steps need more programs on the host than their tool: a compiler, a server."""
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return those that a step with these values needs on a host with these facts.
+
+        Without facts: those that it may need.
+        """
+        ...
+
+
+def programs_of(suite: Suite, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+    """Return every program that a step needs on a host with these facts, its tool first."""
+    brings = isinstance(suite, BringsTool) and not suite.needs_tool(values)
+    own = () if brings else (Program(suite.tool, (suite.tool,), suite.packages),)
+    return (*own, *(suite.programs(values, facts) if isinstance(suite, NeedsPrograms) else ()))
 
 
 @runtime_checkable

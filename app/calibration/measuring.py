@@ -16,6 +16,7 @@ from remote.plain import plain
 from remote.session import Session
 from resources import read_bytes
 from suites.facts import Facts, known
+from suites.probe.probe import shipped_resource
 
 ROUND_TRIPS = 20
 """Commands that do nothing, of which the median and the worst are told."""
@@ -85,9 +86,10 @@ def _workspace(session: Session) -> Iterator[Workspace]:
 
 
 def _bring(session: Session, workspace: Workspace, architecture: str) -> None:
-    """Put the probe into the workspace: built here, or there where this computer cannot."""
+    """Put the probe into the workspace: the shipped one, else built here, or there where this computer cannot."""
     try:
-        program = build_program(_SOURCES, architecture, _OPTIONS)
+        shipped = shipped_resource("clock", architecture)
+        program = read_bytes(shipped) if shipped else build_program(_SOURCES, architecture, _OPTIONS)
     except BuildError:
         for source in _SOURCES:
             put_file(session, workspace, source.rpartition("/")[2], read_bytes(source))

@@ -15,6 +15,8 @@ BLOCKING = frozenset(
         "command-no-figure",
         "database-not-named",
         "oltp-needs-sysbench-1",
+        "probe-no-compiler",
+        "probe-no-compiler-peer",
     }
 )
 """Findings that mean, as errors, that a step cannot run at all."""

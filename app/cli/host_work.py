@@ -14,15 +14,16 @@ from app.cli.common import (
     print_table,
     speaks_to_people,
 )
-from app.hosts.packages import has_tool, installation, works_without
+from app.hosts.packages import has_program, installation_of, package_manager, tool_of, works_without
 from app.hosts.restoring import note_text
 from app.moments import age_text
 from app.plans.tuning import path_title
 from app.records import HostAction
 from app.services import Workstation
-from suites.base import Suite
+from suites.base import complete_values, programs_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts, known
+from suites.programs import PROGRAMS, Program
 from suites.registry import SUITES
 
 
@@ -36,53 +37,69 @@ from suites.registry import SUITES
 def install_tools(
     workstation: Workstation, host: str, tools: tuple[str, ...], asker: TerminalAsker, *, yes: bool
 ) -> None:
-    """Install TOOLS (such as fio) on HOST, with its own package manager, once you have agreed to the command."""
-    wanted = [_suite_of(tool) for tool in tools]
+    """Install TOOLS (such as fio or gcc) on HOST, with its own package manager, once you have agreed to the command."""
+    wanted = list(dict.fromkeys(program for tool in tools for program in _programs(tool)))
     facts = workstation.facts(host, asker)
-    missing = [suite for suite in wanted if not has_tool(suite, facts)]
-    _say_versions([suite for suite in wanted if suite not in missing], facts)
+    missing = [program for program in wanted if not has_program(program, facts)]
+    _say_versions([program for program in wanted if program not in missing], facts)
     if not missing:
         return
     command = _command(missing, host, facts)
     click.echo(f"On {host}, this will run:\n  {plain(command)}", err=True)
     if not yes:
         click.confirm("Run it", abort=True, err=True)
-    names = ", ".join(dict.fromkeys(suite.tool for suite in missing))
+    names = ", ".join(program.names[0] for program in missing)
     for line in workstation.install(host, command, asker, f"install {names}"):
         click.echo(plain(line))
     after = workstation.facts(host, asker)
     _say_versions(missing, after)
-    if not all(has_tool(suite, after) for suite in missing):
+    if not all(has_program(program, after) for program in missing):
         raise SystemExit(FAILED)
 
 
-def _suite_of(tool: str) -> Suite:
-    found = next((suite for suite in SUITES if tool in {suite.tool, suite.id}), None)
-    if found is None:
-        names = ", ".join(dict.fromkeys(suite.tool for suite in SUITES))
+def _programs(tool: str) -> tuple[Program, ...]:
+    """Return the programs that `tool` stands for: a tool alone, or what the suite of that name needs by default."""
+    found = next((suite for suite in SUITES if tool == suite.id), None)
+    if found is not None:
+        needed = programs_of(found, complete_values(found, {}), None)
+        return needed or (tool_of(found),)
+    found = next((suite for suite in SUITES if tool == suite.tool), None)
+    if found is not None:
+        return (tool_of(found),)
+    program = next((program for program in PROGRAMS if tool in program.names), None)
+    if program is None:
+        known_names = [*(suite.tool for suite in SUITES), *(program.names[0] for program in PROGRAMS)]
+        names = ", ".join(dict.fromkeys(known_names))
         raise BenchwrightError(f"“{tool[:60]}” is no tool of a test.", f"There are {names}.")
-    return found
+    return (program,)
 
 
-def _command(missing: Sequence[Suite], host: str, facts: Facts) -> str:
-    way = installation(missing, facts)
+def _command(missing: Sequence[Program], host: str, facts: Facts) -> str:
+    way = installation_of(missing, facts)
     if way.note:
         click.echo(plain(way.note), err=True)
     if way.command is None:
-        names = ", ".join(dict.fromkeys(suite.tool for suite in missing))
-        system = known(facts.system.distribution) or "its distribution"
+        names = ", ".join(program.title for program in missing)
         raise BenchwrightError(
-            f"How {names} gets onto {host} is not known: {system} has none of the package managers known here.",
+            f"How {names} gets onto {host} is not known: {_why_not(facts)}.",
             f"Install it with the host's own tools. {works_without(facts)}",
         )
     return way.command
 
 
-def _say_versions(suites: Sequence[Suite], facts: Facts) -> None:
-    for tool in dict.fromkeys(suite.tool for suite in suites):
-        found = facts.tool(tool)
-        version = known(found.version) or known(found.path)
-        click.echo(plain(f"{tool}: {version}" if version else f"{tool} is still not found."))
+def _why_not(facts: Facts) -> str:
+    system = known(facts.system.distribution) or "its distribution"
+    if package_manager(facts) is None:
+        return f"{system} has none of the package managers known here"
+    return f"no package of {system} is known to have it"
+
+
+def _say_versions(programs: Sequence[Program], facts: Facts) -> None:
+    for program in programs:
+        found = [(name, facts.tool(name)) for name in program.names]
+        versions = [(name, known(tool.version) or known(tool.path)) for name, tool in found]
+        name, version = next(((name, version) for name, version in versions if version), (program.names[0], None))
+        click.echo(plain(f"{name}: {version}" if version else f"{name} is still not found."))
 
 
 @click.command("restore")

@@ -101,7 +101,15 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     if record.facts_before:  # without facts nothing could be checked, and nothing is said of findings
         click.echo("")
         print_findings(list(record.findings), record.plan.acknowledged)
+    _print_commands(record)
+
+
+def _print_commands(record: RunRecord) -> None:
+    """Print each step's commands, after the versions of the tool that ran."""
     for step in record.plan.steps:
+        versions = dict.fromkeys(trial.trial.tool_version for trial in record.trials if trial.trial.step == step.name)
+        for version in filter(None, versions):
+            click.echo(plain(f"# {step.name}: {version}"))
         ran = next((trial for trial in record.trials if trial.trial.step == step.name), None)
         for command in () if ran is None else ran.trial.commands:
             click.echo(plain(f"$ {command.line}"))

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from suites.base import BringsTool, Suite, complete_values
+from suites.base import Suite, complete_values, programs_of
 from suites.facts import NOT_READ, Absent, Facts, known
+from suites.programs import Program
 from suites.registry import SUITES
 
 _MANAGERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -29,13 +30,22 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "yum": ("yum", "install", "-y"),
         "zypper": ("zypper", "--non-interactive", "install"),
         "apk": ("apk", "add", "--no-cache"),
+        "apt": ("apt-get", "install", "-y", "--no-install-recommends"),
         "pacman": ("pacman", "-S", "--needed", "--noconfirm"),
     }
 )
 """None of them asks anything; the package names follow."""
 
-_APT = "apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends {}"
-"""A fresh cloud image has no lists of packages yet. Where they cannot be fetched, what is there may still do."""
+_FIRST: Mapping[str, str] = MappingProxyType(
+    {
+        "apt": "apt-get update; DEBIAN_FRONTEND=noninteractive",
+        "pacman": "ls /var/lib/pacman/sync/*.db >/dev/null 2>&1 || pacman -Sy;",
+    }
+)
+"""What a shell runs before: a fresh image has no lists of packages, and these managers do not fetch them themselves.
+
+Where apt cannot fetch them, those that are there may do. Lists that pacman has stay: a newer one beside packages
+that were not upgraded breaks the system."""
 
 _EPEL = "{tool} is in EPEL, which must be enabled first where it is not: dnf install -y epel-release"
 _EPEL_OF_RHEL = (
@@ -65,6 +75,7 @@ _OF_SYSBENCH: Mapping[str, str] = MappingProxyType(
 """What has to be known before a tool is installed, by the ID of the distribution."""
 
 
+_SERVERS: Mapping[str, frozenset[str]] = MappingProxyType({"apt": frozenset({"postgresql", "mariadb-server"})})
 _SERVER_OF_ITS_OWN = (
     "This package starts a server at once, which stays, takes some memory, and is not what a test of its own server "
     "measures; stop it if it is not wanted."
@@ -84,16 +95,32 @@ class Installation:
 
 def installation(suites: Sequence[Suite], facts: Facts) -> Installation:
     """Return how the tools of `suites` get onto the host with these facts, all in one command."""
+    return installation_of([tool_of(suite) for suite in suites], facts)
+
+
+def tool_of(suite: Suite) -> Program:
+    """Return the tool of `suite` as a program to be installed."""
+    return Program(suite.tool, (suite.tool,), suite.packages)
+
+
+def installation_of(programs: Sequence[Program], facts: Facts) -> Installation:
+    """Return how `programs` get onto the host with these facts, all in one command; each package is a word of it."""
     manager = package_manager(facts)
     if manager is None:
         return Installation(None)
     family = "dnf" if manager == "yum" else manager
-    packages = list(dict.fromkeys(suite.packages[family] for suite in suites if family in suite.packages))
+    packages = tuple(
+        dict.fromkeys(package for program in programs for package in program.packages.get(family, "").split())
+    )
     if not packages:
         return Installation(None)
-    words = (*_COMMANDS[manager], *packages) if manager != "apt" else ("sh", "-c", _APT.format(shlex.join(packages)))
+    words = (*_COMMANDS[manager], *packages)
+    if manager in _FIRST:
+        words = ("sh", "-c", f"{_FIRST[manager]} {shlex.join(words)}")
     sudo = () if known(facts.system.user) == "root" else ("sudo",)
-    notes = (_note(suite, facts) for suite in suites)
+    notes = [_note(program, facts) for program in programs]
+    if _SERVERS.get(family, frozenset()).intersection(packages):
+        notes.append(_SERVER_OF_ITS_OWN)
     return Installation(shlex.join((*sudo, *words)), " ".join(dict.fromkeys(note for note in notes if note)))
 
 
@@ -113,37 +140,40 @@ def _major(facts: Facts) -> str:
     return (known(facts.system.distribution_version) or "").partition(".")[0]
 
 
-def _note(suite: Suite, facts: Facts) -> str:
-    """Return what has to be known before the suite's tool can be installed there; empty where nothing."""
+def _note(program: Program, facts: Facts) -> str:
+    """Return what has to be known before the program can be installed there; empty where nothing."""
     name = known(facts.system.distribution_id) or ""
     if name in _OF_EVERY_TOOL:
         return _OF_EVERY_TOOL[name]
-    if suite.tool == "pgbench" and package_manager(facts) == "apt":
-        return _SERVER_OF_ITS_OWN
-    if suite.tool != "sysbench":  # the others are in the distributions' own repositories
+    if "sysbench" not in program.names:  # the others are in the distributions' own repositories
         return ""
     note = _OF_SYSBENCH.get(name, "")
     if name == "amzn":
         note = _EXTRAS if _major(facts) == "2" else _SPAL
-    return note.format(tool=suite.tool, major=_major(facts) or "9")
+    return note.format(tool=program.title, major=_major(facts) or "9")
 
 
 def has_tool(suite: Suite, facts: Facts) -> bool | None:
     """Return whether the host has the suite's tool; None where nobody looked."""
-    tool = facts.tool(suite.tool)
-    if known(tool.path) is not None or known(tool.version) is not None:
+    return has_program(tool_of(suite), facts)
+
+
+def has_program(program: Program, facts: Facts) -> bool | None:
+    """Return whether the host has the program under any of its names; None where nobody looked."""
+    found = [fact for name in program.names for fact in (facts.tool(name).path, facts.tool(name).version)]
+    if any(known(fact) is not None for fact in found):
         return True
-    nobody = all(isinstance(fact, Absent) and fact.reason == NOT_READ.reason for fact in (tool.path, tool.version))
+    nobody = all(isinstance(fact, Absent) and fact.reason == NOT_READ.reason for fact in found)
     return None if nobody else False
 
 
 def usable_suites(facts: Facts) -> tuple[Suite, ...]:
-    """Return the suites that work without anything being installed: the host has their tool, or they bring it."""
-    return tuple(suite for suite in SUITES if _brings_its_tool(suite) or has_tool(suite, facts))
+    """Return the suites that work without anything being installed: the host has all they need, or they bring it."""
+    return tuple(suite for suite in SUITES if _works(suite, facts))
 
 
-def _brings_its_tool(suite: Suite) -> bool:
-    return isinstance(suite, BringsTool) and not suite.needs_tool(complete_values(suite, {}))
+def _works(suite: Suite, facts: Facts) -> bool:
+    return all(has_program(program, facts) for program in programs_of(suite, complete_values(suite, {}), facts))
 
 
 def works_without(facts: Facts) -> str:

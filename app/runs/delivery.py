@@ -2,6 +2,8 @@
 
 import stat
 from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from remote.jobs.build import build_program
@@ -47,4 +49,11 @@ def file_text(file: HostFile) -> str:
     if file.build is not None:
         options = " ".join(file.build.options)
         return f"# {file.name}: built on this computer from {file.build.sources[0]} with {options} -static"
+    if file.resource and file.executable:
+        return f"# {file.name}: Benchwright’s {file.resource}, SHA-256 {_digest(file.resource)}, copied here"
     return f"# {file.name}: {f'Benchwright’s {file.resource}' if file.resource else file.local}, copied here"
+
+
+@cache
+def _digest(resource: str) -> str:
+    return sha256(read_bytes(resource)).hexdigest()

@@ -25,6 +25,10 @@ TOOLS = (
     "mpirun",
     "cc",
     "gcc",
+    "make",
+    "perl",
+    "postgres",
+    "mariadbd",
     "python3",
 )
 """The tools that facts.sh looks for."""

@@ -23,7 +23,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#if defined(__clang__)
+#ifdef LEVEL /* a probe that Benchwright ships compiled: see shipped/ */
+#include "shipped/identity.h"
+#endif
+
+#ifdef COMPILER /* it says more of itself than its macros do */
+#elif defined(__clang__)
 #define COMPILER "clang " __clang_version__
 #elif defined(__GNUC__)
 #define COMPILER "gcc " __VERSION__
@@ -169,6 +174,9 @@ UNUSED static void introduce(const char *program, int version)
 {
     setvbuf(stdout, NULL, _IOLBF, 0); /* each line leaves at once, also into a pipe */
     printf("# benchwright-%s %d\n# compiler %s\n# options %s\n", program, version, COMPILER, BUILD);
+#ifdef LEVEL
+    print_identity(LEVEL);
+#endif
 }
 
 #endif

@@ -6,12 +6,22 @@ from dataclasses import replace
 from suites.base import Command, Context, Estimate, TrialParser
 from suites.checks import StepCheck
 from suites.compute.output import METRICS, ComputeReader
-from suites.facts import Absent
+from suites.facts import Absent, Facts
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.peak import peak_of
 from suites.probe.checks import NO_COMPILER
 from suites.probe.output import ProbeParser
-from suites.probe.probe import BUILD, PACKAGES, SWEEP, THREADS, probe_commands, sweep_counts, thread_words
+from suites.probe.probe import (
+    BUILD,
+    PACKAGES,
+    SWEEP,
+    THREADS,
+    needed_programs,
+    probe_commands,
+    sweep_counts,
+    thread_words,
+)
+from suites.programs import Program
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
 from suites.vocab import Metric, Resource
@@ -63,6 +73,10 @@ class Compute:
         """Return False: the probe is our own."""
         del values
         return False
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return a compiler where the probe is built on the host."""
+        return needed_programs("compute", values, facts)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return nothing: the defaults measure 1, 2, 4 to all threads on any host."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from suites.facts import Facts
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, format_size, parse_size
-from suites.probe.probe import BUILD, SWEEP, THREADS
+from suites.probe.probe import BUILD_ON_HOST, SWEEP, THREADS
 from suites.sysbench.memory_size import CACHE_FACTOR, UNKNOWN_CACHE_BLOCK, available_memory
 
 MIB, GIB = 2**20, 2**30
@@ -89,7 +89,17 @@ LARGEST_WORKING_SET = Parameter(
 BLOCK_THREADS = replace(THREADS, default=1, help="How many threads work at once; 0 is one for each usable CPU.")
 BLOCK_SWEEP = replace(SWEEP, default="single")
 
-PARAMETERS = (OPERATIONS, PATTERNS, BLOCKS, MEMORY, LARGEST_WORKING_SET, BLOCK_THREADS, BLOCK_SWEEP, TIME, BUILD)
+PARAMETERS = (
+    OPERATIONS,
+    PATTERNS,
+    BLOCKS,
+    MEMORY,
+    LARGEST_WORKING_SET,
+    BLOCK_THREADS,
+    BLOCK_SWEEP,
+    TIME,
+    BUILD_ON_HOST,
+)
 
 
 def block_sizes(values: Values) -> tuple[int, ...]:

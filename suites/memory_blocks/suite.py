@@ -4,12 +4,14 @@ from collections.abc import Mapping
 
 from suites.base import Command, Context, Estimate, TrialParser
 from suites.checks import StepCheck
+from suites.facts import Facts
 from suites.memory_blocks.checks import BLOCKS_CHECKS
 from suites.memory_blocks.output import METRICS, BlocksReader
 from suites.memory_blocks.parameters import LARGEST_SET, PARAMETERS, block_sizes, fitting_memory
 from suites.parameters import Parameter, Tuned, Values, format_size
 from suites.probe.output import ProbeParser
-from suites.probe.probe import PACKAGES, probe_commands, sweep_counts, thread_words
+from suites.probe.probe import PACKAGES, needed_programs, probe_commands, sweep_counts, thread_words
+from suites.programs import Program
 from suites.vocab import Metric, Resource
 
 TOUCH_RATE = 1e9
@@ -40,6 +42,10 @@ class MemoryBlocks:
         """Return False: the probe is our own."""
         del values
         return False
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return a compiler where the probe is built on the host."""
+        return needed_programs("blocks", values, facts)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return memory that no cache holds, and working sets up to as much."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from suites.base import Command, Context, Effect, Estimate, TrialParser
 from suites.checks import StepCheck
+from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.iperf3.link import largest_packet
 from suites.net_blocks.checks import NET_BLOCKS_CHECKS, UDP_HEADERS
@@ -12,7 +13,8 @@ from suites.net_blocks.parameters import DATAGRAM, PARAMETERS, uses_udp
 from suites.parameters import Parameter, Tuned, Values, parse_size
 from suites.peer import address_effects, peer_address, port_word
 from suites.probe.output import ProbeParser
-from suites.probe.probe import PACKAGES, probe_end, sweep_counts, thread_words
+from suites.probe.probe import PACKAGES, needed_programs, probe_end, sweep_counts, thread_words
+from suites.programs import Program
 from suites.vocab import Metric, Resource
 
 PROGRAM = "netblocks"
@@ -44,6 +46,10 @@ class NetBlocks:
         """Return False: the probe is our own."""
         del values
         return False
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return a compiler where the probe is built on an end."""
+        return needed_programs(PROGRAM, values, facts)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return measurements without TCP's slow start, and datagrams that one packet holds."""

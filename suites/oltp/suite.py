@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from suites.base import Command, Context, Effect, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
-from suites.facts import known
+from suites.facts import Facts, known
 from suites.oltp.checks import OLTP_CHECKS, TUNED_ROWS, TUNED_TABLES, size_of
 from suites.oltp.output import METRICS, OltpParser
 from suites.oltp.parameters import (
@@ -39,6 +39,7 @@ from suites.oltp.server import (
     tuned_server,
 )
 from suites.parameters import Parameter, Tuned, Values
+from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import TRUSTED
 from suites.sysbench.common import PACKAGES, PERCENTILE, THREADS, TIME, command
 from suites.thread_checks import cpus_for
@@ -92,6 +93,12 @@ class SysbenchOltp:
     directory_parameter: str | None = "directory"
     checks: tuple[StepCheck, ...] = OLTP_CHECKS
 
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return the server that is started for the step, where it is one of its own."""
+        del facts
+        own = POSTGRESQL_SERVER if values["driver"] == PGSQL else MARIADB_SERVER
+        return (own,) if is_own(values) else ()
+
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return two threads for each CPU, and rows enough that they seldom meet."""
         tuned = {
@@ -106,7 +113,10 @@ class SysbenchOltp:
         cpus = cpus_for(facts)
         if cpus is not None:
             tuned["threads"] = Tuned(2 * cpus, f"Two for each of the {cpus} CPUs: while one waits, another works.")
-        if known(facts.tool("pgbench").path) is not None:
+        has_postgresql, has_mariadb, has_pgbench = (
+            known(facts.tool(name).path) is not None for name in ("postgres", "mariadbd", "pgbench")
+        )
+        if has_postgresql or (has_pgbench and not has_mariadb):
             tuned["driver"] = Tuned(PGSQL, "PostgreSQL's programs were found on the host.")
         return tuned
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from suites.base import Command, Context, Effect, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
+from suites.facts import Facts
 from suites.oltp.server import (
     ADDRESS,
     BUFFERS,
@@ -28,6 +29,7 @@ from suites.pgbench.checks import PGBENCH_CHECKS, RECOMMENDED_SCALE, SCALE_BYTES
 from suites.pgbench.log import SUMMARY, is_logged, log_options, log_size, tuned_share
 from suites.pgbench.output import METRICS, PgbenchParser
 from suites.pgbench.parameters import PGBENCH_PARAMETERS, PORT
+from suites.programs import POSTGRESQL_SERVER, Program
 from suites.runtime_checks import TRUSTED
 from suites.thread_checks import cpus_for
 from suites.vocab import Metric, Resource
@@ -75,6 +77,11 @@ class Pgbench:
     needs_peer = False
     directory_parameter: str | None = "directory"
     checks: tuple[StepCheck, ...] = PGBENCH_CHECKS
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return the server that is started for the step, where it is one of its own."""
+        del facts
+        return (POSTGRESQL_SERVER,) if is_own(values) else ()
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return two clients for each CPU, a thread for each, and as many branches as keep them apart."""

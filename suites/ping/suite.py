@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from suites.base import Command, Context, Effect, Estimate, TrialParser, complete_values
 from suites.checks import StepCheck
+from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.iperf3.suite import PACKAGES, Iperf3
 from suites.net_blocks.suite import PROGRAM, SOURCES
@@ -13,7 +14,8 @@ from suites.peer import address_effects, peer_address, port_word
 from suites.ping.checks import PING_CHECKS
 from suites.ping.output import METRICS, UnderLoadParser
 from suites.ping.parameters import LOAD, PARAMETERS, PROBE
-from suites.probe.probe import probe_end
+from suites.probe.probe import needed_programs, probe_end
+from suites.programs import Program
 from suites.vocab import Metric, Resource
 
 RAMP = 2
@@ -39,6 +41,10 @@ class LatencyUnderLoad:
     needs_peer = True
     directory_parameter: str | None = None
     checks: tuple[StepCheck, ...] = PING_CHECKS
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return a compiler where the probe is built on an end."""
+        return needed_programs(PROGRAM, values, facts) if values["method"] == PROBE else ()
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return the streams and the UDP rate that fill the slower interface."""

@@ -16,7 +16,7 @@ MAXIMUM_FAILURES = 5
 """Messages of failure that are repeated in notes."""
 
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,9})?")
-_HEAD = re.compile(r"# ([a-z-]{1,40}) (\S.{0,400})")
+_HEAD = re.compile(r"# ([a-z0-9-]{1,40}) (\S.{0,400})")
 _FAILURE = re.compile(
     r"error (?P<words>\S.*)"
     r"|(?P<shell>Killed|Illegal instruction.*"
@@ -64,9 +64,17 @@ class Head:
         return match is not None
 
     def version(self, program: str) -> str | None:
-        """Return the probe's version, compiler and options in words, or None where they are not all told."""
+        """Return the probe's version, compiler and options in words, or None where they are not all told.
+
+        A shipped probe is named by the first digits of its SHA-256, too.
+        """
         parts = [self.words.get(name) for name in (f"benchwright-{program}", "compiler", "options")]
-        return ", ".join(part for part in parts if part) if all(parts) else None
+        if not all(parts):
+            return None
+        digest = self.words.get("sha256", "")
+        if re.fullmatch(r"[0-9a-f]{64}", digest):
+            parts.append(f"shipped, sha256 {digest[:16]}")
+        return ", ".join(part for part in parts if part)
 
 
 class Reader(Protocol):
@@ -151,6 +159,6 @@ class ProbeParser:
 
 _HINTS = {
     126: " The directory it lies in may be mounted with noexec; choose another home or temporary directory.",
-    132: " It was built for another processor: set build to “here”.",
+    132: " It was built for another processor: set build to “shipped”.",
 }
 """What an exit status means: 126, the file may not be run; 128 + 4, SIGILL, an instruction the processor lacks."""

@@ -1,15 +1,23 @@
-"""What our own probes share: how they are built, on the host or here, and the sweep over threads."""
+"""What our own probes share: shipped, or built on the host or here, and the sweep over threads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from suites.base import Command, Context, Purpose
 from suites.facts import Facts, known
 from suites.host_files import Build, HostFile
 from suites.parameters import Choice, Parameter, Type, Value, Values
+from suites.programs import COMPILER, Program
 from suites.sweep import thread_counts
 from suites.thread_checks import cpus_for
 
-AUTO, ON_HOST, HERE = "auto", "host", "here"
+AUTO, SHIPPED, ON_HOST, HERE = "auto", "shipped", "host", "here"
+
+ARCHITECTURES = frozenset({"x86_64", "aarch64"})
+"""Those, as `uname -m` says them, that every probe is shipped for; see resources/probes/bin and .make/probes."""
+
+HOST_FIRST = frozenset({"blocks"})
+"""Probes that measure the host's own C library: memcpy of musl, in the shipped one, is another one than glibc's."""
 
 SHARED = "probe.h"
 
@@ -21,13 +29,20 @@ BUILD = Parameter(
     title="Build",
     type=Type.CHOICE,
     default=AUTO,
-    help="Where the probe is compiled. Figures of different builds do not compare; one built here is the same for all.",
+    help="Which build of the probe runs. Figures of different builds do not compare; the shipped one is the same on "
+    "every host of an architecture.",
     choices=(
-        Choice(AUTO, "On the host, or here if it has no compiler"),
-        Choice(ON_HOST, "On the host, for its own processor"),
-        Choice(HERE, "On this computer, then copied"),
+        Choice(AUTO, "Shipped, or built on the host where there is none for its architecture"),
+        Choice(SHIPPED, "Shipped with Benchwright: static, no compiler needed"),
+        Choice(ON_HOST, "Built on the host, for its own processor"),
+        Choice(HERE, "Built on this computer, then copied"),
     ),
 )
+
+BUILD_ON_HOST = replace(
+    BUILD, choices=(Choice(AUTO, "Built on the host, or shipped where it has no compiler"), *BUILD.choices[1:])
+)
+"""The same for the probes of HOST_FIRST."""
 
 THREADS = Parameter(
     name="threads",
@@ -54,7 +69,7 @@ SWEEP = Parameter(
     ),
 )
 
-PACKAGES = {"apt": "gcc libc6-dev", "dnf": "gcc", "yum": "gcc", "zypper": "gcc", "pacman": "gcc", "apk": "gcc musl-dev"}
+PACKAGES = COMPILER.packages
 """The compiler that a host may lack, by package manager."""
 
 _LEVELS: tuple[tuple[str, frozenset[str]], ...] = (
@@ -76,14 +91,33 @@ def compiler_of(facts: Facts | None) -> str | None:
     )
 
 
-def built_here(values: Values, facts: Facts | None) -> bool:
-    """Whether the probe is built on this computer."""
-    return values["build"] == HERE or (values["build"] == AUTO and compiler_of(facts) is None)
+def architecture_of(facts: Facts | None) -> str:
+    """Return the host's architecture as `uname -m` says it; empty where it is not known."""
+    return "" if facts is None else known(facts.system.architecture) or ""
+
+
+def shipped_resource(name: str, architecture: str) -> str | None:
+    """Return the resource that is the probe `name` compiled for `architecture`, or None where there is none."""
+    return f"probes/bin/{architecture}/{name}" if architecture in ARCHITECTURES else None
+
+
+def build_of(name: str, values: Values, facts: Facts | None) -> str:
+    """Return which build of the probe `name` runs on the host with `facts`: SHIPPED, ON_HOST or HERE."""
+    if values["build"] != AUTO:
+        return str(values["build"])
+    if architecture_of(facts) not in ARCHITECTURES or (name in HOST_FIRST and compiler_of(facts) is not None):
+        return ON_HOST
+    return SHIPPED
+
+
+def needed_programs(name: str, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+    """Return the compiler where the probe `name` is built on the host with `facts`."""
+    return (COMPILER,) if build_of(name, values, facts) == ON_HOST else ()
 
 
 def own_options(facts: Facts | None) -> tuple[str, ...]:
     """Return the compiler's options for a build on the host itself, for its own processor."""
-    architecture = None if facts is None else known(facts.system.architecture)
+    architecture = architecture_of(facts)
     if architecture in {"x86_64", "i686"} or facts is None:
         return (*_BASE, "-march=native")
     return (*_BASE, "-mcpu=native") if architecture in {"aarch64", "armv7l", "ppc64le"} else _BASE
@@ -97,7 +131,7 @@ def portable_options(facts: Facts | None) -> tuple[str, ...]:
 
 
 def probe_commands(name: str, words: Sequence[str], values: Values, context: Context) -> tuple[Command, ...]:
-    """Return the commands that build the probe `name`, where the host does that, and run it with `words`."""
+    """Return the commands that bring or build the probe `name`, and run it with `words`."""
     return probe_end(name, words, values, context.facts)
 
 
@@ -111,17 +145,22 @@ def probe_end(
     files: tuple[HostFile, ...] = (),
     serves: bool = False,
 ) -> tuple[Command, ...]:
-    """Return the commands that build the probe `name` on the host with `facts`, and run it there with `words`.
+    """Return the commands that bring or build the probe `name` on the host with `facts`, and run it with `words`.
 
     `sources` are what it includes beside probe.h, `files` what it reads; where it `serves`, it runs on the peer.
     """
     run, purpose = ("./" + name, *words), Purpose.SERVE if serves else Purpose.MEASURE
+    build = build_of(name, values, facts)
+    if build == SHIPPED:
+        resource = shipped_resource(name, architecture_of(facts)) or f"probes/bin/{name}"
+        program = HostFile(name, resource=resource, executable=True)
+        return (Command(run, purpose, serves, (program, *files)),)
     resources = tuple(f"probes/{source}" for source in (f"{name}.c", SHARED, *sources))
-    if built_here(values, facts):
-        architecture = "" if facts is None else known(facts.system.architecture) or ""
+    if build == HERE:
+        architecture = architecture_of(facts)
         options = portable_options(facts)
-        build = Build(resources, architecture, (*options, build_macro((*options, "-static"))))
-        return (Command(run, purpose, serves, (HostFile(name, build=build, executable=True), *files)),)
+        here = Build(resources, architecture, (*options, build_macro((*options, "-static"))))
+        return (Command(run, purpose, serves, (HostFile(name, build=here, executable=True), *files)),)
     options = own_options(facts)
     compile_it = (compiler_of(facts) or "gcc", *options, build_macro(options), "-o", name, f"{name}.c")
     needed = tuple(HostFile(resource.rpartition("/")[2], resource=resource) for resource in resources)

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, TrialParser
 from suites.checks import StepCheck
+from suites.facts import Facts
 from suites.parameters import Parameter, Tuned, Values
-from suites.probe.probe import PACKAGES, probe_commands, sweep_counts, thread_words, tuned_sweep
+from suites.probe.probe import PACKAGES, needed_programs, probe_commands, sweep_counts, thread_words, tuned_sweep
+from suites.programs import Program
 from suites.stream.checks import STREAM_CHECKS
 from suites.stream.metrics import METRICS
 from suites.stream.output import StreamParser
@@ -43,6 +45,10 @@ class Stream:
         """Return False: the kernels are our own, or the user says where a program is."""
         del values
         return False
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return a compiler where the probe is built on the host."""
+        return needed_programs("stream", values, facts) if own_kernels(values) else ()
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return arrays that no cache holds, enough iterations, and a sweep that ends in reasonable time."""

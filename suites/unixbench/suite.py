@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose, TrialParser
 from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
-from suites.facts import known
+from suites.facts import Facts, known
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.programs import COMPILER, MAKE, PERL, Program
 from suites.thread_checks import FACTS_NOT_READ
 from suites.unixbench.output import METRICS, UNPATCHED, UnixBenchParser
 from suites.vocab import Level, Metric, Resource
@@ -25,7 +26,10 @@ SHORT_SECONDS = 336.0
 """What one iteration of the index's long tests takes, and one of its short ones. Measured: 409 s with one iteration;
 29 minutes with the ten and three that Run makes by itself."""
 
-PACKAGES = {"apt": "make gcc perl", "dnf": "make gcc perl", "zypper": "make gcc perl", "pacman": "make gcc perl"}
+PACKAGES = {
+    manager: " ".join(program.packages[manager] for program in (PERL, MAKE, COMPILER))
+    for manager in ("apt", "dnf", "zypper", "pacman")
+}
 """What UnixBench itself needs; no distribution packages it."""
 
 ARCHIVE = "unixbench-archive"
@@ -188,6 +192,11 @@ class UnixBench:
         """Return False: the user says where it is."""
         del values
         return False
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return what its Run needs, and the compiler that an archive is built with."""
+        del facts
+        return (PERL, MAKE) if values["folder"] else (PERL, MAKE, COMPILER)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return the folder, where one was found."""

@@ -1,13 +1,16 @@
 """Every distribution's own package manager is asked in its own words, and nothing is asked back."""
 
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from app.hosts.packages import has_tool, installation, package_manager, usable_suites, works_without
+from app.hosts.packages import has_tool, installation, installation_of, package_manager, usable_suites, works_without
 from remote.facts.items import parse_items
 from remote.probe import understand
 from suites.facts import Facts
+from suites.programs import MARIADB_SERVER, PROGRAMS
 from suites.registry import SUITES, suite
 from tests.disk_host import disk_host, without_tool
 
@@ -35,7 +38,8 @@ FIO = {
     "opensuse-tumbleweed": "sudo zypper --non-interactive install fio",
     "sles-15.5": "sudo zypper --non-interactive install fio",
     "alpine-3.20": "sudo apk add --no-cache fio",
-    "arch": "sudo pacman -S --needed --noconfirm fio",
+    "arch": "sudo sh -c 'ls /var/lib/pacman/sync/*.db >/dev/null 2>&1 || pacman -Sy; "
+    "pacman -S --needed --noconfirm fio'",
 }
 FIO |= {"ubuntu-24.04": FIO["debian-12"], "linuxmint-22": FIO["debian-12"]}
 
@@ -59,7 +63,51 @@ def test_a_suite_is_installed_wherever_somebody_packages_it(release: str) -> Non
             assert command is None, each.id
         else:
             assert command is not None, each.id
-            assert package in command
+            assert packages_in(command) == package.split(), each.id
+
+
+INSTALL = {"apt-get", "dnf", "yum", "zypper", "apk", "pacman"}
+
+
+def packages_in(command: str) -> list[str]:
+    """Return the packages that `command` names, as the package manager gets them: words after its last option."""
+    words = shlex.split(command.removeprefix("sudo "))
+    if words[:2] == ["sh", "-c"]:
+        assert len(words) == 3
+        words = shlex.split(words[2])
+    last = max(place for place, word in enumerate(words) if word in INSTALL)
+    return [word for word in words[last + 1 :] if word not in {"install", "add"} and not word.startswith("-")]
+
+
+@pytest.mark.parametrize("release", sorted(FIO))
+def test_every_program_that_a_suite_needs_is_a_word_for_every_package_manager(release: str) -> None:
+    facts = host(release)
+    family = str(package_manager(facts)).replace("yum", "dnf")
+    for program in PROGRAMS:
+        command = installation_of([program], facts).command
+        assert command is not None, program.title
+        assert packages_in(command) == program.packages[family].split()
+    command = installation_of(PROGRAMS, facts).command
+    assert command is not None
+    wanted = [package for program in PROGRAMS for package in program.packages[family].split()]
+    assert packages_in(command) == list(dict.fromkeys(wanted))
+
+
+@pytest.mark.parametrize("release", sorted(FIO))
+def test_a_shell_reads_the_command_as_it_is_shown(release: str, tmp_path: Path) -> None:
+    """Each program in the command is a stand-in that writes down its words, one to a line."""
+    for name in (*INSTALL, "sudo"):
+        (tmp_path / name).write_text(
+            f'#!/bin/sh\n[ "${{0##*/}}" != sudo ] || exec "$@"\nprintf "%s\\n" "${{0##*/}}" "$@" >{tmp_path}/words\n'
+        )
+        (tmp_path / name).chmod(0o755)
+    command = installation([suite("linpack"), suite("unixbench"), suite("iperf3")], host(release)).command
+    assert command is not None
+    subprocess.run(["sh", "-c", command], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    got = (tmp_path / "words").read_text().splitlines()
+    packages = packages_in(command)
+    assert got[-len(packages) :] == packages
+    assert not any(" " in word for word in got)
 
 
 def test_every_suite_is_packaged_somewhere_or_known_to_be_packaged_nowhere() -> None:
@@ -113,4 +161,10 @@ def test_what_works_as_the_host_is_can_be_told() -> None:
 
 def test_a_package_that_starts_a_server_is_told() -> None:
     assert "starts a server at once" in installation([suite("pgbench")], host("debian-12")).note
+    assert "starts a server at once" in installation_of([MARIADB_SERVER], host("ubuntu-24.04")).note
     assert installation([suite("pgbench")], host("fedora-40")).note == ""
+
+
+def test_fresh_images_fetch_their_lists_first() -> None:
+    assert "'apt-get update; " in str(installation([suite("linpack")], host("ubuntu-24.04")).command)
+    assert "|| pacman -Sy; " in str(installation([suite("fio")], host("arch")).command)

@@ -9,6 +9,7 @@ import pytest
 from app.checks import CheckReport, check_plan
 from app.plans.plan import Plan, Repetition, make_step
 from app.plans.presets import quick_plan, tuned_plan
+from remote.facts.tools import TOOLS
 from suites.facts import Absent, BlockDevice, Cache, Facts, FileSystem, Interface, MemoryFacts, Tool
 from suites.registry import SUITES
 from suites.vocab import Level
@@ -20,7 +21,7 @@ QUESTION = "How many orders a second can the shop take on one such host?"
 def server(name: str = "web-1") -> Facts:
     """Return the facts of a bare-metal server that nobody uses, with every tool."""
     facts = disk_host(HOME, replace(DATA, volume="nvme0n1", attributes=Absent("none is set")), memory=64 * GIB)
-    tools = {suite.tool for suite in SUITES} | {"gcc", "cc", "mpirun", "python3"}
+    tools = {suite.tool for suite in SUITES} | set(TOOLS)
     versions = {"iperf3": "iperf 3.18", "fio": "fio-3.33", "sysbench": "sysbench 1.0.20"}
     return replace(
         facts,

@@ -1,13 +1,16 @@
 """Tools are installed by the real package manager, as root, and what that printed is kept."""
 
+import hashlib
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.hosts.installing import InstallError, Installing
-from app.hosts.packages import installation
+from app.hosts.packages import installation, installation_of
 from app.plans.plan import LOCAL
 from app.questions import Refuse
 from app.services import Workstation
@@ -15,9 +18,10 @@ from app.store import Store
 from remote.privilege import PrivilegeError
 from remote.probe import read_facts
 from suites.facts import known
+from suites.programs import Program
 from suites.registry import suite
 from tests.lab_sshd import AnsweringAsker
-from tests.sudo_host import PASSWORD, WITHOUT_PASSWORD, StartSudoHost, files_with, start_sudo_host
+from tests.sudo_host import PASSWORD, WITH_PASSWORD, WITHOUT_PASSWORD, StartSudoHost, files_with, start_sudo_host
 
 __all__ = ["start_sudo_host"]
 
@@ -114,3 +118,63 @@ def test_the_exact_command_works_for_a_user_who_may_use_sudo(start_sudo_host: St
     lines = list(Installing(session, AnsweringAsker(), store, command, "install dd").lines())
     assert any("coreutils is already the newest version" in line for line in lines)
     session.close()
+
+
+PAIR = Program("pair", ("bw-lab-alpha",), {"apt": "bw-lab-alpha bw-lab-beta"})
+
+NOTHING_STAYS = """
+mount -t tmpfs none /mnt
+mkdir /mnt/up /mnt/work
+mount -t overlay none -o lowerdir=/var,upperdir=/mnt/up,workdir=/mnt/work /var
+rm -rf /var/lib/apt/lists && mkdir /var/lib/apt/lists
+mount -t tmpfs none /etc/apt/sources.list.d
+mount --bind {sources} /etc/apt/sources.list || cp {sources} /etc/apt/sources.list.d/lab.list
+"""
+"""What apt and dpkg write goes into memory of this host's own; it knows one repository, and has no lists yet."""
+
+
+def repository(folder: Path) -> Path:
+    """Make a repository of two packages; return a list of sources that names it."""
+    index = []
+    for name in ("bw-lab-alpha", "bw-lab-beta"):
+        tree = folder / name
+        (tree / "DEBIAN").mkdir(parents=True)
+        (tree / "mnt").mkdir()
+        (tree / "mnt" / name).write_text("here\n")
+        control = (
+            f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: lab <lab@example.com>\nDescription: lab\n"
+        )
+        (tree / "DEBIAN" / "control").write_text(control)
+        package = folder / f"{name}.deb"
+        subprocess.run(["dpkg-deb", "--root-owner-group", "--build", tree, package], check=True, capture_output=True)
+        content = package.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        index.append(f"{control}Filename: ./{package.name}\nSize: {len(content)}\nSHA256: {digest}\n")
+    (folder / "Packages").write_text("\n".join(index))
+    sources = folder / "lab.list"
+    sources.write_text(f"deb [trusted=yes] file:{folder} ./\n")
+    return sources
+
+
+@pytest.mark.parametrize("sudoers", [WITHOUT_PASSWORD, WITH_PASSWORD], ids=["no password", "password"])
+def test_several_packages_are_really_installed_on_a_host_without_lists(
+    start_sudo_host: StartSudoHost, store: Store, sudoers: str
+) -> None:
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        pytest.skip("needs apt")
+    with tempfile.TemporaryDirectory(prefix="benchwright-lab-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # apt fetches as an account of its own
+        host = start_sudo_host(sudoers, prepare=NOTHING_STAYS.format(sources=repository(folder)))
+        session = host.connect()
+        command = installation_of([PAIR], read_facts(session)).command
+        assert command is not None
+        asker = AnsweringAsker(secrets=[PASSWORD])
+        lines = list(Installing(session, asker, store, command, "install pair").lines())
+        assert any("Setting up bw-lab-beta" in line for line in lines), lines
+        there = session.run(["ls", "/mnt/bw-lab-alpha", "/mnt/bw-lab-beta"])
+        assert there.exit_status == 0, there.stderr
+        (action,) = store.actions(session.host)
+        assert (action.command, action.exit_status) == (command, 0)
+        session.close()
+    assert not Path("/var/lib/dpkg/info/bw-lab-alpha.list").exists()

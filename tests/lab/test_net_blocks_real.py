@@ -32,7 +32,9 @@ def listening(program: Path, folder: Path, port: int) -> subprocess.Popen[str]:
     return server
 
 
-@pytest.mark.parametrize("build", [pytest.param("host", marks=pytest.mark.slow), "here"])
+@pytest.mark.parametrize(
+    "build", ["shipped", *(pytest.param(build, marks=pytest.mark.slow) for build in ("host", "here"))]
+)
 def test_a_run_over_ssh_tries_every_combination(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:

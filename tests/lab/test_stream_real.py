@@ -22,7 +22,7 @@ pytestmark = [
 ARRAY = 64 * 2**20
 
 
-@pytest.mark.parametrize("build", ["host", "here"])
+@pytest.mark.parametrize("build", ["shipped", "host", "here"])
 def test_a_run_over_ssh_sweeps_and_leaves_nothing(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:
@@ -35,8 +35,9 @@ def test_a_run_over_ssh_sweeps_and_leaves_nothing(lab_host: LabHost, tmp_path: P
     assert any(isinstance(event, SampleRead) for event in events)
     version = record.trials[0].trial.tool_version
     assert version is not None
-    assert version.startswith("1, gcc ")
-    assert ("-static" in version, "-march=native" in version) == (build == "here", build == "host")
+    assert version.startswith("1, zig cc " if build == "shipped" else "1, gcc ")
+    assert ("-static" in version, "-march=native" in version) == (build != "host", build == "host")
+    assert ("shipped, sha256 " in version) == (build == "shipped")
     assert [path for path in lab_host.home.iterdir() if path.name.startswith("benchwright")] == []
 
 
@@ -92,6 +93,6 @@ def test_writing_agrees_with_sysbench(tmp_path: Path) -> None:
 def test_the_compiler_is_that_of_the_host(tmp_path: Path) -> None:
     told = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
     with workstation_in(tmp_path) as workstation:
-        ended, _ = run_once(workstation, "stream", "local", array_size="1 MiB", times=2, threads=1)
+        ended, _ = run_once(workstation, "stream", "local", array_size="1 MiB", times=2, threads=1, build="host")
     assert ended.parsed.tool_version is not None
     assert f"gcc {told}" in ended.parsed.tool_version

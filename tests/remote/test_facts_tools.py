@@ -1,10 +1,40 @@
 """Tools are looked for without being set to work."""
 
+import os
+import re
+import shutil
 from pathlib import Path
 
+import pytest
+
 from remote.probe import read_facts
+from resources import read_bytes
 from suites.facts import Absent
+from suites.oltp import server
 from tests.host_shells import Prefixed
+
+HIDDEN = """
+mount --make-rprivate /
+for folder in /usr/local/bin /usr/local/sbin /usr/lib/postgresql /usr/sbin; do
+    [ ! -d "$folder" ] || mount -t tmpfs none "$folder"
+done
+put() { # path: a program that prints its own path as a version
+    mkdir -p "${1%/*}"
+    printf '#!/bin/sh\\necho "$0 1.0"\\n' >"$1"
+    chmod 755 "$1"
+}
+for each in $PUT; do put "$each"; done
+exec "$@"
+"""
+"""Programs put where distributions have them, with nothing of this computer's own in the way."""
+
+
+def behind_sbin(*programs: str) -> Prefixed:
+    """Return a session in a mount namespace that has `programs`; skip where there can be none."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None or not Path("/usr/lib/postgresql").is_dir():
+        pytest.skip("needs root, unshare and /usr/lib/postgresql")
+    variables = [f"PUT={' '.join(programs)}", "PATH=/usr/bin:/bin"]
+    return Prefixed(["env", *variables, "unshare", "-m", "sh", "-c", HIDDEN, "sh"])
 
 
 def test_hpcc_is_found_and_not_run(tmp_path: Path) -> None:
@@ -36,3 +66,32 @@ def test_tools_that_lie_nowhere_are_absent(tmp_path: Path) -> None:
     found = read_facts(session).tool("speccpu").path
     session.close()
     assert found == Absent("not installed")
+
+
+def test_database_servers_are_found_beyond_the_path_of_a_user() -> None:
+    folders = [f"/usr/lib/postgresql/{version}/bin" for version in (9, 15, 16)]
+    programs = [f"{folder}/{program}" for folder in folders[:2] for program in ("initdb", "postgres")]
+    session = behind_sbin(*programs, f"{folders[2]}/postgres", "/usr/sbin/mariadbd")
+    facts = read_facts(session)
+    session.close()
+    assert facts.tool("postgres").path == f"{folders[1]}/postgres"  # the newest that can make a cluster
+    assert facts.tool("postgres").version == f"{folders[1]}/postgres 1.0"
+    assert facts.tool("mariadbd").path == "/usr/sbin/mariadbd"
+
+
+def test_servers_that_are_not_there_are_absent() -> None:
+    session = behind_sbin()
+    facts = read_facts(session)
+    session.close()
+    for name in ("postgres", "mariadbd"):
+        assert facts.tool(name).path == Absent("not installed")
+
+
+def test_servers_are_looked_for_where_a_step_looks_for_them() -> None:
+    """The script that starts a step's own server, and the one that looks for it, know the same folders."""
+    folders = re.compile(r"ls -d (/usr/lib/postgresql/.*?)2>/dev/null", re.DOTALL)
+    places = [folders.search(text) for text in (server.FILE.text, read_bytes("facts.sh").decode())]
+    assert all(places)
+    assert len({tuple(match[1].replace("\\", "").split()) for match in places if match}) == 1
+    more = [re.search(r"PATH=\$PATH:(\S+)", text) for text in (server.FILE.text, read_bytes("facts.sh").decode())]
+    assert len({match[1] for match in more if match}) == 1

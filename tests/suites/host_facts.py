@@ -20,6 +20,7 @@ def host(
     boot: str | None = None,
     speed: int | None = None,
     mtu: int | None = 1500,
+    architecture: str | None = None,
     **tools: str,
 ) -> Facts:
     """Return the facts of a host; what is None is absent."""
@@ -32,7 +33,7 @@ def host(
     return Facts(
         host=name,
         read_at="2026-01-02T03:04:05Z",
-        system=SystemFacts(boot_id=boot or f"boot of {name}"),
+        system=SystemFacts(boot_id=boot or f"boot of {name}", architecture=architecture or unknown),
         cpu=CpuFacts(usable=unknown if cpus is None else cpus, caches=caches, quota=quota or Absent("no limit")),
         memory=MemoryFacts(available=unknown if available is None else available, limit=Absent("no limit")),
         interfaces=(loopback, interface),

@@ -35,7 +35,7 @@ def line(given: dict[str, object], context: Context = BOTH) -> str:
 
 
 def test_both_ends_are_built_and_the_server_end_listens_before_the_client_asks() -> None:
-    build, serve, own, ask = SUITE.commands(DEFAULTS, BOTH)
+    build, serve, own, ask = SUITE.commands(complete_values(SUITE, {"build": "host"}), BOTH)
     assert [command.purpose for command in (build, serve, own, ask)] == [
         Purpose.PREPARE,
         Purpose.SERVE,
@@ -56,8 +56,15 @@ def test_the_nonce_is_in_a_file_and_in_no_command() -> None:
     assert not any("0123456789abcdef" in word for command in commands for word in command.argv)
 
 
-def test_an_end_without_a_compiler_is_given_the_program() -> None:
-    serve, _build, _ask = SUITE.commands(DEFAULTS, replace(BOTH, peer_facts=end("db-1", compiler=False)))
+def test_each_end_is_given_the_shipped_program_of_its_architecture() -> None:
+    arm = replace(end("db-1"), system=replace(end("db-1").system, architecture="aarch64"))
+    serve, ask = SUITE.commands(DEFAULTS, replace(BOTH, peer_facts=arm))
+    assert [file.resource for file in serve.files] == ["probes/bin/aarch64/netblocks", ""]
+    assert [file.resource for file in ask.files] == ["probes/bin/x86_64/netblocks", ""]
+
+
+def test_a_program_built_here_has_all_its_sources() -> None:
+    serve, _ask = SUITE.commands(complete_values(SUITE, {"build": "here"}), BOTH)
     (program, _nonce) = serve.files
     assert program.build is not None
     assert program.build.sources == (
@@ -125,10 +132,11 @@ def test_datagrams_that_travel_in_fragments_are_warned_about() -> None:
 
 def test_what_cannot_work_is_an_error_before() -> None:
     assert "net-blocks-refused" in spoken(evidence(SUITE, BOTH, buffers="128 MiB"))
-    bare = replace(BOTH, peer_facts=end("db-1", compiler=False))
-    assert spoken(evidence(SUITE, bare)) == {}
-    finding = spoken(evidence(SUITE, bare, build="host"))["probe-no-compiler-peer"]
-    assert finding.measured == "On the peer: There is neither gcc nor cc on the host."
+    riscv = replace(end("db-1"), system=replace(end("db-1").system, architecture="riscv64"))
+    odd = replace(BOTH, peer_facts=riscv)
+    assert spoken(evidence(SUITE, odd)) == {}
+    finding = spoken(evidence(SUITE, odd, build="shipped"))["probe-no-compiler-peer"]
+    assert finding.measured == "On the peer: The host is riscv64."
     assert "same-host-peer" in spoken(evidence(SUITE, replace(BOTH, peer_address="127.0.0.1")))
 
 

@@ -1,7 +1,6 @@
 """Latency under load: its commands, and what is read from ping, from our probe and from the load beside them."""
 
 import shlex
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
 from suites.network_path import Meeting
 from suites.ping.suite import LatencyUnderLoad
+from suites.programs import COMPILER
 from tests.suites.captured_outputs import capture, captures, figures, series
 from tests.suites.host_facts import applied, evidence, host, silent, spoken
 
@@ -73,9 +73,10 @@ def test_what_would_fool_somebody_is_said_before() -> None:
     assert finding.measured == "10 s at one every 0.2 s are 50 round trips in each phase."
     assert spoken(applied(step, "few-round-trips")) == {}
     assert "udp-default-rate" in spoken(evidence(SUITE, BOTH, protocol="udp"))
-    bare = replace(BOTH, facts=host("web-1", iperf3="iperf 3.12"))
-    assert "probe-no-compiler" in spoken(evidence(SUITE, bare, method="probe", build="host"))
-    assert spoken(evidence(SUITE, bare, build="host")) == {}
+    assert "probe-no-compiler" in spoken(evidence(SUITE, BOTH, method="probe", build="shipped"))
+    assert spoken(evidence(SUITE, BOTH, build="shipped")) == {}
+    assert SUITE.programs(complete_values(SUITE, {"method": "probe", "build": "host"}), BOTH.facts) == (COMPILER,)
+    assert SUITE.programs(complete_values(SUITE, {"method": "ping", "build": "host"}), BOTH.facts) == ()
 
 
 def test_the_increase_is_the_difference_of_the_phases() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from suites.base import BringsTool, Context, Purpose, complete_values, tuned_values
 from suites.facts import Facts
+from suites.programs import COMPILER
 from suites.stream.suite import Stream
 from suites.vocab import Level
 from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken
@@ -25,7 +26,7 @@ def lines(context: Context, **given: object) -> list[str]:
 
 def test_the_probe_is_built_on_the_host_and_run_once() -> None:
     build, run = SUITE.commands(
-        complete_values(SUITE, {"array_size": "128 MiB"}), Context(x86(cpus=4, gcc="gcc 12.2.0"))
+        complete_values(SUITE, {"array_size": "128 MiB", "build": "host"}), Context(x86(cpus=4, gcc="gcc 12.2.0"))
     )
     assert (build.purpose, run.purpose) == (Purpose.PREPARE, Purpose.MEASURE)
     assert build.argv == (
@@ -36,12 +37,23 @@ def test_the_probe_is_built_on_the_host_and_run_once() -> None:
     assert " ".join(run.argv) == "./stream --elements 16777216 --times 10 --threads 4 --sweep every"
 
 
-def test_without_a_compiler_it_is_built_here_and_copied() -> None:
+@pytest.mark.parametrize("tools", [{}, {"gcc": "gcc 12.2.0"}], ids=["no compiler", "compiler"])
+@pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
+def test_the_shipped_one_runs_wherever_it_can(architecture: str, tools: dict[str, str]) -> None:
+    facts = host(cpus=4, **tools)  # type: ignore[arg-type]  # tools alone
+    facts = replace(facts, system=replace(facts.system, architecture=architecture))
+    (run,) = SUITE.commands(DEFAULTS, Context(facts))
+    (file,) = run.files
+    assert (file.name, file.executable, file.resource) == ("stream", True, f"probes/bin/{architecture}/stream")
+    assert SUITE.programs(DEFAULTS, facts) == ()
+
+
+def test_a_build_here_is_for_what_the_host_promises() -> None:
     facts = x86(cpus=4)
     facts = replace(
         facts, cpu=replace(facts.cpu, flags=("fpu", "cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"))
     )
-    (run,) = SUITE.commands(DEFAULTS, Context(facts))
+    (run,) = SUITE.commands(complete_values(SUITE, {"build": "here"}), Context(facts))
     (file,) = run.files
     assert (file.name, file.executable) == ("stream", True)
     assert file.build is not None
@@ -56,7 +68,7 @@ def test_without_a_compiler_it_is_built_here_and_copied() -> None:
 def test_the_build_is_for_the_hosts_own_processor(architecture: str, option: str | None) -> None:
     facts = host(gcc="gcc 12.2.0")
     facts = replace(facts, system=replace(facts.system, architecture=architecture))
-    build = SUITE.commands(DEFAULTS, Context(facts))[0].argv
+    build = SUITE.commands(complete_values(SUITE, {"build": "host"}), Context(facts))[0].argv
     assert build[1:4] == ("-std=gnu11", "-O3", "-pthread")
     assert (option in build) == (option is not None)
 
@@ -149,21 +161,25 @@ def test_what_is_not_known_is_not_judged() -> None:
         "stream-array-in-cache",
         "memory-too-small",
     }
-    assert "probe-no-compiler" in silent(evidence(SUITE, Context()))
+    assert "probe-no-compiler" in silent(evidence(SUITE, Context(), build="shipped"))
 
 
-def test_a_build_on_a_host_without_a_compiler_is_moved_here() -> None:
-    step = evidence(SUITE, Context(x86()), build="host")
-    assert spoken(step)["probe-no-compiler"].changes == {"build": "here"}
-    assert "probe-no-compiler" not in spoken(applied(step, "probe-no-compiler"))
-
-
-@pytest.mark.parametrize("build", ["auto", "host", "here"])
-def test_a_host_nobody_can_build_for_is_said(build: str) -> None:
+@pytest.mark.parametrize("build", ["auto", "host"])
+def test_an_architecture_without_a_shipped_one_needs_a_compiler(build: str) -> None:
     facts = replace(host(), system=replace(host().system, architecture="riscv64"))
-    finding = spoken(evidence(SUITE, Context(facts), build=build))["probe-no-compiler"]
-    assert finding.level is Level.ERROR
-    assert finding.changes == {}
+    assert SUITE.programs(complete_values(SUITE, {"build": build}), facts) == (COMPILER,)
+    assert "probe-no-compiler" not in spoken(evidence(SUITE, Context(facts), build=build))
+
+
+@pytest.mark.parametrize("build", ["shipped", "here"])
+def test_a_build_that_is_not_made_for_the_architecture_is_moved_to_the_host(build: str) -> None:
+    facts = replace(host(), system=replace(host().system, architecture="riscv64"))
+    step = evidence(SUITE, Context(facts), build=build)
+    finding = spoken(step)["probe-no-compiler"]
+    assert (finding.level, finding.measured) == (Level.ERROR, "The host is riscv64.")
+    assert finding.changes == {"build": "host"}
+    assert "probe-no-compiler" not in spoken(applied(step, "probe-no-compiler"))
+    assert "probe-no-compiler" not in spoken(evidence(SUITE, Context(x86()), build=build))
 
 
 def test_the_users_own_program_has_arrays_of_its_own() -> None:

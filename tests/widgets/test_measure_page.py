@@ -1,5 +1,7 @@
 """The wizard from the first host to the frozen plan: real facts of this computer, real suites, real checks."""
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,13 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, make_step
-from suites.facts import Facts, Tool
+from remote.facts.tools import TOOLS
+from suites.facts import Absent, Facts, Tool
 from suites.vocab import Level
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
+from widgets.measure.install_dialog import InstallDialog
 from widgets.measure.measure_page import FINDINGS, HOSTS, PARAMETERS, REVIEW, TESTS, MeasurePage
+from widgets.parts.text import Text
 
 
 @pytest.fixture
@@ -189,11 +194,42 @@ def test_a_missing_tool_keeps_the_plan_from_being_started(qtbot: QtBot, page: Me
     assert any(finding.level is Level.ERROR for finding in page.panel.findings.findings())
 
 
+@pytest.mark.parametrize(
+    ("suite", "program", "words"),
+    [
+        ("pgbench", "postgres", "PostgreSQL server: not installed on"),
+        ("unixbench", "make", "make: not installed on"),
+    ],
+)
+def test_a_missing_server_or_compiler_is_installed_from_its_finding(
+    qtbot: QtBot, page: MeasurePage, suite: str, program: str, words: str
+) -> None:
+    with_tests(qtbot, page, suite)
+    facts = page.draft.facts[LOCAL]
+    system = replace(facts.system, distribution_id="debian", user="root")
+    every = tuple(Tool(name=name, version="1.0", path=f"/usr/bin/{name}") for name in TOOLS)
+    page.draft.set_facts(_without(replace(facts, system=system, tools=every), program))
+    page.tests.changed.emit()
+    settle(qtbot, page)
+    page.tests.refresh()
+    card = page.tests.cards[suite]
+    assert any(words in label.text() for label in card.findChildren(Text))
+    assert len(card.install_buttons) == 1
+    page.go(FINDINGS)
+    settle(qtbot, page)
+    (found,) = (each for each in page.panel.findings.cards() if each.finding.id == "tool-missing")
+    button = next(each for each in found.buttons if "Install" in each.text())
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    (dialog,) = page.findChildren(InstallDialog)
+    shown = [label.text() for label in dialog.findChildren(Text)]
+    command = found.finding.install
+    assert command is not None
+    assert command in shown
+    assert shlex.split(shlex.split(command)[-1])[-1] == {"postgres": "postgresql", "make": "make"}[program]
+    dialog.reject()
+
+
 def _without(facts: Facts, tool: str) -> Facts:
-    from dataclasses import replace
-
-    from suites.facts import Absent
-
     gone = Tool(name=tool, version=Absent("not installed"), path=Absent("not installed"))
     return replace(facts, tools=(*(known for known in facts.tools if known.name != tool), gone))
 

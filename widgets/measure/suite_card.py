@@ -141,10 +141,10 @@ class SuiteCard(QFrame):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE[1])
         row.addWidget(Picture("warning"))
-        row.addWidget(Text(f"{missing.tool} is missing on {host_words(missing.host)}.", Tone.WARNING), 1)
+        row.addWidget(Text(f"{missing.program}: not installed on {host_words(missing.host)}.", Tone.WARNING), 1)
         if missing.install:
             button = QPushButton("Install…")
-            button.setAccessibleName(f"Install {missing.tool} on {missing.host}")
+            button.setAccessibleName(f"Install {missing.program} on {missing.host}")
             set_tool_tip(button, f"Asks first, then runs: {missing.install}")
             button.clicked.connect(lambda: self.install_requested.emit(missing))
             self.install_buttons.append(button)

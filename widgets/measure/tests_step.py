@@ -12,7 +12,7 @@ from widgets.measure.draft import DraftStep, PlanDraft, suites
 from widgets.measure.question_card import QuestionBand
 from widgets.measure.step_view import StepView, scrolled
 from widgets.measure.suite_card import SuiteCard
-from widgets.measure.tools import missing_tools, tool_words
+from widgets.measure.tools import missing_programs, tool_words
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text
 from widgets.theme import SPACE, TextSize, text_font
@@ -62,9 +62,11 @@ class TestsStep(StepView):
         """Show the plan's steps and the tools of its hosts."""
         self.band.setVisible(not self.draft.steps)
         for card in self.cards.values():
-            card.show_steps(self.draft.steps_of(card.suite), self._peers)
-            of = (card.suite, self.draft.hosts, self.draft.facts)
-            card.show_tool(tool_words(*of), missing_tools(*of))
+            steps = self.draft.steps_of(card.suite)
+            card.show_steps(steps, self._peers)
+            values = [step.form.values() for step in steps]
+            missing = missing_programs(card.suite, values, self.draft.hosts, self.draft.facts)
+            card.show_tool(tool_words(card.suite, self.draft.hosts, self.draft.facts), missing)
 
     def problem(self) -> str:
         """Say that nothing is chosen."""

@@ -1,11 +1,12 @@
-"""Which tools the hosts have, and the one command that installs a missing one. No Qt."""
+"""Which programs the hosts have, and the one command that installs the missing ones. No Qt."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.hosts.packages import has_tool, installation
-from suites.base import Suite
+from app.hosts.packages import has_program, installation_of, tool_of
+from suites.base import BringsTool, Suite, complete_values, programs_of
 from suites.facts import Facts, known
+from suites.parameters import Values
 from widgets.parts.names import host_words
 
 FOUND = "installed"
@@ -14,23 +15,34 @@ FOUND = "installed"
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A tool that a host does not have. `install` is the command that would install it, None where none is known."""
+    """What a host does not have. `install` is the command that would install it, None where none is known."""
 
-    tool: str
+    program: str
     host: str
     install: str | None
 
 
-def missing_tools(suite: Suite, hosts: Sequence[str], facts: Mapping[str, Facts]) -> tuple[Missing, ...]:
-    """Return the hosts, as far as their facts are known, that lack the suite's tool.
+def missing_programs(
+    suite: Suite, steps: Sequence[Values], hosts: Sequence[str], facts: Mapping[str, Facts]
+) -> tuple[Missing, ...]:
+    """Return what the hosts lack, as far as their facts are known, of what steps of `suite` with these values need.
 
-    A tool that nobody looked for is not missing.
+    Without a step: the suite's tool, unless it brings that. A program that nobody looked for is not missing.
     """
-    return tuple(
-        Missing(suite.tool, host, installation([suite], facts[host]).command)
-        for host in hosts
-        if host in facts and has_tool(suite, facts[host]) is False
+    tool = (
+        () if isinstance(suite, BringsTool) and not suite.needs_tool(complete_values(suite, {})) else (tool_of(suite),)
     )
+    found = []
+    for host in hosts:
+        if host not in facts:
+            continue
+        of_steps = [program for values in steps for program in programs_of(suite, values, facts[host])]
+        needed = dict.fromkeys(of_steps if steps else tool)
+        missing = [program for program in needed if has_program(program, facts[host]) is False]
+        if missing:
+            titles = " and ".join(program.title for program in missing)
+            found.append(Missing(titles, host, installation_of(missing, facts[host]).command))
+    return tuple(found)
 
 
 def tool_words(suite: Suite, hosts: Sequence[str], facts: Mapping[str, Facts]) -> str:

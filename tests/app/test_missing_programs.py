@@ -1,0 +1,109 @@
+"""A compiler or a database server that a step needs is told of before the run, with the command that installs it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from app.checks import check_plan
+from app.checks.blocking import blocks
+from app.plans.plan import Plan, make_step
+from suites.facts import Absent, Facts, Tool
+from suites.vocab import Finding, Level
+from tests.app.test_quiet_hosts import server
+
+GONE = Absent("not installed")
+
+
+def host(*missing: str, name: str = "web-1", architecture: str = "x86_64") -> Facts:
+    """Return the facts of a Debian server with every program but those `missing`."""
+    facts = server(name)
+    tools = tuple(tool for tool in facts.tools if tool.name not in missing)
+    gone = tuple(Tool(name=tool, version=GONE, path=GONE) for tool in missing)
+    return replace(facts, system=replace(facts.system, architecture=architecture), tools=(*tools, *gone))
+
+
+def missing_on(facts: Mapping[str, Facts], suite: str, *, peer: str | None = None, **given: object) -> list[Finding]:
+    plan = Plan("missing", ("web-1",), (make_step(suite, given, peer=peer),))
+    report = check_plan(plan, facts)
+    assert "tool-missing" not in {unsure.id for unsure in report.cannot_tell}
+    return [finding for finding in report.findings if finding.id == "tool-missing"]
+
+
+def missing(suite: str, facts: Facts, **given: object) -> list[Finding]:
+    return missing_on({"web-1": facts}, suite, **given)
+
+
+PROBES = ("stream", "compute", "memory-blocks")
+
+
+@pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("suite", PROBES)
+def test_a_plain_cloud_image_needs_no_compiler(suite: str, architecture: str) -> None:
+    assert missing(suite, host("gcc", "cc", "make", "perl", architecture=architecture)) == []
+
+
+@pytest.mark.parametrize("build", ["auto", "host"])
+@pytest.mark.parametrize("suite", PROBES)
+def test_a_compiler_is_named_where_the_probe_has_to_be_built(suite: str, build: str) -> None:
+    facts = host("gcc", "cc", architecture="riscv64" if build == "auto" else "x86_64")
+    (found,) = missing(suite, facts, build=build)
+    assert found.level is Level.ERROR
+    assert blocks(found)
+    assert found.measured == "C compiler (gcc, cc) was not found on web-1."
+    assert found.install == (
+        "sudo sh -c 'apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "
+        "gcc libc6-dev'"
+    )
+    assert missing(suite, host("gcc", architecture="riscv64"), build=build) == []  # cc will do
+    assert missing(suite, host("cc", architecture="riscv64"), build=build) == []
+
+
+@pytest.mark.parametrize(("suite", "given"), [("net-blocks", {}), ("latency-under-load", {"method": "probe"})])
+def test_each_end_of_the_network_is_looked_at(suite: str, given: dict[str, object]) -> None:
+    bare = host("gcc", "cc", name="db-1", architecture="riscv64")
+    (found,) = missing_on({"web-1": host(), "db-1": bare}, suite, peer="db-1", **given)
+    assert (found.host, found.measured) == ("db-1", "C compiler (gcc, cc) was not found on db-1.")
+    assert "gcc libc6-dev" in str(found.install)
+    plain = {"web-1": host("gcc", "cc"), "db-1": host("gcc", "cc", name="db-1", architecture="aarch64")}
+    assert missing_on(plain, suite, peer="db-1", **given) == []
+    assert missing_on({"web-1": host(), "db-1": bare}, "latency-under-load", peer="db-1", method="ping") == []
+
+
+SERVERS = [
+    ("pgbench", {}, "postgres", "PostgreSQL server (postgres)", "postgresql'"),
+    ("sysbench-oltp", {"driver": "pgsql"}, "postgres", "PostgreSQL server (postgres)", "postgresql'"),
+    ("sysbench-oltp", {"driver": "mysql"}, "mariadbd", "MariaDB server (mariadbd)", "mariadb-server'"),
+]
+
+
+@pytest.mark.parametrize(("suite", "given", "program", "words", "package"), SERVERS)
+def test_a_server_that_is_to_be_started_must_be_there(
+    suite: str, given: dict[str, object], program: str, words: str, package: str
+) -> None:
+    (found,) = missing(suite, host(program), **given)
+    assert found.level is Level.ERROR
+    assert found.measured == f"{words} was not found on web-1."
+    assert str(found.install).endswith(f"--no-install-recommends {package}")
+    assert "starts a server at once" in found.remedy
+    assert missing(suite, host(), **given) == []
+    assert missing(suite, host(program), server="named", database="bench", **given) == []
+
+
+def test_the_other_server_is_not_asked_for() -> None:
+    assert missing("sysbench-oltp", host("postgres"), driver="mysql") == []
+    assert missing("sysbench-oltp", host("mariadbd"), driver="pgsql") == []
+
+
+def test_all_that_is_missing_comes_in_one_command() -> None:
+    (found,) = missing("sysbench-oltp", host("sysbench", "mariadbd"), driver="mysql")
+    assert found.measured == "sysbench and MariaDB server (mariadbd) were not found on web-1."
+    assert str(found.install).endswith("--no-install-recommends sysbench mariadb-server'")
+
+
+def test_unixbench_needs_what_its_run_calls() -> None:
+    (found,) = missing("unixbench", host("perl", "make", "gcc", "cc"), archive="/srv/byte-unixbench.tar.gz")
+    assert str(found.install).endswith("--no-install-recommends perl make gcc libc6-dev'")
+    assert missing("unixbench", host("gcc", "cc"), folder="/opt/UnixBench") == []  # it may be built already
+    (found,) = missing("unixbench", host("make"), folder="/opt/UnixBench")
+    assert found.measured == "make was not found on web-1."

@@ -1,0 +1,145 @@
+"""The probes that are shipped compiled: what they are, that they run, and that the sources give the same bytes."""
+
+import hashlib
+import platform
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import resources
+from suites.base import Context, complete_values
+from suites.facts import Facts
+from suites.memory_blocks.suite import MemoryBlocks
+from suites.probe.probe import ARCHITECTURES
+from suites.stream.output import StreamParser
+from tests.suites.host_facts import host
+from tests.suites.test_probe_sources import SHORT, SOURCES
+
+ROOT = Path(resources.__file__).parent.parent
+SHIPPED = Path(resources.__file__).parent / "probes" / "bin"
+PROGRAMS = sorted(f"{architecture}/{name}" for architecture in ARCHITECTURES for name in SOURCES)
+
+ELF = {"x86_64": 62, "aarch64": 183}
+"""e_machine (elf.h)."""
+
+PT_DYNAMIC, PT_INTERP = 2, 3
+
+
+def sums() -> dict[str, str]:
+    lines = (SHIPPED / "SHA256SUMS").read_text().splitlines()
+    return {name: digest for digest, name in (line.split() for line in lines)}
+
+
+def digest_of(name: str) -> str:
+    return hashlib.sha256((SHIPPED / name).read_bytes()).hexdigest()
+
+
+def words_for(name: str) -> list[str]:
+    """Return the command that runs the program here, in an emulator where it needs one; skip where there is none."""
+    architecture = name.partition("/")[0]
+    if architecture == platform.machine():
+        return [str(SHIPPED / name)]
+    emulator = shutil.which(f"qemu-{architecture}-static") or shutil.which(f"qemu-{architecture}")
+    if emulator is None:
+        pytest.skip(f"no emulator for {architecture} is installed (qemu-user-static)")
+    return [emulator, str(SHIPPED / name)]
+
+
+def test_every_probe_is_shipped_for_every_architecture_and_named_by_its_digest() -> None:
+    found = sorted(str(path.relative_to(SHIPPED)) for path in SHIPPED.glob("*/*"))
+    assert found == PROGRAMS
+    assert sums() == {name: digest_of(name) for name in PROGRAMS}
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*")) < 2**20
+
+
+def test_the_licences_of_what_is_linked_in_are_beside_them() -> None:
+    assert "musl as a whole is licensed under the following standard MIT license" in (
+        (SHIPPED / "LICENSE.musl").read_text()
+    )
+    assert "The MIT License" in (SHIPPED / "LICENSE.zig").read_text()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_static_and_of_its_architecture(name: str) -> None:
+    program = (SHIPPED / name).read_bytes()
+    assert program[:6] == b"\x7fELF\x02\x01"  # 64 bits, little-endian
+    machine, start, size, count = struct.unpack_from("<18xH12xQ14xHH", program)
+    assert machine == ELF[name.partition("/")[0]]
+    kinds = {struct.unpack_from("<I", program, start + number * size)[0] for number in range(count)}
+    assert not kinds & {PT_DYNAMIC, PT_INTERP}
+    assert str(ROOT).encode() not in program  # nothing of the computer that built it
+    assert b"/tmp/" not in program
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_runs_and_says_the_digest_of_its_own_file(name: str) -> None:
+    probe = name.partition("/")[2]
+    done = subprocess.run([*words_for(name), *SHORT[probe]], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("done\n")
+    head = done.stdout.splitlines()[:5]
+    assert re.fullmatch(rf"# benchwright-{probe} \d+", head[0])
+    assert head[1] == "# compiler zig cc 0.13.0, clang 18.1.6"
+    assert head[2] == "# options -std=gnu11 -O3 -pthread -static, musl"
+    assert head[3] == f"# sha256 {digest_of(name)}"
+    assert re.fullmatch(r"# level (x86-64(-v[34])?|armv8-a)", head[4])
+
+
+@pytest.mark.parametrize("length", [0, 1, 55, 56, 57, 63, 64, 65, 119, 120, 128, 4095])
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_the_digest_is_right_for_files_of_any_length(length: int, tmp_path: Path) -> None:
+    """A program is made longer byte by byte: what follows an ELF file does not matter to it."""
+    source = tmp_path / "clock"
+    options = ["-std=gnu11", "-O1", "-pthread", "-Wall", "-Wextra", "-Werror", '-DLEVEL="x"']
+    clock = SHIPPED.parent / "clock.c"
+    subprocess.run(["gcc", *options, "-o", source, clock], check=True)
+    program = source.read_bytes()
+    source.write_bytes(program + bytes(-len(program) % 64) + b"x" * length)
+    source.chmod(0o700)
+    said = subprocess.run([source], capture_output=True, text=True, check=True).stdout
+    assert f"# sha256 {hashlib.sha256(source.read_bytes()).hexdigest()}\n" in said
+
+
+def test_the_result_names_the_shipped_probe_by_its_digest() -> None:
+    parser = StreamParser()
+    words = [*words_for(f"{platform.machine()}/stream"), *SHORT["stream"]]
+    parser.feed(subprocess.run(words, capture_output=True, check=True).stdout)
+    version = parser.finish(0).tool_version
+    digest = digest_of(f"{platform.machine()}/stream")
+    assert version is not None
+    assert version.endswith(f"zig cc 0.13.0, clang 18.1.6, -std=gnu11 -O3 -pthread -static, musl, shipped, "
+                            f"sha256 {digest[:16]}")  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", ["0" * 63, "Z" * 64, "../../etc"])
+def test_a_digest_that_is_none_is_not_repeated(forged: str) -> None:
+    parser = StreamParser()
+    parser.feed(f"# benchwright-stream 1\n# compiler gcc 12\n# options -O3\n# sha256 {forged}\n".encode())
+    assert parser.finish(0).tool_version == "1, gcc 12, -O3"
+
+
+def test_blocks_measures_the_c_library_of_the_host_where_it_can() -> None:
+    suite = MemoryBlocks()
+    values = complete_values(suite, {})
+
+    def files(facts: Facts) -> list[str]:
+        return [file.resource for command in suite.commands(values, Context(facts)) for file in command.files]
+
+    bare, with_compiler = host(architecture="x86_64"), host(architecture="x86_64", gcc="gcc 12.2.0")
+    assert files(bare) == ["probes/bin/x86_64/blocks"]
+    assert suite.programs(values, bare) == ()
+    assert files(with_compiler) == ["probes/blocks.c", "probes/probe.h"]
+
+
+@pytest.mark.slow
+def test_the_sources_give_the_same_bytes(tmp_path: Path) -> None:
+    """What `make probes` does, into another directory: with the compiler that its digest names, fetched anew."""
+    done = subprocess.run(
+        [ROOT / ".make" / "probes", tmp_path / "bin"], capture_output=True, text=True, check=False, timeout=800
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "bin" / "SHA256SUMS").read_text() == (SHIPPED / "SHA256SUMS").read_text()
