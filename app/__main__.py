@@ -9,6 +9,7 @@ import click
 
 from app.paths import log_path, reports_path
 from app.services import Workstation
+from app.signals import keep_ignored_to_ourselves
 from suites.errors import BenchwrightError
 
 WINDOW_PACKAGES = frozenset({"PySide6", "shiboken6", "pyqtgraph"})
@@ -23,6 +24,7 @@ def main() -> None:
     from app.cli.common import FAILED, bear_any_text, refuse_unreadable, say_error
     from app.cli.main import benchwright
 
+    keep_ignored_to_ourselves()
     bear_any_text()
     refuse_unreadable(sys.argv[1:])
     try:
