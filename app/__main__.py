@@ -69,13 +69,15 @@ def _window_lacks(error: ImportError) -> tuple[str, str]:
     if (error.name or "").partition(".")[0] in WINDOW_PACKAGES and isinstance(error, ModuleNotFoundError):
         return (
             f"The window is not installed (no {error.name}).",
-            "In Benchwright's folder, run: uv tool install --force '.[window]' "
-            f"(or: pipx install --force '.[window]'). {verbs}",
+            f"In Benchwright's folder, run: uv tool install --force '.[window]' (with pipx likewise). {verbs}",
         )
     library = re.match(r"(lib[\w.+-]+): cannot open shared object file", str(error))
     if library is None:
         raise error
-    return f"Qt does not load: {library[1]} is not on this system.", f"On Debian or Ubuntu, run: {QT_LIBRARIES}. {verbs}"
+    return (
+        f"Qt does not load: {library[1]} is not on this system.",
+        f"On Debian or Ubuntu, run: {QT_LIBRARIES}. {verbs}",
+    )
 
 
 def has_display() -> bool:

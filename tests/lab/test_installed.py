@@ -29,7 +29,18 @@ entry.load()()
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built with what the lock file has: without the network."""
     folder = tmp_path_factory.mktemp("wheel")
-    words = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(folder),
+        str(ROOT),
+    ]
     subprocess.run(words, check=True, timeout=300)
     (path,) = folder.glob("*.whl")
     return path
@@ -64,7 +75,10 @@ def test_the_wheel_has_every_file_and_the_window_as_an_extra(wheel: Path) -> Non
     assert files - names == set()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)
     extra = {line for line in needed if "extra == 'window'" in line}
-    assert {line.split()[1].lower().split("<")[0].split(">")[0] for line in extra} == {"pyside6-essentials", "pyqtgraph"}
+    assert {line.split()[1].lower().split("<")[0].split(">")[0] for line in extra} == {
+        "pyside6-essentials",
+        "pyqtgraph",
+    }
     assert len(needed) > len(extra) > 0
 
 
