@@ -3,8 +3,10 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 
-.PHONY: help run test test-slow lint format bench shots setup setup-test clean
+.PHONY: help run test test-slow lint format bench shots fresh setup setup-dev setup-test clean
 
 help:
 	@echo "make run        open Benchwright and benchmark this computer (without a display: write the report)"
@@ -14,7 +16,8 @@ help:
 	@echo "make bench      measure Benchwright itself"
 	@echo "make probes     compile the probes that are copied to hosts, for x86-64 and aarch64"
 	@echo "make shots      take pictures of every window into shots/"
-	@echo "make setup      install what the others need: .venv, and what the system lacks"
+	@echo "make fresh      prove make run on fresh roots of Debian and Ubuntu (as root, with debootstrap)"
+	@echo "make setup      install what make run needs: .venv, and what the system lacks"
 
 run: setup
 	@$(BIN)/benchwright
@@ -28,13 +31,13 @@ test: setup-test
 test-slow: setup-test
 	BENCHWRIGHT_EXPLORE=1 $(BIN)/pytest
 
-lint: setup
+lint: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: setup
+format: setup-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -44,26 +47,39 @@ bench: setup-test
 shots: setup-test
 	$(BIN)/python -m tests.shots shots
 
+fresh:
+	@.make/fresh $(ROOTS)
+
 setup: $(READY)
 	@.make/system run
 
-setup-test: setup
-	@.make/system test
+setup-dev: setup $(READY_DEV)
 
-# The lock file pins every package by its hash; the program itself is installed in place.
-$(READY): requirements.lock pyproject.toml
+setup-test: setup-dev
+	@.make/system test
+	@.make/benchstat
+
+# The lock files pin every package by its hash; the program itself is installed in place.
+$(READY): requirements.lock .make/pip.lock pyproject.toml
 	@.make/system run
-	@test -x $(BIN)/python || "$$(.make/python)" -m venv $(VENV)
-	@echo "Installing the locked Python packages into $(VENV)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@.make/venv
+	@.make/step "Updating pip in $(VENV)" $(PIP) --require-hashes -r .make/pip.lock
+	@.make/step "Installing the locked Python packages" $(PIP) --require-hashes -r requirements.lock
+	@.make/step "Installing Benchwright in place" $(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-# The lock file is made anew only by hand, with uv: make lock
+$(READY_DEV): .make/dev.lock $(READY)
+	@.make/step "Installing the tools of development" $(PIP) --require-hashes -r .make/dev.lock
+	@touch $@
+
+# The lock files are made anew only by hand, with uv: make lock
 .PHONY: lock
+LOCK := uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+  --no-emit-find-links
 lock:
-	uv pip compile --universal --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
-	  --group pyproject.toml:dev pyproject.toml -o requirements.lock
+	$(LOCK) --group pyproject.toml:build --extra window pyproject.toml -o requirements.lock
+	$(LOCK) --group pyproject.toml:dev -c requirements.lock -o .make/dev.lock
+	$(LOCK) --group pyproject.toml:pip -o .make/pip.lock
 
 # The probes that Benchwright ships, compiled anew: the same bytes as those in the tree, unless a source was changed.
 .PHONY: probes

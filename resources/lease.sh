@@ -1,6 +1,6 @@
 # Who measures this host now: POSIX sh, find, stat; no root. Fed to `sh -s MODE MARK NONCE [RUN FROM]`.
 #   claim   make the lease NONCE of RUN, and name those of others      look   name those of others only
-#   withdraw take the lease NONCE away
+#   withdraw take the lease NONCE away                             settle note that the lease NONCE does not give way
 #   release take the leases of RUN away      sweep  take away what runs of this user left that were broken off
 # A lease is a directory in a place that everybody on the host may write in. Only its owner can write in it or remove
 # it, nobody can know its name beforehand, and what it says stands in the names of empty files: nothing that another
@@ -167,9 +167,18 @@ sweep() { # those of this user that have not counted for a minute
     leases | while IFS= read -r lease; do
         ours "$lease" || continue
         runs "$(names "$lease")" && continue
-        touched=$(stat -c %Y -- "$lease/touched" 2>/dev/null) || touched=0
+        # One without "touched" is being made at this moment, or was broken off while it was: its own age decides.
+        touched=$(stat -c %Y -- "$lease/touched" 2>/dev/null || stat -c %Y -- "$lease" 2>/dev/null) || continue
         [ $(($(date +%s) - touched)) -lt 60 ] || rm -rf -- "$lease"
     done
+}
+
+settle() {
+    for place in $(places); do
+        lease=$place/benchwright-lease-$nonce
+        ! ours "$lease" || true >"$lease/settled=yes"
+    done
+    say settled
 }
 
 withdraw() {

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 
 from PySide6.QtCore import QSocketNotifier
 
+from app.signals import survives_hang_up
+
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def heeded(close: Callable[[], None]) -> Iterator[None]:
-    """Call `close` on the window's thread whenever one of NUMBERS arrives.
+    """Call `close` on the window's thread whenever one of NUMBERS arrives; not for a HUP that nohup lets us ignore.
 
     Qt's loop runs no Python while it waits, so a handler alone would not be called: the signal's number is
     written to a socket, which wakes the loop.
@@ -21,13 +23,14 @@ def heeded(close: Callable[[], None]) -> Iterator[None]:
     with reading, writing:
         for end in (reading, writing):
             end.setblocking(False)
-        before = {number: signal.signal(number, lambda _number, _frame: None) for number in NUMBERS}
+        numbers = [number for number in NUMBERS if number != signal.SIGHUP or not survives_hang_up()]
+        before = {number: signal.signal(number, lambda _number, _frame: None) for number in numbers}
         woken = signal.set_wakeup_fd(writing.fileno())
         notifier = QSocketNotifier(reading.fileno(), QSocketNotifier.Type.Read)
 
         def heed() -> None:
-            reading.recv(64)
-            close()
+            if set(reading.recv(64)) & set(numbers):  # any handled signal wakes the loop
+                close()
 
         notifier.activated.connect(heed)
         try:

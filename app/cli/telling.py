@@ -34,6 +34,7 @@ from app.hosts.link_words import link_text
 from app.plans.plan import Plan, Policy, host_words
 from app.runs.control import Busy, Control
 from app.runs.decision_words import decision_text, forecast_text
+from app.signals import survives_hang_up
 from app.wording import duration_text, figure_text
 from suites.verdict import Verdict
 
@@ -97,7 +98,7 @@ def _signals_heeded(control: Control) -> Iterator[None]:
         control.leave()
 
     handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+    if not survives_hang_up():
         handlers[signal.SIGHUP] = leave
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:

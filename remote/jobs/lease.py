@@ -18,9 +18,9 @@ FRESH = 15.0
 ESTABLISHED = 5.0
 """Seconds after which a lease is no claim any more that might still be given up."""
 
-TRIES = 4
+PATIENCE = 2 * ESTABLISHED
 PAUSE = 0.3
-"""How often, and after how many seconds each, two who claim a host at the same moment look again."""
+"""For how many seconds, and how many seconds apart, two who claim a host at the same moment look again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Holder:
     """Who measures a host. `account` is the host's word; `run` and `workstation` are what the other one wrote.
 
     `held` and `silent` are the seconds since it began and since its last sign of life; `working` tells that its
-    command runs, so that the lease counts however long nothing was heard. What is not told is empty or None.
+    command runs, so that the lease counts however long nothing was heard; `settled` that it does not give way to a
+    claim of the same moment. What is not told is empty or None.
     """
 
     nonce: str
@@ -46,6 +47,7 @@ class Holder:
     held: float | None
     silent: float
     working: bool
+    settled: bool = False
 
     @property
     def counts(self) -> bool:
@@ -85,15 +87,17 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
     unread = "cut" in said or (lease is not None and "now" not in said)
     if lease is None or anyway:
         return Claim(lease, holders, unread)
-    for _ in range(TRIES):
-        if not holders and not unread:
-            return Claim(lease, ())
-        if not holders or any(holder.nonce < nonce or (holder.held or 0.0) > ESTABLISHED for holder in holders):
+    deadline = time.monotonic() + PATIENCE
+    while holders and time.monotonic() < deadline:
+        if any(holder.nonce < nonce or holder.settled or (holder.held or 0.0) > ESTABLISHED for holder in holders):
             break
         # Whoever has the greater nonce gives way when they see this claim.
         time.sleep(PAUSE)
         said = ask(session, SCRIPT, "look", nonce)
         holders, unread = _holders(said, run), "cut" in said or "now" not in said
+    if not holders and not unread:
+        ask(session, SCRIPT, "settle", nonce)
+        return Claim(lease, ())
     ask(session, SCRIPT, "withdraw", nonce)
     return Claim(None, holders, unread)
 
@@ -114,7 +118,7 @@ def workstation_name() -> str:
 
 
 _LINE = re.compile(r"([0-9a-f]{16}) ([^ ]{1,64}) (\d{1,12}) ([01]) (.{0,2000})")
-_NAME = re.compile(r"(run|from|since)=([A-Za-z0-9._@-]{1,64})")
+_NAME = re.compile(r"(run|from|since|settled)=([A-Za-z0-9._@-]{1,64})")
 
 
 def _holders(said: Mapping[str, str], run: str) -> tuple[Holder, ...]:
@@ -142,4 +146,5 @@ def _holder(line: str, now: int) -> Iterator[Holder]:
         held=float(now - int(since)) if since.isdecimal() and len(since) <= 12 else None,
         silent=float(now - int(touched)),
         working=working == "1",
+        settled="settled" in told,
     )

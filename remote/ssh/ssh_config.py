@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remote.errors import ConnectError, Outcome
+from remote.ssh.patterns import matches_list
 
 SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 LARGEST_FILE = 2**20
@@ -53,8 +54,14 @@ def load(config: Path | None) -> tuple[Entry, ...]:
     Missing files are empty. Raises ConnectError naming file and line for what cannot be understood.
     """
     if config is not None:
-        return _read(config, own_folder(), 0)
-    return _read(own_folder() / "config", own_folder(), 0) + _read(SYSTEM_CONFIG, SYSTEM_CONFIG.parent, 0)
+        return load_own(config)
+    begin = Entry("match", ("all",), SYSTEM_CONFIG, 0)  # the user's last block ends with the user's file
+    return (*load_own(), begin, *_read(SYSTEM_CONFIG, SYSTEM_CONFIG.parent, 0))
+
+
+def load_own(config: Path | None = None) -> tuple[Entry, ...]:
+    """Return the lines of ~/.ssh/config (or `config`) and of what it includes; raise ConnectError as load() does."""
+    return _read(config or own_folder() / "config", own_folder(), 0)
 
 
 def own_folder() -> Path:
@@ -150,10 +157,28 @@ def _include(entry: Entry, folder: Path, depth: int) -> Entry:
     return Entry(entry.keyword, entry.arguments, entry.path, entry.number, files)
 
 
-def literal_names(entries: Sequence[Entry]) -> Iterator[str]:
-    """Yield the names on Host lines that are names, not patterns."""
+_NO_NETWORK = "systemd-ssh-proxy"
+"""A ProxyCommand that reaches this computer or its virtual machines by sockets. Source: systemd-ssh-proxy(1)."""
+
+
+def literal_names(entries: Sequence[Entry]) -> list[str]:
+    """Return the names on Host lines, without patterns and without names that no network leads to.
+
+    Those contain a slash (``machine/web``), or their ProxyCommand is systemd-ssh-proxy (``.host``).
+    """
+    blocks = [(entry, command) for entry, command in _hosts(entries, [None]) if entry is not None]
+    local = [entry.arguments for entry, command in blocks if command and _NO_NETWORK in command.split()[0]]
+    names = dict.fromkeys(name for entry, _ in blocks for name in entry.arguments if not re.search(r"[*?!/]", name))
+    return [name for name in names if not any(matches_list(patterns, name) for patterns in local)]
+
+
+def _hosts(entries: Sequence[Entry], block: list[Entry | None]) -> Iterator[tuple[Entry | None, str]]:
+    """Yield each Host line, and with it each ProxyCommand of its block. `block` holds the Host line that applies."""
     for entry in entries:
-        if entry.keyword == "host":
-            yield from (name for name in entry.arguments if not re.search(r"[*?!]", name))
+        if entry.keyword in {"host", "match"}:
+            block[0] = entry if entry.keyword == "host" else None
+            yield block[0], ""
+        elif entry.keyword == "proxycommand":
+            yield block[0], entry.arguments[0]
         for file in entry.files:
-            yield from literal_names(file)
+            yield from _hosts(file, [block[0]])

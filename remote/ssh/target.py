@@ -11,7 +11,7 @@ from remote.errors import ConnectError, Outcome
 from remote.questions import Asker, LocalProgramQuestion, Refuse
 from remote.ssh.known_hosts import DEFAULT_PORT
 from remote.ssh.local_program import consult
-from remote.ssh.ssh_config import Entry, literal_names, load
+from remote.ssh.ssh_config import Entry, literal_names, load, load_own
 from remote.ssh.ssh_lookup import Lookup
 from remote.ssh.target_settings import (
     ALIVE,
@@ -79,11 +79,11 @@ class _Address:
 
 
 def aliases(config: Path | None = None) -> list[str]:
-    """Return the host names that ~/.ssh/config (or `config`) has a block for; patterns are none.
+    """Return the hosts that ~/.ssh/config (or `config`) has a block for; patterns are none, nor is the system's file.
 
     Raises ConnectError naming file and line for what cannot be understood.
     """
-    return list(dict.fromkeys(literal_names(load(config))))
+    return literal_names(load_own(config))
 
 
 def resolve(

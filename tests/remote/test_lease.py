@@ -1,6 +1,7 @@
 """One measures at a time: a lease is seen by everybody, trusted by nobody, and ends with whoever held it."""
 
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from remote.jobs.job import Job, make_workspace, remove_workspace
-from remote.jobs.lease import FRESH, Claim, Holder, claim, release, sweep
+from remote.jobs.lease import ESTABLISHED, FRESH, Claim, Holder, claim, release, sweep
 from remote.local import LocalSession
 from remote.session import Session
 from remote.telemetry.telemetry import Telemetry
@@ -120,6 +121,38 @@ def test_of_two_at_the_same_moment_one_gets_it(leases: Path) -> None:
         for run in ("run-1", "run-2"):
             release(session, run)
         session.close()
+
+
+def test_who_gives_way_slowly_is_waited_for(leases: Path) -> None:
+    other = leases / f"benchwright-lease-{'f' * 16}"
+    other.mkdir()
+    for name in ("run=run-2", "touched", f"since={int(time.time())}"):
+        (other / name).touch()
+    giving_way = threading.Timer(2.5, shutil.rmtree, [other])  # as on a busy host
+    giving_way.start()
+    session = LocalSession()
+    assert claim(session, "run-1", nonce="0" * 16).lease is not None
+    giving_way.join()
+    session.close()
+
+
+def test_who_has_the_host_is_not_waited_for(session: Session) -> None:
+    assert claim(session, "run-1", nonce="f" * 16).lease is not None
+    began = time.monotonic()
+    assert the_holder(claim(session, "run-2", nonce="0" * 16)).settled
+    assert time.monotonic() - began < ESTABLISHED
+
+
+def test_a_lease_that_is_being_made_is_not_swept_away(session: Session, leases: Path) -> None:
+    made = leases / "benchwright-lease-0000000000000001"
+    made.mkdir()
+    sweep(session)
+    assert claim(session, "run-1").lease is not None
+    assert made.is_dir()
+    then = time.time() - 120  # broken off while it was made
+    os.utime(made, (then, then))
+    sweep(session)
+    assert not made.exists()
 
 
 def test_a_job_keeps_the_lease_that_nobody_touches(session: Session, leases: Path, tmp_path: Path) -> None:

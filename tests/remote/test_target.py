@@ -8,7 +8,7 @@ import pytest
 
 from remote.errors import ConnectError, Outcome
 from remote.questions import LocalProgramQuestion, Refuse
-from remote.ssh import local_program
+from remote.ssh import local_program, ssh_config
 from remote.ssh.target import NO_IDENTITY, Target, aliases, resolve
 from tests.remote.targets import config, resolved
 
@@ -369,6 +369,38 @@ def test_settings_nobody_here_needs_are_left_alone(config: Path) -> None:
 def test_aliases_are_names_not_patterns(config: Path) -> None:
     config.write_text("Host a b *.c !d e?\nHost *\nHost a 'f'\n")
     assert aliases(config) == ["a", "b", "f"]
+
+
+SYSTEMD = """\
+Host unix/* vsock/* machine/*
+    ProxyCommand /usr/lib/systemd/systemd-ssh-proxy %h %p
+    ProxyUseFdpass yes
+Host .host machine/.host
+    ProxyCommand /usr/lib/systemd/systemd-ssh-proxy unix/run/ssh-unix-local/socket %p
+    ProxyUseFdpass yes
+"""
+"""20-systemd-ssh-proxy.conf of systemd 257, as Debian 13 has it in /etc/ssh/ssh_config.d."""
+
+
+def test_the_hosts_are_those_of_the_users_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "systemd.conf").write_text(SYSTEMD + "Host office\n User ada\n")
+    (tmp_path / "system").write_text(f"Include {tmp_path}/systemd.conf\nHost *\n Port 2222\n")
+    monkeypatch.setattr(ssh_config, "SYSTEM_CONFIG", tmp_path / "system")
+    assert aliases() == []
+    (Path.home() / ".ssh").mkdir()
+    (Path.home() / ".ssh" / "config").write_text("Host web\n HostName 10.0.0.9\n")
+    assert aliases() == ["web"]
+    assert (resolve("web").port, resolve("office").user) == (2222, "ada")  # whose settings apply all the same
+
+
+def test_names_that_no_network_leads_to_are_no_hosts(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "systemd.conf").write_text(SYSTEMD)
+    machines = "Host guest*\n ProxyCommand 'systemd-ssh-proxy' vsock/%n %p\nHost far\n ProxyCommand nc -x proxy %h %p\n"
+    hosts = (
+        "Host web\n Include systemd.conf\n Port 22\nMatch all\n ProxyCommand systemd-ssh-proxy x\nHost near guest1\n"
+    )
+    config.write_text(f"Include {tmp_path}/systemd.conf\nHost unix/a vsock/3 machine/db\n{machines}{hosts}")
+    assert aliases(config) == ["far", "web", "near"]
 
 
 def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:

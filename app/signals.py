@@ -1,0 +1,26 @@
+"""Signals that were ignored before the program began: by nohup, or by a script that runs it in the background."""
+
+import signal
+from types import FrameType
+
+_INHERITED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+
+
+def stay_ignored(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing, as if the signal were ignored; what the program starts does not inherit that."""
+
+
+def keep_ignored_to_ourselves() -> None:
+    """Let what is started on this computer have the default signals, though we ignore some.
+
+    A benchmark that inherits an ignored SIGINT cannot be stopped by it. Call it in the main thread.
+    Source: execve(2): ignored signals stay ignored, handled ones become the default.
+    """
+    for number in _INHERITED:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, stay_ignored)
+
+
+def survives_hang_up() -> bool:
+    """Return whether the program shall go on when its terminal closes, as under nohup."""
+    return signal.getsignal(signal.SIGHUP) in {signal.SIG_IGN, stay_ignored}

@@ -1,0 +1,127 @@
+"""The program as it is installed: a wheel of the tree, in an environment of its own, far from the tree."""
+
+import json
+import os
+import site
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.program import environment
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("app", "widgets", "remote", "suites", "resources")
+WINDOW = ("PySide6", "pyside6", "shiboken6", "pyqtgraph")
+
+CALL = """
+import importlib.metadata
+(entry,) = importlib.metadata.entry_points(group="console_scripts", name="benchwright")
+entry.load()()
+"""
+"""What the script does that pip, uv and pipx make of the entry point."""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built with what the lock file has: without the network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(folder),
+        str(ROOT),
+    ]
+    subprocess.run(words, check=True, timeout=300)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def installed(wheel: Path, folder: Path, leave_out: tuple[str, ...] = ()) -> list[str]:
+    """Install `wheel` in an environment with our dependencies but those of `leave_out`; return how to call it."""
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    for path in Path(site.getsitepackages()[0]).iterdir():
+        ours = path.suffix == ".pth" or path.name.startswith("benchwright-")
+        if not ours and not path.name.startswith(leave_out or ("//",)) and not (packages / path.name).exists():
+            (packages / path.name).symlink_to(path)
+    return [str(folder / "bin" / "python"), "-I", "-c", CALL]
+
+
+def ran(call: list[str], *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*call, *words], capture_output=True, text=True, check=False, timeout=120, env=environment(**variables), cwd="/"
+    )
+
+
+def test_the_wheel_has_every_file_and_the_window_as_an_extra(wheel: Path) -> None:
+    listed = subprocess.run(["git", "ls-files", *PACKAGES], cwd=ROOT, capture_output=True, text=True, check=False)
+    files = {name for name in listed.stdout.splitlines() if (ROOT / name).is_file()}
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (path,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        needed = [line for line in archive.read(path).decode().splitlines() if line.startswith("Requires-Dist: ")]
+    assert files - names == set()
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)
+    extra = {line for line in needed if "extra == 'window'" in line}
+    assert {line.split()[1].lower().split("<")[0].split(">")[0] for line in extra} == {
+        "pyside6-essentials",
+        "pyqtgraph",
+    }
+    assert len(needed) > len(extra) > 0
+
+
+def test_a_server_has_the_command_line_without_qt(wheel: Path, tmp_path: Path) -> None:
+    call = installed(wheel, tmp_path / "server", WINDOW)
+    assert ran(call, "--version").stdout.startswith("benchwright, version ")
+    assert "--preset" in ran(call, "plan", "new", "--help").stdout
+    for words in (("list", "--json"), ("hosts", "--json"), ("facts", "local", "--json"), ("checks",)):
+        done = ran(call, *words)
+        assert (done.returncode, done.stderr) == (0, ""), words
+    for words in (("checks", "--json"), ("plan", "presets", "--json")):
+        assert len(json.loads(ran(call, *words).stdout)) >= 2
+    done = ran(call, QT_QPA_PLATFORM="offscreen")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("benchwright: The window is not installed (no PySide6).")
+    assert "uv tool install --force '.[window]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_server_measures_itself_and_writes_the_report(wheel: Path, tmp_path: Path) -> None:
+    done = ran(installed(wheel, tmp_path / "server", WINDOW), "quick")
+    assert done.returncode == 0, done.stderr
+    assert list((Path.home() / "Documents" / "Benchwright").glob("*.png"))
+
+
+@pytest.mark.gui
+def test_the_window_opens_far_from_the_tree(wheel: Path, tmp_path: Path) -> None:
+    call = installed(wheel, tmp_path / "desktop")
+    words = ["timeout", "--preserve-status", "-s", "TERM", "8", *call]
+    done = ran(words, QT_QPA_PLATFORM="offscreen", QT_LOGGING_RULES="*.debug=false")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "Traceback" not in done.stderr
+    assert str(os.fsencode(ROOT)) not in done.stderr
+
+
+def test_a_library_of_qt_that_is_missing_is_named(wheel: Path, tmp_path: Path) -> None:
+    call = installed(wheel, tmp_path / "bare", WINDOW)
+    (packages,) = (tmp_path / "bare").glob("lib/python*/site-packages")
+    (packages / "PySide6").mkdir()
+    text = "libEGL.so.1: cannot open shared object file: No such file or directory"
+    (packages / "PySide6" / "__init__.py").write_text(f"raise ImportError({text!r})\n")
+    done = ran(call, QT_QPA_PLATFORM="offscreen")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("benchwright: Qt does not load: libEGL.so.1 is not on this system.")
+    assert "apt-get install" in done.stderr
