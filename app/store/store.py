@@ -20,7 +20,7 @@ from app.runs.left import LeftRun, StoredWorkspace
 from app.store import baselines, calibrations, history, host_log, left, reading, remarks, schema
 from app.store.bands import bands
 from app.store.database import Database
-from app.store.errors import ReadOnlyError, StoreError
+from app.store.errors import StoreError
 from app.store.identity import Owner, is_alive, this_process
 from app.store.recorder import Recorder, is_recorded_here
 from app.store.rows import owner_row
@@ -46,8 +46,8 @@ class Store:
         """Where the store is."""
         return self._database.path
 
-    def read_only(self) -> ReadOnlyError | None:
-        """Return why the store can only be read: it is of a newer Benchwright. None where it can be written."""
+    def read_only(self) -> StoreError | None:
+        """Return why the store can only be read: its format is newer, or its disk takes nothing. None for neither."""
         return self._database.read_only()
 
     def recorder(self, run_id: str, taken: LeftRun | None = None) -> Recorder:
