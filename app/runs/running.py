@@ -101,7 +101,7 @@ def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
         ended = isinstance(event, RunEnded | RunLeft)
     if isinstance(failure, StoreLostError | DamagedError):
         missing = recorder.rescue()
-        raise StoreLostError(f"{failure.message} {_saved(recorder, missing)}", _OPEN.format(recorder.path))
+        raise StoreLostError(f"{failure.message} {_saved(recorder, missing)}", f"Open it with --store {recorder.path}.")
     if failure is not None:
         raise failure
     return ended
@@ -175,11 +175,8 @@ def _moved(recorder: Recorder, control: Control) -> Iterator[Event]:
 
 def _rescued(recorder: Recorder) -> Iterator[Event]:
     missing = recorder.rescue()
-    yield Activity(f"{_saved(recorder, missing)} {_OPEN.format(recorder.path)}")
+    yield Activity(_saved(recorder, missing))
     yield LibraryChanged(recorder.path)
-
-
-_OPEN = "Open it with --store {}."
 
 
 def _saved(recorder: Recorder, missing: str) -> str:

@@ -107,19 +107,18 @@ class Database:
             raise
         return connection
 
-    def hold(self, connection: Connection) -> Callable[[], None]:
-        """Let nothing be read that `connection`, of connect(), does not see, until what is returned is called.
+    def hold(self, connection: Connection) -> OpenFile:
+        """Read nothing, until release(), that `connection`, of connect(), does not see; return what it has open.
 
         It stays open for long: a reader that found another file at the path would say what is not so.
         """
         file: OpenFile = connection.get_execution_options()[_FILE]
         self._long.add(file)
-        return lambda: self._long.discard(file)
+        return file
 
-    def withdraw(self, connection: Connection) -> None:
-        """Move what SQLite keeps of `connection`, of connect(), away from beside a file that took the library's place."""
-        file: OpenFile = connection.get_execution_options()[_FILE]
-        file.withdraw()
+    def release(self, file: OpenFile) -> None:
+        """Read what is at the path, whatever the connection of hold() sees."""
+        self._long.discard(file)
 
     def is_open(self, file: Identity | None) -> bool:
         """Return whether `file` is the one that was opened."""

@@ -7,7 +7,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.store.errors import StoreError, StoreLostError, damaged, lost
@@ -88,6 +88,7 @@ class OpenFile:
     path: Path
     main: Identity
     wal: Identity | None = None
+    withdrawn: list[Path] = field(default_factory=list)
 
     def check(self) -> None:
         """Raise StoreLostError where others no longer find this file at its path."""
@@ -113,7 +114,7 @@ class OpenFile:
             if identity_of(self.path) not in {None, self.main} and identity_of(log) == self.wal:
                 for end in ("-wal", "-shm"):
                     beside = log.with_name(log.name.removesuffix("-wal") + end)
-                    beside.rename(beside.with_name(f"{beside.name}-of-lost-{self.main[1]}"))
+                    self.withdrawn.append(beside.rename(beside.with_name(f"{beside.name}-of-lost-{self.main[1]}")))
 
     def _check_wal(self) -> None:
         log = wal_of(self.path)

@@ -216,7 +216,7 @@ class Recorder:
                 self._library, self._known = before
                 path.unlink(missing_ok=True)
                 raise
-            before[0].close()
+            before[0].discard()
         self.verify()
         return missing
 

@@ -1,7 +1,6 @@
 """The connection over which a run is recorded: open for as long as the run is, so that it reads a file that is gone."""
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.store.database import Database
 from app.store.errors import StoreError, StoreLostError, translated
-from app.store.library_file import copy_open, identity_of, wal_of
+from app.store.library_file import OpenFile, copy_open, identity_of, wal_of
 from app.store.read_back import Written, read_back
 
 
@@ -21,21 +20,28 @@ class RunConnection:
         self.database = database
         self._run_id = run_id
         self._connection: Connection | None = None
-        self._let_go: Callable[[], None] = lambda: None
+        self._file: OpenFile | None = None
 
     def connected(self) -> Connection:
         """Return the connection; raise StoreError where it cannot be opened."""
         if self._connection is None:
             self._connection = self.database.connect()
-            self._let_go = self.database.hold(self._connection)
+            self._file = self.database.hold(self._connection)
         return self._connection
 
     def close(self) -> None:
         """Let go of the file."""
-        self._let_go()
+        if self._file is not None:
+            self.database.release(self._file)
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def discard(self) -> None:
+        """Let go of a file of which everything is elsewhere now."""
+        self.close()
+        for path in self._file.withdrawn if self._file is not None else ():
+            path.unlink(missing_ok=True)
 
     def read_back(self) -> Written | None:
         """Return how much of the run anybody finds at the library's path; raise StoreError."""
@@ -51,18 +57,18 @@ class RunConnection:
         So it is when a disk comes back, when a copy was moved over the library, or when the write-ahead log alone was
         removed: what is in it is brought into the file first.
         """
-        if not isinstance(error, StoreLostError) or self._connection is None:
+        if not isinstance(error, StoreLostError) or self._connection is None or self._file is None:
             return
-        self._let_go()
-        self.database.withdraw(self._connection)
+        self.database.release(self._file)
+        self._file.withdraw()
         found = None
         with suppress(StoreError):
             self._settle()
             found = self.read_back()
         if written.agrees(found):
-            self.close()
+            self.discard()
         else:
-            self._let_go = self.database.hold(self._connection)
+            self.database.hold(self._connection)
 
     def _settle(self) -> None:
         """Bring what is in a write-ahead log that was removed into the file, where nobody else writes to that."""
