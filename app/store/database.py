@@ -14,6 +14,8 @@ from app.store.errors import (
     NOT_HERE,
     ReadOnlyError,
     StoreError,
+    StoreFullError,
+    StoreLostError,
     code_of,
     damaged,
     lost,
@@ -143,8 +145,10 @@ class Database:
         try:
             with self.writing():
                 return None
-        except StoreError as error:
+        except (StoreFullError, StoreLostError) as error:
             return error
+        except StoreError:
+            return None  # in use, or damaged: whoever writes is told then
 
     @contextmanager
     def _translating(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """What can go wrong with the library, in words for people."""
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,11 +58,33 @@ def translated(error: BaseException | None, path: Path) -> StoreError:
         return damaged(path, str(error))
     if code == sqlite3.SQLITE_FULL:
         return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
+    if code in NOT_HERE and (refused := _refused_by_disk(path)) is not None:
+        return refused
     if code in _REMEDIES:
         what, remedy = _REMEDIES[code]
         kind = StoreLostError if code in UNWRITABLE else StoreError
         return kind(f"The library {path} {what}.", remedy)
     return StoreError(f"The library {path} failed: {error}.")
+
+
+LEAST = 2**16
+"""Bytes that SQLite needs beside the library at least: those of the index of its log, and a few pages."""
+
+
+def _refused_by_disk(path: Path) -> StoreError | None:
+    """Return what the file system of the library refuses to everybody; None where it is something else."""
+    try:
+        found = os.statvfs(path.parent)
+    except OSError:
+        return None
+    if found.f_flag & os.ST_RDONLY:
+        return StoreLostError(
+            f"The library {path} cannot be written: its file system is read-only.",
+            "It can be read. To measure, pin or delete, name another library with --store.",
+        )
+    if found.f_bavail * found.f_frsize < LEAST:
+        return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
+    return None
 
 
 def lost(path: Path, why: str) -> StoreLostError:

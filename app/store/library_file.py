@@ -1,5 +1,6 @@
 """The library's file on the disk: made for its user alone, told apart from whatever takes its place, copied aside."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -182,12 +183,22 @@ MEMORY = Path("/dev/shm")  # noqa: S108 (a private directory is made in it)
 
 
 def room_for(size: int) -> tempfile.TemporaryDirectory[str]:
-    """Make a private directory where `size` bytes find room: where temporary files go, or in memory; raise OSError."""
+    """Make a private directory where `size` bytes find room, removed in the end; raise OSError where there is none."""
+    return tempfile.TemporaryDirectory(prefix="benchwright-", dir=_place_with(size))
+
+
+def place_for(size: int) -> Path:
+    """Make a private directory where `size` bytes find room, which is the caller's to remove; raise OSError."""
+    return Path(tempfile.mkdtemp(prefix="benchwright-", dir=_place_with(size)))
+
+
+def _place_with(size: int) -> Path:
+    """Return where temporary files go, or memory, whichever has room for `size` bytes first; raise OSError for none."""
     for place in _places():
         with suppress(OSError):
-            if shutil.disk_usage(place).free > size + 2**20:
-                return tempfile.TemporaryDirectory(prefix="benchwright-", dir=place)
-    return tempfile.TemporaryDirectory(prefix="benchwright-")
+            if shutil.disk_usage(place).free > size + 2**20 and os.access(place, os.W_OK):
+                return place
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _places() -> Iterator[Path]:

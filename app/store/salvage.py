@@ -116,7 +116,7 @@ def _best(copy: Path, target: Path) -> Salvaged:
         return _saved(whole, target, cut)
 
 
-def _page_size(field: bytes) -> int:
+def _page_size(field: bytes | bytearray) -> int:
     size = int.from_bytes(field, "big")
     size = 65536 if size == 1 else size
     return size if size in {2**power for power in range(9, 17)} else 4096

@@ -74,6 +74,8 @@ def replace_by_earlier_copy(path: Path) -> None:
 
 LOSSES = [remove, remove_file_alone, move, empty, replace_by_other, replace_by_earlier_copy]
 
+FAST = (empty, replace_by_earlier_copy)
+
 
 def once_lost(
     library: Path, lose: Callable[[Path], None], act: Callable[[Control], None], problems: list[LibraryChanged]
@@ -132,7 +134,9 @@ def test_a_library_that_is_gone_is_said_and_nothing_is_called_kept(
     assert_nothing_left(lab.home)
 
 
-@pytest.mark.parametrize("lose", LOSSES)
+@pytest.mark.parametrize(
+    "lose", [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in LOSSES]
+)
 def test_what_is_measured_is_saved_to_another_file(
     workstation: Workstation, library: Path, lab: LabHost, lose: Callable[[Path], None]
 ) -> None:
@@ -156,6 +160,7 @@ def test_what_is_measured_is_saved_to_another_file(
     assert_nothing_left(lab.home)
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_renamed_and_comes_back_goes_on_there(
     workstation: Workstation, library: Path, lab: LabHost
 ) -> None:
@@ -171,6 +176,7 @@ def test_a_folder_that_was_renamed_and_comes_back_goes_on_there(
     assert_nothing_left(lab.home)
 
 
+@pytest.mark.slow
 def test_a_copy_that_holds_everything_is_gone_on_with(workstation: Workstation, library: Path, lab: LabHost) -> None:
     """As programs that keep folders in step do: copied, and the copy moved over the library."""
 
@@ -274,6 +280,7 @@ def mounted(tmp_path: Path, workstation: Workstation) -> Iterator[Path]:
         continue
 
 
+@pytest.mark.slow
 def test_a_file_system_that_is_unmounted_and_mounted_again(
     workstation: Workstation, mounted: Path, tmp_path: Path, lab: LabHost
 ) -> None:
