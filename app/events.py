@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from app.plans.plan import Plan
 from app.plans.repetition import Decision
@@ -66,6 +67,18 @@ class Activity:
 
     text: str
     host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChanged:
+    """The library at `path` takes nothing of the run, and `problem` says why; empty: it takes everything again.
+
+    It is said anew for as long as it is so. The run waits meanwhile, and what measures on a host goes on there.
+    """
+
+    path: Path
+    problem: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +319,7 @@ class RunLeft:
 Event = (
     RunStarted
     | Activity
+    | LibraryChanged
     | FactsRead
     | FindingRaised
     | StepEnded

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from app.ranking.ranking import Question, Ranking
     from app.records import Band, RunRecord, RunSummary, SampleSeries
     from app.store import Store
-    from app.store.errors import ReadOnlyError
+    from app.store.errors import StoreError
     from suites.facts import Facts
     from suites.vocab import Sample
 
@@ -42,15 +42,15 @@ class LibraryServices(ABC):
 
     # Library
 
-    def read_only(self) -> ReadOnlyError | None:
-        """Return why the library can only be read: it is of a newer Benchwright. None where it can be written."""
+    def read_only(self) -> StoreError | None:
+        """Return why the library can only be read: its format is newer, or its disk takes nothing. None for neither."""
         return self._store.read_only()
 
     def check_writable(self) -> None:
-        """Raise ReadOnlyError where nothing can be kept, before anything is measured or done to a host for nothing."""
-        newer = self.read_only()
-        if newer is not None:
-            raise newer
+        """Raise StoreError where nothing can be kept, before anything is measured or done to a host for nothing."""
+        refused = self.read_only()
+        if refused is not None:
+            raise refused
 
     def runs(self) -> list[RunSummary]:
         """Return every stored run, the newest first; one that was judged when it was read keeps that verdict."""

@@ -257,7 +257,7 @@ class Workstation(LibraryServices):
         engine = self._engine(run_id, plan, asker, control)
         engine.baseline = self._baseline(plan)
         engine.unwatched = unwatched
-        yield from recorded(engine, self._store, control)
+        yield from self._followed(recorded(engine, self._store, control))
 
     def calibrate(self, host: str, wanted: Wanted, asker: Asker, control: Control) -> Generator[Event | Calibrated]:
         """Measure the instrument on a host, and a suite against itself; keep what is found, and yield it at last."""
@@ -329,7 +329,17 @@ class Workstation(LibraryServices):
         engine = self._engine(taken.id, taken.record.plan, asker, control, taken)
         with suppress(BenchwrightError):  # a baseline that has gone since must not keep a run from being gone on with
             engine.baseline = self._baseline(taken.record.plan)
-        yield from attached(engine, taken, self._store, control)
+        yield from self._followed(attached(engine, taken, self._store, control))
+
+    def _followed(self, events: Generator[Event]) -> Generator[Event]:
+        """Yield `events`, and use the library that the run is in, where that has changed."""
+        from app.events import LibraryChanged
+
+        with closing(events):
+            for event in events:
+                if isinstance(event, LibraryChanged) and not event.problem and event.path != self._store_path:
+                    self.open_library(event.path)
+                yield event
 
     def forget(self, run: str) -> str:
         """Give up a run that was left to itself, without looking at its hosts; return its id.

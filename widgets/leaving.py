@@ -55,7 +55,7 @@ class Leaving:
         live = self._measuring()
         if live is not None and live.running and not self._waits:
             self._waits = True
-            self._waiting("Stopping… what was measured is kept")
+            self._waiting("Stopping…")
             live.stop()
         elif not self._waits:
             self._window.close()
@@ -79,7 +79,7 @@ class Leaving:
             "A measurement is running",
             "Kept running, the trial under way goes on on its host by itself; the trials after it wait until you go on "
             "with the run, in this window or with “benchwright attach”. Stopped, it ends in order: what was measured "
-            "is kept, and nothing is left behind on the host.",
+            "is stored, and nothing is left behind on the host.",
             "Stop it and close",
             self.stop_and_close,
         )
@@ -89,7 +89,7 @@ class Leaving:
     def _ask_to_leave_it(self) -> None:
         self._question(
             "The measurement is still being stopped",
-            "What was measured so far is stored. If the window closes now, something may go on on the host; the run is "
+            "If the window closes now, something may go on on the host; the run is "
             "then offered here the next time.",
             "Close without waiting",
             self._leave,

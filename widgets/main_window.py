@@ -5,6 +5,7 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.events import LibraryChanged
 from app.paths import log_path
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -99,6 +101,10 @@ class MainWindow(QMainWindow):
         self.show_running("")
         self.left_bar.refresh()
         self.leaving.run_ended()
+
+    def show_library_change(self, change: LibraryChanged) -> None:
+        """Say everywhere whether the library takes the run under way."""
+        self.library_bar.show_change(change)
 
     def show_help(self, topic: str) -> None:
         """Show the help page about `topic`."""
@@ -190,6 +196,7 @@ class MainWindow(QMainWindow):
         self.rail.chosen.connect(self.show_room)
         self.library_bar.is_measuring = lambda: self.rooms.live is not None and self.rooms.live.running
         self.library_bar.opened.connect(self._show_other_library)
+        self.library_bar.save_requested.connect(self._save_library)
         self.left_bar.attach_requested.connect(self.rooms.attach)
         self.left_bar.stop_requested.connect(lambda left: self.rooms.attach(left, stop=True))
         self.status_line.stop_requested.connect(self._stop)
@@ -221,8 +228,6 @@ class MainWindow(QMainWindow):
             self.status_line.show_told(text)
 
     def _load_plan(self, path: str) -> None:
-        from pathlib import Path
-
         job = Job(lambda: self.workstation.load_plan(Path(path)), self)
         job.returned.connect(self.rooms.open_plan)
         job.failed.connect(self._say_error)
@@ -230,6 +235,10 @@ class MainWindow(QMainWindow):
 
     def _say_error(self, error: BenchwrightError) -> None:
         self.say(error.message, error.remedy)
+
+    def _save_library(self, path: Path) -> None:
+        if self.rooms.live is not None:
+            self.rooms.live.save_library_to(path)
 
     def _stop(self) -> None:
         if self.rooms.live is not None:

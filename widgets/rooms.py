@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
+from app.events import LibraryChanged
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.runs.left import LeftRun
@@ -35,6 +36,10 @@ class Door(Protocol):
 
     def run_ended(self) -> None:
         """The run under way has ended."""
+        ...
+
+    def show_library_change(self, change: LibraryChanged) -> None:
+        """Say whether the library takes the run under way."""
         ...
 
     def say(self, text: str, more: str) -> None:
@@ -173,6 +178,7 @@ class Rooms:
         page = LivePage(self._workstation, self._asker)
         page.summary_changed.connect(self._door.show_running)
         page.run_finished.connect(lambda _run_id: self._run_finished())
+        page.library_changed.connect(self._door.show_library_change)
         page.show_run_requested.connect(self.show_run)
         page.measure_requested.connect(lambda: self._door.show_room(Room.MEASURE))
         page.plan_chosen.connect(self.open_plan)

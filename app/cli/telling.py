@@ -1,11 +1,14 @@
 """What is happening during a run, on standard error; and how the terminal ends it."""
 
+import select
+import shlex
 import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +19,7 @@ from app.events import (
     Activity,
     Event,
     FindingRaised,
+    LibraryChanged,
     LinkChanged,
     PolicyDecided,
     Progress,
@@ -61,8 +65,11 @@ def follow(events: Generator[Event], control: Control, *, quiet: bool, attached:
     run_id, state = "", State.FAILED
     teller = _Teller(live=sys.stderr.isatty() and not quiet, quiet=quiet)
     silent = attached
+    library = _Library(control, quiet=quiet)
     with _signals_heeded(control), closing(events):
         for event in events:
+            if isinstance(event, LibraryChanged):
+                library.heed(event)
             silent = silent and not isinstance(event, RunAttached)
             if not silent or isinstance(event, RunStarted):
                 teller.tell(event)
@@ -90,7 +97,7 @@ def _signals_heeded(control: Control) -> Iterator[None]:
     """
 
     def stop(_number: int, _frame: object) -> None:
-        click.echo("\nStopping: ending the processes on the host, keeping what was measured.", err=True)
+        click.echo("\nStopping: ending the processes on the host.", err=True)
         control.stop()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -106,6 +113,38 @@ def _signals_heeded(control: Control) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class _Library:
+    """Asks for another file while the library takes nothing, and says at last where the run is."""
+
+    def __init__(self, control: Control, *, quiet: bool) -> None:
+        self._control = control
+        self._quiet = quiet  # so that nobody else says what is wrong
+        self._asked = ""
+        self._began: Path | None = None
+
+    def heed(self, event: LibraryChanged) -> None:
+        """Ask once for every problem, without waiting for the answer: the library may come back meanwhile."""
+        self._began = self._began or event.path
+        if not event.problem:
+            self._asked = ""
+            if event.path != self._began:
+                say(f"Show the run with: benchwright --store {shlex.quote(str(event.path))} show last")
+        elif event.problem != self._asked:
+            self._asked = event.problem
+            ways = "type the name of a new file and press Enter, or " if sys.stdin.isatty() else ""
+            problem = f"{event.problem} " if self._quiet else ""
+            say(f"{problem}To save the run elsewhere, {ways}press Ctrl+C: it ends, and is saved to a new file.")
+        elif sys.stdin.isatty() and select.select([sys.stdin], [], [], 0)[0]:
+            name = sys.stdin.readline(4096).strip()
+            if name:
+                self._control.save_to(Path(name).expanduser())
+
+
+def say(text: str) -> None:
+    """Say something on standard error."""
+    click.echo(plain(text), err=True)
 
 
 class _Teller:

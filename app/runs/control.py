@@ -2,6 +2,7 @@
 
 import threading
 from enum import StrEnum
+from pathlib import Path
 
 from suites.errors import BenchwrightError
 
@@ -28,9 +29,19 @@ class Control:
         self.busy = busy
         self._over = threading.Event()
         self._left = False
+        self._library: Path | None = None
+
+    def save_to(self, path: Path) -> None:
+        """Go on writing the run down in a new library at `path`, where the one that it began in takes nothing."""
+        self._library = path
+
+    def take_library(self) -> Path | None:
+        """Return the path that save_to() was given, once; None where there is none."""
+        path, self._library = self._library, None
+        return path
 
     def stop(self) -> None:
-        """End the run as soon as its process can be ended; what was measured is kept."""
+        """End the run as soon as its process can be ended."""
         self._over.set()
 
     def leave(self) -> None:

@@ -2,13 +2,13 @@
 time that somebody goes on with the run."""
 
 from collections.abc import Generator, Iterator
-from contextlib import closing
 
 from app.events import (
     Activity,
     Event,
     FactsRead,
     FindingRaised,
+    LibraryChanged,
     Moment,
     OutputRead,
     RunEnded,
@@ -28,7 +28,7 @@ from app.runs.control import Control, HostInUseError
 from app.runs.left import LeftRun
 from app.runs.run import Engine
 from app.store import Recorder, Store, StoreError
-from app.store.errors import StoreFullError
+from app.store.errors import DamagedError, StoreFullError, StoreLostError
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -42,7 +42,7 @@ def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]
     Raises HostInUseError where it was refused a host: nothing is stored then.
     """
     try:
-        with closing(store.recorder(engine.run_id)) as recorder:
+        with store.recorder(engine.run_id) as recorder:
             yield from _stored(engine, recorder, control)
     except HostInUseError:
         store.delete(engine.run_id)
@@ -54,9 +54,11 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> 
 
     Raises what kept it from being attached: it then stays left to itself.
     """
-    with closing(store.recorder(engine.run_id, taken)) as recorder:
+    with store.recorder(engine.run_id, taken) as recorder:
         try:
-            yield from _replayed(taken, store)
+            for event in _replayed(taken, store):
+                recorder.remember(event)
+                yield event
             for event in _stored(engine, recorder, control):
                 yield event
                 if isinstance(event, TrialAttached):
@@ -87,7 +89,7 @@ def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[E
 def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
     """Let a run that was stopped end in order, whatever the store takes of it; return whether it came to its end.
 
-    Raises, after that, the first StoreError there was.
+    Raises, after that, the first StoreError there was; where the library was lost, it says where everything is now.
     """
     failure: StoreError | None = None
     ended = False
@@ -97,37 +99,88 @@ def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
         except StoreError as error:
             failure = error
         ended = isinstance(event, RunEnded | RunLeft)
+    if isinstance(failure, StoreLostError | DamagedError):
+        missing = recorder.rescue()
+        raise StoreLostError(f"{failure.message} {_saved(recorder, missing)}", f"Open it with --store {recorder.path}.")
     if failure is not None:
         raise failure
     return ended
 
 
 def _kept(event: Event, recorder: Recorder, control: Control) -> Iterator[Event]:
-    """Record `event`. Where this computer's disk is full, wait for room: what measures on a host goes on there, its
-    output waits to be read, and nothing else begins. Raises StoreFullError where the user stops the run instead.
+    """Record `event`, and read back what is stored of the run before its end is told.
 
-    A run that is let go of then is not told to the store: it is found, at the next start, to be nobody's.
+    Where this computer's disk is full, or the library is gone, wait until it takes everything, or until another place
+    is named: what measures on a host goes on there, its output waits to be read, and nothing else begins. Where the
+    user stops or leaves the run, it is saved to a new file if the library is gone. Raises StoreFullError where the
+    user stops the run, and what keeps it from being saved.
+
+    A run that is let go of on a full disk is not told to the store: it is found, at the next start, to be nobody's.
     """
-    said = ""
+    waits = taken = False
     while True:
         try:
-            if said:
-                recorder.flush()
-            else:
-                recorder.record(event)
-        except StoreFullError as error:
+            taken = _record(event, recorder, taken=taken)
+        except (StoreFullError, StoreLostError, DamagedError) as error:
+            taken = True
+            if control.over and not isinstance(error, StoreFullError):
+                yield from _rescued(recorder)
+                continue
             if control.left:
                 return
             if control.stopped:
                 raise
-            if not said:
-                said = f"paused: {error} The run goes on once there is room."
-                yield Activity(said)
+            if not waits:
+                waits = True
+                yield Activity(f"paused: {error} The run goes on once {_once(error)}.")
+            yield LibraryChanged(recorder.path, error.message, error.remedy)
             control.wait(FULL_AGAIN)
+            yield from _moved(recorder, control)
         else:
-            if said:
+            if waits:
                 yield Activity("there is room again: the run goes on")
+                yield LibraryChanged(recorder.path)
             return
+
+
+def _record(event: Event, recorder: Recorder, *, taken: bool) -> bool:
+    if taken:
+        recorder.flush()
+    else:
+        recorder.record(event)
+    if isinstance(event, RunEnded | RunLeft):
+        recorder.flush()
+        recorder.verify()
+    return True
+
+
+def _once(error: StoreError) -> str:
+    return "there is room" if isinstance(error, StoreFullError) else "it is back, or another file is named"
+
+
+def _moved(recorder: Recorder, control: Control) -> Iterator[Event]:
+    """Go on in another library, where one was named."""
+    path = control.take_library()
+    if path is None:
+        return
+    try:
+        missing = recorder.save_as(path)
+    except StoreError as error:
+        yield Activity(f"not saved: {error}")
+        yield LibraryChanged(recorder.path, error.message, error.remedy)
+    else:
+        yield Activity(_saved(recorder, missing))
+        yield LibraryChanged(recorder.path)
+
+
+def _rescued(recorder: Recorder) -> Iterator[Event]:
+    missing = recorder.rescue()
+    yield Activity(_saved(recorder, missing))
+    yield LibraryChanged(recorder.path)
+
+
+def _saved(recorder: Recorder, missing: str) -> str:
+    return f"The run is in {recorder.path} now, and was read back. {missing}".strip()
 
 
 def _replayed(taken: LeftRun, store: Store) -> Iterator[Event]:

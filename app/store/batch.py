@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, delete, insert, select
 
 from app.store import schema
+from app.store.read_back import Written
 from suites.vocab import Figure, Labels, Metric, Sample
 
 
@@ -24,14 +25,15 @@ class SeriesKey:
 
 @dataclass(slots=True)
 class Known:
-    """The numbers under which metrics and series of one run stand in the store."""
+    """The numbers under which metrics and series of one run are in the store, and how much of it was written."""
 
     metrics: dict[Metric, int] = field(default_factory=dict)
     series: dict[SeriesKey, int] = field(default_factory=dict)
+    written: Written = field(default_factory=Written)
 
     def copy(self) -> "Known":
         """Return a copy, to be thrown away where its transaction fails."""
-        return Known(dict(self.metrics), dict(self.series))
+        return Known(dict(self.metrics), dict(self.series), self.written.copy())
 
 
 @dataclass(slots=True)
@@ -80,6 +82,9 @@ class Batch:
                 for key, sample in self.samples
             ]
             connection.execute(insert(schema.samples), rows)
+        for key, _sample in self.samples:
+            known.written.samples[key.trial] += 1
+        known.written.output += sum(len(piece) for _trial, _stream, pieces in self.output for piece in pieces)
 
 
 def write_figures(connection: Connection, run_id: str, trial: int, figures: Iterable[Figure], known: Known) -> None:
@@ -105,6 +110,7 @@ def forget_samples(connection: Connection, run_id: str, trial: int, known: Known
     connection.execute(delete(table).where(table.c.run_id == run_id, table.c.trial == trial))
     for key in [key for key in known.series if key.trial == trial]:
         del known.series[key]
+    known.written.samples[trial] = 0
 
 
 def series_id(connection: Connection, run_id: str, key: SeriesKey, known: Known) -> int:

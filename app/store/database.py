@@ -1,23 +1,45 @@
 """The store's file: opened on first use, checked before anything is written, and one transaction at a time."""
 
-import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
-from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from app.store import schema
-from app.store.errors import ReadOnlyError, StoreError, damaged, not_ours, read_only, too_new, translated
-
-BUSY_TIMEOUT = 10.0
-"""Seconds to wait for another program's transaction."""
+from app.store.errors import (
+    NOT_HERE,
+    ReadOnlyError,
+    StoreError,
+    StoreFullError,
+    StoreLostError,
+    code_of,
+    damaged,
+    lost,
+    not_ours,
+    read_only,
+    too_new,
+    translated,
+)
+from app.store.library_file import (
+    Aside,
+    Identity,
+    OpenFile,
+    cannot_open,
+    check_kind,
+    for_reading,
+    for_writing,
+    identity_of,
+    make_private,
+    wal_of,
+)
 
 _WRITING = "benchwright_writing"
+
+_FILE = "benchwright_file"
 
 
 class Database:
@@ -28,16 +50,28 @@ class Database:
         self._lock = threading.Lock()
         self._engine: Engine | None = None
         self._newer: int | None = None
+        self._file: Identity | None = None  # that was opened last; from then on none is made
+        self._aside = Aside(path)
+        self._long: set[OpenFile] = set()
 
-    def read_only(self) -> ReadOnlyError | None:
-        """Return why nothing can be written to the store: its format is newer than ours. None where that can be."""
+    def read_only(self) -> StoreError | None:
+        """Return why nothing can be written to the store: its format is newer than ours, or its disk takes nothing.
+
+        None where it can be written.
+        """
         with self.reading() as connection:
-            return self._too_new_to_write(connection)
+            newer = self._too_new_to_write(connection)
+        return newer or self._refusal()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one state of the store throughout."""
-        with self._translating(), self._opened().connect() as connection, connection.begin():
+        """Give a connection that sees one state of the store throughout.
+
+        Raises StoreLostError where the file is gone, or where a run is recorded into one that others do not find.
+        """
+        for file in tuple(self._long):
+            file.check()
+        with self._translating(), self._to_read() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -48,15 +82,17 @@ class Database:
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[Connection]:
-        """Give `connection`, which connect() returned, in a transaction.
+        """Give `connection`, which connect() returned, in a transaction: the one way to commit.
 
-        Raises ReadOnlyError where a newer Benchwright has converted the store since it was opened.
+        Raises ReadOnlyError where a newer Benchwright has converted the store since it was opened, StoreLostError
+        where the file that the connection opened is no longer the one at the store's path. Nothing is committed then.
         """
         with self._translating(), connection.begin():
             newer = self._too_new_to_write(connection)
             if newer is not None:
                 raise newer
             yield connection
+            connection.get_execution_options()[_FILE].check()
 
     def connect(self) -> Connection:
         """Return a connection for transactions that write. It belongs to the caller. Raises ReadOnlyError."""
@@ -64,18 +100,55 @@ class Database:
             engine = self._opened()
             if self._newer is not None:
                 raise read_only(self.path, self._newer, schema.FORMAT)
-            return engine.connect().execution_options(**{_WRITING: True})
+            file = OpenFile(self.path, self._file or (0, 0))
+            connection = engine.connect().execution_options(**{_WRITING: True, _FILE: file})
+        try:
+            file.check()
+        except StoreError:
+            connection.close()
+            raise
+        return connection
+
+    def hold(self, connection: Connection) -> OpenFile:
+        """Read nothing, until release(), that `connection`, of connect(), does not see; return what it has open.
+
+        It stays open for long: a reader that found another file at the path would say what is not so.
+        """
+        file: OpenFile = connection.get_execution_options()[_FILE]
+        self._long.add(file)
+        return file
+
+    def release(self, file: OpenFile) -> None:
+        """Read what is at the path, whatever the connection of hold() sees."""
+        self._long.discard(file)
+
+    def is_open(self, file: Identity | None) -> bool:
+        """Return whether `file` is the one that was opened."""
+        return file is not None and file == self._file
 
     def close(self) -> None:
         """Forget the engine; it holds no connection between two pieces of work."""
         with self._lock:
-            if self._engine is not None:
-                self._engine.dispose()
-                self._engine = None
+            self._forget()
+            self._aside.close()
+
+    def _forget(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
 
     def _too_new_to_write(self, connection: Connection) -> ReadOnlyError | None:
         found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
         return read_only(self.path, found, schema.FORMAT) if found > schema.FORMAT else None
+
+    def _refusal(self) -> StoreError | None:
+        try:
+            with self.writing():
+                return None
+        except (StoreFullError, StoreLostError) as error:
+            return error
+        except StoreError:
+            return None  # in use, or damaged: whoever writes is told then
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -84,60 +157,84 @@ class Database:
         except DBAPIError as error:
             raise translated(error.orig, self.path) from error
 
+    def _to_read(self) -> Connection:
+        """Return a connection that reads, from a copy where SQLite can make no files beside the library."""
+        try:
+            connection = self._opened().connect()
+            try:
+                with connection.begin():
+                    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
+            except DBAPIError:
+                connection.close()
+                raise
+        except (DBAPIError, StoreError) as error:
+            orig = error.orig if isinstance(error, DBAPIError) else error.__cause__
+            if code_of(orig) not in NOT_HERE:
+                raise
+            return self._read_aside(error)
+        return connection
+
+    def _read_aside(self, error: Exception) -> Connection:
+        try:
+            _check(self.path, self._aside.connection)
+            return _engine_for_reading(self._aside.connection).connect()
+        except OSError:
+            raise error from None
+
     def _opened(self) -> Engine:
         with self._lock:
+            found = check_kind(self.path)
+            if self._file is not None and found is None:
+                raise lost(self.path, "the file was moved, removed or unmounted")
+            if found is not None and (found.st_dev, found.st_ino) != self._file:  # another has taken its place
+                self._forget()
+            elif found is not None and not found.st_size:
+                raise lost(self.path, "the file was emptied")
             if self._engine is None:
                 self._engine = self._open()
             return self._engine
 
     def _open(self) -> Engine:
-        _make_file(self.path)
-        self._newer = _check(self.path)
+        found = check_kind(self.path)
+        if found is None:
+            self._make()
+        identity = identity_of(self.path)
+        self._newer = _check(self.path, lambda: for_reading(self.path)) if found and found.st_size else None
         if self._newer is not None:
-            return _for_reading(self.path)
-        url = URL.create("sqlite", database=str(self.path))
-        options = {"check_same_thread": False, "timeout": BUSY_TIMEOUT}
-        engine = create_engine(url, poolclass=NullPool, connect_args=options)
+            self._file = identity
+            return _engine_for_reading(lambda: for_reading(self.path))
+        engine = create_engine("sqlite://", creator=lambda: for_writing(self.path), poolclass=NullPool)
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
         with engine.connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
             # Looked at again within the transaction: another program may have been first.
-            found = connection.exec_driver_sql("PRAGMA user_version").scalar()
-            if found == 0:
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar()
+            if version == 0:
                 schema.create(connection)
-            elif found is not None and found < schema.FORMAT:
-                schema.upgrade(connection, found)
+            elif version is not None and version < schema.FORMAT:
+                schema.upgrade(connection, version)
+        self._file = identity
         return engine
 
-
-def _make_file(path: Path) -> None:
-    """Make an empty file that only its user can read; SQLite gives its companions the same permissions."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        reason = (error.strerror or "unknown error").lower()
-        raise StoreError(
-            f"The library {path} cannot be opened: {reason}.", "Check its folder, or name another with --store."
-        ) from error
-
-
-_HEADER = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
+    def _make(self) -> None:
+        try:
+            if wal_of(self.path).exists():  # SQLite removes what is left of one library when it begins another
+                raise StoreError(
+                    f"The library {self.path} is gone, and its write-ahead log is still there.",
+                    "Put the library back, move the log away, or name another library with --store.",
+                )
+            make_private(self.path)
+        except OSError as error:
+            raise cannot_open(self.path, error) from error
 
 
-def _check(path: Path) -> int | None:
+def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
     """Return the format of a store that is newer and can be read; None for one that can be written.
 
     Raises StoreError for a file that is no store, or one too new to be read. Nothing is written to it.
     """
-    with path.open("rb") as file:
-        header = file.read(len(_HEADER))
-    if not header:
-        return None
-    if header != _HEADER:  # SQLite itself would take a very short file for an empty database
-        raise damaged(path, "it is no SQLite file")
     try:
-        with closing(_connect_for_reading(path)) as connection:
+        with closing(connect()) as connection:
             application, found, tables = (
                 connection.execute(f"SELECT {what}").fetchone()[0]
                 for what in (
@@ -148,6 +245,8 @@ def _check(path: Path) -> int | None:
             )
             needed = _read_format(connection, found)
     except sqlite3.Error as error:
+        if code_of(error) == sqlite3.SQLITE_NOTADB:
+            raise damaged(path, "it is no SQLite file") from error
         raise translated(error, path) from error
     if tables and application != schema.APPLICATION_ID:
         raise not_ours(path)
@@ -165,20 +264,14 @@ def _read_format(connection: sqlite3.Connection, found: int) -> int:
     return said if isinstance(said, int) else found
 
 
-def _connect_for_reading(path: Path) -> sqlite3.Connection:
-    uri = f"{path.resolve().as_uri()}?mode=ro"
-    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, check_same_thread=False, isolation_level=None)
-
-
-def _for_reading(path: Path) -> Engine:
+def _engine_for_reading(connect: Callable[[], sqlite3.Connection]) -> Engine:
     """Return an engine whose connections can write nothing, not even tidy the file up."""
-    engine = create_engine("sqlite://", creator=lambda: _connect_for_reading(path), poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin)
     return engine
 
 
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
     settings = ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]
     if connection.execute("PRAGMA page_count").fetchone() == (0,):
         # What a deleted run took goes back to the disk. Only an empty file can take this, before all else.

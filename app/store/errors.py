@@ -1,5 +1,6 @@
 """What can go wrong with the library, in words for people."""
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,10 @@ class StoreFullError(StoreError):
     """The library's file system takes no more."""
 
 
+class StoreLostError(StoreError):
+    """The library is not where it was, or may not be written: what is measured waits."""
+
+
 class ReadOnlyError(StoreError):
     """The library is of a newer Benchwright: this one reads it, and writes nothing to it."""
 
@@ -23,6 +28,12 @@ class ReadOnlyError(StoreError):
 class DamagedError(StoreError):
     """The library cannot be understood; what can still be read of it may be saved into a new one."""
 
+
+UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN})
+"""Primary codes of SQLite for a file that may not be written."""
+
+NOT_HERE = UNWRITABLE | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+"""Primary codes that reading fails with where SQLite can make no files beside the library."""
 
 _REMEDIES: Mapping[int, tuple[str, str]] = MappingProxyType(
     {
@@ -35,17 +46,52 @@ _REMEDIES: Mapping[int, tuple[str, str]] = MappingProxyType(
 )
 
 
+def code_of(error: BaseException | None) -> int:
+    """Return SQLite's primary code of an error, 0 for an error that is not its own."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF  # the low byte
+
+
 def translated(error: BaseException | None, path: Path) -> StoreError:
     """Return what SQLite's `error` about the store at `path` means to a person."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+    code = code_of(error)
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return damaged(path, str(error))
     if code == sqlite3.SQLITE_FULL:
         return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
+    if code in NOT_HERE and (refused := _refused_by_disk(path)) is not None:
+        return refused
     if code in _REMEDIES:
         what, remedy = _REMEDIES[code]
-        return StoreError(f"The library {path} {what}.", remedy)
+        kind = StoreLostError if code in UNWRITABLE else StoreError
+        return kind(f"The library {path} {what}.", remedy)
     return StoreError(f"The library {path} failed: {error}.")
+
+
+LEAST = 2**16
+"""Bytes that SQLite needs beside the library at least: those of the index of its log, and a few pages."""
+
+
+def _refused_by_disk(path: Path) -> StoreError | None:
+    """Return what the file system of the library refuses to everybody; None where it is something else."""
+    try:
+        found = os.statvfs(path.parent)
+    except OSError:
+        return None
+    if found.f_flag & os.ST_RDONLY:
+        return StoreLostError(
+            f"The library {path} cannot be written: its file system is read-only.",
+            "It can be read. To measure, pin or delete, name another library with --store.",
+        )
+    if found.f_bavail * found.f_frsize < LEAST:
+        return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
+    return None
+
+
+def lost(path: Path, why: str) -> StoreLostError:
+    """Return the error that says `why` the library that was opened at `path` is not found there any more."""
+    return StoreLostError(
+        f"The library {path} is gone: {why}.", "Put it back, or save what was measured to another file."
+    )
 
 
 def read_only(path: Path, found: int, known: int) -> ReadOnlyError:

@@ -1,14 +1,18 @@
 """Writes down a run as it happens."""
 
+import contextlib
 import statistics
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, Table, delete, insert, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, update
 
 from app.events import (
     Activity,
@@ -19,6 +23,7 @@ from app.events import (
     HostPutBack,
     JobBegan,
     JobPlanned,
+    LibraryChanged,
     LinkChanged,
     OutputRead,
     Progress,
@@ -40,13 +45,16 @@ from app.events import (
 )
 from app.formats import facts_to_json
 from app.moments import now
+from app.paths import store_path
 from app.plans.plan import Plan
 from app.records import RunRecord, SampleSeries
 from app.runs.left import LeftRun
 from app.store import host_log, reading, schema
 from app.store.batch import Batch, Known, forget_samples, write_figures
 from app.store.database import Database
-from app.store.errors import StoreError
+from app.store.errors import StoreError, lost
+from app.store.held import Held
+from app.store.library_file import make_new
 from app.store.rows import (
     Row,
     began_row,
@@ -59,6 +67,7 @@ from app.store.rows import (
     verdict_row,
     workspace_row,
 )
+from app.store.run_connection import RunConnection
 from app.wording import figure_text
 from suites.verdict import Verdict
 from suites.vocab import Figure, Sample
@@ -85,15 +94,16 @@ class Recorder:
 
     def __init__(self, database: Database, run_id: str, left: LeftRun | None = None) -> None:
         """Write down the run `run_id`, or go on with one that was `left` to itself."""
-        self._database = database
         self._run_id = run_id
         self._lock = threading.Lock()
-        self._connection: Connection | None = None
+        self._library = RunConnection(database, run_id)
         self._batch = Batch()
         self._waiting: list[Event] = []
         self._known = Known()
+        self._left = left
+        self._held = Held(whole=left is None)
         self._committed = time.monotonic()
-        self._kept_until = "its beginning"
+        self._kept_until = ""
         self._trials: dict[int, Trial] = {}
         self._samples: dict[int, list[Sample]] = {}
         self._headline: dict[int, Figure] = {}
@@ -109,6 +119,22 @@ class Recorder:
             if record.state is State.DONE and record.figures and self._leads(record.trial):
                 self._headline[record.trial.id] = record.figures[0]
 
+    @property
+    def path(self) -> Path:
+        """Where the run is written down now."""
+        return self._library.database.path
+
+    def remember(self, event: Event) -> None:
+        """Hold what is stored of a run that is gone on with, as far as it can be written again from memory."""
+        with self._lock:
+            before = Batch()
+            match event:
+                case SampleRead(trial, sample):
+                    before.add_samples(trial, None, [sample])
+                case TelemetryRead(host, samples):
+                    before.add_samples(None, host, samples)
+            self._held.add(before, () if before else (event,))
+
     def record(self, event: Event) -> None:
         """Keep `event`; raise StoreError where the store cannot take it, saying what is kept."""
         with self._lock:
@@ -123,7 +149,7 @@ class Recorder:
 
     def _take(self, event: Event) -> None:
         match event:
-            case Activity() | Progress() | LinkChanged() | RunAttached() | StepEnded():
+            case Activity() | LibraryChanged() | Progress() | LinkChanged() | RunAttached() | StepEnded():
                 return
             case OutputRead(trial, stream, data):
                 self._batch.add_output(trial, stream, data)
@@ -132,6 +158,13 @@ class Recorder:
                 self._samples.setdefault(trial, []).append(sample)
             case TelemetryRead(host, samples):
                 self._batch.add_samples(None, host, samples)
+            case TrialAttached(trial, _, samples):
+                self._samples[trial.id] = list(samples)
+                self._waiting.append(event)
+            case TrialEnded(trial, parsed=parsed):
+                if parsed.samples == tuple(self._samples.pop(trial, ())):  # nothing but what was committed as it came
+                    event = replace(event, parsed=replace(parsed, samples=()))
+                self._waiting.append(event)
             case _:
                 self._waiting.append(event)
 
@@ -144,18 +177,62 @@ class Recorder:
     def stored(self) -> RunRecord:
         """Return what is stored of the run by now, without its samples."""
         self.flush()
-        with self._database.reading() as connection:
+        with self._library.database.reading() as connection:
             return reading.record(connection, self._run_id)
 
     def stored_samples(
         self, trials: Sequence[int], host: str, window: tuple[float, float]
     ) -> tuple[SampleSeries, Mapping[str, tuple[Sample, ...]]]:
         """Return the stored samples of `trials`, and the telemetry of `host` in a window on its monotonic clock."""
-        with self._database.reading() as connection:
+        with self._library.database.reading() as connection:
             return (
                 reading.samples(connection, self._run_id, trials),
                 reading.telemetry(connection, self._run_id, host, window),
             )
+
+    def verify(self) -> None:
+        """Read back over a new connection how much of the run is at the store's path.
+
+        Raises StoreError where that cannot be read, StoreLostError where it is not what was written.
+        """
+        with self._lock:
+            if not self._known.written.agrees(self._library.read_back()):
+                raise lost(self.path, f"not all of the run {self._run_id} is in it")
+
+    def save_as(self, path: Path) -> str:
+        """Write the library and what waits of the run to a new file at `path`, and go on there; return what is lost.
+
+        The library is read over the connection that is open, wherever its file is by now. Where that cannot be, the
+        run alone is written, from memory. Raises StoreError, and nothing is changed then.
+        """
+        with self._lock:
+            before = (self._library, self._known)
+            make_new(path)
+            try:
+                missing = self._begin_anew(path)
+                self._commit()
+            except BaseException:
+                self._library.close()
+                self._library, self._known = before
+                path.unlink(missing_ok=True)
+                raise
+            before[0].discard()
+        self.verify()
+        return missing
+
+    def rescue(self) -> str:
+        """Write what there is to a new file of its own, where nobody names one; return what is lost by that.
+
+        It is made beside the library, or where libraries are kept, or where temporary files are. Raises StoreError.
+        """
+        name = f"{self.path.stem}-{self._run_id}{self.path.suffix}"
+        failure: StoreError | None = None
+        for folder in (self.path.parent, store_path().parent, Path(tempfile.gettempdir())):
+            try:
+                return self.save_as(folder / name)
+            except StoreError as error:
+                failure = failure or error
+        raise StoreError(f"The run {self._run_id} could not be saved to another file: {failure}", "Free some space.")
 
     def close(self) -> None:
         """Commit what was gathered and let go of the store. A run that has not ended counts as interrupted."""
@@ -164,9 +241,7 @@ class Recorder:
         finally:
             with self._lock:
                 _live.discard(self._run_id)
-                if self._connection is not None:
-                    self._connection.close()
-                    self._connection = None
+                self._library.close()
 
     def __enter__(self) -> Self:
         return self
@@ -174,27 +249,62 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except StoreError:
+            if not isinstance(error, StoreError):  # which says it already
+                raise
 
     def _commit(self) -> None:
         """Write what waits in one transaction; where that fails, all of it goes on waiting."""
         known = self._known.copy()
         try:
-            if self._connection is None:
-                self._connection = self._database.connect()
-            with self._database.transaction(self._connection) as connection:
-                self._batch.write(connection, self._run_id, known)
-                for event in self._waiting:
-                    self._write(connection, event, known)
-                self._update_run(connection, {"touched": now()})
+            with self._library.database.transaction(self._connected(known)) as connection:
+                self._write_all(connection, self._batch, self._waiting, known)
         except StoreError as error:
-            kept = f"Of the run {self._run_id}, everything up to {self._kept_until} is kept."
-            raise type(error)(f"{error.message} {kept}", error.remedy) from error
+            self._library.regain(error, self._known.written)
+            raise type(error)(f"{error.message} {self._kept()}", error.remedy) from error
+        self._held.add(self._batch, self._waiting)
         self._known = known
         self._batch = Batch()
         self._waiting = []
         self._committed = time.monotonic()
         self._kept_until = f"{datetime.now(UTC):%H:%M:%S} UTC"
+
+    def _write_all(self, connection: Connection, batch: Batch, events: Sequence[Event], known: Known) -> None:
+        if not any(isinstance(event, RunStarted) for event in events):
+            self._update_run(connection, {"touched": now()})
+        batch.write(connection, self._run_id, known)
+        for event in events:
+            self._write(connection, event, known)
+
+    def _connected(self, known: Known) -> Connection:
+        connection = self._library.connected()
+        if self._left is not None and not self._kept_until:
+            known.written = self._library.read_back() or known.written
+        return connection
+
+    def _kept(self) -> str:
+        """Return what is kept of the run, as far as it can be read back."""
+        found = None
+        with contextlib.suppress(StoreError):
+            found = self._library.read_back()
+        if not self._known.written.agrees(found):
+            return f"What is measured in the run {self._run_id} is in memory alone."
+        return f"Of the run {self._run_id}, everything up to {self._kept_until or 'when it was left'} is kept."
+
+    def _begin_anew(self, path: Path) -> str:
+        """Go on in the empty file at `path` with what was committed; return what is lost by that."""
+        old, self._library = self._library, RunConnection(Database(path), self._run_id)
+        if old.copy_to(path, self._known.written):
+            return ""
+        self._known = Known()
+        path.write_bytes(b"")
+        for batch, events in self._held.commits():
+            with self._library.database.transaction(self._library.connected()) as connection:
+                self._write_all(connection, batch, events, self._known)
+        others = "The other runs of the library are not in it."
+        return others if self._held.whole else f"{others} Of this run, not all samples and output are in it."
 
     def _write(self, connection: Connection, event: Event, known: Known) -> None:
         match event:
@@ -215,6 +325,7 @@ class Recorder:
             case TrialStarted(trial):
                 self._trials[trial.id] = trial
                 self._insert(connection, schema.trials, {"run_id": self._run_id, **trial_row(trial)})
+                known.written.trials += 1
             case TrialEnded():
                 self._end_trial(connection, event, known)
             case HostChanged() | HostPutBack():
@@ -237,9 +348,8 @@ class Recorder:
             case JobPlanned():
                 self._insert(connection, jobs, job_row(self._run_id, event))
             case JobBegan(directory, began):
-                connection.execute(update(jobs).where(jobs.c.directory == directory).values(began_row(began)))
+                self._update(connection, jobs, began_row(began), jobs.c.directory == directory)
             case TrialAttached(trial, _, samples):
-                self._samples[trial.id] = list(samples)
                 self._write_samples(connection, trial.id, samples, known)
             case RunLeft():
                 self._update_run(connection, {"owner_pid": 0, "owner_boot": "", "owner_started": 0, "left_at": now()})
@@ -269,11 +379,9 @@ class Recorder:
         if event.parsed.tool_version is not None:  # the output knows better than what was asked beforehand
             row["tool_version"] = event.parsed.tool_version
         table = schema.trials
-        same = (table.c.run_id == self._run_id, table.c.id == event.trial)
-        connection.execute(update(table).where(*same).values(storable(row)))
+        self._update(connection, table, row, (table.c.run_id == self._run_id) & (table.c.id == event.trial))
         write_figures(connection, self._run_id, event.trial, event.parsed.figures, known)
-        live = tuple(self._samples.pop(event.trial, ()))
-        if event.parsed.samples and event.parsed.samples != live:
+        if event.parsed.samples:
             # The parser's last word: with the whole output it may know more than it did live.
             self._write_samples(connection, event.trial, event.parsed.samples, known)
         self._write_headline(connection, event)
@@ -300,4 +408,9 @@ class Recorder:
         connection.execute(insert(table).values(storable(row)))
 
     def _update_run(self, connection: Connection, row: Row) -> None:
-        connection.execute(update(schema.runs).where(schema.runs.c.id == self._run_id).values(storable(row)))
+        self._update(connection, schema.runs, row, schema.runs.c.id == self._run_id)
+
+    def _update(self, connection: Connection, table: Table, row: Row, chosen: ColumnElement[bool]) -> None:
+        """Change a row of the run; raise StoreLostError where there is none: what came after it would be nobody's."""
+        if not connection.execute(update(table).where(chosen).values(storable(row))).rowcount:
+            raise lost(self.path, f"the run {self._run_id} is no longer in it")

@@ -1,7 +1,7 @@
 """The library: what the rest of the workstation may ask of it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from app.runs.left import LeftRun, StoredWorkspace
 from app.store import baselines, calibrations, history, host_log, left, reading, remarks, schema
 from app.store.bands import bands
 from app.store.database import Database
-from app.store.errors import ReadOnlyError, StoreError
+from app.store.errors import StoreError, StoreFullError, StoreLostError
 from app.store.identity import Owner, is_alive, this_process
+from app.store.make_room import without_room
 from app.store.recorder import Recorder, is_recorded_here
 from app.store.rows import owner_row
 from app.store.within import within
@@ -46,8 +47,8 @@ class Store:
         """Where the store is."""
         return self._database.path
 
-    def read_only(self) -> ReadOnlyError | None:
-        """Return why the store can only be read: it is of a newer Benchwright. None where it can be written."""
+    def read_only(self) -> StoreError | None:
+        """Return why the store can only be read: its format is newer, or its disk takes nothing. None for neither."""
         return self._database.read_only()
 
     def recorder(self, run_id: str, taken: LeftRun | None = None) -> Recorder:
@@ -100,16 +101,12 @@ class Store:
             remarks.acknowledge(connection, reading.find(connection, run_id), given)
 
     def delete(self, run_id: str) -> None:
-        """Delete a run for good; raise StoreError while it is being recorded."""
-        with self._database.writing() as connection:
-            found = reading.find(connection, run_id)
-            running = _running(connection)
-            if found in running:
-                _refuse_recorded(found, running[found])
-                if left.is_attachable(connection, found):
-                    raise StoreError(f"The run {found} was left to itself.", "Attach it, or forget it first.")
-            connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
-            baselines.forget_empty(connection)
+        """Delete a run for good, also where its disk is full; raise StoreError while it is being recorded."""
+        try:
+            with self._database.writing() as connection:
+                _delete(connection, run_id)
+        except StoreFullError:
+            without_room(self.path, lambda connection: _delete(connection, run_id))
 
     def pin(self, word: str, name: str, oldest: float | None = None) -> int:
         """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
@@ -175,11 +172,12 @@ class Store:
         """
         if self.read_only() is not None:
             return []
-        with self._database.writing() as connection:
+        with suppress(StoreFullError, StoreLostError), self._database.writing() as connection:
             gone = [run for run, owner in _running(connection).items() if not _is_recorded(run, owner)]
             dead = [run for run in gone if not left.is_attachable(connection, run)]
             _end(connection, dead, INTERRUPTED)
             return dead
+        return []
 
     def left_runs(self) -> list[LeftRun]:
         """Return the runs that were left to themselves, the newest first."""
@@ -273,6 +271,17 @@ class Store:
     def close(self) -> None:
         """Let go of the file. The store opens it again where it is used again."""
         self._database.close()
+
+
+def _delete(connection: Connection, run_id: str) -> None:
+    found = reading.find(connection, run_id)
+    running = _running(connection)
+    if found in running:
+        _refuse_recorded(found, running[found])
+        if left.is_attachable(connection, found):
+            raise StoreError(f"The run {found} was left to itself.", "Attach it, or forget it first.")
+    connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
+    baselines.forget_empty(connection)
 
 
 def _running(connection: Connection) -> dict[str, Owner]:

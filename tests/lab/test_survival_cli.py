@@ -12,6 +12,7 @@ from app.services import Workstation
 from tests.lab.survival import ALIVE, jobs_on, kill_jobs, workspaces_on
 from tests.lab_sshd import LabHost
 from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, FAILED, benchwright, environment
+from tests.terminal import terminal
 
 
 @pytest.fixture
@@ -112,3 +113,42 @@ def test_a_host_in_use_is_refused_or_waited_for(lab: LabHost, tmp_path: Path) ->
         assert waiting.returncode == DONE
     with closing(Workstation()) as workstation:
         assert len(workstation.runs()) == 1
+
+
+def test_a_library_that_vanishes_is_said_and_another_file_takes_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with terminal("--store", "runs.sqlite3", "run", str(plan(tmp_path, seconds=6, host="local"))) as asked:
+        asked.expect("sysbench-cpu on")
+        for end in ("", "-wal", "-shm"):
+            Path(f"runs.sqlite3{end}").unlink()
+        asked.expect("type the name of a new file and press Enter")
+        asked.type("saved.sqlite3")
+        asked.expect("The run is in saved.sqlite3 now, and was read back.")
+        assert asked.status() == DONE, asked.seen
+    assert "is kept" not in asked.seen
+    assert not Path("runs.sqlite3").exists()
+    (listed,) = benchwright("--store", "saved.sqlite3", "list", "--json").json
+    assert listed["state"] == "done"
+
+
+@pytest.mark.slow
+def test_a_run_whose_library_vanished_is_saved_when_it_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with measuring(plan(tmp_path, seconds=30, host="local"), "--store", "runs.sqlite3") as process:
+        for end in ("", "-wal", "-shm"):
+            Path(f"runs.sqlite3{end}").unlink()
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if line.startswith("paused: "))
+        assert "is gone" in line
+        assert "is kept" not in line
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait(60) == FAILED
+    (saved,) = Path().glob("runs-*.sqlite3")
+    assert str(saved) in said
+    (listed,) = benchwright("--store", saved, "list", "--json").json
+    assert listed["state"] == "partial"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
+from app.events import LibraryChanged
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import Job
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from app.store.salvage import Salvaged
 
 _FILES = "Libraries (*.sqlite3);;All files (*)"
+_WAITS = "The run waits, with what is measured in memory; the trial under way goes on on its host."
 _STAYS = "What can still be read can be saved into a new library. The damaged file stays as it is, byte for byte."
 
 
@@ -24,12 +26,15 @@ class LibraryBar(Notice):
     """Hidden while there is nothing to say. It never writes to the library that it tells of."""
 
     opened = Signal()  # another library is the workstation's now
+    save_requested = Signal(Path)  # a new file for the run under way
 
     def __init__(self, workstation: Workstation, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workstation = workstation
         self.is_measuring: Callable[[], bool] = lambda: False
+        self._lost = ""
         self.save_button = QPushButton("Save what can be read…")
+        self.save_as_button = QPushButton("Save as…")
         self.other_button = QPushButton("Open another…")
         self.close_button = QPushButton("Close")
         set_tool_tip(self.save_button, "Write what can still be read to a new file, and open that")
@@ -37,7 +42,9 @@ class LibraryBar(Notice):
         self.save_button.clicked.connect(self._ask_where_to_save)
         self.other_button.clicked.connect(self._ask_for_another)
         self.close_button.clicked.connect(self.hide)
-        self._buttons = (self.save_button, self.other_button, self.close_button)
+        set_tool_tip(self.save_as_button, "Write what was measured to a new library, and go on there")
+        self.save_as_button.clicked.connect(self._ask_for_place)
+        self._buttons = (self.save_button, self.save_as_button, self.other_button, self.close_button)
         row = self.layout()
         if row is not None:
             for button in self._buttons:
@@ -63,6 +70,27 @@ class LibraryBar(Notice):
         if isinstance(error, DamagedError):
             self._offer(self.save_button, self.other_button)
             self.say("error", error.message, _STAYS)
+
+    # The library takes nothing of the run under way
+
+    def show_change(self, change: LibraryChanged) -> None:
+        """Say that the library takes nothing of the run under way, or that it takes everything again."""
+        if change.problem == self._lost:  # said anew for as long as it is so
+            return
+        self._lost = change.problem
+        if change.problem:
+            self._offer(self.save_as_button)
+            self.say("error", change.problem, f"{change.remedy} {_WAITS}".strip())
+            return
+        self._offer(self.close_button)
+        self.say("good", "The library takes the run again.", f"It is in {change.path}.")
+        self.opened.emit()
+
+    def _ask_for_place(self) -> None:
+        lost = self._workstation.library_path
+        chooser = self._chooser("Save the run and the library", lost.with_name(f"{lost.stem}-saved{lost.suffix}"))
+        chooser.fileSelected.connect(lambda path: self.save_requested.emit(Path(path)))
+        chooser.open()
 
     # Save what can be read
 
@@ -90,7 +118,7 @@ class LibraryBar(Notice):
     # Open another
 
     def _ask_for_another(self) -> None:
-        chooser = self._chooser("Open a library", self._workstation.library_path.parent)
+        chooser = self._chooser("Open a library", self._workstation.library_path.parent, "Open")
         chooser.fileSelected.connect(lambda path: self._open(Path(path)))
         chooser.open()
 
@@ -107,10 +135,10 @@ class LibraryBar(Notice):
 
     # Both
 
-    def _chooser(self, title: str, at: Path) -> QFileDialog:
+    def _chooser(self, title: str, at: Path, accept: str = "Save") -> QFileDialog:
         chooser = QFileDialog(self, title, str(at), _FILES)
         chooser.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        chooser.setLabelText(QFileDialog.DialogLabel.Accept, "Save" if self.save_button.isVisible() else "Open")
+        chooser.setLabelText(QFileDialog.DialogLabel.Accept, accept)
         chooser.setOption(QFileDialog.Option.DontConfirmOverwrite)  # no library is ever overwritten
         chooser.setDefaultSuffix("sqlite3")
         chooser.finished.connect(chooser.deleteLater)

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
-from app.events import Event, FactsRead, Moment, RunEnded, RunLeft, RunStarted, TrialAttached, TrialStarted
+from app.events import Event, FactsRead, LibraryChanged, Moment, RunEnded, RunLeft, RunStarted, TrialAttached, TrialStarted
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.records import Band
@@ -47,6 +48,7 @@ class LivePage(Page):
     export_requested = Signal(str)
     measure_requested = Signal()
     plan_chosen = Signal(object)  # a Plan
+    library_changed = Signal(object)  # a LibraryChanged
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(workstation, asker, parent)
@@ -145,6 +147,11 @@ class LivePage(Page):
             self._control.leave()
             self._stop_button.setEnabled(False)
 
+    def save_library_to(self, path: Path) -> None:
+        """Go on writing the run down in a new library at `path`. Returns at once."""
+        if self._control is not None and self.running:
+            self._control.save_to(path)
+
     def export(self) -> bool:
         """Offer to export the run that is shown, once it has ended; return whether there is one."""
         if self.running or self._model is None or not self._model.run_id:
@@ -192,6 +199,8 @@ class LivePage(Page):
         elif isinstance(event, TrialStarted | TrialAttached):
             self._busy.hide()
             self._follow()
+        elif isinstance(event, LibraryChanged):
+            self.library_changed.emit(event)
         elif isinstance(event, FactsRead) and event.moment is Moment.BEFORE:
             self._read_bands(plan)
 

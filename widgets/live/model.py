@@ -12,6 +12,7 @@ from app.events import (
     Event,
     FactsRead,
     FindingRaised,
+    LibraryChanged,
     LinkChanged,
     Moment,
     PolicyDecided,
@@ -157,6 +158,8 @@ class RunModel:
     plan: Plan
     phase: Phase = Phase.STARTING
     run_id: str = ""
+    stored: bool = False  # whether its end came with what is stored of it read back
+    unstored: str = ""  # why the library takes nothing now
     reason: str = ""
     activity: str = ""
     began: float | None = None
@@ -243,15 +246,18 @@ class RunModel:
                 self.verdicts[place] = verdict
             case RunEnded():
                 self._end(event, now)
-            case RunAttached() | RunLeft() | LinkChanged():
+            case RunAttached() | RunLeft() | LinkChanged() | LibraryChanged():
                 self._fold_survival(event, now)
 
-    def _fold_survival(self, event: RunAttached | RunLeft | LinkChanged, now: float) -> None:
+    def _fold_survival(self, event: RunAttached | RunLeft | LinkChanged | LibraryChanged, now: float) -> None:
         match event:
+            case LibraryChanged(problem=problem):
+                self.unstored = problem
             case RunAttached():
                 self.began = now - event.age
             case RunLeft():
                 self.phase, self.over_at, self.activity = Phase.LEFT, now, ""
+                self.stored = not self.unstored
                 self.links.clear()
             case LinkChanged(state=LinkState.BACK, restarted=""):
                 self.links.pop(event.host, None)
@@ -288,5 +294,5 @@ class RunModel:
 
     def _end(self, event: RunEnded, now: float) -> None:
         ends = {State.DONE: Phase.DONE, State.PARTIAL: Phase.PARTIAL}
-        self.phase = ends.get(event.state, Phase.FAILED)
+        self.phase, self.stored = ends.get(event.state, Phase.FAILED), True
         self.reason, self.telemetry_cost, self.over_at, self.activity = event.reason, event.telemetry_cost, now, ""

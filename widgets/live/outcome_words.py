@@ -43,6 +43,8 @@ def _share(counted: int, wanted: int | None) -> str:
 def _kept(model: RunModel, counted: int, wanted: int | None) -> str:
     if not model.run_id:
         return "Nothing was measured, so nothing is kept."
+    if not model.stored:
+        return ""  # the reason says what is known of it
     if counted == wanted:
         return "What was measured is in the library."
     if counted:

@@ -1,0 +1,213 @@
+"""The library's file on the disk: made for its user alone, told apart from whatever takes its place, copied aside."""
+
+import errno
+import os
+import shutil
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.store.errors import StoreError, StoreLostError, damaged, lost
+
+BUSY_TIMEOUT = 10.0
+"""Seconds to wait for another program's transaction."""
+
+SMALLEST = 512
+"""Bytes of the smallest database there is: one page of the smallest size (https://www.sqlite.org/fileformat.html)."""
+
+Identity = tuple[int, int]
+"""The device and the inode of a file."""
+
+
+def wal_of(path: Path) -> Path:
+    """Return the write-ahead log of the library at `path`: SQLite names it after the file behind every link."""
+    return Path(f"{os.path.realpath(path)}-wal")
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file at `path` that only its user can read, whatever the umask; raise OSError, also for one there.
+
+    SQLite gives what it makes beside it the same permissions.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+
+
+def make_new(path: Path) -> None:
+    """Make an empty file for a library at `path`; raise StoreError where something is there, or it cannot be made."""
+    try:
+        make_private(path)
+    except FileExistsError as error:
+        raise StoreError(f"{path} is there already.", "Name a file that is not.") from error
+    except OSError as error:
+        raise cannot_open(path, error) from error
+
+
+def check_kind(path: Path) -> os.stat_result | None:
+    """Return what `path` is, None where there is nothing; raise StoreError for a pipe, a device or a directory.
+
+    Nothing is opened: a pipe would keep whoever opens it, and a descriptor that is closed gives up SQLite's locks.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise cannot_open(path, error) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreError(f"The library {path} cannot be opened: it is no file.", "Name a file with --store.")
+    if 0 < found.st_size < SMALLEST:  # SQLite itself would take a very short file for an empty database
+        raise damaged(path, "it is no SQLite file")
+    return found
+
+
+def cannot_open(path: Path, error: OSError) -> StoreLostError:
+    """Return the error that says why the library cannot be opened."""
+    reason = (error.strerror or "unknown error").lower()
+    return StoreLostError(
+        f"The library {path} cannot be opened: {reason}.", "Check its folder, or name another with --store."
+    )
+
+
+def identity_of(path: Path) -> Identity | None:
+    """Return which file is at `path`, None for none; raise OSError where that cannot be found out."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@dataclass(slots=True, eq=False)
+class OpenFile:
+    """The file that a connection opened at `path`, and its write-ahead log once that is known."""
+
+    path: Path
+    main: Identity
+    wal: Identity | None = None
+    withdrawn: list[Path] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise StoreLostError where others no longer find this file at its path."""
+        try:
+            found = self.path.stat()
+            if (found.st_dev, found.st_ino) != self.main:
+                raise lost(self.path, "another file is in its place")
+            if found.st_size < SMALLEST:
+                raise lost(self.path, "the file was emptied")
+            self._check_wal()
+        except FileNotFoundError as error:
+            raise lost(self.path, "the file was moved, removed or unmounted") from error
+        except OSError as error:
+            raise lost(self.path, (error.strerror or "it cannot be reached").lower()) from error
+
+    def withdraw(self) -> None:
+        """Move the log away from beside another file that took this one's place: SQLite would read it into that one.
+
+        The connection goes on using it under its new name.
+        """
+        log = wal_of(self.path)
+        with suppress(OSError):
+            if identity_of(self.path) not in {None, self.main} and identity_of(log) == self.wal:
+                for end in ("-wal", "-shm"):
+                    beside = log.with_name(log.name.removesuffix("-wal") + end)
+                    self.withdrawn.append(beside.rename(beside.with_name(f"{beside.name}-of-lost-{self.main[1]}")))
+
+    def _check_wal(self) -> None:
+        log = wal_of(self.path)
+        found = identity_of(log)
+        if self.wal is None:
+            self.wal = found
+        elif found != self.wal:
+            raise lost(self.path, f"its write-ahead log {log.name} was removed")
+
+
+def for_writing(path: Path) -> sqlite3.Connection:
+    """Return a connection to the library at `path`, which is never made by it."""
+    return _connection(path, "mode=rw")
+
+
+def for_reading(path: Path) -> sqlite3.Connection:
+    """Return a connection that can write nothing, not even tidy the file up."""
+    return _connection(path, "mode=ro")
+
+
+def _connection(path: Path, words: str) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?{words}"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, check_same_thread=False, isolation_level=None)
+
+
+class Aside:
+    """Reads a library beside which SQLite can make no files of its own: its disk is full, or may not be written."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._copied: tuple[object, ...] = ()
+
+    def connection(self) -> sqlite3.Connection:
+        """Return a connection that reads; raise OSError where what was written last can be copied nowhere.
+
+        Without a write-ahead log the file says everything, and nobody writes to it. With one, both are copied to where
+        there is room: the log can only be read with a file of its own beside it.
+        """
+        log = wal_of(self._path)
+        with suppress(FileNotFoundError):
+            if log.stat().st_size:
+                return for_reading(self._copy(log))
+        return _connection(self._path, "mode=ro&immutable=1")
+
+    def close(self) -> None:
+        """Remove the copy, where there is one."""
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder, self._copied = None, ()
+
+    def _copy(self, log: Path) -> Path:
+        now = tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in (self._path.stat(), log.stat()))
+        if self._folder is None or self._copied != now:
+            self.close()
+            self._folder = room_for(sum(size for _, size, _ in now))
+            shutil.copyfile(self._path, Path(self._folder.name) / "copy")
+            shutil.copyfile(log, Path(self._folder.name) / "copy-wal")
+            self._copied = now
+        return Path(self._folder.name) / "copy"
+
+
+MEMORY = Path("/dev/shm")  # noqa: S108 (a private directory is made in it)
+"""A file system in memory, which may have room where no disk has."""
+
+
+def room_for(size: int) -> tempfile.TemporaryDirectory[str]:
+    """Make a private directory where `size` bytes find room, removed in the end; raise OSError where there is none."""
+    return tempfile.TemporaryDirectory(prefix="benchwright-", dir=_place_with(size))
+
+
+def place_for(size: int) -> Path:
+    """Make a private directory where `size` bytes find room, which is the caller's to remove; raise OSError."""
+    return Path(tempfile.mkdtemp(prefix="benchwright-", dir=_place_with(size)))
+
+
+def _place_with(size: int) -> Path:
+    """Return where temporary files go, or memory, whichever has room for `size` bytes first; raise OSError for none."""
+    for place in _places():
+        with suppress(OSError):
+            if shutil.disk_usage(place).free > size + 2**20 and os.access(place, os.W_OK):
+                return place
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _places() -> Iterator[Path]:
+    with suppress(FileNotFoundError):  # no temporary directory takes a file
+        yield Path(tempfile.gettempdir())
+    yield MEMORY
+
+
+def copy_open(connection: sqlite3.Connection, target: Path) -> None:
+    """Write all that `connection` sees to the empty file `target`, wherever its own file is by now."""
+    with closing(for_writing(target)) as new:
+        connection.backup(new)

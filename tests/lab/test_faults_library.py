@@ -1,0 +1,329 @@
+"""The library vanishes while a run is recorded: moved, removed, replaced, emptied, unmounted, without its log."""
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.events import Activity, Event, LibraryChanged, RunEnded, SampleRead, State, TrialStarted
+from app.runs import running
+from app.runs.control import Control
+from app.services import Workstation
+from app.store import StoreError
+from app.store.errors import StoreLostError
+from tests.lab.counting import counting_plan
+from tests.lab.survival import assert_nothing_left, assert_whole, end, lab, run, workstation
+from tests.lab_sshd import LabHost
+
+__all__ = ["lab", "workstation"]
+
+COUNT = 40
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "FULL_AGAIN", 0.1)
+
+
+@pytest.fixture
+def library(workstation: Workstation) -> Path:
+    """Return a library that holds a run from before."""
+    assert end(run(workstation, counting_plan(3, host="local"))).state is State.DONE
+    return workstation.library_path
+
+
+def remove(path: Path) -> None:
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+
+
+def remove_file_alone(path: Path) -> None:
+    path.unlink()
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_name("elsewhere.sqlite3"))
+
+
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("moved"))
+
+
+def empty(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def replace_by_other(path: Path) -> None:
+    other = path.with_name("other.sqlite3")
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.commit()
+    connection.close()
+    other.rename(path)
+
+
+def replace_by_earlier_copy(path: Path) -> None:
+    shutil.copyfile(path.with_name("before.sqlite3"), path.with_name("copy"))
+    path.with_name("copy").rename(path)
+
+
+LOSSES = [remove, remove_file_alone, move, empty, replace_by_other, replace_by_earlier_copy]
+
+FAST = (empty, replace_by_earlier_copy)
+
+
+def once_lost(
+    library: Path, lose: Callable[[Path], None], act: Callable[[Control], None], problems: list[LibraryChanged]
+) -> Callable[[Event, Control], None]:
+    """Return a hand that loses the library once the trial has counted to ten, and acts once that is said."""
+    lost: list[bool] = []
+
+    def hand(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead) and event.sample.value >= 10 and not lost:
+            lost.append(True)
+            lose(library)
+        elif isinstance(event, LibraryChanged):
+            if event.problem and not any(one.problem for one in problems):
+                act(control)
+            problems.append(event)
+
+    return hand
+
+
+def test_a_library_that_is_gone_is_said_and_nothing_is_called_kept(
+    workstation: Workstation, library: Path, lab: LabHost
+) -> None:
+    said: list[LibraryChanged] = []
+    began: list[Event] = []
+
+    def act(_control: Control) -> None:
+        assert not library.exists()  # nobody made a new one
+        with pytest.raises(StoreLostError, match="is gone"):
+            workstation.runs()
+
+    def hand(event: Event, control: Control) -> None:
+        watch(event, control)
+        if isinstance(event, TrialStarted):
+            began.append(event)
+        if len(said) > 3:
+            control.stop()
+
+    watch = once_lost(library, remove, act, said)
+    events = run(workstation, counting_plan(3000, trials=2), hand)
+    words = [event.text for event in events if isinstance(event, Activity)]
+    paused = next(text for text in words if text.startswith("paused: "))
+    assert "is gone" in paused
+    assert "is kept" not in paused
+    assert len(began) == 1  # nothing else began
+    # Stopped, it is saved beside the place where the library was, read back, and used from then on.
+    assert end(events).state is State.PARTIAL
+    saved = said[-1]
+    assert (saved.problem, saved.path) == ("", workstation.library_path)
+    assert saved.path != library
+    assert stat.S_IMODE(saved.path.stat().st_mode) == 0o600
+    assert len(workstation.runs()) == 2  # the run from before as well: the file was still open
+    values = [sample.value for sample in workstation.samples("last")[1]]
+    assert values == [float(number) for number in range(1, len(values) + 1)]
+    assert len(values) >= 10
+    assert not library.exists()
+    assert_nothing_left(lab.home)
+
+
+@pytest.mark.parametrize(
+    "lose", [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in LOSSES]
+)
+def test_what_is_measured_is_saved_to_another_file(
+    workstation: Workstation, library: Path, lab: LabHost, lose: Callable[[Path], None]
+) -> None:
+    shutil.copyfile(library, library.with_name("before.sqlite3"))
+    target = library.parent.parent / f"{library.parent.name}-saved.sqlite3"
+    said: list[LibraryChanged] = []
+    events = run(
+        workstation,
+        counting_plan(COUNT, trials=2),
+        once_lost(library, lose, lambda control: control.save_to(target), said),
+    )
+    try:
+        assert end(events).state is State.DONE
+        assert workstation.library_path == target
+        for trial in (1, 2):
+            assert_whole(workstation, trial, COUNT)
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+        assert len(workstation.runs()) == (1 if lose is empty else 2)
+    finally:
+        target.unlink(missing_ok=True)
+    assert_nothing_left(lab.home)
+
+
+@pytest.mark.slow
+def test_a_folder_that_was_renamed_and_comes_back_goes_on_there(
+    workstation: Workstation, library: Path, lab: LabHost
+) -> None:
+    said: list[LibraryChanged] = []
+
+    def back(_control: Control) -> None:
+        library.parent.with_name("moved").rename(library.parent)
+
+    events = run(workstation, counting_plan(COUNT), once_lost(library, move_folder, back, said))
+    assert end(events).state is State.DONE
+    assert_whole(workstation, 1, COUNT)
+    assert workstation.library_path == library
+    assert_nothing_left(lab.home)
+
+
+@pytest.mark.slow
+def test_a_copy_that_holds_everything_is_gone_on_with(workstation: Workstation, library: Path, lab: LabHost) -> None:
+    """As programs that keep folders in step do: copied, and the copy moved over the library."""
+
+    def copied_over(path: Path) -> None:
+        source = sqlite3.connect(path)
+        copy = sqlite3.connect(path.with_name("copy"))
+        source.backup(copy)
+        copy.close()
+        source.close()
+        path.with_name("copy").rename(path)
+
+    said: list[LibraryChanged] = []
+    events = run(workstation, counting_plan(COUNT), once_lost(library, copied_over, lambda _control: None, said))
+    assert end(events).state is State.DONE
+    assert_whole(workstation, 1, COUNT)
+    assert workstation.library_path == library
+
+
+def test_a_write_ahead_log_that_was_removed_costs_nothing(
+    workstation: Workstation, library: Path, lab: LabHost
+) -> None:
+    def without_log(path: Path) -> None:
+        for end_of_name in ("-wal", "-shm"):
+            path.with_name(f"{path.name}{end_of_name}").unlink()
+
+    said: list[LibraryChanged] = []
+    events = run(workstation, counting_plan(COUNT), once_lost(library, without_log, lambda _control: None, said))
+    assert end(events).state is State.DONE
+    assert_whole(workstation, 1, COUNT)
+    assert workstation.library_path == library
+    connection = sqlite3.connect(library)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+
+
+def test_a_run_that_is_deleted_elsewhere_is_no_silent_success(workstation: Workstation, library: Path) -> None:
+    def deleted(path: Path) -> None:
+        connection = sqlite3.connect(path, timeout=10)
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("DELETE FROM runs WHERE state = 'running'")
+        connection.commit()
+        connection.close()
+
+    target = library.with_name("saved.sqlite3")
+    said: list[LibraryChanged] = []
+    act: Callable[[Control], None] = lambda control: control.save_to(target)  # noqa: E731 (typed)
+    events = run(workstation, counting_plan(COUNT, host="local"), once_lost(library, deleted, act, said))
+    assert end(events).state is State.DONE
+    assert "is no longer in it" in said[0].problem
+    assert_whole(workstation, 1, COUNT)
+    assert workstation.library_path == target
+
+
+def test_a_file_that_is_there_is_not_overwritten(workstation: Workstation, library: Path) -> None:
+    taken = library.with_name("taken.sqlite3")
+    taken.write_bytes(b"mine")
+    tried: list[Activity] = []
+    said: list[LibraryChanged] = []
+    watch = once_lost(library, remove, lambda control: control.save_to(taken), said)
+
+    def hand(event: Event, control: Control) -> None:
+        watch(event, control)
+        if isinstance(event, Activity) and event.text.startswith("not saved: "):
+            tried.append(event)
+            control.stop()
+
+    run(workstation, counting_plan(3000, host="local"), hand)
+    assert "is there already" in tried[0].text
+    assert taken.read_bytes() == b"mine"
+
+
+def test_a_stopped_run_whose_library_cannot_be_saved_anywhere_says_so(
+    workstation: Workstation, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_path: Path) -> None:
+        raise StoreError("There is no room anywhere.")
+
+    monkeypatch.setattr("app.store.recorder.make_new", refuse)
+    said: list[LibraryChanged] = []
+    with pytest.raises(StoreError, match="no room anywhere"):
+        run(workstation, counting_plan(3000, host="local"), once_lost(library, remove, Control.stop, said))
+
+
+@pytest.fixture
+def mounted(tmp_path: Path, workstation: Workstation) -> Iterator[Path]:
+    """Mount a file system from a file, and keep the library there."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system needs root")
+    image, mount = tmp_path / "disk.img", tmp_path / "mounted"
+    mount.mkdir()
+    image.write_bytes(b"")
+    os.truncate(image, 16 * 2**20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+    tried = subprocess.run(["mount", "-o", "loop", str(image), str(mount)], capture_output=True, check=False)
+    if tried.returncode:
+        pytest.skip("loop devices cannot be mounted here")
+    workstation.open_library(mount / "runs.sqlite3")
+    yield mount
+    workstation.close()
+    while subprocess.run(["umount", "-l", str(mount)], capture_output=True, check=False).returncode == 0:
+        continue
+
+
+@pytest.mark.slow
+def test_a_file_system_that_is_unmounted_and_mounted_again(
+    workstation: Workstation, mounted: Path, tmp_path: Path, lab: LabHost
+) -> None:
+    library, said = mounted / "runs.sqlite3", list[LibraryChanged]()
+
+    def unmount(_path: Path) -> None:
+        subprocess.run(["umount", "-l", str(mounted)], check=True)
+
+    def mount(_control: Control) -> None:
+        assert list(mounted.iterdir()) == []  # nothing was made below the mount point
+        subprocess.run(["mount", "-o", "loop", str(tmp_path / "disk.img"), str(mounted)], check=True)
+
+    events = run(workstation, counting_plan(COUNT), once_lost(library, unmount, mount, said))
+    assert end(events).state is State.DONE
+    assert workstation.library_path == library
+    assert_whole(workstation, 1, COUNT)
+
+
+def test_the_end_is_told_after_what_is_stored_was_read_back(
+    workstation: Workstation, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that swallows the last commit: what another connection finds decides, not what was sent."""
+    target = library.with_name("saved.sqlite3")
+    events: list[Event] = []
+
+    def hand(event: Event, control: Control) -> None:
+        events.append(event)
+        if isinstance(event, LibraryChanged) and event.problem:
+            assert "not all of the run" in event.problem
+            assert not any(isinstance(one, RunEnded) for one in events)
+            monkeypatch.undo()
+            control.save_to(target)
+
+    from app.store import run_connection
+
+    real = run_connection.read_back
+
+    def swallowed(connection: object, run_id: str) -> object:
+        found = real(connection, run_id)  # type: ignore[arg-type]  # as it is called there
+        if found is not None:
+            found.samples[1] -= 1
+        return found
+
+    monkeypatch.setattr(run_connection, "read_back", swallowed)
+    assert end(run(workstation, counting_plan(5, host="local"), hand)).state is State.DONE
+    assert_whole(workstation, 1, 5)
