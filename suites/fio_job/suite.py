@@ -14,9 +14,11 @@ from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
+from suites.fio_job.targets import programs, reads, targets_of
 from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
 from suites.host_files import HostFile
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.targets import Target, agreed, refused
 from suites.vocab import Metric, Resource
 
 FILE = "job.fio"
@@ -38,6 +40,19 @@ ENVIRONMENT = Parameter(
     pattern=r"\s*(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s*)*",
 )
 
+KEEP, OVERWRITE = "keep", "overwrite"
+
+EXISTING = Parameter(
+    name="existing_files",
+    title="Existing files",
+    type=Type.CHOICE,
+    default=KEEP,
+    help="What becomes of files outside the private directory that exist before the step and that fio would "
+    "overwrite, lay out anew or remove. Devices are never written to.",
+    choices=(Choice(KEEP, "Keep: fio is not started"), Choice(OVERWRITE, "Overwrite or remove")),
+    identity=False,
+)
+
 
 class FioJob:
     """A job file. Its sections may run together or, after a stonewall, one after the other; each has its figures."""
@@ -50,6 +65,7 @@ class FioJob:
     packages: Mapping[str, str] = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
     parameters: tuple[Parameter, ...] = (
         replace(DIRECTORY, help="Where the files lie that the job file names without a path."), JOB, ENVIRONMENT,
+        EXISTING,
     )  # fmt: skip
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
@@ -73,7 +89,16 @@ class FioJob:
         given = ["env", *(f"{name}={value}" for name, value in environment.items())] if environment else []
         guard = ["--readonly"] if sections is None or may_write_device(sections) else []
         words = (*given, "fio", "--thread=1", *guard, FILE, *REPORT)
-        return (Command(words, files=(HostFile(FILE, text=str(values["job"])),)),)
+        file = HostFile(FILE, text=str(values["job"]))
+        return (Command(words, files=(file,), targets=_targets(values, sections)),)
+
+    def programs_of(self, values: Values) -> tuple[str, ...]:
+        """Return the command lines that the job file has fio run on the host, verbatim."""
+        return tuple(line for section in _sections(values, Context()) or () for line in programs(section))
+
+    def reads_of(self, values: Values) -> tuple[str, ...]:
+        """Return the files of the host that the job file reads beside those it works on."""
+        return tuple(path for section in _sections(values, Context()) or () for path in reads(section))
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the job file, as it is."""
@@ -106,6 +131,14 @@ def _sections(values: Values, context: Context) -> tuple[Section, ...] | None:
         return effective_sections(str(values["job"]), environment, context.facts)
     except JobFileError:
         return None
+
+
+def _targets(values: Values, sections: tuple[Section, ...] | None) -> tuple[Target, ...]:
+    if sections is None:
+        return (refused("The job file cannot be read as fio reads it, so that it was not started."),)
+    unset = [f"[{section.name}] uses variables that have no value." for section in sections if section.missing]
+    targets = (*map(refused, unset), *targets_of(sections))
+    return agreed(targets) if values["existing_files"] == OVERWRITE else targets
 
 
 def _duration(sections: Sequence[Section]) -> float | None:
