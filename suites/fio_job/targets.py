@@ -29,7 +29,8 @@ _PATTERN_FILE = re.compile(r"'([^']*)'?")
 
 def targets_of(sections: Sequence[Section]) -> tuple[Target, ...]:
     """Return what `sections` open on their host, relative to where fio runs; what cannot be judged is among them."""
-    return tuple(target for section in sections for target in _targets(section))
+    unjudged = tuple(refused(f"[{section.name}] {reason}.") for section in sections for reason in _refusals(section))
+    return (*unjudged, *(target for section in sections for target in opened(section)))
 
 
 def pattern_of(section: Section) -> str:
@@ -82,9 +83,8 @@ def names_of(section: Section) -> tuple[str, ...]:
     return tuple(dict.fromkeys(target.path for target in _files(section, Use.WRITE, 0)))
 
 
-def _targets(section: Section) -> Iterator[Target]:
-    for reason in _refusals(section):
-        yield refused(f"[{section.name}] {reason}.")
+def opened(section: Section) -> Iterator[Target]:
+    """Yield what a section opens that can be judged."""
     if changes_files(section):
         yield from _files(section, Use.WRITE, 0)
     elif engine_of(section) in FILE_ENGINES:
@@ -94,6 +94,11 @@ def _targets(section: Section) -> Iterator[Target]:
         if option in section.options:
             for base in dict.fromkeys((section.options[option], _name(section))):
                 yield from (Target(f"{base}_{kind}", match=Match.NUMBERED) for kind in kinds)
+
+
+def chosen_elsewhere(section: Section) -> Iterator[str]:
+    """Yield why other files or the host decide what the section works on, to follow its name."""
+    yield from (f"has {name}, which {why}" for name, why in REFUSED.items() if name in section.options)
 
 
 def _outputs(section: Section) -> Iterator[str]:
@@ -181,7 +186,7 @@ def _bytes(section: Section, text: str) -> int:
 def _refusals(section: Section) -> Iterator[str]:
     """Yield what of a section cannot be judged, to follow its name."""
     options = section.options
-    yield from (f"has {name}, which {why}" for name, why in REFUSED.items() if name in options)
+    yield from chosen_elsewhere(section)
     unknown = [name for name in options if name not in KNOWN and name not in REFUSED]
     if unknown:
         yield f"has {', '.join(unknown[:5])}, which Benchwright does not know: what it does to files cannot be judged"
