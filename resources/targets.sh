@@ -33,7 +33,7 @@ device_name() { # path -> $name: the kernel's own
 block() { # path
     case $use in read) return ;; esac
     device_name "$1" block
-    refuse "$1 is the block device $name. No loss of it was confirmed for this step, so that the command was not started."
+    refuse "$1 is the block device $name, whose loss was not confirmed for this step. Use the suite fio with \"Raw device\"."
 }
 
 # null, zero, full and the random numbers; terminals for what the user typed.
@@ -43,7 +43,7 @@ character() { # path
     name:* | *:1:3 | *:1:5 | *:1:7 | *:1:8 | *:1:9 | overwrite:5:* | overwrite:4:* | overwrite:8[89a-f]:*) return ;;
     esac
     device_name "$1" char
-    refuse "$1 is the character device $name. It may not be written to, so that the command was not started."
+    refuse "$1 is the character device $name, and only the suite fio with \"Raw device\" writes to devices. Use a file."
 }
 
 in_use() { # real path: whether it is swap or the file behind a loop device
@@ -57,6 +57,8 @@ in_use() { # real path: whether it is swap or the file behind a loop device
     return 1
 }
 
+remedy='Use another name, or set "Existing files" to "Overwrite or remove".'
+
 regular() { # path real-path
     case $use in
     name) return ;;
@@ -67,13 +69,13 @@ regular() { # path real-path
     esac
     case $2 in "$workspace"/*) return ;; esac
     if [ "$use" = overwrite ]; then
-        ! in_use "$2" || refuse "$1 is in use as swap or by a loop device, so that the command was not started."
+        ! in_use "$2" || refuse "$1 is in use as swap or by a loop device. Use another file."
     elif noted "$1"; then
         return
     elif [ "$use" = read ]; then
-        refuse "$1 exists with $length bytes, fewer than the size asked for: fio would replace it. It was not started."
+        refuse "$1 exists and has $length bytes, fewer than the size: fio would replace it. $remedy"
     else
-        refuse "$1 exists and would be overwritten or removed, so that the command was not started."
+        refuse "$1 exists and would be overwritten or removed. $remedy"
     fi
 }
 
@@ -97,7 +99,7 @@ judge() { # path
     *) link=$([ ! -L "$1" ] || echo yes) ;;
     esac
     if [ -n "$link" ] && [ "$use" != name ] && descriptor "$1"; then
-        refuse "$1 is an open file of a process, and which one cannot be judged, so that the command was not started."
+        refuse "$1 is an open file of a process, and which one cannot be judged. Use its path."
         return
     fi
     if [ ! -e "$1" ]; then
@@ -112,7 +114,7 @@ judge() { # path
         real=$(readlink -f -- "$1" 2>/dev/null)
         regular "$1" "$real"
     elif [ ! -d "$1" ] && [ "$use" != name ] && [ "$use" != overwrite ]; then
-        refuse "$1 is a pipe or a socket, so that the command was not started."
+        refuse "$1 is a pipe or a socket. Use a file."
     fi
 }
 
