@@ -120,7 +120,8 @@ def sample_to_json(sample: Sample) -> Json:
 
 def command_to_json(command: Command) -> Json:
     """Return `command`: its words, the line a shell takes, its purpose, and whether it runs on the peer."""
-    return {"line": command.line, **converter().unstructure(command)}
+    fields = converter().unstructure(command)
+    return {"line": command.line, **{name: value for name, value in fields.items() if name != "targets"}}
 
 
 def command_from_json(data: object) -> Command:

@@ -13,6 +13,7 @@ from suites.host_files import HostFile
 from suites.network_path import Meeting
 from suites.parameters import Parameter, Tuned, Value, Values
 from suites.programs import Program
+from suites.targets import Target
 from suites.vocab import Figure, Metric, Resource, Sample
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Command:
     """One command line. It runs in the step's own directory on the host, or on the peer where `on_peer`.
 
     `files` are what it needs beside it; all of a step's are put there once, before its first command. With `root` it
-    runs as root, which the user is told before.
+    runs as root, which the user is told before. `targets` are the paths that it opens, judged on the host right before
+    it starts; they follow from the rest of the command and are no part of what it is.
     """
 
     argv: tuple[str, ...]
@@ -41,6 +43,7 @@ class Command:
     on_peer: bool = False
     files: tuple[HostFile, ...] = ()
     root: bool = False
+    targets: tuple[Target, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def line(self) -> str:

@@ -20,6 +20,7 @@ from remote.jobs.job import OUTPUT_LIMIT, Job, Workspace, job_directory, make_wo
 from remote.path import meet, read_path
 from remote.script import new_mark
 from remote.session import Chunk, Session
+from remote.targets import judged
 from suites.base import Command, Context, Purpose, destroys, device_of
 from suites.errors import BenchwrightError
 
@@ -108,16 +109,17 @@ class Place:
         return OUTPUT_LIMIT if seconds is None else OUTPUT_AT_ONCE + round(OUTPUT_A_SECOND * seconds)
 
     def _words(self, command: Command) -> tuple[str, ...]:
-        """Return the words that start `command`: one that destroys a device looks at that first, in the same moment."""
+        """Return the words that start `command` once the host has looked at what it opens, in the same moment."""
+        words = judged(command.targets, command.argv)
         if command.on_peer or not destroys(self.step.suite, self.step.values):
-            return command.argv
+            return words
         path, facts = device_of(self.step.suite, self.step.values), self.context.facts
         device = None if facts is None else facts.device(path)
         if device is None:
             raise PrepareError(
                 f"{self.step.name}: nothing was read about {path} on {host_words(self.host)}.", "Run it again."
             )
-        return guarded(device, command.argv)
+        return guarded(device, words)
 
     def _where(self, *, on_peer: bool) -> str:
         return self.step.peer or self.host if on_peer else self.host

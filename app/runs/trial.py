@@ -29,6 +29,7 @@ from app.wording import duration_text
 from remote.errors import JobError, RemoteError
 from remote.jobs.job import Job
 from remote.link import LinkState
+from remote.targets import refusal
 from suites.base import Command, Parsed, Purpose, TrialParser
 from suites.errors import BenchwrightError
 from suites.facts import known
@@ -46,6 +47,9 @@ LATE_TIMES, LATE_BY = 3.0, 120.0
 
 LAST_OUTPUT = 10.0
 """Seconds for which the output of a command that was ended is still read."""
+
+STDERR_KEPT = 8192
+"""Bytes of standard error in which the host may say why it did not start a command."""
 
 STOPPED = "Stopped by you; what was measured is kept."
 
@@ -71,6 +75,7 @@ class TrialRun:
     _servers: list[Job] = field(default_factory=list)
     _ended_jobs: set[int] = field(default_factory=set)  # their ids in this process
     _read: Counter[str] = field(default_factory=Counter)  # bytes by stream
+    _stderr: bytes = b""  # its beginning
     _began: bool = False
     _why: str = ""  # the last command ended as it did
     _deadline: float | None = None
@@ -230,6 +235,8 @@ class TrialRun:
             case OutputRead(trial=self.id, stream=stream, data=data):
                 self._read[stream] += len(data)
                 yield letter
+                if stream == "stderr" and len(self._stderr) < STDERR_KEPT:
+                    self._stderr += data
                 if not stream.startswith(PEER):
                     for sample in self._parser.feed(data, stream):
                         yield SampleRead(self.id, sample)
@@ -260,16 +267,17 @@ class TrialRun:
             return TrialEnded(self.id, State.FAILED, exit_status, parsed, self._too_late())
         if exit_status == 0 and parsed.complete and parsed.figures:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)
+        tool, host = self.place.step.suite.tool, host_words(self.turn.host)
+        if why := refusal(exit_status, self._stderr):
+            reason = f"{tool} was not started on {host}: {why} (exit status {exit_status})"
+            return TrialEnded(self.id, State.FAILED, exit_status, parsed, reason)
         if exit_status is None and self.left is not None:
-            gone = f"The command on {host_words(self.turn.host)} was gone when it was looked for: {self._why}."
+            gone = f"The command on {host} was gone when it was looked for: {self._why}."
             return TrialEnded(self.id, State.PARTIAL, None, parsed, f"{gone} What was stored is kept.")
         said = "; ".join(parsed.notes) or "the output holds no figure"
-        tool = self.place.step.suite.tool
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
         how = f"{status}; {self._why}" if self._why else status
-        return TrialEnded(
-            self.id, State.FAILED, exit_status, parsed, f"{tool} on {host_words(self.turn.host)}: {said} ({how})."
-        )
+        return TrialEnded(self.id, State.FAILED, exit_status, parsed, f"{tool} on {host}: {said} ({how}).")
 
     def _too_late(self) -> str:
         tool, expected = self.place.step.suite.tool, duration_text(self.expected or 0.0)

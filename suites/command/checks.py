@@ -6,6 +6,8 @@ import shlex
 from suites.checks import Check, Outcome, StepCheck, StepEvidence
 from suites.command.parameters import JSON, PATTERN, words
 from suites.command.pattern import Pattern, PatternError
+from suites.command.targets import targets_of_line
+from suites.targets import reasons
 from suites.vocab import Level
 
 _META = re.compile(r"[|<>;`*]|&|\$[\w({]|^~/")
@@ -85,6 +87,14 @@ def _shell_timed(evidence: StepEvidence) -> Outcome | None:
     return Outcome("shell is yes, and the command has nothing for a shell to do.", changes={"shell": False})
 
 
+def _unjudged(evidence: StepEvidence) -> Outcome | None:
+    values, shell = evidence.values, bool(evidence.values["shell"])
+    lines = [str(values[name]) for name in _NAMES if words(values[name], shell=shell) is not None]
+    found = [reasons(targets_of_line(line, values)) for line in lines]
+    said = list(dict.fromkeys(reason for each in found for reason in each))
+    return Outcome(" ".join(said[:3])) if said else None
+
+
 COMMAND_EMPTY = Check(
     id="command-empty",
     level=Level.ERROR,
@@ -152,6 +162,17 @@ COMMAND_SHELL_TIMED = Check(
     evaluate=_shell_timed,
 )
 
+COMMAND_UNJUDGED = Check(
+    id="command-unjudged",
+    level=Level.ERROR,
+    title="Not known what the command writes to",
+    why="It could write to any device, and nothing could look first what is on it. It is not started.",
+    remedy="Write paths out: no variables that the line does not set, no patterns.",
+    source="The command line, and those that prepare and clean up.",
+    needs="The commands, where they are dd, fio, tee, cp and others that write, or redirect.",
+    evaluate=_unjudged,
+)
+
 COMMAND_CHECKS: tuple[StepCheck, ...] = (
     COMMAND_EMPTY,
     COMMAND_UNREADABLE,
@@ -159,4 +180,5 @@ COMMAND_CHECKS: tuple[StepCheck, ...] = (
     COMMAND_META,
     COMMAND_SECRET,
     COMMAND_SHELL_TIMED,
+    COMMAND_UNJUDGED,
 )

@@ -18,12 +18,14 @@ SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh"})
 KEYWORDS = frozenset({"do", "then", "else", "elif", "if", "while", "until", "{", "!"})
 """Words of a shell's own after which a command begins (POSIX, Shell Command Language, 2.4)."""
 
-MOST_WORDS = 200
+MOST_WORDS = 5000
+"""More than a parameter of one line can hold."""
+
 DEEPEST = 3
 """Shells within shells that are looked into."""
 
 _DIVIDERS = re.compile(r"[;&|()]+")
-_REDIRECTION = re.compile(r"\d?>{1,2}\|?(.*)")
+_REDIRECTION = re.compile(r"[0-9]*(?:<>|>{1,2}\|?)(.*)")
 
 
 def commands(text: str, *, shell: bool, depth: int = 0) -> Iterator[list[str]]:

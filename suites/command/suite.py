@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
@@ -18,6 +19,7 @@ from suites.command.parameters import (
     reads_output,
     words,
 )
+from suites.command.targets import targets_of_line
 from suites.host_files import HostFile
 from suites.parameters import Parameter, Tuned, Values
 from suites.vocab import Metric, Resource
@@ -106,7 +108,7 @@ class OwnCommand:
         return (
             *_beside(values, "prepare", Purpose.PREPARE),
             *_before(values),
-            Command(argv, files=(file,)),
+            Command(argv, files=(file,), targets=targets_of_line(str(values["command"]), values)),
             *_beside(values, "clean_up", Purpose.CLEAN_UP),
         )
 
@@ -143,7 +145,7 @@ def _environment(values: Values) -> tuple[str, ...]:
 def _before(values: Values) -> tuple[Command, ...]:
     """Return the command before each trial, of whose output nothing is seen unless it fails."""
     return tuple(
-        Command(("sh", "-c", _QUIETLY, "before", *command.argv))
+        replace(command, argv=("sh", "-c", _QUIETLY, "before", *command.argv))
         for command in _beside(values, "before", Purpose.MEASURE)
     )
 
@@ -155,4 +157,4 @@ def _beside(values: Values, name: str, purpose: Purpose) -> tuple[Command, ...]:
     directory = str(values["working_directory"])
     if directory:
         argv = ("sh", "-c", f'cd -- {shlex.quote(directory)} && exec "$@"', "command", *argv)
-    return (Command(argv, purpose),)
+    return (Command(argv, purpose, targets=targets_of_line(str(values[name]), values)),)

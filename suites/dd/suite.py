@@ -11,9 +11,11 @@ from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, TUNED_BLOCK, URANDOM
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, amount, best_directory
 from suites.facts import Directory, known
 from suites.parameters import Parameter, Tuned, Values, size_word
+from suites.targets import Target
 from suites.vocab import Metric, Resource
 
 FILE_NAME = "benchwright.dat"
+_FILE = (Target(FILE_NAME),)
 
 TUNED_SIZE = 4 * GIB
 """Bytes of the tuned copy: 1.6 s at the 2.7 GB/s of a fast disk, 34 s at 125 MB/s."""
@@ -68,8 +70,9 @@ class Dd:
         """Return the copy, and before a read the one that writes the file."""
         del context  # the commands are the same on every host
         if writes(values):
-            return (Command(("dd", *_write_words(values))),)
-        return (Command(("dd", *_layout_words(values)), Purpose.PREPARE), Command(("dd", *_read_words(values))))
+            return (Command(("dd", *_write_words(values)), targets=_FILE),)
+        layout = Command(("dd", *_layout_words(values)), Purpose.PREPARE, targets=_FILE)
+        return (layout, Command(("dd", *_read_words(values))))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial writes and needs; how long a copy takes is what is measured."""

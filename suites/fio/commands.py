@@ -5,9 +5,13 @@ from suites.fio.device import device_options
 from suites.fio.more_parameters import NONE, draws_anew, waits_for_steady_state
 from suites.fio.parameters import block_options, mixes, total_size, writes
 from suites.parameters import Values, size_word
+from suites.targets import Match, Target
 
 NAME = "benchwright"
 """The job's name: fio names the files after it, benchwright.0.0 for the first job."""
+
+FILES = (Target(f"{NAME}.", match=Match.NUMBERED),)
+"""What such a job writes in the step's private directory; a raw device is looked at otherwise (device.sh)."""
 
 REPORT = ("--output-format=json+", "--status-interval=1")
 """The whole histogram of latencies, every second."""

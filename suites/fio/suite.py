@@ -6,7 +6,7 @@ from types import MappingProxyType
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.fio.checks import FIO_CHECKS
-from suites.fio.commands import REPORT, layout_options, measure_options, prewarm_options
+from suites.fio.commands import FILES, REPORT, layout_options, measure_options, prewarm_options
 from suites.fio.device import DEVICE, FIO_DIRECTORY, needs_root, on_device
 from suites.fio.device_checks import DEVICE_CHECKS
 from suites.fio.export import job_file_of
@@ -52,11 +52,12 @@ class Fio:
         reaches the device, and the first write to each block also writes the file system's own records. On a raw
         device there is nothing to lay out.
         """
-        measure = Command(("fio", *measure_options(values), *REPORT), root=needs_root(values, context))
+        files = () if on_device(values) else FILES
+        measure = Command(("fio", *measure_options(values), *REPORT), root=needs_root(values, context), targets=files)
         if on_device(values):
             prewarm = Command(("fio", *prewarm_options(values)), Purpose.PREPARE, root=measure.root)
             return (prewarm, measure) if values["prewarm"] else (measure,)
-        return (Command(("fio", *layout_options(values)), Purpose.PREPARE), measure)
+        return (Command(("fio", *layout_options(values)), Purpose.PREPARE, targets=files), measure)
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the step as a job file: the layout, and what is measured behind a stonewall."""

@@ -7,7 +7,9 @@ from suites.fio.checks import FIO_CHECKS
 from suites.fio_job.file import JobFileError, Section
 from suites.fio_job.section_checks import SECTION_CHECKS, does_io
 from suites.fio_job.sections import NAMED, Answer, about, sections_of
+from suites.fio_job.targets import programs, targets_of
 from suites.fio_job.values import fio_size, may_write_device, raw_devices, section_values, section_writes, sized
+from suites.targets import Match, Target, Use, reasons
 from suites.vocab import Level
 
 OF_SIZE = frozenset({"page-cache", "short-runtime", "block-over-file", "ends-before-its-size"})
@@ -61,11 +63,25 @@ def _device(section: Section) -> str:
 
 
 def _outside(section: Section) -> str:
-    names = [section.options.get("directory", ""), *section.options.get("filename", "").split(":")]
-    absolute = [name for name in names if name.startswith("/")]
-    return (
-        f"writes to {', '.join(absolute)}" if section_writes(section) and absolute and not raw_devices(section) else ""
-    )
+    if raw_devices(section):
+        return ""  # that is an error
+    outside = [target for target in targets_of((section,)) if target.use is Use.WRITE and _leads_out(target.path)]
+    return f"writes to {', '.join(dict.fromkeys(map(_shown, outside)))}" if outside else ""
+
+
+def _leads_out(path: str) -> bool:
+    return path.startswith("/") or ".." in path.split("/")
+
+
+def _shown(target: Target) -> str:
+    return target.path if target.match is Match.EXACT else f"{target.path}*"
+
+
+def _unjudged(evidence: StepEvidence) -> Answer:
+    sections = sections_of(evidence)
+    said = () if isinstance(sections, JobFileError) else reasons(targets_of(sections))
+    more = f" {len(said) - NAMED} more." if len(said) > NAMED else ""
+    return Outcome(f"{' '.join(said[:NAMED])}{more}") if said else None
 
 
 def _left(evidence: StepEvidence) -> Answer:
@@ -81,8 +97,7 @@ def _left(evidence: StepEvidence) -> Answer:
 
 
 def _program(section: Section) -> str:
-    run = [name for name in ("exec_prerun", "exec_postrun") if name in section.options]
-    return f"has {' and '.join(run)}" if run else ""
+    return f"runs {' and '.join(f'“{line[:200]}”' for line in programs(section))}" if programs(section) else ""
 
 
 def _sizeless(section: Section) -> str:
@@ -127,13 +142,23 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         evaluate=about(_device),
     ),
     Check(
+        id="job-file-unjudged",
+        level=Level.ERROR,
+        title="Not known what the job file writes to",
+        why="fio could write to any file or device. It is not started.",
+        remedy="Remove these options; or give the jobs to the suite “Your own command” as options of fio.",
+        source="fio 3.33, options.c and engines.",
+        needs="The options and engine of each section.",
+        evaluate=_unjudged,
+    ),
+    Check(
         id="job-file-writes-outside",
         level=Level.WARNING,
         title="It writes to files that are not its own",
-        why="What these files hold is overwritten, and they stay when the run is over. Files without a path lie in a "
-        "private directory that is removed.",
-        remedy="Leave directory and filename out of the file, and give the step's directory.",
-        source="fio manual, filename and directory.",
+        why="Right before fio starts, the host looks at each: it refuses devices, and existing files unless “Existing "
+        "files” is “Overwrite”. What fio creates stays when the run is over.",
+        remedy="Leave directory, filename and paths of logs out of the file, and give the step's directory.",
+        source="fio manual, filename, directory, unlink, ioengine, mem, write_iolog and write_bw_log.",
         needs="What each section writes to.",
         evaluate=about(_outside),
     ),
@@ -154,7 +179,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         title="The job file runs programs",
         why="They run on the host as your user, with all that may do.",
         remedy="Read them; take them out where they are not needed.",
-        source="fio manual, exec_prerun and exec_postrun.",
+        source="fio manual, exec_prerun, exec_postrun and the engine exec.",
         needs="The options of each section.",
         evaluate=about(_program),
     ),

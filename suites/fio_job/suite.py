@@ -15,9 +15,11 @@ from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
-from suites.fio_job.values import directories_in, may_write_device, programs, section_values, section_writes
+from suites.fio_job.targets import programs, replayed, targets_of
+from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
 from suites.host_files import HostFile
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.targets import Target, Use, agreed, refused
 from suites.vocab import Metric, Resource
 
 FILE = "job.fio"
@@ -37,6 +39,19 @@ ENVIRONMENT = Parameter(
     default="",
     help="Values of the file's ${VARIABLES}: “SIZE=8g DEPTH=32”.",
     pattern=r"\s*(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s*)*",
+)
+
+KEEP, OVERWRITE = "keep", "overwrite"
+
+EXISTING = Parameter(
+    name="existing_files",
+    title="Existing files",
+    type=Type.CHOICE,
+    default=KEEP,
+    help="What becomes of files outside the private directory that exist before the step and that fio would "
+    "overwrite, lay out anew or remove. Devices are never written to.",
+    choices=(Choice(KEEP, "Keep: fio is not started"), Choice(OVERWRITE, "Overwrite or remove")),
+    identity=False,
 )
 
 
@@ -59,6 +74,7 @@ class FioJob:
     packages: Mapping[str, str] = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
     parameters: tuple[Parameter, ...] = (
         replace(DIRECTORY, help="Where the files lie that the job file names without a path."), JOB, ENVIRONMENT,
+        EXISTING,
     )  # fmt: skip
     metrics: tuple[Metric, ...] = METRICS
     needs_peer = False
@@ -82,7 +98,8 @@ class FioJob:
         given = ["env", *(f"{name}={value}" for name, value in environment.items())] if environment else []
         guard = ["--readonly"] if sections is None or may_write_device(sections) else []
         words = (*given, "fio", "--thread=1", *guard, FILE, *REPORT)
-        return (Command(words, files=(HostFile(FILE, text=str(values["job"])),)),)
+        file = HostFile(FILE, text=str(values["job"]))
+        return (Command(words, files=(file,), targets=_targets(values, sections)),)
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return the programs and servers that its sections name; all of a file that cannot be read as fio reads it."""
@@ -90,7 +107,9 @@ class FioJob:
         if sections is None:
             return (Effect(EffectKind.EXECUTES, str(values["job"]), "a job file that cannot be judged"),)
         runs = [
-            Effect(EffectKind.EXECUTES, line, f"[{section.name}]") for section in sections for line in programs(section)
+            Effect(EffectKind.EXECUTES, line, f"[{section.name}]")
+            for section in sections
+            for line in (*programs(section), *replayed(section))
         ]
         sends = [
             Effect(EffectKind.SENDS, f"{name}={section.options[name]}", f"[{section.name}]")
@@ -98,7 +117,11 @@ class FioJob:
             for name in SERVERS
             if name in section.options
         ]
-        return (*_steering(values), *runs, *sends)
+        overwrites = values["existing_files"] == OVERWRITE
+        files = dict.fromkeys(target.path for target in targets_of(sections) if target.use is not Use.REFUSE)
+        outside = [path for path in files if path.startswith(("/", "$HOME/"))] if overwrites else []
+        changes = [Effect(EffectKind.CHANGES, path, "existing file: overwritten or removed") for path in outside]
+        return (*_steering(values), *runs, *sends, *changes)
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the job file, as it is."""
@@ -139,6 +162,14 @@ def _steering(values: Values) -> tuple[Effect, ...]:
     harmless = all(f"${{{name}}}" in str(values["job"]) and not STEERING.fullmatch(name) for name in names)
     line = f"env {values['environment']} fio {FILE}"
     return () if harmless else (Effect(EffectKind.EXECUTES, line, ENVIRONMENT.title),)
+
+
+def _targets(values: Values, sections: tuple[Section, ...] | None) -> tuple[Target, ...]:
+    if sections is None:
+        return (refused("The job file cannot be read as fio reads it, so that it was not started."),)
+    unset = [f"[{section.name}] uses variables that have no value." for section in sections if section.missing]
+    targets = (*map(refused, unset), *targets_of(sections))
+    return agreed(targets) if values["existing_files"] == OVERWRITE else targets
 
 
 def _duration(sections: Sequence[Section]) -> float | None:

@@ -6,33 +6,16 @@ from types import MappingProxyType
 
 from suites.fio.parameters import FIO_PARAMETERS
 from suites.fio_job.file import Section
+from suites.fio_job.sizes import fio_seconds, fio_size
+from suites.fio_job.targets import changes_files, names_of, parts, pattern_of, section_writes
 from suites.parameters import Value
 
-_SIZE = re.compile(r"(\d{1,15})\s*([kmgtp]?)(ib)?(?:i|b)?", re.IGNORECASE)
-_TIME = re.compile(r"(\d{1,9})\s*(us|ms|s|m|h|d)?", re.IGNORECASE)
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DEFAULTS: Mapping[str, Value] = MappingProxyType({parameter.name: parameter.default for parameter in FIO_PARAMETERS})
 
+__all__ = ["directories_in", "fio_seconds", "fio_size", "may_write_device", "pattern_of", "raw_devices",
+           "section_values", "section_writes", "sized"]  # fmt: skip
+
 HARMLESS_DEVICES = ("/dev/shm/", "/dev/null", "/dev/zero")  # noqa: S108 (what a job file may name, nothing is made)
-
-
-def fio_size(text: str) -> int | None:
-    """Return the bytes of a size as fio reads it: k, kB and Ki are 1024 bytes, KiB is 1000; None where it is no size.
-
-    That is no slip of ours: with its default kb_base, fio has the two the other way round (manual, kb_base).
-    """
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        return None
-    power = " kmgtp".index(match[2].lower() or " ")
-    base = 1000 if match[3] else 1024
-    return int(int(match[1]) * base**power)
-
-
-def fio_seconds(text: str) -> float | None:
-    """Return the seconds of a time as fio reads it; None where it is none."""
-    match = _TIME.fullmatch(text.strip())
-    return None if match is None else int(match[1]) * _SECONDS[(match[2] or "s").lower()]
 
 
 def section_values(section: Section, directory: str) -> dict[str, Value]:
@@ -80,52 +63,20 @@ def sized(section: Section) -> bool:
     return bool(fio_size(options.get("size", "")) or fio_size(options.get("filesize", "").split("-")[0]))
 
 
-def pattern_of(section: Section) -> str:
-    """Return the pattern of reads and writes without its decorations: “randrw” for “randrw:8”."""
-    pattern = section.options.get("rw", "read").split(":")[0].split(",")[0].strip()
-    return {"readwrite": "rw"}.get(pattern, pattern)
-
-
-def section_writes(section: Section) -> bool:
-    """Whether the section changes what it works on: it writes or trims."""
-    return pattern_of(section) not in {"read", "randread"}
-
-
 def directories_in(section: Section) -> tuple[str, ...]:
     """Return the directories that the section names by an absolute path; the names in it are parted by colons."""
-    listed = re.split(r"(?<!\\):", section.options.get("directory", ""))
-    return tuple(name.replace("\\:", ":") for name in listed if name.startswith("/"))
-
-
-def programs(section: Section) -> tuple[str, ...]:
-    """Return what the section makes fio execute or replay, as lines of a job file: programs, engines that are loaded
-    from a file, and logs that say what is done to which file."""
-    options = section.options
-    names = [name for name in ("exec_prerun", "exec_postrun", "read_iolog") if name in options]
-    engine = options.get("ioengine", "")
-    if engine == "exec" or not re.fullmatch(r"[a-z0-9_-]*", engine):
-        names += [name for name in ("ioengine", "program", "arguments") if name in options]
-    return tuple(f"{name}={options[name]}" for name in names)
+    return tuple(name for name in parts(section.options.get("directory", "")) if name.startswith("/"))
 
 
 def raw_devices(section: Section) -> tuple[str, ...]:
-    """Return what the section works on below /dev, as it names it; what names nothing for certain is among them.
-
-    A name is taken for a device on the least suspicion: it decides whether fio may write at all.
-    """
-    options = section.options
-    own = [section.name, options.get("name", "")]
-    listed = re.split(r"(?<!\\):", options["filename"]) if "filename" in options else own
-    names = [options.get("directory", ""), options.get("opendir", ""), options.get("filename_format", ""), *listed]
-    below = f"{options.get('directory', '').rstrip('/')}/{listed[0]}"
-    return tuple(dict.fromkeys(name for name in (*names, below) if _suspicious(name)))
+    """Return what the section works on below /dev, as it is spelled; the host is asked what it is before it starts."""
+    return tuple(name for name in names_of(section) if _suspicious(name))
 
 
 def may_write_device(sections: Sequence[Section]) -> bool:
-    """Whether anything in the file could write to a raw device, as far as can be told."""
+    """Whether the spelling of anything in the file says that it could write to a raw device."""
     return any(
-        _replays(section)
-        or (section_writes(section) and (raw_devices(section) or section.missing or "opendir" in section.options))
+        _replays(section) or (changes_files(section) and (raw_devices(section) or section.missing))
         for section in sections
     )
 

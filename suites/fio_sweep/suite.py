@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
-from suites.fio.commands import REPORT, layout_options, measure_options
+from suites.fio.commands import FILES, REPORT, layout_options, measure_options
 from suites.fio.device import needs_root, on_device
 from suites.fio.export import job_file_of
 from suites.fio.parameters import total_size, writes
@@ -68,14 +68,15 @@ class FioSweep:
         """
         root = needs_root(point_values(values, widest(values)), context)
         shared = file_options(values)
+        files = () if on_device(values) else FILES
         measured = tuple(
-            Command(("fio", *measure_options(point_values(values, point)), *shared, *REPORT), root=root)
+            Command(("fio", *measure_options(point_values(values, point)), *shared, *REPORT), root=root, targets=files)
             for point in points(values)
         )
         if on_device(values):
             return measured
         layout = layout_options(point_values(values, widest(values)))
-        return (Command(("fio", *layout, *shared), Purpose.PREPARE), *measured)
+        return (Command(("fio", *layout, *shared), Purpose.PREPARE, targets=files), *measured)
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the sweep as a job file: a section for each point, one after the other."""

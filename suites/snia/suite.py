@@ -7,6 +7,7 @@ from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
 from suites.disk import GIB, amount, best_directory, whole_mebibytes
 from suites.facts import known
+from suites.fio.commands import NAME
 from suites.fio.device import needs_root, on_device
 from suites.fio.tuning import tune_fio
 from suites.host_files import HostFile
@@ -23,6 +24,7 @@ from suites.snia.parameters import (
     points,
     tracked,
 )
+from suites.targets import Target
 from suites.vocab import Metric, Resource
 
 DRIVER = HostFile("steady-rounds.sh", resource="steady-rounds.sh")
@@ -91,14 +93,15 @@ class FioSnia:
         found = points(values)
         place = tracked(values)
         root = needs_root({**values, "rw": "write"}, context)  # it does, if only beforehand
+        files = () if on_device(values) else (Target(NAME),)
         emptied = Command(purge(values), Purpose.PREPARE, root=root)
         follows = (str(place + 1), found[place].operation, TRACKED[str(values["test"])])
         driven = ("sh", DRIVER.name, until(values, context), str(most_rounds(values)), *follows)
         lines = tuple(point_line(values, point) for point in found)
         return (
             *((emptied,) if on_device(values) and values["purge"] == BLKDISCARD else ()),
-            Command(precondition(values), Purpose.PREPARE, root=root),
-            Command((*driven, *lines), files=(DRIVER,), root=root),
+            Command(precondition(values), Purpose.PREPARE, root=root, targets=files),
+            Command((*driven, *lines), files=(DRIVER,), root=root, targets=files),
         )
 
     def estimate(self, values: Values, context: Context) -> Estimate:

@@ -1,6 +1,7 @@
 """sysbench fileio: reads and writes of a set of files, as databases were long sized by."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from suites.base import Command, Context, Estimate, Purpose, TrialParser
 from suites.checks import StepCheck
@@ -13,12 +14,16 @@ from suites.sysbench.fileio_checks import FILEIO_CHECKS, TUNED_BLOCK, TUNED_FILE
 from suites.sysbench.fileio_output import METRICS, conclude, read_live
 from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, mixes, queues, writes
 from suites.sysbench.output import SysbenchParser
+from suites.targets import Match, Target
 from suites.vocab import Metric, Resource
 
 DIRECT_TOTAL = 2 * GIB
 """Bytes of all files with direct I/O: no cache to outgrow, and written within 35 s even at 64 MB/s."""
 
 SHARE_OF_FREE = 10
+
+_FILES = (Target("test_file.", match=Match.NUMBERED),)
+"""What sysbench calls its files, in the directory in which it runs."""
 
 
 class SysbenchFileio:
@@ -66,11 +71,12 @@ class SysbenchFileio:
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the command that writes the files (seqwr does that itself), and the one that measures."""
-        run = command("fileio", [*_file_words(values), *_test_words(values, context)], values, context)
+        words = [*_file_words(values), *_test_words(values, context)]
+        run = replace(command("fileio", words, values, context), targets=_FILES)
         if values["mode"] == CREATION:
             return (run,)
         test = "--test=fileio" if is_old(context) else "fileio"
-        return (Command(("sysbench", test, *_file_words(values), "prepare"), Purpose.PREPARE), run)
+        return (Command(("sysbench", test, *_file_words(values), "prepare"), Purpose.PREPARE, targets=_FILES), run)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial takes; where it writes, the device decides how much."""

@@ -66,7 +66,12 @@ def test_the_estimate_adds_up_what_stonewalls_part() -> None:
 
 
 def test_it_is_tuned_to_the_directory_with_the_most_room_alone() -> None:
-    assert tuned_values(JOB, Context(disk_host())) == {"directory": "/srv", "job": "", "environment": ""}
+    assert tuned_values(JOB, Context(disk_host())) == {
+        "directory": "/srv",
+        "job": "",
+        "environment": "",
+        "existing_files": "keep",
+    }
 
 
 def test_a_good_file_raises_nothing() -> None:
@@ -93,7 +98,7 @@ def test_the_checks_of_fio_are_asked_of_every_section() -> None:
         ("[a]\nsize=1m\nrw=write\nfilename=/dev/sdb\n", "job-file-writes-device", "[a] writes to /dev/sdb"),
         ("[a]\nsize=1m\nread_iolog=trace\n", "job-file-writes-device", "[a] replays what another file says"),
         ("[a]\nsize=1m\nrw=write\nfilename=/etc/motd\n", "job-file-writes-outside", "[a] writes to /etc/motd."),
-        ("[a]\nsize=1m\nexec_prerun=reboot\n", "job-file-runs-programs", "[a] has exec_prerun."),
+        ("[a]\nsize=1m\nexec_prerun=reboot\n", "job-file-runs-programs", "[a] runs “exec_prerun=reboot”."),
         ("[a]\nrw=read\n", "job-file-without-size", "[a] has no size."),
     ],
 )
@@ -101,7 +106,8 @@ def test_what_is_special_to_job_files(job: str, check: str, said: str) -> None:
     step = tuned_step(JOB, job=job)
     assert said in measured(step, check)
     level = next(known.level for known in JOB.checks if known.id == check)
-    assert (level is Level.ERROR) == (check in {"job-file-unreadable", "job-file-variable", "job-file-writes-device"})
+    blocking = {"job-file-unreadable", "job-file-variable", "job-file-writes-device", "job-file-unjudged"}
+    assert (level is Level.ERROR) == (check in blocking)
 
 
 READ = "[global]\nsize=1m\nrw=randread\n"

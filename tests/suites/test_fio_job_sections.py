@@ -40,7 +40,7 @@ def test_sections_that_run_at_the_same_time_are_told() -> None:
     assert grave(together) == set()
 
 
-@pytest.mark.parametrize("flush", ["sync=1", "sync=dsync", "sync_file=1", "fdatasync=1", "fsync=32"])
+@pytest.mark.parametrize("flush", ["sync=1", "sync=dsync", "fdatasync=1", "fsync=32"])
 def test_writes_that_are_flushed_are_not_accused_of_memory(flush: str) -> None:
     job = "[a]\nrw=write\nbs=64k\nsize=1g\nruntime=60\ntime_based\n"
     assert {"unflushed-write", "page-cache"} <= grave(job)

@@ -1,0 +1,159 @@
+# Judges every path that a command opens, and becomes that command: POSIX sh with coreutils or busybox. Changes nothing.
+#   sh -c SCRIPT benchwright NUMBER [USE MATCH SIZE PATH]... COMMAND...
+# runs in the step's private directory. suites/targets.py says what USE and MATCH mean. What a path is says the kernel:
+# its type and number behind all links, at this moment. Where one must not be opened, COMMAND is not started: status 77.
+
+refuse() { # sentence
+    printf 'benchwright: %s\n' "$1" | tr -c ' -~\n' '?' >&2
+    refused=$((refused + 1))
+    [ "$refused" -lt 20 ] || exit 77
+}
+
+# A path that is not there yet is made by the step, which may write it again. One that is given with a prefix stands
+# for all that begin so.
+note() { # path
+    case $1 in
+    *"
+"*) ;;
+    /* | *../*) printf '%s\n' "$1" >>"$workspace/.benchwright-made" ;;
+    esac
+}
+
+noted() { # path
+    [ ! -L "$1" ] && grep -qxF -- "$1" "$workspace/.benchwright-made" 2>/dev/null
+}
+
+device_name() { # path -> $name: the kernel's own
+    number=$(stat -L -c '%t %T' -- "$1" 2>/dev/null)
+    number=$((0x${number% *})):$((0x${number#* }))
+    name=$(sed -n 's/^DEVNAME=//p' "/sys/dev/$2/$number/uevent" 2>/dev/null)
+    name="/dev/${name:-?} ($number)"
+}
+
+block() { # path
+    case $use in read) return ;; esac
+    device_name "$1" block
+    refuse "$1 is the block device $name, whose loss was not confirmed for this step. Use the suite fio with \"Raw device\"."
+}
+
+# null, zero, full and the random numbers; terminals for what the user typed.
+character() { # path
+    number=$(stat -L -c '%t:%T' -- "$1" 2>/dev/null)
+    case $use:$number in
+    name:* | *:1:3 | *:1:5 | *:1:7 | *:1:8 | *:1:9 | overwrite:5:* | overwrite:4:* | overwrite:8[89a-f]:*) return ;;
+    esac
+    device_name "$1" char
+    refuse "$1 is the character device $name, and only the suite fio with \"Raw device\" writes to devices. Use a file."
+}
+
+in_use() { # real path: whether it is swap or the file behind a loop device
+    while read -r file _; do
+        [ "$file" != "$1" ] || return 0
+    done </proc/swaps
+    for file in /sys/block/loop*/loop/backing_file; do
+        { [ -r "$file" ] && read -r file <"$file"; } 2>/dev/null || continue
+        [ "$file" != "$1" ] || return 0
+    done
+    return 1
+}
+
+remedy='Use another name, or set "Existing files" to "Overwrite or remove".'
+
+regular() { # path real-path
+    case $use in
+    name) return ;;
+    read)
+        length=$(stat -L -c %s -- "$1" 2>/dev/null)
+        [ "${length:-0}" -lt "$size" ] || return 0
+        ;;
+    esac
+    case $2 in "$workspace"/*) return ;; esac
+    if [ "$use" = overwrite ]; then
+        ! in_use "$2" || refuse "$1 is in use as swap or by a loop device. Use another file."
+    elif noted "$1"; then
+        return
+    elif [ "$use" = read ]; then
+        refuse "$1 exists and has $length bytes, fewer than the size: fio would replace it. $remedy"
+    else
+        refuse "$1 exists and would be overwritten or removed. $remedy"
+    fi
+}
+
+# /proc/self/fd/5 here is another file than in the program that is about to start; only 0, 1 and 2 stay what they are.
+descriptor() { # path: whether it leads through the open files of a process
+    at=$1 hops=0
+    while [ "$hops" -lt 40 ]; do
+        hops=$((hops + 1))
+        last=${at##*/}
+        case $at in */*) folder=$(cd -P -- "${at%/*}/" 2>/dev/null && pwd) ;; *) folder=$workspace ;; esac
+        case $folder:$last in /proc/*/fd:[012]) return 1 ;; /proc/*/fd:*) return 0 ;; esac
+        [ -L "$at" ] || return 1
+        to=$(readlink -- "$at")
+        case $to in /*) at=$to ;; *) at=$folder/$to ;; esac
+    done
+}
+
+judge() { # path
+    case $1 in
+    */*) link=yes ;;
+    *) link=$([ ! -L "$1" ] || echo yes) ;;
+    esac
+    if [ -n "$link" ] && [ "$use" != name ] && descriptor "$1"; then
+        refuse "$1 is an open file of a process, and which one cannot be judged. Use its path."
+        return
+    fi
+    if [ ! -e "$1" ]; then
+        note "$1"
+        return
+    fi
+    if [ -b "$1" ]; then
+        block "$1"
+    elif [ -c "$1" ]; then
+        character "$1"
+    elif [ -f "$1" ]; then
+        real=$(readlink -f -- "$1" 2>/dev/null)
+        regular "$1" "$real"
+    elif [ ! -d "$1" ] && [ "$use" != name ] && [ "$use" != overwrite ]; then
+        refuse "$1 is a pipe or a socket. Use a file."
+    fi
+}
+
+judge_all() { # prefix
+    found=
+    ! noted "$1*" || return 0
+    for path in "$1"*; do
+        [ -e "$path" ] || continue
+        if [ "$match" = numbered ]; then
+            rest=${path#"$1"}
+            rest=${rest%.fz}
+            rest=${rest%log}
+            case $rest in *[!0-9.]*) continue ;; esac
+        fi
+        found=yes
+        judge "$path"
+    done
+    [ -n "$found" ] || note "$1*"
+}
+
+main() { # number, then the targets
+    LC_ALL=C
+    refused=0 left=$1
+    workspace=$(pwd -P)
+    shift
+    while [ "$left" -gt 0 ]; do
+        use=$1 match=$2 size=$3 path=$4
+        shift 4
+        left=$((left - 1))
+        case $path in '$HOME'/*) path=${HOME:-}${path#'$HOME'} ;; esac
+        case $use:$match in
+        refuse:*) refuse "$path" ;;
+        *:exact) [ -z "$path" ] || judge "$path" ;;
+        *) judge_all "$path" ;;
+        esac
+    done
+    [ "$refused" = 0 ]
+}
+
+(main "$@") || exit 77
+shift "$((4 * $1 + 1))"
+exec "$@"

@@ -1,0 +1,191 @@
+"""What a section of a job file opens, runs and reads on its host, and what of it cannot be judged."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from suites.fio_job.file import Option, Section
+from suites.fio_job.options import CHANGING_ENGINES, ENGINES, FILE_ENGINES, IDLE_ENGINES, KNOWN, REFUSED
+from suites.fio_job.sizes import fio_size
+from suites.targets import ANY_SIZE, Match, Target, Use, refused
+
+_LOGS = {
+    "write_bw_log": ("bw",),
+    "write_iops_log": ("iops",),
+    "write_lat_log": ("lat", "slat", "clat"),
+    "write_hist_log": ("clat_hist",),
+}
+_RUNS = {"exec_prerun": "prerun", "exec_postrun": "postrun"}
+_ONCE = frozenset({"rw", "ioengine", "directory", "filename_format", "mem", "name", "size", "filesize", "offset",
+                   "write_iolog", "program", "arguments", *_LOGS, *_RUNS})  # fmt: skip
+"""Options of which fio takes one of several: which, the C library's qsort(3) decides."""
+
+_REMOVING = ("unlink", "unlink_each_loop")
+_TRIMMING = ("trim_percentage", "trim_backlog", "trim_backlog_batch")
+_NUMBERS = re.compile(r"\$(?:jobnum|filenum|clientuid)", re.IGNORECASE)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
+
+
+def targets_of(sections: Sequence[Section]) -> tuple[Target, ...]:
+    """Return what `sections` open on their host, relative to where fio runs; what cannot be judged is among them."""
+    unjudged = tuple(refused(f"[{section.name}] {reason}.") for section in sections for reason in _refusals(section))
+    return (*unjudged, *(target for section in sections for target in opened(section)))
+
+
+def pattern_of(section: Section) -> str:
+    """Return the pattern of reads and writes without its decorations: “randrw” for “randrw:8”."""
+    pattern = section.options.get("rw", "read").split(":")[0].split(",")[0].strip()
+    return {"readwrite": "rw"}.get(pattern, pattern)
+
+
+def section_writes(section: Section) -> bool:
+    """Whether the pattern changes what it works on: it writes or trims."""
+    return pattern_of(section) not in {"read", "randread"}
+
+
+def changes_files(section: Section) -> bool:
+    """Whether the section writes, cuts or removes its files, whatever its pattern is."""
+    removes = any(section.flag(name) for name in _REMOVING)
+    trims = any(section.flag(name) for name in _TRIMMING)
+    engine = engine_of(section)
+    return removes or engine in CHANGING_ENGINES or (engine not in IDLE_ENGINES and (trims or section_writes(section)))
+
+
+def engine_of(section: Section) -> str:
+    """Return the engine; fio's own on Linux where the section names none."""
+    return section.options.get("ioengine", "psync")
+
+
+def programs(section: Section) -> tuple[str, ...]:
+    """Return what the section has fio run on the host, as lines of a job file: programs, and engines it has to load."""
+    engine = engine_of(section)
+    names = [*_RUNS, *(("ioengine", "program", "arguments") if engine == "exec" else ())]
+    loaded = () if engine == "exec" or engine in ENGINES else (f"ioengine={engine}",)
+    return (*(f"{name}={section.options[name]}" for name in names if name in section.options), *loaded)
+
+
+def replayed(section: Section) -> tuple[str, ...]:
+    """Return the log that says what is done to which file, as a line of a job file; () where there is none."""
+    return tuple(f"{name}={section.options[name]}" for name in ("read_iolog",) if name in section.options)
+
+
+def names_of(section: Section) -> tuple[str, ...]:
+    """Return every path that the section names or makes a name from, as fio puts directory and name together."""
+    return tuple(dict.fromkeys(target.path for target in _files(section, Use.WRITE, 0)))
+
+
+def opened(section: Section) -> Iterator[Target]:
+    """Yield what a section opens that can be judged."""
+    if changes_files(section):
+        yield from _files(section, Use.WRITE, 0)
+    elif engine_of(section) in FILE_ENGINES:
+        yield from _files(section, Use.READ, laid_out(section))
+    yield from map(Target, _outputs(section))
+    for option, kinds in _LOGS.items():
+        if option in section.options:
+            for base in dict.fromkeys((section.options[option], _name(section))):
+                yield from (Target(f"{base}_{kind}", match=Match.NUMBERED) for kind in kinds)
+
+
+def chosen_elsewhere(section: Section) -> Iterator[str]:
+    """Yield why other files or the host decide what the section works on, to follow its name."""
+    yield from (f"has {name}, which {why}" for name, why in REFUSED.items() if name in section.options)
+
+
+def _outputs(section: Section) -> Iterator[str]:
+    """Yield the files that the section writes beside its data and its logs of figures."""
+    options, name = section.options, _name(section)
+    if "write_iolog" in options:
+        yield options["write_iolog"]
+    memory, _, path = options.get("mem", "").partition(":")
+    if memory.startswith("mmap") and path:
+        yield path.strip()
+    yield from (f"{name}.{word}.txt" for option, word in _RUNS.items() if option in options)
+    if engine_of(section) == "exec":
+        yield from (f"{name}.stdout", f"{name}.stderr")
+
+
+def _name(section: Section) -> str:
+    return section.options.get("name", section.name)
+
+
+def _files(section: Section, use: Use, size: int) -> Iterator[Target]:
+    """Yield the files and devices that a section works on. Names of [global] and of its own add up."""
+    named = False
+    directories = [""]
+    for body in section.all_bodies():
+        directories = [part for each in _values(body, "directory")[-1:] for part in parts(each)] or directories
+        for value in _values(body, "filename"):
+            for name in parts(value):
+                named = True
+                yield from (Target(_below(directory, name), use, size=size) for directory in directories)
+    if not named:
+        for directory in directories:
+            # What is there under the very name of the section, and is no file, is what fio works on.
+            device = Use.OVERWRITE if use is Use.WRITE else use
+            yield Target(_below(directory, section.name), device)
+            path, match = _own_name(section)
+            yield Target(_below(directory, path), use, match, size)
+
+
+def _own_name(section: Section) -> tuple[str, Match]:
+    """Return how the names of files begin that the section names itself, and what follows (init.c, make_filename)."""
+    form = section.options.get("filename_format", "")
+    if not form:
+        return f"{section.name}.", Match.NUMBERED
+    given = re.sub(r"\$jobname", lambda _: section.name, form, flags=re.IGNORECASE)
+    number = _NUMBERS.search(given)
+    return (given, Match.EXACT) if number is None else (given[: number.start()], Match.PREFIX)
+
+
+def parts(value: str) -> tuple[str, ...]:
+    r"""Return the names in `value`, which colons part; “\\:” is a colon of a name (options.c, get_next_str)."""
+    return tuple(name.replace("\\:", ":") for name in re.split(r"(?<!\\):", value.strip()) if name)
+
+
+def _below(directory: str, name: str) -> str:
+    return f"{directory}/{name}" if directory else name
+
+
+def _values(body: Sequence[Option], name: str) -> list[str]:
+    return [value for key, value in body if key == name]
+
+
+def laid_out(section: Section) -> int:
+    """Return the bytes that a file must have for a section that reads not to lay it out anew (setup_files)."""
+    if section.flag("fill_device"):
+        return ANY_SIZE
+    size, named = section.options.get("size", ""), section.options.get("filesize", "").split("-")[-1]
+    sizes = [each for each in (size, named) if each and not each.endswith("%")]
+    if not sizes:
+        return 0
+    start, step = (_bytes(section, section.options.get(name, "0")) for name in ("offset", "offset_increment"))
+    longest = max(_bytes(section, each) for each in sizes)
+    return min(
+        ANY_SIZE, longest + start + step * section.number("numjobs", 1 if "numjobs" not in section.options else 10**6)
+    )
+
+
+def _bytes(section: Section, text: str) -> int:
+    found = fio_size(text)
+    if found is None:
+        return ANY_SIZE
+    other = fio_size(re.sub(r"[iI]?[bB]?$", "", text)) or found  # with another kb_base, k and Ki change places
+    return max(found, other) if "kb_base" in section.options else found
+
+
+def _refusals(section: Section) -> Iterator[str]:
+    """Yield what of a section cannot be judged, to follow its name."""
+    options = section.options
+    yield from chosen_elsewhere(section)
+    unknown = [name for name in options if name not in KNOWN and name not in REFUSED]
+    if unknown:
+        yield f"has {', '.join(unknown[:5])}, which Benchwright does not know: what it does to files cannot be judged"
+    engine = engine_of(section)
+    if engine not in ENGINES:
+        yield f"has ioengine={engine[:60]}: what that engine opens cannot be judged"
+    own = Counter(dict.fromkeys(section.all_bodies()[-1]).keys())
+    twice = Counter(name for name, _ in own if name in _ONCE)
+    yield from (f"gives {name} more than once" for name, times in twice.items() if times > 1)
+    if any(name in options for name in _RUNS) and not _PLAIN_NAME.fullmatch(_name(section)):
+        yield "runs programs, and its name would be part of their shell’s line; use letters, digits and dashes"

@@ -1,0 +1,81 @@
+"""What a command opens on its host: the paths judged there right before it starts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+ANY_SIZE = 10**18
+"""Bytes that no file has: whatever is there is too short."""
+
+MOST = 2000
+"""Targets of one command. The kernel takes some 2 MB of arguments (execve(2))."""
+
+
+class Use(StrEnum):
+    """What a command does with a path, and so what may be found there."""
+
+    WRITE = "write"
+    """It writes, truncates or removes what is there: nothing but a file that the step itself made may be."""
+    READ = "read"
+    """It reads a device or a file of at least `size` bytes, and lays out anew a file that is shorter."""
+    OVERWRITE = "overwrite"
+    """It writes, and the user said so: a regular file that nothing else uses, but no device."""
+    NAME = "name"
+    """A program of which nothing is known is given the path: it may be anything but a block device."""
+    REFUSE = "refuse"
+    """It cannot be judged; the path is the reason, as a sentence."""
+
+
+class Match(StrEnum):
+    """Which paths are meant."""
+
+    EXACT = "exact"
+    NUMBERED = "numbered"
+    """The path followed by numbers and dots, as in fio's “job.0.1” and “job_bw.1.log”."""
+    PREFIX = "prefix"
+    """Whatever begins like the path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A path that a command opens, relative to the step's private directory where it is not absolute.
+
+    A leading ``$HOME/`` is the home directory of the account that runs the command.
+    """
+
+    path: str
+    use: Use = Use.WRITE
+    match: Match = Match.EXACT
+    size: int = 0
+
+    @property
+    def words(self) -> tuple[str, str, str, str]:
+        """The target as resources/targets.sh reads it."""
+        return self.use, self.match, str(self.size), self.path
+
+
+def refused(reason: str) -> Target:
+    """Return the target of a command that cannot be judged; `reason` is a sentence."""
+    return Target(reason, Use.REFUSE)
+
+
+def reasons(targets: Iterable[Target]) -> tuple[str, ...]:
+    """Return why a command cannot be judged; () where it can."""
+    return tuple(dict.fromkeys(target.path for target in targets if target.use is Use.REFUSE))
+
+
+def agreed(targets: Iterable[Target]) -> tuple[Target, ...]:
+    """Return `targets` of a user who agreed that files may be overwritten; devices may still not."""
+    return tuple(_agreed(target) for target in targets)
+
+
+def bounded(targets: Iterable[Target]) -> tuple[Target, ...]:
+    """Return each target once; more than MOST are refused as a whole."""
+    found = tuple(dict.fromkeys(targets))
+    return found if len(found) <= MOST else (refused(f"It names {len(found)} paths; {MOST} at most can be judged."),)
+
+
+def _agreed(target: Target) -> Target:
+    if target.use is Use.WRITE:
+        return replace(target, use=Use.OVERWRITE)
+    return replace(target, size=0) if target.use is Use.READ else target
