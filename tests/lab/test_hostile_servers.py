@@ -14,6 +14,7 @@ from remote.session import Session
 from remote.ssh import userauth
 from remote.ssh.connect import connect
 from remote.ssh.target import Target
+from remote.ssh.transport import BoundedPacketizer
 from tests.lab.scripted_server import Behaviour, Script, ScriptedServer
 from tests.lab_sshd import AnsweringAsker, read_on
 
@@ -193,3 +194,19 @@ def test_garbage_in_place_of_a_packet(session_with: Open) -> None:
 
     with pytest.raises(ConnectionLostError):
         session_with(scribble).run(["true"])
+
+
+def test_a_packet_that_arrives_byte_by_byte_is_not_waited_for(session_with: Open) -> None:
+    packetizers: list[BoundedPacketizer] = []
+
+    def drip(channel: paramiko.Channel) -> None:
+        assert channel.transport is not None
+        packetizers[0].silence_limit = 0.5
+        for _ in range(15):  # a byte less than the beginning of a packet has
+            channel.transport.sock.sendall(b"x")
+            time.sleep(0.2)
+
+    session = session_with(drip)
+    packetizers.append(session._transport.bounded_packetizer)  # type: ignore[attr-defined]
+    with pytest.raises(ConnectionLostError, match="no whole packet for"):
+        session.run(["true"], timeout=10.0)

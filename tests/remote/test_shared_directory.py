@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -223,3 +224,40 @@ def test_a_crowd_of_others_hides_nothing_of_ours(session: Session, shared: Path)
     made = make_workspace(session, str(shared))
     assert made.path in [found.path for found in find_workspaces(session, [str(shared)]) if found.own]
     remove_workspace(session, made)
+
+
+@pytest.mark.parametrize("group", ["daemon", "root"])
+def test_a_group_directory_is_taken_where_the_account_is_alone_in_the_group(
+    behind: Callable[..., Session], shared: Path, group: str
+) -> None:
+    daemon, directory = account_with(behind, shared, group)
+    made = make_workspace(daemon, str(directory))
+    Job.start(daemon, made, ["true"])
+    remove_workspace(daemon, made)
+    assert list(directory.iterdir()) == []
+
+
+def test_a_directory_of_another_group_is_refused(behind: Callable[..., Session], shared: Path) -> None:
+    daemon, directory = account_with(behind, shared, "nogroup")
+    with pytest.raises(JobError, match="may be written by the group nogroup"):
+        make_workspace(daemon, str(directory))
+
+
+def account_with(behind: Callable[..., Session], shared: Path, group: str) -> tuple[Session, Path]:
+    """Return an account that is not root, and a directory of it in which `group` may write."""
+    directory = shared / "data"
+    directory.mkdir()
+    shutil.chown(directory, "daemon", group)
+    directory.chmod(0o775)
+    return behind("setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups"), directory
+
+
+def test_an_acl_is_seen_behind_a_private_group(behind: Callable[..., Session], shared: Path) -> None:
+    """With an ACL the group's bits of the mode are the most that anybody named in it may do."""
+    undefined = 2**32 - 1
+    entries = [(1, 7, undefined), (2, 7, OTHER), (4, 5, undefined), (16, 7, undefined), (32, 5, undefined)]
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    os.setxattr(shared, "system.posix_acl_access", acl)  # as `setfacl -m u:65534:rwx` does; acl(5)
+    assert shared.stat().st_mode & 0o777 == 0o775
+    with pytest.raises(JobError, match="may be written by the group root"):
+        make_workspace(behind("env"), str(shared))
