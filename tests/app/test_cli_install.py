@@ -70,6 +70,30 @@ def test_a_package_manager_that_fails_is_told_with_what_works_without(folder: Pa
     assert action["exit_status"] == 100
 
 
+PRINTS = '#!/bin/sh\nfor word; do echo "<$word>"; done\n'
+
+
+def test_what_a_test_needs_is_installed_by_its_name_each_package_a_word(folder: Path) -> None:
+    for name in ("gcc", "cc", "make", "hpcc"):
+        (folder / name).unlink(missing_ok=True)
+    apt_get(folder, PRINTS)
+    ran = benchwright("hosts", "install", "local", "linpack", "stream", "make", "--yes", PATH=str(folder))
+    assert ran.status == FAILED  # the stand-in installs nothing
+    packages = ["hpcc", "openmpi-bin", "libopenblas0-pthread", "gcc", "libc6-dev", "make"]
+    words = [line.strip("<>") for line in ran.out.splitlines() if line.startswith("<")]
+    assert words == ["update", "install", "-y", "--no-install-recommends", *packages]
+    assert ran.out.splitlines()[-3:] == [f"{name} is still not found." for name in ("hpcc", "gcc", "make")]
+    assert " ".join(packages) in ran.err
+
+
+def test_a_compiler_that_is_there_is_named(folder: Path) -> None:
+    apt_get(folder, REFUSES)
+    if not (folder / "gcc").exists():
+        pytest.skip("needs gcc")
+    ran = benchwright("hosts", "install", "local", "stream", "--yes", PATH=str(folder))
+    assert (ran.status, ran.out[:9]) == (DONE, "gcc: gcc ")
+
+
 def test_a_tool_of_no_test_is_refused() -> None:
     ran = benchwright("hosts", "install", "local", "nethack", "--yes")
     assert ran.status == BAD_INPUT

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def missing_on(facts: Mapping[str, Facts], suite: str, *, peer: str | None = Non
     return [finding for finding in report.findings if finding.id == "tool-missing"]
 
 
-def missing(suite: str, facts: Facts, **given: object) -> list[Finding]:
+def missing(suite: str, facts: Facts, **given: Any) -> list[Finding]:
     return missing_on({"web-1": facts}, suite, **given)
 
 
@@ -60,7 +61,7 @@ def test_a_compiler_is_named_where_the_probe_has_to_be_built(suite: str, build: 
 
 
 @pytest.mark.parametrize(("suite", "given"), [("net-blocks", {}), ("latency-under-load", {"method": "probe"})])
-def test_each_end_of_the_network_is_looked_at(suite: str, given: dict[str, object]) -> None:
+def test_each_end_of_the_network_is_looked_at(suite: str, given: dict[str, Any]) -> None:
     bare = host("gcc", "cc", name="db-1", architecture="riscv64")
     (found,) = missing_on({"web-1": host(), "db-1": bare}, suite, peer="db-1", **given)
     assert (found.host, found.measured) == ("db-1", "C compiler (gcc, cc) was not found on db-1.")
@@ -79,7 +80,7 @@ SERVERS = [
 
 @pytest.mark.parametrize(("suite", "given", "program", "words", "package"), SERVERS)
 def test_a_server_that_is_to_be_started_must_be_there(
-    suite: str, given: dict[str, object], program: str, words: str, package: str
+    suite: str, given: dict[str, Any], program: str, words: str, package: str
 ) -> None:
     (found,) = missing(suite, host(program), **given)
     assert found.level is Level.ERROR

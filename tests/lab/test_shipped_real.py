@@ -5,6 +5,7 @@ import os
 import platform
 import statistics
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.program import DONE, benchwright
 
 SHIPPED = Path(resources.__file__).parent / "probes" / "bin" / platform.machine()
 
-GIVEN: dict[str, dict[str, object]] = {
+GIVEN: dict[str, dict[str, Any]] = {
     "stream": {"array_size": "8 MiB", "times": 2, "threads": 1},
     "compute": {"time": 1, "threads": 1, "operation": "integer"},
     "memory-blocks": {"time": 0.1, "memory": "16 MiB", "largest_set": "64 KiB", "blocks": "4096", "threads": 1},
@@ -77,7 +78,7 @@ def test_a_probe_that_has_to_be_built_is_refused_before_the_run(plain: str, tmp_
     ids=["triad", "float", "integer"],
 )
 def test_the_shipped_one_measures_what_one_built_on_the_host_does(
-    suite: str, metric: str, given: dict[str, object], tmp_path: Path
+    suite: str, metric: str, given: dict[str, Any], tmp_path: Path
 ) -> None:
     """In turns, so that both meet the same moods of the computer."""
     found: dict[str, list[float]] = {"shipped": [], "host": []}
