@@ -5,6 +5,7 @@ from pathlib import Path
 
 from remote.jobs.build import build_program
 from remote.jobs.files import LARGEST
+from remote.local_file import read_bounded
 from resources import read_bytes
 from suites.base import Command
 from suites.host_files import HostFile, HostFileError
@@ -29,8 +30,7 @@ def content_of(file: HostFile) -> bytes:
 
 def _local(path: str) -> bytes:
     try:
-        with Path(path).open("rb") as file:
-            return file.read(LARGEST + 1)  # one that is too large is refused where it is put
+        return read_bounded(Path(path), LARGEST)  # one that is too large is refused where it is put
     except OSError as error:
         raise HostFileError(
             f"{path} on this computer cannot be read: {error.strerror}.", "Name another file."
