@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from app.escaping import escaped
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.summary import MetricSummary, summaries
@@ -172,9 +173,10 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 def _cell(value: object) -> object:
     r"""Return `value` so that no spreadsheet takes a host's words for a formula; numbers stay numbers.
 
-    A carriage return is written as \r: it would end the line for half of the programs that read CSV.
+    What controls a terminal or turns or hides text is written out; a carriage return also ends the line for half of
+    the programs that read CSV.
     """
     if not isinstance(value, str):
         return value
-    text = value.replace("\r", r"\r")
+    text = escaped(value, but="\n\t")
     return f"'{text}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else text

@@ -12,20 +12,21 @@ class WriteError(BenchwrightError):
     """A file could not be written; what stood there before is untouched."""
 
 
-def write_whole(path: Path, content: bytes) -> Path:
+def write_whole(path: Path, content: bytes, *, private: bool = False) -> Path:
     """Write `content` to `path` so that a crash leaves the old file or the new one; return `path`.
 
-    Written beside it, forced to disk, renamed over it, and the rename forced to disk. Raises WriteError.
+    Written beside it, forced to disk, renamed over it, and the rename forced to disk. Only its user can read what is
+    `private`; of the rest the umask decides, but not everybody may write it. Raises WriteError.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o775)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).chmod(0o666 & ~_umask())
+            Path(name).chmod(0o600 if private else 0o664 & ~_umask())
             Path(name).replace(path)
         except BaseException:
             with contextlib.suppress(OSError):

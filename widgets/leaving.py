@@ -89,8 +89,7 @@ class Leaving:
     def _ask_to_leave_it(self) -> None:
         self._question(
             "The measurement is still being stopped",
-            "If the window closes now, something may go on on the host; the run is "
-            "then offered here the next time.",
+            "If the window closes now, something may go on on the host; the run is then offered here the next time.",
             "Close without waiting",
             self._leave,
         ).open()

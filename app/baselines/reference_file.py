@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.baselines.reference import UNIVERSE, Reference, ReferenceFigure, ReferenceTableError
+from remote.local_file import read_bounded
 from suites.errors import BenchwrightError
 from suites.units import unit
 from suites.vocab import Labels
@@ -34,8 +35,7 @@ def read_reference(path: Path, name: str = "") -> Reference:
     Raises ReferenceTableError naming the file and what is wrong in it.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(MAXIMUM_SIZE + 1)  # not its size: a pipe or a device has none
+        content = read_bounded(path, MAXIMUM_SIZE)
         if len(content) > MAXIMUM_SIZE:
             raise ReferenceTableError(f"{path} is larger than 1 MiB; a table of figures is shorter.")
         text = content.decode("utf-8-sig")

@@ -1,9 +1,10 @@
 """What every command shares: the workstation, JSON or a table, and errors as one clear message."""
 
+import contextlib
 import io
-import json
 import logging
 import logging.handlers
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -12,6 +13,7 @@ from typing import ParamSpec
 
 import click
 
+from app.escaping import json_text
 from app.paths import log_path
 from app.services import Workstation
 from app.wording import visible
@@ -56,7 +58,7 @@ def say_error(text: str) -> None:
 
 def print_json(content: object) -> None:
     """Print `content` as JSON on standard output, in UTF-8 whatever the terminal speaks."""
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
+    click.echo(json_text(content).encode("utf-8", "replace"))
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
@@ -99,12 +101,23 @@ def refuse_unreadable(words: Sequence[str]) -> None:
             raise SystemExit(BAD_INPUT) from None
 
 
+class _PrivateLog(logging.handlers.RotatingFileHandler):
+    """A log that only its user can read, whatever the umask: it names hosts and accounts."""
+
+    def _open(self) -> io.TextIOWrapper:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not hold us up
+        descriptor = os.open(self.baseFilename, flags, 0o600)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, 0o600)  # one of before may be open to all
+        return io.TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
+
+
 def start_log() -> None:
     """Write the log to the user's log folder, and never more than 4 MiB of it."""
     path: Path = log_path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handler: logging.Handler = logging.handlers.RotatingFileHandler(
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handler: logging.Handler = _PrivateLog(
             path, maxBytes=2**20, backupCount=3, encoding="utf-8", errors="replace", delay=True
         )
     except OSError:

@@ -20,6 +20,7 @@ from app.run_json import run_to_json, summary_to_json
 from app.services import Workstation
 from app.summary import levels, summaries
 from app.wording import direction_text, figure_text, metric_text, range_text
+from remote.local_file import read_bounded
 from suites.errors import BenchwrightError
 
 
@@ -250,8 +251,7 @@ def _read(file: Path) -> bytes:
     if str(file) == "-":
         return sys.stdin.buffer.read(MAXIMUM_SIZE + 1)
     try:
-        with file.open("rb") as stream:
-            return stream.read(MAXIMUM_SIZE + 1)
+        return read_bounded(file, MAXIMUM_SIZE)
     except OSError as error:
         raise BenchwrightError(
             f"{file} cannot be read: {error.strerror}.", "Check the name and its permissions."

@@ -39,6 +39,7 @@ from app.plans.tuning import Tuning
 from app.services import Workstation
 from app.told_once import told_once
 from app.wording import bytes_text, duration_text
+from remote.local_file import read_bounded
 from suites.base import device_of, directories_of
 from suites.facts import Facts
 from suites.registry import SUITES
@@ -302,8 +303,7 @@ def facts_of(
 def read_facts_file(path: Path) -> Facts:
     """Return the facts in the file at `path`; raise FormatError naming the file and the field that is wrong."""
     try:
-        with path.open("rb") as file:
-            return facts_from_json(read_json(file.read(SIZE_LIMIT + 1), "the file"))
+        return facts_from_json(read_json(read_bounded(path, SIZE_LIMIT), "the file"))
     except OSError as error:
         raise FormatError(
             f"{path} cannot be read: {error.strerror}.", "Write one with: benchwright facts HOST --json"

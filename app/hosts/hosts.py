@@ -12,7 +12,9 @@ import tomlkit
 from app.hosts.memory import Memory, key_account, password_account
 from app.plans.context import LOOPBACK
 from app.plans.plan import LOCAL
+from app.writing import WriteError, write_whole
 from remote.errors import ConnectError, Outcome, outcome_of
+from remote.local_file import read_bounded
 from remote.questions import Asker, Refuse
 from remote.session import Session
 from suites.errors import BenchwrightError
@@ -60,6 +62,9 @@ class ConnectReport:
     seconds: float = 0.0
 
 
+LARGEST = 2**20
+"""Bytes of the file of saved hosts that are read at most."""
+
 _KEYS = ("host_name", "port", "user", "identity_file", "jump")
 
 
@@ -100,7 +105,7 @@ class SavedHosts:
 
     def _read(self) -> list[HostEntry]:
         try:
-            content = tomllib.loads(self._path.read_text(encoding="utf-8"))
+            content = tomllib.loads(_text(self._path))
             return sorted((_entry(name, table) for name, table in content.items()), key=lambda entry: entry.name)
         except FileNotFoundError:
             return []
@@ -114,13 +119,17 @@ class SavedHosts:
             entry.name: {key: getattr(entry, key) for key in _KEYS if getattr(entry, key) is not None}
             for entry in sorted(entries, key=lambda entry: entry.name)
         }
-        temporary = self._path.with_suffix(".part")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(tomlkit.dumps(document), encoding="utf-8")
-            temporary.replace(self._path)
-        except OSError as error:
-            raise HostsError(f"The hosts cannot be saved in {self._path}: {error.strerror}.") from error
+            write_whole(self._path, tomlkit.dumps(document).encode(), private=True)
+        except WriteError as error:
+            raise HostsError(f"The hosts cannot be saved: {error.message}", error.remedy) from error
+
+
+def _text(path: Path) -> str:
+    content = read_bounded(path, LARGEST)
+    if len(content) > LARGEST:
+        raise TypeError(f"it is larger than {LARGEST // 2**20} MiB")
+    return content.decode()
 
 
 def _entry(name: str, table: object) -> HostEntry:

@@ -1,11 +1,11 @@
 """Words in the picture: made harmless, measured, and wrapped; never cut."""
 
-import unicodedata
 from functools import cache, lru_cache
 
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
+from app.escaping import escaped
 from app.picture.look import Style
 
 DPI = 100
@@ -23,9 +23,8 @@ def printable(text: str) -> str:
 def _shown(character: str) -> str:
     if character == "\n":
         return character
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
-        return character.encode("ascii", "backslashreplace").decode() if ord(character) > 126 else repr(character)[1:-1]
-    return character if ord(character) in _characters() else "\N{REPLACEMENT CHARACTER}"
+    shown = escaped(character)
+    return shown if shown != character or ord(character) in _characters() else "\N{REPLACEMENT CHARACTER}"
 
 
 @cache

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.plans.context import step_context
 from app.plans.plan import Plan, PlanError, Step, make_step
+from remote.local_file import read_bounded
 from suites.base import HasJobFile
 from suites.facts import Facts
 from suites.fio_job.file import JobFileError, read_job_file
@@ -24,10 +25,7 @@ def job_file(step: Step, host: str, facts: Mapping[str, Facts]) -> str | None:
 def read_text(path: Path) -> str:
     """Return the text of the file at `path`; raise PlanError where it is none, or longer than a step may hold."""
     try:
-        if path.exists() and not path.is_file():  # a pipe that nobody writes to would never be read to its end
-            raise PlanError(f"{path} is no file.", "Choose a text file.")
-        with path.open("rb") as file:
-            content = file.read(MAXIMUM_TEXT + 1)
+        content = read_bounded(path, MAXIMUM_TEXT)
         if len(content) > MAXIMUM_TEXT:
             raise PlanError(f"{path} is longer than {MAXIMUM_TEXT} bytes.", "Choose a shorter file.")
         return content.decode()

@@ -12,6 +12,8 @@ from app.plans.plan import FORMATS, Order, Plan, PlanError, Step, make_step, val
 from app.plans.plan_remarks_file import REMARKS, add_remarks, read_remarks
 from app.plans.repetition_file import format_repetition, read_repetition
 from app.plans.tuning import TUNING, Tuning, tuning_of, tuning_values
+from app.writing import WriteError, write_whole
+from remote.local_file import read_bounded
 from suites.errors import BenchwrightError, ParameterError
 from suites.parameters import Parameter, Type, Value
 
@@ -27,8 +29,7 @@ _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 def read_plan(path: Path) -> Plan:
     """Return the plan in the file at `path`; raise PlanError naming the file and what is wrong in it."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAXIMUM_SIZE + 1)  # not its size: a pipe or a device has none
+        content = read_bounded(path, MAXIMUM_SIZE)
         if len(content) > MAXIMUM_SIZE:
             raise PlanError(f"{path} is larger than 1 MiB; a plan is a short text.")
         text = content.decode("utf-8-sig")  # some editors begin a file with a mark of its encoding
@@ -201,9 +202,7 @@ def _written(parameter: Parameter, value: Value) -> Value:
 
 def write_plan(plan: Plan, path: Path) -> None:
     """Write `plan` to `path`; raise PlanError where that fails. An existing file is replaced as a whole."""
-    temporary = path.with_name(path.name + ".part")
     try:
-        temporary.write_text(format_plan(plan), encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise PlanError(f"{path} cannot be written: {error.strerror}.", "Choose another folder.") from error
+        write_whole(path, format_plan(plan).encode())
+    except WriteError as error:
+        raise PlanError(error.message, error.remedy) from error

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from remote.local_file import read_bounded
 from suites.errors import BenchwrightError
 
 MAXIMUM_SIZE = 1024 * 1024
@@ -62,8 +63,7 @@ def read_prices(path: Path) -> dict[str, Price]:
     Raises PriceError naming the file and what is wrong in it.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(MAXIMUM_SIZE + 1)  # not its size: a pipe or a device has none
+        content = read_bounded(path, MAXIMUM_SIZE)
     except OSError as error:
         raise PriceError(f"{path} cannot be read: {error.strerror}.", "Check the name and its permissions.") from error
     if len(content) > MAXIMUM_SIZE:

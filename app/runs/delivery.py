@@ -1,6 +1,5 @@
 """What a step's commands need beside them, brought from this computer to where they run."""
 
-import stat
 from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from remote.jobs.build import build_program
 from remote.jobs.files import LARGEST
+from remote.local_file import read_bounded
 from resources import read_bytes
 from suites.base import Command
 from suites.host_files import HostFile, HostFileError
@@ -32,10 +32,7 @@ def content_of(file: HostFile) -> bytes:
 
 def _local(path: str) -> bytes:
     try:
-        if not stat.S_ISREG(Path(path).stat().st_mode):  # a pipe that nobody writes to would never be read to its end
-            raise HostFileError(f"{path} on this computer is no regular file.", "Name another file.")
-        with Path(path).open("rb") as file:
-            return file.read(LARGEST + 1)  # one that is too large is refused where it is put
+        return read_bounded(Path(path), LARGEST)  # one that is too large is refused where it is put
     except OSError as error:
         raise HostFileError(
             f"{path} on this computer cannot be read: {error.strerror}.", "Name another file."

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import paramiko
 
+from remote.local_file import read_bounded
+
 SUFFIX = "-cert-v01@openssh.com"
 LARGEST_FILE = 256 * 1024
 MOST_PRINCIPALS = 256  # sshkey.c, SSHKEY_CERT_MAX_PRINCIPALS
@@ -145,8 +147,7 @@ def _strings(data: bytes) -> tuple[str, ...]:
 def read(path: Path) -> Certificate:
     """Return the certificate in the file that ssh-keygen -s wrote; raise CertificateError where there is none."""
     try:
-        with path.open("rb") as file:
-            words = file.read(LARGEST_FILE).split()
+        words = read_bounded(path, LARGEST_FILE).split()
     except OSError as error:
         raise CertificateError(f"it cannot be read: {error.strerror}") from error
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 import paramiko
 from cryptography.exceptions import UnsupportedAlgorithm
 
+from remote.local_file import read_bounded
 from remote.ssh.ssh_config import own_folder
 
 LARGEST_FILE = 256 * 1024
@@ -101,8 +102,7 @@ def load(file: KeyFile, passphrase: str | None) -> paramiko.PKey:
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_bounded(path, LARGEST_FILE)
     except OSError as error:
         what = (
             "there is no such file" if isinstance(error, FileNotFoundError) else f"it cannot be read: {error.strerror}"

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from remote.errors import ConnectError, Outcome
+from remote.local_file import read_bounded
 from remote.ssh.patterns import matches_list
 
 DEFAULT_PORT = 22
@@ -97,8 +98,7 @@ def read(files: Iterable[Path]) -> list[Line]:
 
 def _read_file(path: Path) -> list[Line]:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_bounded(path, LARGEST_FILE)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remote.errors import ConnectError, Outcome
+from remote.local_file import read_bounded
 from remote.ssh.patterns import matches_list
 
 SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
@@ -78,8 +79,7 @@ def local_user() -> str:
 
 def _read(path: Path, folder: Path, depth: int) -> tuple[Entry, ...]:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_bounded(path, LARGEST_FILE)
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:

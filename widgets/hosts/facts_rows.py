@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from app.escaping import escaped
 from app.wording import bytes_text, duration_text, quantity
 from suites.facts import Absent, Facts
 from suites.units import Unit
@@ -66,7 +67,7 @@ def fact_rows(facts: Facts) -> tuple[Row, ...]:
 
 def as_text(rows: Iterable[Row], depth: int = 0) -> str:
     """Return `rows` as indented lines, for a ticket."""
-    return "\n".join(_lines(rows, depth))
+    return escaped("\n".join(_lines(rows, depth)), but="\n")
 
 
 def _lines(rows: Iterable[Row], depth: int) -> Iterator[str]:

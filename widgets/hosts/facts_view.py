@@ -1,6 +1,5 @@
 """What was read off a host: grouped, with units; what is absent stays visible with its reason."""
 
-import json
 from dataclasses import replace
 from datetime import datetime
 
@@ -102,9 +101,10 @@ class FactsView(QWidget):
 
     def as_json(self) -> str:
         """Return all facts in the format of ``benchwright facts --json``."""
+        from app.escaping import json_text
         from app.formats import facts_to_json  # cattrs takes a while to load, and is needed for this alone
 
-        return "" if self.facts is None else json.dumps(facts_to_json(self.facts), indent=2, ensure_ascii=False)
+        return "" if self.facts is None else json_text(facts_to_json(self.facts))
 
     def _offer(self, *, shown: bool) -> None:
         self._places.setCurrentWidget(self.tree if shown else self.empty)

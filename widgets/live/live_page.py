@@ -9,7 +9,17 @@ from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
-from app.events import Event, FactsRead, LibraryChanged, Moment, RunEnded, RunLeft, RunStarted, TrialAttached, TrialStarted
+from app.events import (
+    Event,
+    FactsRead,
+    LibraryChanged,
+    Moment,
+    RunEnded,
+    RunLeft,
+    RunStarted,
+    TrialAttached,
+    TrialStarted,
+)
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.records import Band

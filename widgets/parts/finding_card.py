@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QToolButton, QWidget
 
+from app.escaping import escaped
 from suites.vocab import Finding, Level
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import place_words
@@ -27,7 +28,7 @@ def as_text(finding: Finding) -> str:
     head = f"{WORDS[finding.level]}: {finding.title}"
     place = place_words(finding.step, finding.host)
     lines = [head, place, finding.measured, finding.why, finding.remedy, finding.install or "", finding.source]
-    return "\n".join(line for line in lines if line)
+    return escaped("\n".join(line for line in lines if line), but="\n")
 
 
 class FindingCard(QWidget):

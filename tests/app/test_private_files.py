@@ -1,0 +1,137 @@
+"""What is the user's alone is nobody else's, whatever the umask; and no path that is named keeps the program waiting."""
+
+import csv
+import json
+import os
+import stat
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.escaping import escaped, json_text
+from app.export import csv_text
+from app.hosts.hosts import HostEntry, Origin, SavedHosts
+from app.store import Store
+from app.store.salvage import salvage
+from app.writing import write_whole
+from remote.local_file import read_bounded
+from tests.program import BAD_INPUT, BENCHWRIGHT, environment
+
+
+@pytest.fixture
+def no_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("no_umask")
+def test_private_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
+    library = tmp_path / "data" / "runs.sqlite3"
+    store = Store(library)
+    with store._database.writing():
+        assert {mode(path) for path in library.parent.iterdir()} == {0o600}  # with its log and the index of that
+    store.close()
+    salvage(library, tmp_path / "saved.sqlite3")
+    SavedHosts(tmp_path / "config" / "hosts.toml").save(HostEntry("web", Origin.SAVED))
+    assert mode(tmp_path / "saved.sqlite3") == mode(tmp_path / "config" / "hosts.toml") == 0o600
+    assert mode(tmp_path / "config") == mode(library.parent) == 0o700
+    assert mode(write_whole(tmp_path / "report.csv", b"")) == 0o664  # an export is not everybody's to write
+
+
+@pytest.mark.usefixtures("no_umask")
+def test_the_log_is_private_also_one_of_before(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    run = environment() | {"XDG_STATE_HOME": str(state)}
+    for _ in range(2):
+        subprocess.run([BENCHWRIGHT, "show", "nothing"], env=run, check=False, capture_output=True)
+        (log,) = state.rglob("benchwright.log")
+        assert mode(log) == 0o600
+        assert mode(log.parent) == 0o700
+        log.chmod(0o644)
+
+
+PATHS = [
+    ("--store", "PATH", "list"),
+    ("run", "PATH"),
+    ("check", "PATH"),
+    ("plan", "show", "PATH"),
+    ("plan", "new", "--suite", "dd", "--facts", "PATH"),
+    ("plan", "new", "--defaults", "--fio-job", "PATH"),
+    ("baseline", "import", "PATH", "--name", "x"),
+    ("best", "one", "two", "--prices", "PATH"),
+    ("parse", "dd", "PATH"),
+    ("salvage", "PATH", "new.sqlite3"),
+]
+
+
+@pytest.mark.parametrize(
+    "words", [*PATHS[:3], *(pytest.param(words, marks=pytest.mark.slow) for words in PATHS[3:])], ids=str
+)
+def test_a_pipe_that_nobody_writes_to_keeps_nobody_waiting(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    command = [str(BENCHWRIGHT), *("pipe" if word == "PATH" else word for word in words)]
+    ran = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode in {BAD_INPUT, 1}, ran
+    assert ran.stderr.startswith(("benchwright: ", "Usage: ", "incomplete")) or "figure" in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
+
+
+def test_hosts_in_a_pipe_are_said(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "hosts.toml")
+    assert SavedHosts(tmp_path / "hosts.toml").entries() == []
+
+
+def test_a_pipe_that_somebody_writes_to_is_read(tmp_path: Path) -> None:
+    """As a shell makes it of <(…)."""
+    reading, writing = os.pipe()
+    slow = threading.Timer(0.3, lambda: (os.write(writing, b"later"), os.close(writing)))
+    os.write(writing, b"now, ")
+    slow.start()
+    assert read_bounded(Path(f"/proc/self/fd/{reading}"), 100) == b"now, later"
+    slow.join()
+    os.close(reading)
+
+
+def test_a_pipe_that_stays_open_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remote.local_file.PATIENCE", 0.1)
+    reading, writing = os.pipe()
+    with pytest.raises(TimeoutError, match="nothing was written"):
+        read_bounded(Path(f"/proc/self/fd/{reading}"), 100)
+    os.close(reading)
+    os.close(writing)
+
+
+def test_no_more_is_read_than_is_wanted() -> None:
+    assert read_bounded(Path("/dev/zero"), 70_000) == bytes(70_001)
+
+
+UNSEEN = [chr(code) for code in (0x00, 0x08, 0x1B, 0x7F, 0x85, 0x9B, 0x200B, 0x202E, 0x2066, 0x2028, 0xFEFF, 0xE0001)]
+
+
+@pytest.mark.parametrize("character", UNSEEN)
+def test_what_controls_or_turns_text_is_written_out(character: str) -> None:
+    hostile = f"a{character}b"
+    assert character not in escaped(hostile)
+    text = csv_text([{"one": hostile}], ["one"])
+    assert character not in text
+    assert list(csv.reader(text.splitlines()))[1] == [escaped(hostile)]
+    printed = json_text({"one": hostile, "ä": "€ 東京"})
+    assert character not in printed
+    assert "€ 東京" in printed
+    assert json.loads(printed) == {"one": hostile, "ä": "€ 東京"}
+
+
+def test_plain_words_and_lines_of_a_cell_stay() -> None:
+    assert csv_text([{"one": "ä\nb"}], ["one"]) == 'one\n"ä\nb"\n'
