@@ -5,6 +5,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,10 @@ import resources
 
 ROOT = Path(__file__).parent.parent
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+RUN = (("project", "dependencies"), ("project", "optional-dependencies", "window"), ("dependency-groups", "build"))
+DEVELOP = (("dependency-groups", "dev"), ("dependency-groups", "pip"))
+"""Where pyproject.toml names what `make run` installs, and what else there is."""
 
 ABOVE = {"app", "widgets", "remote", "suites", "resources", "tests"}
 BESIDE = {"README.md", "CHANGELOG.md", "LICENSE", "Makefile", "pyproject.toml", "requirements.lock"}
@@ -35,8 +40,14 @@ def declared() -> list[str]:
     """Return the lines that declare a dependency, each with the line before it."""
     lines = PYPROJECT.splitlines()
     content = tomllib.loads(PYPROJECT)
-    wanted = content["project"]["dependencies"] + content["dependency-groups"]["dev"]
+    wanted = [name for names in (*RUN, *DEVELOP) for name in _of(content, names)]
     return ["\n".join(lines[number - 1 : number + 1]) for name in wanted for number in _line_of(name, lines)]
+
+
+def _of(content: dict[str, Any], names: tuple[str, ...]) -> list[str]:
+    for name in names:
+        content = content[name]
+    return list(content)
 
 
 def _line_of(requirement: str, lines: list[str]) -> list[int]:
@@ -48,11 +59,33 @@ def test_every_dependency_says_why_it_is_there() -> None:
     assert [lines for lines in declared() if "#" not in lines.splitlines()[1] and "  #" not in lines[:4]] == []
 
 
-def test_every_dependency_is_locked_by_its_hash() -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    for lines in declared():
-        name = re.findall(r'"([\w-]+)', lines.splitlines()[1])[0]
-        assert re.search(rf"^{name}==\S+ .*\\\n    --hash=sha256:", lock, re.MULTILINE), name
+@pytest.mark.parametrize(
+    ("path", "groups"),
+    [("requirements.lock", RUN), (".make/dev.lock", DEVELOP[:1]), (".make/pip.lock", DEVELOP[1:])],
+    ids=["run", "dev", "pip"],
+)
+def test_every_dependency_is_locked_by_its_hash(path: str, groups: tuple[tuple[str, ...], ...]) -> None:
+    lock = (ROOT / path).read_text(encoding="utf-8")
+    for name in (name for names in groups for name in _of(tomllib.loads(PYPROJECT), names)):
+        (package,) = re.findall(r"^[\w-]+", name)
+        assert re.search(rf"^{package}==\S+ .*\\\n    --hash=sha256:", lock, re.MULTILINE), package
+
+
+def test_what_only_developers_need_is_not_installed_to_run() -> None:
+    run, develop = ((ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", ".make/dev.lock"))
+    pins = dict(re.findall(r"^([\w-]+)==(\S+)", run, re.MULTILINE))
+    assert not {"mypy", "hypothesis", "ruff", "pytest", "pandas-stubs"} & pins.keys()
+    of_both = {
+        (name, version) for name, version in re.findall(r"^([\w-]+)==(\S+)", develop, re.MULTILINE) if name in pins
+    }
+    assert {name: version for name, version in of_both if f"\n{name}=={version}" not in f"\n{run}"} == {}
+
+
+def test_a_python_that_the_lock_does_not_know_is_not_offered() -> None:
+    script = (ROOT / ".make" / "python").read_text(encoding="utf-8")
+    lowest, beyond = re.findall(r"3, (\d+)", script)[0], int(re.findall(r"3, (\d+)", script)[-1]) + 1
+    assert f'requires-python = ">=3.{lowest},<3.{beyond}"' in PYPROJECT
+    assert f"'>=3.{lowest},<3.{beyond}'" in (ROOT / ".make" / "venv").read_text(encoding="utf-8")
 
 
 def test_the_top_level_is_what_the_readme_says() -> None:
