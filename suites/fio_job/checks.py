@@ -7,7 +7,7 @@ from suites.fio.checks import FIO_CHECKS
 from suites.fio_job.file import JobFileError, Section
 from suites.fio_job.section_checks import SECTION_CHECKS, does_io
 from suites.fio_job.sections import NAMED, Answer, about, sections_of
-from suites.fio_job.targets import programs, targets_of
+from suites.fio_job.targets import names_of, programs, targets_of
 from suites.fio_job.values import fio_size, may_write_device, raw_devices, section_values, section_writes, sized
 from suites.targets import Match, Target, Use, reasons
 from suites.vocab import Level
@@ -65,7 +65,10 @@ def _device(section: Section) -> str:
 def _outside(section: Section) -> str:
     if raw_devices(section):
         return ""  # that is an error
-    outside = [target for target in targets_of((section,)) if target.use is Use.WRITE and _leads_out(target.path)]
+    laid_out = "filename" not in section.options and not section_writes(section)  # by itself, and removed again
+    own = names_of(section) if laid_out else ()
+    found = [target for target in targets_of((section,)) if target.use is Use.WRITE and target.path not in own]
+    outside = [target for target in found if _leads_out(target.path)]
     return f"writes to {', '.join(dict.fromkeys(map(_shown, outside)))}" if outside else ""
 
 
