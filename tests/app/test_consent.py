@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.consent.consent import Consents, NotAgreedError
-from app.consent.memory import MOST, AgreedMemory
-from app.consent.parts import parts_of
+from app.plans.agreed_memory import MOST, AgreedMemory
+from app.plans.consent import Consents, NotAgreedError
+from app.plans.effects import parts_of
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.plans.presets import default_plan, presets
 from app.plans.tuning import Tuning
