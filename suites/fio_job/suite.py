@@ -40,9 +40,13 @@ ENVIRONMENT = Parameter(
 )
 
 
-SERVERS = ("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername")
-"""Options with which an engine is told where the other end is (fio manual, I/O engine)."""
-
+NAMING: Mapping[str, EffectKind] = MappingProxyType(
+    {
+        "read_iolog": EffectKind.EXECUTES,
+        **dict.fromkeys(("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername"), EffectKind.SENDS),
+    }
+)
+"""Options that name a log of what is done to which file, or where the other end is (fio manual)."""
 
 STEERING = re.compile(r"(LD|DYLD|GLIBC|GCONV|MALLOC|BASH|FIO)_.*|PATH|ENV|IFS|HOME|SHELL|TMPDIR|LOCPATH|NLSPATH")
 """Variables that decide what a program loads or starts, whatever a job file uses them for (ld.so(8), sh(1))."""
@@ -92,13 +96,13 @@ class FioJob:
         runs = [
             Effect(EffectKind.EXECUTES, line, f"[{section.name}]") for section in sections for line in programs(section)
         ]
-        sends = [
-            Effect(EffectKind.SENDS, f"{name}={section.options[name]}", f"[{section.name}]")
+        named = [
+            Effect(kind, f"{name}={section.options[name]}", f"[{section.name}]")
             for section in sections
-            for name in SERVERS
+            for name, kind in NAMING.items()
             if name in section.options
         ]
-        return (*_steering(values), *runs, *sends)
+        return (*_steering(values), *runs, *named)
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the job file, as it is."""

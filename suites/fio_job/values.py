@@ -98,14 +98,15 @@ def directories_in(section: Section) -> tuple[str, ...]:
 
 
 def programs(section: Section) -> tuple[str, ...]:
-    """Return what the section makes fio execute or replay, as lines of a job file: programs, engines that are loaded
-    from a file, and logs that say what is done to which file."""
+    """Return what the section has fio execute on the host, verbatim: commands, and an engine loaded from a file."""
     options = section.options
-    names = [name for name in ("exec_prerun", "exec_postrun", "read_iolog") if name in options]
+    found = [options[name] for name in ("exec_prerun", "exec_postrun") if name in options]
     engine = options.get("ioengine", "")
-    if engine == "exec" or not re.fullmatch(r"[a-z0-9_-]*", engine):
-        names += [name for name in ("ioengine", "program", "arguments") if name in options]
-    return tuple(f"{name}={options[name]}" for name in names)
+    if engine == "exec":
+        found.append(f"{options.get('program', '')} {options.get('arguments', '')}".strip())
+    elif not re.fullmatch(r"[a-z0-9_-]*", engine):
+        found.append(f"ioengine={engine}")
+    return tuple(found)
 
 
 def raw_devices(section: Section) -> tuple[str, ...]:
