@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from app.consent.consent import Consents
-from app.consent.memory import AgreedMemory
 from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
 from app.library_services import LibraryServices
 from app.paths import consent_path, hosts_path, store_path
+from app.plans.agreed_memory import AgreedMemory
+from app.plans.consent import Consents
 from app.plans.context import step_context
 from app.plans.job_files import job_file
 from app.plans.plan import Plan, Policy, validate, with_seed

@@ -15,7 +15,7 @@ from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
-from suites.fio_job.targets import programs, replayed, targets_of
+from suites.fio_job.targets import programs, targets_of
 from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -55,9 +55,13 @@ EXISTING = Parameter(
 )
 
 
-SERVERS = ("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername")
-"""Options with which an engine is told where the other end is (fio manual, I/O engine)."""
-
+NAMING: Mapping[str, EffectKind] = MappingProxyType(
+    {
+        "read_iolog": EffectKind.EXECUTES,
+        **dict.fromkeys(("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername"), EffectKind.SENDS),
+    }
+)
+"""Options that name a log of what is done to which file, or where the other end is (fio manual)."""
 
 STEERING = re.compile(r"(LD|DYLD|GLIBC|GCONV|MALLOC|BASH|FIO)_.*|PATH|ENV|IFS|HOME|SHELL|TMPDIR|LOCPATH|NLSPATH")
 """Variables that decide what a program loads or starts, whatever a job file uses them for (ld.so(8), sh(1))."""
@@ -107,21 +111,19 @@ class FioJob:
         if sections is None:
             return (Effect(EffectKind.EXECUTES, str(values["job"]), "a job file that cannot be judged"),)
         runs = [
-            Effect(EffectKind.EXECUTES, line, f"[{section.name}]")
-            for section in sections
-            for line in (*programs(section), *replayed(section))
+            Effect(EffectKind.EXECUTES, line, f"[{section.name}]") for section in sections for line in programs(section)
         ]
-        sends = [
-            Effect(EffectKind.SENDS, f"{name}={section.options[name]}", f"[{section.name}]")
+        named = [
+            Effect(kind, f"{name}={section.options[name]}", f"[{section.name}]")
             for section in sections
-            for name in SERVERS
+            for name, kind in NAMING.items()
             if name in section.options
         ]
         overwrites = values["existing_files"] == OVERWRITE
         files = dict.fromkeys(target.path for target in targets_of(sections) if target.use is not Use.REFUSE)
         outside = [path for path in files if path.startswith(("/", "$HOME/"))] if overwrites else []
         changes = [Effect(EffectKind.CHANGES, path, "existing file: overwritten or removed") for path in outside]
-        return (*_steering(values), *runs, *sends, *changes)
+        return (*_steering(values), *runs, *named, *changes)
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the job file, as it is."""

@@ -57,16 +57,14 @@ def engine_of(section: Section) -> str:
 
 
 def programs(section: Section) -> tuple[str, ...]:
-    """Return what the section has fio run on the host, as lines of a job file: programs, and engines it has to load."""
+    """Return the command lines that the section has fio run on the host, verbatim, and engines it has to load."""
+    found = [section.options[name] for name in _RUNS if name in section.options]
     engine = engine_of(section)
-    names = [*_RUNS, *(("ioengine", "program", "arguments") if engine == "exec" else ())]
-    loaded = () if engine == "exec" or engine in ENGINES else (f"ioengine={engine}",)
-    return (*(f"{name}={section.options[name]}" for name in names if name in section.options), *loaded)
-
-
-def replayed(section: Section) -> tuple[str, ...]:
-    """Return the log that says what is done to which file, as a line of a job file; () where there is none."""
-    return tuple(f"{name}={section.options[name]}" for name in ("read_iolog",) if name in section.options)
+    if engine == "exec":
+        found.append(f"{section.options.get('program', '')} {section.options.get('arguments', '')}".strip())
+    elif engine not in ENGINES:
+        found.append(f"ioengine={engine}")
+    return tuple(found)
 
 
 def names_of(section: Section) -> tuple[str, ...]:

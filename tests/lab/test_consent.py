@@ -37,9 +37,9 @@ def _toml(value: object) -> str:
     return f"'''{value}'''" if isinstance(value, str) else str(value).lower()
 
 
-def marking(folder: Path, **more: object) -> Path:
+def marking(folder: Path) -> Path:
     """Write a plan each of whose commands leaves a marker."""
-    return plan_file("command", **{part: f"touch {folder}/marker-{part}" for part in PARTS}, **more)
+    return plan_file("command", **{part: f"touch {folder}/marker-{part}" for part in PARTS})
 
 
 def markers(folder: Path) -> set[str]:
@@ -144,19 +144,16 @@ def test_a_pipe_as_a_local_file_keeps_nobody_waiting(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "shown"),
-    [
-        ("exec_prerun=touch {}/marker-job", "exec_prerun=touch {}/marker-job"),
-        ("ioengine=exec\nprogram=/bin/touch\narguments={}/marker-job", "program=/bin/touch"),
-    ],
+    "option", ["exec_prerun=touch {}/marker-job", "ioengine=exec\nprogram=/bin/touch\narguments={}/marker-job"]
 )
-def test_a_job_file_that_runs_programs_asks_wherever_it_was_imported(folder: Path, option: str, shown: str) -> None:
+def test_a_job_file_that_runs_programs_asks_wherever_it_was_imported(folder: Path, option: str) -> None:
     job = folder / "job.fio"
     job.write_text(f"[job]\nrw=read\nsize=4k\n{option.format(folder)}\n")
     words = ("plan", "new", "--defaults", "--fio-job", job, "--set", f"directory={folder}", "-o", "job.toml")
     assert benchwright(*words).status == DONE
-    assert f"    {shown.format(folder)}\n" in refused(benchwright("run", "job.toml"))
-    assert "on this computer (job: [job])" in refused(benchwright("run", "job.toml"))
+    said = refused(benchwright("run", "job.toml"))
+    assert f"touch {folder}/marker-job\n" in said
+    assert "on this computer (job: [job])" in said
     assert markers(folder) == set()
 
 

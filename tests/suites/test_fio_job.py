@@ -98,7 +98,7 @@ def test_the_checks_of_fio_are_asked_of_every_section() -> None:
         ("[a]\nsize=1m\nrw=write\nfilename=/dev/sdb\n", "job-file-writes-device", "[a] writes to /dev/sdb"),
         ("[a]\nsize=1m\nread_iolog=trace\n", "job-file-writes-device", "[a] replays what another file says"),
         ("[a]\nsize=1m\nrw=write\nfilename=/etc/motd\n", "job-file-writes-outside", "[a] writes to /etc/motd."),
-        ("[a]\nsize=1m\nexec_prerun=reboot\n", "job-file-runs-programs", "[a] runs “exec_prerun=reboot”."),
+        ("[a]\nsize=1m\nexec_prerun=reboot\n", "job-file-runs-programs", "[a] runs “reboot”."),
         ("[a]\nrw=read\n", "job-file-without-size", "[a] has no size."),
     ],
 )

@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from app.consent.local_files import LocalFile, look
-from app.consent.memory import AgreedMemory
-from app.consent.parts import Part, parts_of
+from app.plans.agreed_memory import AgreedMemory
+from app.plans.effects import Part, parts_of
+from app.plans.local_files import LocalFile, look
 from app.plans.plan import Plan, host_words
 from app.wording import visible
 from remote.questions import Asker, ConsentItem, ConsentQuestion
