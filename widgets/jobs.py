@@ -94,7 +94,8 @@ class Job(QObject):
                 values.close()
 
     def _tell(self, what: str, value: object) -> None:
-        self._carrier.arrived.emit(self, what, value)
+        if isValid(self._carrier):  # else the application has ended, and nobody is left to be told
+            self._carrier.arrived.emit(self, what, value)
 
     def deliver(self, what: str, value: object) -> None:
         """Hand on what the thread said, on the window's thread."""
