@@ -1,5 +1,6 @@
 """Writes down a run as it happens."""
 
+import contextlib
 import statistics
 import threading
 import time
@@ -8,7 +9,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, Table, delete, insert, update
+from sqlalchemy import Connection, Table, delete, insert, select, update
 
 from app.events import (
     Activity,
@@ -46,7 +47,7 @@ from app.runs.left import LeftRun
 from app.store import host_log, reading, schema
 from app.store.batch import Batch, Known, forget_samples, write_figures
 from app.store.database import Database
-from app.store.errors import StoreError
+from app.store.errors import StoreError, TakenOverError
 from app.store.rows import (
     Row,
     began_row,
@@ -66,6 +67,9 @@ from suites.vocab import Figure, Sample
 GATHERING = 0.5
 """Seconds for which samples and output are gathered before they are committed."""
 
+BEAT = 5.0
+"""Seconds after which a recorder that has nothing to write gives a sign of life: it dates the run anew."""
+
 _live: set[str] = set()
 """Runs that this process records now. A run that names this process as its owner and is not here was given up."""
 
@@ -81,6 +85,8 @@ class Recorder:
     What happened once (a trial began, ended, a finding) is on disk when record() returns. Samples and output are
     gathered for GATHERING seconds, so a crash costs less than a second of them. What could not be written because
     of a StoreError waits, and is tried again with the next event.
+
+    Every transaction is refused with TakenOverError once another process has taken the run over.
     """
 
     def __init__(self, database: Database, run_id: str, left: LeftRun | None = None) -> None:
@@ -98,9 +104,16 @@ class Recorder:
         self._samples: dict[int, list[Sample]] = {}
         self._headline: dict[int, Figure] = {}
         self._plan: Plan | None = None
+        self._epoch = 0 if left is None else left.epoch
+        self._begun = left is not None  # the run is in the store
+        self._over = False  # its end is, or that it was let go of
+        self._taken_over: TakenOverError | None = None
         if left is not None:
             self._take_up(left)
         _live.add(run_id)
+        self._closing = threading.Event()
+        self._beating = threading.Thread(target=self._beat, name=f"beat {run_id}", daemon=True)
+        self._beating.start()
 
     def _take_up(self, left: LeftRun) -> None:
         self._plan = left.record.plan
@@ -112,6 +125,7 @@ class Recorder:
     def record(self, event: Event) -> None:
         """Keep `event`; raise StoreError where the store cannot take it, saying what is kept."""
         with self._lock:
+            self._refuse_taken_over()
             self._take(event)
             if self._waiting or time.monotonic() - self._committed >= GATHERING:
                 self._commit()
@@ -138,8 +152,21 @@ class Recorder:
     def flush(self) -> None:
         """Commit what was gathered."""
         with self._lock:
+            self._refuse_taken_over()
             if self._batch or self._waiting:
                 self._commit()
+
+    def _refuse_taken_over(self) -> None:
+        if self._taken_over is not None:
+            raise self._taken_over
+
+    def _beat(self) -> None:
+        """Give signs of life until close(): they tell Benchwrights that cannot see this process that it lives."""
+        while not self._closing.wait(BEAT):
+            with self._lock, contextlib.suppress(StoreError):  # what is recorded next will meet it, and say so
+                quiet = time.monotonic() - self._committed >= BEAT
+                if self._begun and not self._over and self._taken_over is None and quiet:
+                    self._commit()
 
     def stored(self) -> RunRecord:
         """Return what is stored of the run by now, without its samples."""
@@ -159,8 +186,11 @@ class Recorder:
 
     def close(self) -> None:
         """Commit what was gathered and let go of the store. A run that has not ended counts as interrupted."""
+        self._closing.set()
+        self._beating.join()
         try:
-            self.flush()
+            if self._taken_over is None:
+                self.flush()
         finally:
             with self._lock:
                 _live.discard(self._run_id)
@@ -183,18 +213,39 @@ class Recorder:
             if self._connection is None:
                 self._connection = self._database.connect()
             with self._database.transaction(self._connection) as connection:
+                self._check_epoch(connection)
                 self._batch.write(connection, self._run_id, known)
                 for event in self._waiting:
                     self._write(connection, event, known)
-                self._update_run(connection, {"touched": now()})
+                over = self._over or any(isinstance(event, RunEnded | RunLeft) for event in self._waiting)
+                # Who could not see this process may have marked the run as interrupted meanwhile.
+                row = {} if over else {"state": State.RUNNING.value, "reason": ""}
+                self._update_run(connection, {"touched": now(), **row})
+        except TakenOverError as error:
+            self._taken_over = error
+            raise
         except StoreError as error:
             kept = f"Of the run {self._run_id}, everything up to {self._kept_until} is kept."
             raise type(error)(f"{error.message} {kept}", error.remedy) from error
         self._known = known
+        self._begun = True
+        self._over = over
         self._batch = Batch()
         self._waiting = []
         self._committed = time.monotonic()
         self._kept_until = f"{datetime.now(UTC):%H:%M:%S} UTC"
+
+    def _check_epoch(self, connection: Connection) -> None:
+        """Raise TakenOverError where the run was taken over since this recorder began."""
+        table = schema.runs.c
+        query = select(table.epoch, table.owner_host, table.owner_pid).where(table.id == self._run_id)
+        found = connection.execute(query).one_or_none()
+        if found is not None and found.epoch != self._epoch:
+            by = f" by Benchwright on {found.owner_host} (process {found.owner_pid})" if found.owner_pid else ""
+            raise TakenOverError(
+                f"The run {self._run_id} was taken over{by}: this Benchwright records nothing more of it.",
+                "What runs on its hosts goes on. “benchwright attach --list” shows whether the run waits.",
+            )
 
     def _write(self, connection: Connection, event: Event, known: Known) -> None:
         match event:

@@ -1,4 +1,4 @@
-"""The store's tables, format 6. What changes them needs a new format and a converter from this one.
+"""The store's tables, format 7. What changes them needs a new format and a converter from this one.
 
 A change that only adds tables or columns leaves READ_FORMAT as it is: programs of before then read the new library.
 """
@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
-FORMAT = 6
+FORMAT = 7
 """What a program must know to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -59,6 +59,9 @@ runs = Table(
     Column("owner_pid", Integer, nullable=False),
     Column("owner_boot", Text, nullable=False),
     Column("owner_started", Integer, nullable=False),
+    Column("owner_space", Text),  # since format 7: its PID namespace; NULL where it is not known
+    Column("owner_host", Text),  # since format 7: account and computer of the process that records
+    Column("epoch", Integer, nullable=False, server_default="0"),  # since format 7: grows with each take-over
     Column("touched", Text),  # since format 3: when something was last recorded
     Column("left_at", Text),  # since format 3: when the user let go of it
     Index("runs_by_start", "started"),
@@ -333,7 +336,13 @@ def _to_6(connection: Connection) -> None:
     _tables.create_all(connection)
 
 
-_STEPS = (_to_2, _to_3, _to_4, _to_5, _to_6)
+def _to_7(connection: Connection) -> None:
+    """From 6 to 7 the runs get what tells who records them, and how often they were taken over."""
+    for column in ("owner_space TEXT", "owner_host TEXT", "epoch INTEGER NOT NULL DEFAULT 0"):
+        connection.exec_driver_sql(f"ALTER TABLE runs ADD COLUMN {column}")
+
+
+_STEPS = (_to_2, _to_3, _to_4, _to_5, _to_6, _to_7)
 
 
 def create(connection: Connection) -> None:

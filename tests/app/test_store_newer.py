@@ -19,7 +19,7 @@ from tests.program import BAD_INPUT, benchwright
 
 __all__ = ["store"]  # a fixture
 
-NEWER = "of a newer Benchwright: it has format 9, and this one writes formats up to 6"
+NEWER = "of a newer Benchwright: it has format 9, and this one writes formats up to 7"
 
 
 def make_newer(path: Path, read_format: int | None) -> bytes:
@@ -112,7 +112,7 @@ def test_runs_without_an_end_stay_as_they_are_in_a_newer_store(store: Store) -> 
     assert store.path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("read_format", "said"), [(9, ""), (7, ", which takes knowing format 7"), (None, "")])
+@pytest.mark.parametrize(("read_format", "said"), [(9, ""), (8, ", which takes knowing format 8"), (None, "")])
 def test_a_newer_store_that_takes_more_to_read_is_refused(store: Store, read_format: int | None, said: str) -> None:
     record(store, RUN, recorded.run_events(RUN))
     store.close()
