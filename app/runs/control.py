@@ -28,6 +28,7 @@ class Control:
         self.busy = busy
         self._over = threading.Event()
         self._left = False
+        self._lost = False
 
     def stop(self) -> None:
         """End the run as soon as its process can be ended; what was measured is kept."""
@@ -39,6 +40,16 @@ class Control:
             self._left = True
             self._over.set()
 
+    def lose(self) -> None:
+        """Let go of the run because somebody else took it over: nothing is done on its hosts any more."""
+        self._left = self._lost = True
+        self._over.set()
+
+    @property
+    def lost(self) -> bool:
+        """Whether lose() was called."""
+        return self._lost
+
     @property
     def stopped(self) -> bool:
         """Whether stop() was called."""
@@ -46,12 +57,12 @@ class Control:
 
     @property
     def left(self) -> bool:
-        """Whether leave() was called."""
+        """Whether leave() or lose() was called."""
         return self._left
 
     @property
     def over(self) -> bool:
-        """Whether either was called."""
+        """Whether any of them was called."""
         return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:

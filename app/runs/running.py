@@ -28,7 +28,7 @@ from app.runs.control import Control, HostInUseError
 from app.runs.left import LeftRun
 from app.runs.run import Engine
 from app.store import Recorder, Store, StoreError
-from app.store.errors import StoreFullError
+from app.store.errors import StoreFullError, TakenOverError
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -78,13 +78,13 @@ def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[E
             yield event
     finally:
         if not ended:
-            control.stop()
-            ended = _wound_up(events, recorder)
+            (control.lose if recorder.taken_over else control.stop)()
+            ended = _wound_up(events, recorder, control)
         if not ended and not engine.refused:
             recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))
 
 
-def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
+def _wound_up(events: Iterator[Event], recorder: Recorder, control: Control) -> bool:
     """Let a run that was stopped end in order, whatever the store takes of it; return whether it came to its end.
 
     Raises, after that, the first StoreError there was.
@@ -94,6 +94,9 @@ def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
     for event in events:
         try:
             (recorder.put_by if failure else recorder.record)(event)
+        except TakenOverError as error:
+            control.lose()
+            failure = error
         except StoreError as error:
             failure = error
         ended = isinstance(event, RunEnded | RunLeft)

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, literal_column, select
 
 from app.runs.left import LeftRun, StoredJob, StoredWorkspace
 from app.store import reading, schema
@@ -54,8 +54,9 @@ def workspaces(connection: Connection, run_id: str | None = None) -> tuple[Store
 
 
 def _jobs(connection: Connection, run_id: str) -> tuple[StoredJob, ...]:
+    """Return the commands of the run in the order in which they were planned."""
     table = schema.jobs
-    query = select(table).where(table.c.run_id == run_id).order_by(table.c.trial, table.c.purpose, table.c.number)
+    query = select(table).where(table.c.run_id == run_id).order_by(literal_column("rowid"))
     return tuple(_job(row) for row in connection.execute(query))
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Table, delete, insert, select, update
 
 from app.events import (
     Activity,
+    AttemptEnded,
     Event,
     FactsRead,
     FindingRaised,
@@ -156,6 +157,11 @@ class Recorder:
             if self._batch or self._waiting:
                 self._commit()
 
+    @property
+    def taken_over(self) -> bool:
+        """Whether another process has taken the run over, as far as was seen."""
+        return self._taken_over is not None
+
     def _refuse_taken_over(self) -> None:
         if self._taken_over is not None:
             raise self._taken_over
@@ -289,6 +295,9 @@ class Recorder:
                 self._insert(connection, jobs, job_row(self._run_id, event))
             case JobBegan(directory, began):
                 connection.execute(update(jobs).where(jobs.c.directory == directory).values(began_row(began)))
+            case AttemptEnded(trial):
+                for table in (jobs, schema.output):
+                    connection.execute(delete(table).where(table.c.run_id == self._run_id, table.c.trial == trial))
             case TrialAttached(trial, _, samples):
                 self._samples[trial.id] = list(samples)
                 self._write_samples(connection, trial.id, samples, known)

@@ -4,7 +4,7 @@ import getpass
 import re
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from remote.script import ask, new_mark
@@ -17,6 +17,9 @@ FRESH = 15.0
 
 ESTABLISHED = 5.0
 """Seconds after which a lease is no claim any more that might still be given up."""
+
+WATCH = 3.5
+"""Seconds in which a Benchwright that watches a host touches its lease: its telemetry does so every second."""
 
 TRIES = 4
 PAUSE = 0.3
@@ -46,6 +49,7 @@ class Holder:
     held: float | None
     silent: float
     working: bool
+    touched: float = 0.0  # when that was, by the host's wall clock
 
     @property
     def counts(self) -> bool:
@@ -85,8 +89,41 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
         # Whoever has the greater nonce gives way when they see this claim.
         time.sleep(PAUSE)
         holders = _holders(ask(session, SCRIPT, "look", nonce), run)
-    ask(session, SCRIPT, "withdraw", nonce)
+    withdraw(session, nonce)
     return Claim(None, holders)
+
+
+def living_keeper(session: Session, run: str, own: Collection[str]) -> Holder | None:
+    """Return whose Benchwright keeps a lease of `run` alive besides our `own` nonces; None where none does.
+
+    A lease that only its job keeps is not touched; one that is touched while we look has somebody who watches the host.
+    Leases of other accounts prove nothing.
+    """
+    first = _kept(session, run, own)
+    if not any(holder.counts for holder in first.values()):
+        return None
+    deadline = time.monotonic() + WATCH
+    while time.monotonic() < deadline:
+        time.sleep(PAUSE)
+        for holder in _kept(session, run, own).values():
+            if holder.nonce in first and holder.touched > first[holder.nonce].touched:
+                return holder
+    return None
+
+
+def _kept(session: Session, run: str, own: Collection[str]) -> dict[str, Holder]:
+    said = ask(session, SCRIPT, "kept", new_mark(), run)
+    return {holder.nonce: holder for holder in _told(said) if holder.nonce not in own}
+
+
+def leave(session: Session, nonce: str) -> None:
+    """Note that nobody watches the host under this lease any more; a job may go on keeping it."""
+    ask(session, SCRIPT, "leave", nonce)
+
+
+def withdraw(session: Session, nonce: str) -> None:
+    """Take this lease away, and no other."""
+    ask(session, SCRIPT, "withdraw", nonce)
 
 
 def release(session: Session, run: str) -> None:
@@ -109,13 +146,17 @@ _NAME = re.compile(r"(run|from|since)=([A-Za-z0-9._@-]{1,64})")
 
 
 def _holders(said: Mapping[str, str], run: str) -> tuple[Holder, ...]:
-    """Return whose leases count, but for those of `run`. What other users wrote may be anything."""
+    """Return whose leases count, but for those of `run`."""
+    return tuple(holder for holder in _told(said) if holder.counts and holder.run != run)
+
+
+def _told(said: Mapping[str, str]) -> list[Holder]:
+    """Return every lease that was told of. What other users wrote may be anything."""
     now = said.get("now", "")
     if not re.fullmatch(r"\d{1,12}", now):
-        return ()
+        return []
     lines = [value for word, value in said.items() if re.fullmatch(r"lease\d{1,3}", word)]
-    found = [holder for line in lines for holder in _holder(line, int(now))]
-    return tuple(holder for holder in found if holder.counts and holder.run != run)
+    return [holder for line in lines for holder in _holder(line, int(now))]
 
 
 def _holder(line: str, now: int) -> Iterator[Holder]:
@@ -133,4 +174,5 @@ def _holder(line: str, now: int) -> Iterator[Holder]:
         held=float(now - int(since)) if since.isdecimal() and len(since) <= 12 else None,
         silent=float(now - int(touched)),
         working=working == "1",
+        touched=float(touched),
     )
