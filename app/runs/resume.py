@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
-from app.events import State, Trial
+from app.events import FindingRaised, State, Trial
 from app.plans.plan import Plan, host_words
 from app.records import TrialRecord
 from app.runs.left import LeftRun, StoredJob, TrialLeft
 from app.runs.place import Place
+from app.runs.policies import decided
 from app.runs.schedule import Schedule, Turn
 from remote.jobs.job import Job
 from remote.session import Session
@@ -20,15 +21,19 @@ def turn_of(plan: Plan, trial: Trial) -> Turn:
     return Turn(plan.step(trial.step), trial.host, trial.number, trial.warm_up)
 
 
-def feed(schedule: Schedule, left: LeftRun) -> None:
-    """Tell `schedule` how the trials went that have ended."""
+def feed(schedule: Schedule, left: LeftRun) -> list[FindingRaised]:
+    """Tell `schedule` how the trials went that have ended; return what that finds and is not stored."""
+    known = {(finding.id, finding.step, finding.host) for finding in left.record.findings}
+    found: list[FindingRaised] = []
     for record in left.record.trials:
         turn = turn_of(left.record.plan, record.trial)
         if record.state is State.DONE:
             seconds = _seconds(record)
-            schedule.took(turn, record.figures, seconds, seconds)
+            events = decided(schedule.took(turn, record.figures, seconds, seconds))
+            found += [event for event in events if isinstance(event, FindingRaised)]
         elif record.state is not State.RUNNING:
             schedule.give_up(turn)
+    return [one for one in found if (one.finding.id, one.finding.step, one.finding.host) not in known]
 
 
 def _seconds(record: TrialRecord) -> float:

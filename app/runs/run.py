@@ -299,7 +299,7 @@ class Engine:
 
     def _take_up(self, left: LeftRun, schedule: Schedule) -> Iterator[Event]:
         """Go on with a run that was left to itself: tell the schedule what is done, and follow what is under way."""
-        feed(schedule, left)
+        yield from feed(schedule, left)
         for place in restored_places(left, self._place):
             self._places[place.step.name, place.host] = place
         yield from self._close_places(only_unprepared=True)

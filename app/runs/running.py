@@ -24,11 +24,13 @@ from app.events import (
 from app.judging.verdict_events import with_verdicts
 from app.judging.watching import Watching, watching_again
 from app.records import TrialRecord
+from app.runs.concluding import Baseline, concluded, is_complete
 from app.runs.control import Control, HostInUseError
 from app.runs.left import LeftRun
 from app.runs.run import Engine
 from app.store import Recorder, Store, StoreError
 from app.store.errors import StoreFullError, TakenOverError
+from remote.errors import RemoteError
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -49,10 +51,13 @@ def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]
         raise
 
 
-def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> Generator[Event]:
+def attached(
+    engine: Engine, taken: LeftRun, store: Store, control: Control, baseline: Baseline
+) -> Generator[Event]:
     """Yield what is stored of a run that was left to itself, then its events from now on.
 
-    Raises what kept it from being attached: it then stays left to itself.
+    Raises what kept it from being attached: it then stays left to itself, unless every trial of it is made: then it
+    ends without the host that is not reached.
     """
     with closing(store.recorder(engine.run_id, taken)) as recorder:
         try:
@@ -62,7 +67,10 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> 
                 if isinstance(event, TrialAttached):
                     for stream, data in store.output_in_order(taken.id, event.trial.id):
                         yield OutputRead(event.trial.id, stream, data)
-        except BenchwrightError:
+        except BenchwrightError as error:
+            if engine.refused and isinstance(error, RemoteError) and is_complete(taken, baseline):
+                yield from concluded(taken, recorder, baseline, str(error))
+                return
             recorder.record(RunLeft(engine.run_id))
             raise
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, literal_column, select
 
+from app.events import State
 from app.runs.left import LeftRun, StoredJob, StoredWorkspace
 from app.store import reading, schema
 from remote.jobs.job_record import Began
@@ -13,6 +14,13 @@ from suites.base import Purpose
 
 
 def is_attachable(connection: Connection, run_id: str) -> bool:
+    """Return whether the run can be gone on with: something of it may be on a host, or some of it was measured."""
+    table = schema.trials.c
+    done = select(table.id).where(table.run_id == run_id, table.state == State.DONE.value)
+    return is_kept(connection, run_id) or connection.execute(done).first() is not None
+
+
+def is_kept(connection: Connection, run_id: str) -> bool:
     """Return whether something of the run may still be on a host, or the user means to go on with it."""
     table = schema.runs.c
     if connection.execute(select(table.left_at).where(table.id == run_id)).scalar() is not None:

@@ -176,14 +176,16 @@ class Store:
         if self.read_only() is not None:
             return []
         with self._database.writing() as connection:
-            dead = _interrupted(connection)
+            gone = ownership.gone(connection)
+            dead = [run for run in gone if not left.is_attachable(connection, run)]
             _end(connection, dead, INTERRUPTED)
             return dead
 
     def interrupted(self) -> list[LeftRun]:
-        """Return the runs whose recorder is gone and of which nothing is on a host: mark_interrupted() ends them."""
+        """Return the runs whose recorder is gone, that nobody let go of, and of which nothing is on a host."""
         with self._database.reading() as connection:
-            return [left.left_run(connection, run) for run in _interrupted(connection)]
+            gone = ownership.gone(connection)
+            return [left.left_run(connection, run) for run in gone if not left.is_kept(connection, run)]
 
     def left_runs(self) -> list[LeftRun]:
         """Return the runs that were left to themselves, the newest first."""
@@ -277,10 +279,6 @@ class Store:
     def close(self) -> None:
         """Let go of the file. The store opens it again where it is used again."""
         self._database.close()
-
-
-def _interrupted(connection: Connection) -> list[str]:
-    return [run for run in ownership.gone(connection) if not left.is_attachable(connection, run)]
 
 
 def _left(connection: Connection, run: str, before: Recording | None) -> str:
