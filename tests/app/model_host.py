@@ -45,19 +45,24 @@ class Killed(BaseException):
 
 @dataclass
 class Power:
-    """What keeps one Benchwright alive: it fails at the event number `at`, before or after that takes effect."""
+    """What keeps one Benchwright alive: it fails at the event `at`, before or after that takes effect.
 
-    at: int | None = None
+    That is a number, or a word: the first request or commit of that name.
+    """
+
+    at: int | str | None = None
     after: bool = False
     count: int = 0
     off: bool = False
+    log: list[tuple[str, ...]] = field(default_factory=list)  # the words of every event
 
-    def around(self, work: Callable[[], Any]) -> Any:
-        """Do `work`, unless the power fails; return what it returned, None where nobody heard of it."""
+    def around(self, work: Callable[[], Any], *words: str) -> Any:
+        """Do `work`, which is called `words`, unless the power fails; return what it returned, None where nobody heard of it."""
         if self.off:
             return None
         self.count += 1
-        last = self.count == self.at
+        self.log.append(words)
+        last = self.at == self.count or self.at in words
         if last and not self.after:
             self.off = True
             return None
@@ -102,6 +107,7 @@ class ModelHost:
     late: bool = False  # whether a start that was on its way arrives later
     most: int = 0  # measuring jobs that were alive at once
     stubborn: bool = False  # whether jobs cannot be ended
+    down: bool = False  # whether it is not reached any more
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def measuring(self) -> list[str]:
@@ -113,6 +119,13 @@ class ModelHost:
             arriving, self.delayed = self.delayed, []
             for work in arriving:
                 work()
+
+    def pass_time(self, lines: int) -> None:
+        """Let every job print some lines while nobody looks."""
+        with self.lock:
+            for job in self.jobs.values():
+                for _ in range(lines):
+                    job.go_on()
 
     def answer(self, argv: Sequence[str], stdin: bytes) -> dict[str, str]:
         with self.lock:
@@ -200,7 +213,7 @@ class ModelChannel:
         head, self._head = self._head, []
         if head:
             return head
-        return list(self._session.reached(self._read))
+        return list(self._session.reached(self._read, f"read {self._name[:7]}"))
 
     def _read(self) -> list[Chunk]:
         with self._session.model.lock:
@@ -224,8 +237,8 @@ class ModelSession:
         self.model = model
         self._power = power
 
-    def reached(self, work: Callable[[], Any]) -> Any:
-        done = self._power.around(work)
+    def reached(self, work: Callable[[], Any], word: str) -> Any:
+        done = self._power.around(work, word)
         if self._power.off:
             raise ConnectionLostError("The connection to web-1 broke.", host="web-1")
         return done
@@ -236,7 +249,7 @@ class ModelSession:
             return Completed(f"{BOOT}\n1000.0 500.0\n".encode(), b"", 0)
         off = self._power.off
         try:
-            said: Mapping[str, str] = self.reached(lambda: self.model.answer(argv, stdin))
+            said: Mapping[str, str] = self.reached(lambda: self.model.answer(argv, stdin), argv[2] if len(argv) > 2 else argv[0])
         except ConnectionLostError:
             if not off and not self._power.after and self.model.late and argv[2] == "start":
                 self.model.delayed.append(lambda: self.model.answer(argv, stdin))
@@ -292,7 +305,8 @@ class Lab:
                 super().__init__(*arguments)
 
             def _commit(self) -> None:
-                self._power.around(super()._commit)
+                words = [type(event).__name__ for event in self._waiting]
+                self._power.around(super()._commit, *words)
                 if self._power.off:
                     raise Killed
 
@@ -302,24 +316,24 @@ class Lab:
 
     def _connect(self, power: Power) -> Callable[..., ModelSession]:
         def connect(*_words: object) -> ModelSession:
-            if power.off:
-                raise ConnectError(Outcome.CONFIG, "This Benchwright was killed.", host="web-1")
+            if power.off or self.host.down:
+                raise ConnectError(Outcome.CONFIG, "web-1 refused the connection.", host="web-1")
             return ModelSession(self.host, power)
 
         return connect
 
-    def workstation(self, at: int | None = None, *, after: bool = False) -> Workstation:
+    def workstation(self, at: int | str | None = None, *, after: bool = False) -> Workstation:
         """Start a Benchwright that is killed at its event number `at`; raise Killed where that is soon."""
         self.power = Power(at, after)
         made = Workstation(self._store, self._hosts, patience=Patience(0.0, 0.0, 0.0, 0.0))
         made._hosts.connect = self._connect(self.power)  # type: ignore[method-assign]
         return made
 
-    def run(self, at: int | None = None, *, after: bool = False) -> bool:
+    def run(self, at: int | str | None = None, *, after: bool = False) -> bool:
         """Run the plan; return whether it came to its end."""
         return self._lives(lambda made: made.run(PLAN, Refuse(), Control()), at, after=after)
 
-    def attach(self, at: int | None = None, *, after: bool = False) -> bool:
+    def attach(self, at: int | str | None = None, *, after: bool = False) -> bool:
         """Go on with the run, if it was left to itself; return whether there is none any more."""
 
         def go_on(made: Workstation) -> Iterator[Event]:
@@ -328,7 +342,7 @@ class Lab:
 
         return self._lives(go_on, at, after=after)
 
-    def _lives(self, work: Callable[[Workstation], Iterator[Event]], at: int | None, *, after: bool) -> bool:
+    def _lives(self, work: Callable[[Workstation], Iterator[Event]], at: int | str | None, *, after: bool) -> bool:
         try:
             with closing(self.workstation(at, after=after)) as made:
                 for _ in work(made):
