@@ -237,8 +237,8 @@ class ModelSession:
         self.model = model
         self._power = power
 
-    def reached(self, work: Callable[[], Any], word: str) -> Any:
-        done = self._power.around(work, word)
+    def reached(self, work: Callable[[], Any], *words: str) -> Any:
+        done = self._power.around(work, *words)
         if self._power.off:
             raise ConnectionLostError("The connection to web-1 broke.", host="web-1")
         return done
@@ -249,7 +249,7 @@ class ModelSession:
             return Completed(f"{BOOT}\n1000.0 500.0\n".encode(), b"", 0)
         off = self._power.off
         try:
-            said: Mapping[str, str] = self.reached(lambda: self.model.answer(argv, stdin), argv[2] if len(argv) > 2 else argv[0])
+            said: Mapping[str, str] = self.reached(lambda: self.model.answer(argv, stdin), *_words(argv))
         except ConnectionLostError:
             if not off and not self._power.after and self.model.late and argv[2] == "start":
                 self.model.delayed.append(lambda: self.model.answer(argv, stdin))
@@ -350,6 +350,12 @@ class Lab:
         except Killed:
             return False
         return not self.power.off
+
+
+def _words(argv: Sequence[str]) -> list[str]:
+    """Return what a request is called: its mode, and with the kind of job that it is about."""
+    mode = argv[2] if len(argv) > 2 else argv[0]
+    return [mode, *([f"{mode} {argv[6][:7]}"] if len(argv) > 6 else [])]
 
 
 def _facts(session: Any, _directories: Sequence[str] = ()) -> Facts:
