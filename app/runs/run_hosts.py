@@ -155,13 +155,24 @@ class RunHosts:
         return ""
 
     def kept_elsewhere(self, host: str) -> Generator[Event, None, str]:
-        """Return who keeps a lease of this run on `host`, in words: a Benchwright that lives and watches it; or ""."""
-        if self.control.busy is Busy.ANYWAY or host not in self._leases:
-            return ""
+        """Return who keeps a lease of this run on `host`, in words: a Benchwright that lives and watches it; or "".
+
+        It is waited for, or ignored, as the user wants it.
+        """
+        said = ""
         own = {lease.nonce for lease in self._leases.values()}  # two names may be of one machine
         look = partial(living_keeper, self.sessions[host], self.run_id, own)
-        keeper = yield from self.mailbox.during(look)
-        return "" if keeper is None else holder_text(keeper, host)
+        while self.control.busy is not Busy.ANYWAY:
+            keeper = yield from self.mailbox.during(look)
+            if keeper is None:
+                return ""
+            if self.control.busy is Busy.REFUSE or self.control.over:
+                return holder_text(keeper, host)
+            if not said:
+                said = holder_text(keeper, host)
+                yield Activity(f"{WAITING}{said}", host)
+            self.control.wait(ASK_AGAIN)
+        return ""
 
     def _told(self, host: str, lease: _Lease, holders: tuple[Holder, ...]) -> Iterator[Event]:
         if lease.path is None and not lease.told:

@@ -51,9 +51,7 @@ def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]
         raise
 
 
-def attached(
-    engine: Engine, taken: LeftRun, store: Store, control: Control, baseline: Baseline
-) -> Generator[Event]:
+def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, baseline: Baseline) -> Generator[Event]:
     """Yield what is stored of a run that was left to itself, then its events from now on.
 
     Raises what kept it from being attached: it then stays left to itself, unless every trial of it is made: then it

@@ -57,7 +57,7 @@ class Power:
     log: list[tuple[str, ...]] = field(default_factory=list)  # the words of every event
 
     def around(self, work: Callable[[], Any], *words: str) -> Any:
-        """Do `work`, which is called `words`, unless the power fails; return what it returned, None where nobody heard of it."""
+        """Do `work`, called `words`, unless the power fails; return what it returned, None where nobody heard of it."""
         if self.off:
             return None
         self.count += 1

@@ -86,7 +86,7 @@ def test_a_job_that_was_ended_before_it_began_never_begins(shell_session: Sessio
     Job.end(shell_session, workspace, directory)
     Job.end(shell_session, workspace, directory)
     assert Job.find(shell_session, workspace, directory) is None
-    with pytest.raises(JobError, match="was not started .* another Benchwright ended it before it began"):
+    with pytest.raises(JobError, match=r"was not started .* another Benchwright ended it before it began"):
         Job.start(shell_session, workspace, ["touch", "../begun"], directory=directory)
     assert not Path(workspace.path, "begun").exists()
     assert not Path(workspace.path).with_name("begun").exists()
@@ -121,9 +121,7 @@ def test_of_two_that_start_a_job_at_once_one_starts_it(shell_session: Session, w
     for _ in range(4):
         directory = job_directory("measure")
         with ThreadPoolExecutor(2) as pool:
-            starts = [
-                pool.submit(Job.start, shell_session, workspace, words, directory=directory) for _ in range(2)
-            ]
+            starts = [pool.submit(Job.start, shell_session, workspace, words, directory=directory) for _ in range(2)]
         one, two = (start.result() for start in starts)
         assert one.began == two.began
         one.stop()

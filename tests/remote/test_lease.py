@@ -177,9 +177,7 @@ def test_a_lease_that_was_let_go_of_keeps_nobody_waiting(session: Session, lease
     assert not (Path(lease.path) / "left=yes").exists()
 
 
-def test_another_account_cannot_keep_a_run_from_being_attached(
-    nobody: Session, session: Session, leases: Path
-) -> None:
+def test_another_account_cannot_keep_a_run_from_being_attached(nobody: Session, session: Session, leases: Path) -> None:
     lease = claim(nobody, "run-1").lease
     assert lease is not None
     telemetry = Telemetry.start(nobody, 0.1, lease.path)
