@@ -71,7 +71,7 @@ class Control:
 
 
 class StoppedError(Exception):
-    """The run was stopped before all of its hosts were reached: there is nothing to measure."""
+    """The run was stopped before its hosts were reached, or before a command began: there is nothing to measure."""
 
 
 class LeftError(Exception):

@@ -9,7 +9,7 @@ from functools import partial
 from app.events import Activity, Event, FindingRaised, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
 from app.plans.context import work_directory, writable_directory
 from app.plans.plan import Step, host_words
-from app.runs.control import Control, LeftError
+from app.runs.control import Control, LeftError, StoppedError
 from app.runs.delivery import content_of, files_of
 from app.runs.findings import path_used
 from app.runs.mailbox import Mailbox
@@ -94,8 +94,9 @@ class Place:
         session = self.hosts.session(where, root=command.root)
         directory = job_directory(f"{command.purpose}{trial}")
         yield JobPlanned(trial, command.purpose, number, where, workspace, directory, dict(before))
-        if self.hosts.control.left and command.purpose in {Purpose.MEASURE, Purpose.SERVE}:
-            raise LeftError  # nobody may have been told of the plan: the disk was full, or the run taken over
+        if self.hosts.control.over and command.purpose in {Purpose.MEASURE, Purpose.SERVE}:
+            # The plan may not be stored: the library failed, or the run was taken over.
+            raise LeftError if self.hosts.control.left else StoppedError
         lease, limit = self.hosts.lease(where), self._output_limit()
         job = yield from self.mailbox.during(
             lambda: Job.start(session, workspace, self._words(command), directory=directory, lease=lease, limit=limit)

@@ -74,16 +74,15 @@ def end_orphans(left: LeftRun, sessions: Mapping[str, Session]) -> tuple[int, ..
     followed = {job.directory for job in _followed(left)}
     rest = [job for job in left.jobs if job.directory not in followed]
     for used in left.workspaces:
-        own = [job for job in rest if job.workspace == used.workspace]
         session = sessions.get(used.where)
-        if not own or session is None:
+        if session is None:
             continue
+        # What was told to have begun and runs no more cannot begin again.
+        untold = {job.directory for job in rest if job.workspace == used.workspace and job.began is None}
         try:
             running = Job.under_way(session, used.workspace)
-            for job in own:
-                # What was told to have begun and runs no more cannot begin again.
-                if job.began is None or job.directory in running:
-                    Job.end(session, job.workspace, job.directory)
+            for directory in sorted((running | untold) - followed):
+                Job.end(session, used.workspace, directory)
         except BenchwrightError as error:
             raise OrphanError(
                 f"A command of the run {left.id} may still run on {host_words(used.where)}: {error.message} "

@@ -20,7 +20,7 @@ from app.events import (
 )
 from app.moments import now
 from app.plans.plan import host_words
-from app.runs.control import Control, LeftError
+from app.runs.control import Control, LeftError, StoppedError
 from app.runs.left import TrialLeft
 from app.runs.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
 from app.runs.place import Place
@@ -90,6 +90,10 @@ class TrialRun:
             yield from self._serve() if self.left is None else self._take_up(self.left)
             exit_status = yield from self._commands_in_turn()
             self.ended = self._outcome(self._parser.finish(exit_status), exit_status)
+        except StoppedError:
+            if not self._began:
+                raise
+            self.ended = TrialEnded(self.id, State.PARTIAL, None, self._parser.finish(None), STOPPED)
         except BenchwrightError as error:
             if not self._began:
                 yield TrialStarted(self._trial(None), self.expected)

@@ -107,7 +107,7 @@ class Job:
             raise JobError(
                 f"{session.host} does not say what runs in {workspace.path}.", "Try again.", host=session.host
             )
-        return frozenset(said["jobs"].split())
+        return frozenset(re.findall(r"(?<!\S)[A-Za-z0-9]{1,32}-[0-9a-f]{8}(?!\S)", said["jobs"]))
 
     @staticmethod
     def end(session: Session, workspace: Workspace, directory: str, grace: float = 2.0) -> None:

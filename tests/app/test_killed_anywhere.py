@@ -197,4 +197,4 @@ class Kills(RuleBasedStateMachine):
 @pytest.mark.parametrize("examples", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_any_sequence_of_kills_is_survived(examples: int) -> None:
     more = 5 if os.environ.get("BENCHWRIGHT_EXPLORE") else 1
-    run_state_machine_as_test(Kills, settings=settings(max_examples=examples * more, stateful_step_count=6))  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(Kills, settings=settings(max_examples=examples * more, stateful_step_count=6))
