@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.events import (
+    Activity,
     Event,
     FindingRaised,
     LinkChanged,
@@ -214,6 +215,9 @@ class TrialRun:
             late = self._deadline is not None and time.monotonic() > self._deadline
             if (self.control.stopped or late) and not stopping:
                 stopping, self._late = True, not self.control.stopped
+                yield Activity(f"ending {self.turn.step.name} on {host_words(self.turn.host)}", self.turn.host)
+                if self.control.left:  # recording that, it was seen that the run was taken over
+                    raise LeftError
                 yield from self.mailbox.during(job.stop, self._handle)
 
     def _set_deadline(self) -> None:

@@ -87,6 +87,22 @@ def test_an_orphan_that_cannot_be_ended_does_not_keep_a_run_from_being_stopped(l
     assert len(lab.host.jobs) == 2
 
 
+def test_the_next_step_does_not_start_beside_a_command_that_cannot_be_ended(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_path: str, _nonce: str) -> dict[str, str]:
+        next(reversed(lab.host.jobs.values())).ended = False
+        return {"error": "left 4711"}
+
+    monkeypatch.setattr(lab.host, "do_remove", fails)
+    assert lab.run()
+    with closing(lab.workstation()) as made:
+        record = made.load("last")
+    assert {trial.trial.step for trial in record.trials} == {"one"}
+    assert record.summary.state is State.PARTIAL
+    assert "still runs on web-1 and could not be ended: the remaining trials on web-1 were not run." in record.reason
+
+
 @pytest.mark.parametrize("last", ["RunEnded", "WorkspaceRemoved", "VerdictReached", "release"])
 def test_a_run_killed_after_its_last_trial_is_done(lab: Lab, last: str) -> None:
     """Fully measured is done, with its verdict; what was not read any more is absent, and the run says so."""
