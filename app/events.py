@@ -292,6 +292,13 @@ class JobBegan:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptEnded:
+    """What began for a trial of which nothing was told has ended: the trial will be made anew, under the same id."""
+
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
 class TrialAttached:
     """A trial that was left to itself is followed again. `samples` are all that its output so far holds."""
 
@@ -339,6 +346,7 @@ Event = (
     | WorkspaceRemoved
     | JobPlanned
     | JobBegan
+    | AttemptEnded
     | TrialAttached
     | RunAttached
     | RunLeft

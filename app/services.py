@@ -329,7 +329,7 @@ class Workstation(LibraryServices):
         engine = self._engine(taken.id, taken.record.plan, asker, control, taken)
         with suppress(BenchwrightError):  # a baseline that has gone since must not keep a run from being gone on with
             engine.baseline = self._baseline(taken.record.plan)
-        yield from self._followed(attached(engine, taken, self._store, control))
+        yield from self._followed(attached(engine, taken, self._store, control, self._gathering.record))
 
     def _followed(self, events: Generator[Event]) -> Generator[Event]:
         """Yield `events`, and use the library that the run is in, where that has changed."""
@@ -344,8 +344,16 @@ class Workstation(LibraryServices):
     def forget(self, run: str) -> str:
         """Give up a run that was left to itself, without looking at its hosts; return its id.
 
-        It is PARTIAL then, with what was stored. What is still on a host is found by leftovers().
+        It is PARTIAL then, with what was stored; one of which every trial is made ends as it was measured. What is
+        still on a host is found by leftovers().
         """
+        from app.runs.concluding import conclude, is_complete
+
+        run = self._store.load(run).summary.id
+        left = next((one for one in self._store.left_runs() if one.id == run), None)
+        if left is not None and is_complete(left, self._gathering.record):
+            conclude(self._store, run, self._gathering.record)
+            return run
         return self._store.forget(run, "Left to itself and given up; what was measured is kept.")
 
     def leftovers(self, name: str, asker: Asker) -> list[Leftover]:
@@ -373,7 +381,7 @@ class Workstation(LibraryServices):
                 from app.store import Store
 
                 self._opened = Store(self._store_path)
-                self._opened.mark_interrupted()
+                _end_interrupted(self._opened)
             return self._opened
 
     @property
@@ -389,7 +397,7 @@ class Workstation(LibraryServices):
         from app.store import Store
 
         opened = Store(path)
-        opened.mark_interrupted()
+        _end_interrupted(opened)
         self.close()
         with self._opening:
             self._opened, self._store_path = opened, path
@@ -408,3 +416,13 @@ class Workstation(LibraryServices):
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
+
+
+def _end_interrupted(store: Store) -> None:
+    """End the runs whose Benchwright is gone and of which nothing is on a host: in order where they are complete."""
+    if store.read_only() is None and store.interrupted():
+        from app.comparing.gathering import Gathering
+        from app.runs.concluding import conclude_interrupted
+
+        conclude_interrupted(store, Gathering(store).record)
+    store.mark_interrupted()

@@ -206,6 +206,7 @@ shift 2
 exec >"$job/out" 2>"$job/err" 5>&-
 epoch=$(date +%s.%N)
 read -r clock rest </proc/uptime
+[ ! -e "$job/never" ] || exit 1
 echo "$$ $leader $clock $epoch ." >"$job/begun"
 exec "$@"
 '
@@ -222,6 +223,7 @@ start() { # lease or "", command
         clock
         [ "$now" -lt "$give_up" ] || fail "full"
         doze
+        [ ! -e "$job/never" ] || [ -s "$job/begun" ] || fail never
         [ ! -s "$job/begun" ] || read -r line <"$job/begun"
     done
     recall
@@ -241,7 +243,10 @@ starved() { # processes that the kernel has ended since boot for want of memory;
 launch() { # command
     command -v setsid >/dev/null 2>&1 || fail no setsid
     ! holds || rm -f -- "$lease"/job=*
-    complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || fail "$complaint"
+    complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || {
+        [ -d "$job" ] && return # asked twice at once: the other one starts it
+        fail "$complaint"
+    }
     { printf '%-60s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
     starved >"$job/starved"
     mkfifo -- "$job/life" 2>/dev/null # without it the end is noticed by asking
@@ -324,12 +329,30 @@ status() {
     say err "$(wc -c <"$job/err")"
 }
 
+# A start that is still on its way must find that it came too late: it makes the directory, or looks for `never`
+# behind every process that `end` finds.
+forestall() {
+    complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || [ -d "$job" ] || fail "$complaint"
+    [ -z "${SUDO_UID:-}" ] || chown -- "$SUDO_UID:${SUDO_GID:-0}" "$job"
+    { : >"$job/never"; } 2>/dev/null || fail "$job/never cannot be written"
+}
+
 stop() { # hundredths of grace
     forget
-    ! enter || recall
+    if enter; then
+        recall
+        [ -n "$rest" ] || forestall
+        recall
+    fi
     alive || group=
     end "$nonce/$job" "$group" "$1" || fail "left" $left
     say stopped
+}
+
+jobs() { # the jobs of the workspace of which a process runs
+    found=$(cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' |
+        sed -n "s|^BENCHWRIGHT_JOB=$nonce/\.job-||p" | sort -u | tr '\n' ' ')
+    say jobs "$found"
 }
 
 main() {
@@ -340,6 +363,7 @@ main() {
     make) make "$workspace" ;;
     remove) remove ;;
     inside) inside "$@" ;;
+    jobs) jobs ;;
     start | follow | status | stop)
         case $1 in *[!A-Za-z0-9-]* | "") fail foreign ;; esac
         job=.job-$1

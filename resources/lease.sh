@@ -1,6 +1,8 @@
 # Who measures this host now: POSIX sh, find, stat; no root. Fed to `sh -s MODE MARK NONCE [RUN FROM]`.
 #   claim   make the lease NONCE of RUN, and name those of others      look   name those of others only
 #   withdraw take the lease NONCE away                             settle note that the lease NONCE does not give way
+#   leave   note that nobody watches the lease NONCE any more; a job may keep it
+#   kept    name the leases of RUN that this user made, but for those that were left
 #   release take the leases of RUN away      sweep  take away what runs of this user left that were broken off
 # A lease is a directory in a place that everybody on the host may write in. Only its owner can write in it or remove
 # it, nobody can know its name beforehand, and what it says stands in the names of empty files: nothing that another
@@ -156,11 +158,35 @@ claim() {
         for since in "$lease"/since=*; do
             [ -e "$since" ] || since=$lease/since=$(date +%s)
         done
+        rm -f -- "$lease/left=yes"
         true >"$lease/run=$run" && true >"$lease/from=$from" && true >"$since" && true >"$lease/touched" &&
             say taken "$lease" && break
         rm -rf -- "$lease"
     done
     look
+}
+
+leave() {
+    for place in $(places); do
+        lease=$place/benchwright-lease-$nonce
+        ! ours "$lease" || true >"$lease/left=yes"
+    done
+    say left
+}
+
+kept() {
+    number=0
+    leases | {
+        while IFS= read -r lease; do
+            ours "$lease" || continue
+            seen=$(stat -c '%U %Y' -- "$lease/touched" 2>/dev/null) || continue
+            found=$(names "$lease")
+            case " $found" in *" left=yes "*) continue ;; *" run=$run "*) ;; *) continue ;; esac
+            number=$((number + 1))
+            say "lease$number" "${lease##*-} $seen 0 $found"
+        done
+    }
+    say now "$(date +%s)"
 }
 
 sweep() { # those of this user that have not counted for a minute

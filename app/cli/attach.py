@@ -53,7 +53,9 @@ def attach(
         run = left[0].id
     if flags["forget"]:
         forgotten = workstation.forget(run)
-        click.echo(f"Given up: {forgotten}. What is still on a host: benchwright hosts leftovers HOST", err=True)
+        given_up = workstation.load(forgotten).summary.state is State.PARTIAL
+        how = "Given up" if given_up else "Ended, for every trial was made"
+        click.echo(f"{how}: {forgotten}. What is still on a host: benchwright hosts leftovers HOST", err=True)
         return
     _go_on(workstation, run, asker, busy, as_json=as_json, stop=flags["stop"])
 

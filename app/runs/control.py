@@ -29,6 +29,7 @@ class Control:
         self.busy = busy
         self._over = threading.Event()
         self._left = False
+        self._lost = False
         self._library: Path | None = None
 
     def save_to(self, path: Path) -> None:
@@ -50,6 +51,16 @@ class Control:
             self._left = True
             self._over.set()
 
+    def lose(self) -> None:
+        """Let go of the run because somebody else took it over: nothing is done on its hosts any more."""
+        self._left = self._lost = True
+        self._over.set()
+
+    @property
+    def lost(self) -> bool:
+        """Whether lose() was called."""
+        return self._lost
+
     @property
     def stopped(self) -> bool:
         """Whether stop() was called."""
@@ -57,12 +68,12 @@ class Control:
 
     @property
     def left(self) -> bool:
-        """Whether leave() was called."""
+        """Whether leave() or lose() was called."""
         return self._left
 
     @property
     def over(self) -> bool:
-        """Whether either was called."""
+        """Whether any of them was called."""
         return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:
@@ -71,7 +82,7 @@ class Control:
 
 
 class StoppedError(Exception):
-    """The run was stopped before all of its hosts were reached: there is nothing to measure."""
+    """The run was stopped before its hosts were reached, or before a command began: there is nothing to measure."""
 
 
 class LeftError(Exception):

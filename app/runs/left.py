@@ -45,7 +45,9 @@ class StoredWorkspace:
 class LeftRun:
     """A run that nobody records and that did not end. `since` is when it was last recorded: UTC, ISO 8601.
 
-    `by_choice` tells that the user let go of it, rather than that Benchwright ended while it ran.
+    `by_choice` tells that the user let go of it, rather than that Benchwright ended while it ran. `epoch` counts how
+    often it was taken over: whoever records it writes under the last one alone. `unseen` tells that it cannot be seen
+    from this process whether the Benchwright that recorded it has ended.
     """
 
     record: RunRecord
@@ -53,6 +55,8 @@ class LeftRun:
     by_choice: bool
     jobs: tuple[StoredJob, ...] = ()
     workspaces: tuple[StoredWorkspace, ...] = ()
+    epoch: int = 0
+    unseen: bool = False
 
     @property
     def id(self) -> str:

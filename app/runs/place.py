@@ -9,7 +9,7 @@ from functools import partial
 from app.events import Activity, Event, FindingRaised, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
 from app.plans.context import work_directory, writable_directory
 from app.plans.plan import Step, host_words
-from app.runs.control import Control
+from app.runs.control import Control, LeftError, StoppedError
 from app.runs.delivery import content_of, files_of
 from app.runs.findings import path_used
 from app.runs.mailbox import Mailbox
@@ -95,6 +95,9 @@ class Place:
         session = self.hosts.session(where, root=command.root)
         directory = job_directory(f"{command.purpose}{trial}")
         yield JobPlanned(trial, command.purpose, number, where, workspace, directory, dict(before))
+        if self.hosts.control.over and command.purpose in {Purpose.MEASURE, Purpose.SERVE}:
+            # The plan may not be stored: the library failed, or the run was taken over.
+            raise LeftError if self.hosts.control.left else StoppedError
         lease, limit = self.hosts.lease(where), self._output_limit()
         job = yield from self.mailbox.during(
             lambda: Job.start(session, workspace, self._words(command), directory=directory, lease=lease, limit=limit)
@@ -195,7 +198,12 @@ class Place:
             )
 
     def close(self) -> Generator[Event, None, list[str]]:
-        """End every job, clean up, remove the private directories; return in words what could not be."""
+        """End every job, clean up, remove the private directories; return in words what could not be.
+
+        Where something may still run then, `hosts` is told: nothing else is measured there.
+        """
+        if self.hosts.control.lost:
+            return []
         began = self.workspace is not None and (self.prepared or bool(self.jobs))
         for job in self.jobs:
             if job.exit_status is None and not job.reason:
@@ -212,6 +220,7 @@ class Place:
                 yield WorkspaceRemoved(workspace.nonce)
             except BenchwrightError as error:
                 problems.append(f"{workspace.path} on {host_words(session.host)} may be left behind: {error.message}")
+                yield from self.hosts.note_left(self._where(on_peer=on_peer), workspace)
         self.workspace = self.peer_workspace = None
         self.prepared = False
         return problems

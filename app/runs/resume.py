@@ -1,14 +1,14 @@
 """Finds again what a run that was left to itself has on its hosts."""
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
-from app.events import State, Trial
-from app.plans.plan import Plan
+from app.events import FindingRaised, State, Trial
+from app.plans.plan import Plan, host_words
 from app.records import TrialRecord
 from app.runs.left import LeftRun, StoredJob, TrialLeft
 from app.runs.place import Place
+from app.runs.policies import decided
 from app.runs.schedule import Schedule, Turn
 from remote.jobs.job import Job
 from remote.session import Session
@@ -21,15 +21,19 @@ def turn_of(plan: Plan, trial: Trial) -> Turn:
     return Turn(plan.step(trial.step), trial.host, trial.number, trial.warm_up)
 
 
-def feed(schedule: Schedule, left: LeftRun) -> None:
-    """Tell `schedule` how the trials went that have ended."""
+def feed(schedule: Schedule, left: LeftRun) -> list[FindingRaised]:
+    """Tell `schedule` how the trials went that have ended; return what that finds and is not stored."""
+    known = {(finding.id, finding.step, finding.host) for finding in left.record.findings}
+    found: list[FindingRaised] = []
     for record in left.record.trials:
         turn = turn_of(left.record.plan, record.trial)
         if record.state is State.DONE:
             seconds = _seconds(record)
-            schedule.took(turn, record.figures, seconds, seconds)
+            events = decided(schedule.took(turn, record.figures, seconds, seconds))
+            found += [event for event in events if isinstance(event, FindingRaised)]
         elif record.state is not State.RUNNING:
             schedule.give_up(turn)
+    return [one for one in found if (one.finding.id, one.finding.step, one.finding.host) not in known]
 
 
 def _seconds(record: TrialRecord) -> float:
@@ -55,26 +59,59 @@ def restored_places(left: LeftRun, make: Callable[[Turn], Place]) -> Iterator[Pl
     yield from found.values()
 
 
-def end_orphans(left: LeftRun, sessions: Mapping[str, Session]) -> None:
-    """End the commands that began for a trial of which nothing was told: it will be made anew."""
+class OrphanError(BenchwrightError):
+    """A command of the run that is not followed may still run on a host: nothing is started beside it."""
+
+
+def end_orphans(left: LeftRun, sessions: Mapping[str, Session]) -> tuple[int, ...]:
+    """End every command of the run that may still run, but for those of the trial under way that are followed.
+
+    Return the ids of the trials of which nothing was told: their commands have ended, and they will be made anew. A
+    command whose start is still on its way to its host does not begin any more.
+    Raises OrphanError where one could not be ended.
+    """
     known = {record.trial.id for record in left.record.trials}
-    for stored in left.jobs:
-        if stored.trial not in known and stored.where in sessions:
-            with contextlib.suppress(BenchwrightError):  # removing its directory will try again, and tell
-                job = Job.find(sessions[stored.where], stored.workspace, stored.directory)
-                if job is not None:
-                    job.stop()
+    followed = {job.directory for job in _followed(left)}
+    rest = [job for job in left.jobs if job.directory not in followed]
+    for used in left.workspaces:
+        session = sessions.get(used.where)
+        if session is None:
+            continue
+        # What was told to have begun and runs no more cannot begin again.
+        untold = {job.directory for job in rest if job.workspace == used.workspace and job.began is None}
+        try:
+            running = Job.under_way(session, used.workspace)
+            for directory in sorted((running | untold) - followed):
+                Job.end(session, used.workspace, directory)
+        except BenchwrightError as error:
+            raise OrphanError(
+                f"A command of the run {left.id} may still run on {host_words(used.where)}: {error.message} "
+                "No other is started beside it.",
+                "End it there by hand and attach again; “benchwright attach --stop” ends the run without it.",
+            ) from error
+    return tuple(sorted({job.trial for job in rest} - known))
+
+
+def _followed(left: LeftRun) -> list[StoredJob]:
+    """Return the commands of the trial under way that are followed: its server ends, and what it measured with last."""
+    if left.under_way is None:
+        return []
+    own = [job for job in left.jobs if job.trial == left.under_way.trial.id]
+    # In the order in which they were planned: one that was planned again took the place of the one before.
+    measuring = [job for job in own if job.purpose is Purpose.MEASURE][-1:]
+    servers = {job.number: job for job in own if job.purpose is Purpose.SERVE}
+    return [*measuring, *servers.values()]
 
 
 def find_trial(
     left: LeftRun, trial: Trial, sessions: Mapping[str, Session], output: tuple[tuple[str, bytes], ...]
 ) -> TrialLeft | None:
     """Return the trial that was under way, with its commands found again on their hosts; None where none was to be."""
-    stored = [job for job in left.jobs if job.trial == trial.id]
-    measuring = max((job for job in stored if job.purpose is Purpose.MEASURE), key=lambda job: job.number, default=None)
+    followed = _followed(left)
+    measuring = next((job for job in followed if job.purpose is Purpose.MEASURE), None)
     if measuring is None:
         return None
-    servers = [_found(job, sessions, output, "peer ") for job in stored if job.purpose is Purpose.SERVE]
+    servers = [_found(job, sessions, output, "peer ") for job in followed if job.purpose is Purpose.SERVE]
     return TrialLeft(
         trial=trial,
         output=output,
@@ -93,6 +130,7 @@ def _found(
     if began is None:
         found = Job.find(session, stored.workspace, stored.directory)
         if found is None:
+            Job.end(session, stored.workspace, stored.directory)  # its start may be on its way: another is made
             return None
         began = found.began
     received = {

@@ -9,6 +9,7 @@ from app.checks import check_plan
 from app.checks.blocking import blocks
 from app.events import (
     Activity,
+    AttemptEnded,
     Event,
     FactsRead,
     FindingRaised,
@@ -33,7 +34,7 @@ from app.runs.left import LeftRun, seconds_since
 from app.runs.mailbox import TICK, Mailbox, passed_on
 from app.runs.place import Place
 from app.runs.policies import decided, unsteady_starts, verdict_rules
-from app.runs.resume import end_orphans, feed, find_trial, restored_places, turn_of
+from app.runs.resume import OrphanError, end_orphans, feed, find_trial, restored_places, turn_of
 from app.runs.root_work import RootWork
 from app.runs.run_hosts import RunHosts
 from app.runs.schedule import PlaceKey, Schedule, Turn
@@ -132,8 +133,9 @@ class Engine:
             except LeftError:
                 left_alone = True
             self._hosts.give_up()
-            yield from self._close_places(only_unprepared=left_alone)
-            if not left_alone:
+            if not self.control.lost:
+                yield from self._close_places(only_unprepared=left_alone)
+            if not (left_alone or self.control.lost):
                 self._problems += yield from self._root.put_back()
         except BaseException:
             # Refused, a defect of ours, or nobody listens any more: whatever it is, nothing stays behind.
@@ -146,7 +148,8 @@ class Engine:
             raise
         finally:
             self._root.close()
-            cost = self._hosts.close(keep=left_alone)
+            refused = self.left is not None and not self._opened
+            cost = self._hosts.close(keep=left_alone or self.control.lost, refused=refused and not left_alone)
         yield RunLeft(self.run_id) if left_alone else RunEnded(self.run_id, self._state(), self._reason(), cost)
 
     def _beginning(self) -> Event:
@@ -179,6 +182,7 @@ class Engine:
             in_use = yield from self._hosts.claim(host)
             if in_use and self.left is None:
                 raise HostInUseError(f"{in_use}.", "Wait until it is free, or say that it is to be measured anyway.")
+            yield from self._refuse_where_it_lives(host)
             self._heed_control()
             self._hosts.watch(host)
             if host not in self._facts:
@@ -194,10 +198,38 @@ class Engine:
             if self.left is None:
                 yield from self._root.find_leftovers(host)
             self._heed_control()
+        if self.left is not None:
+            yield from self._end_orphans(self.left)
         if self.left is None or not (self.left.record.trials or self._findings):
             yield from self._check()
             yield from self._root.apply()
         self._opened = True
+
+    def _end_orphans(self, left: LeftRun) -> Iterator[Event]:
+        """End what may still run of the run besides what is followed.
+
+        Raises OrphanError where something is to be started: nothing is, beside what may still run.
+        """
+        end = partial(end_orphans, left, self._hosts.sessions | self._hosts.roots)
+        try:
+            untold = yield from self._mailbox.during(end)
+        except OrphanError as error:
+            if not self.control.stopped:
+                raise
+            self._problems.append(str(error))
+        else:
+            yield from map(AttemptEnded, untold)
+
+    def _refuse_where_it_lives(self, host: str) -> Iterator[Event]:
+        """Raise HostInUseError where a Benchwright that cannot be seen from here still watches `host` for this run."""
+        if self.left is None or not self.left.unseen:
+            return
+        keeper = yield from self._hosts.kept_elsewhere(host)
+        if keeper:
+            raise HostInUseError(
+                f"The run {self.run_id} is under way: {keeper}.",
+                "Stop it there. If that Benchwright has ended, try again in a few minutes, or attach with --anyway.",
+            )
 
     def _heed_control(self) -> None:
         """Go on to no other host once the run is over; one that was left to itself is reached to end it in order."""
@@ -267,11 +299,10 @@ class Engine:
 
     def _take_up(self, left: LeftRun, schedule: Schedule) -> Iterator[Event]:
         """Go on with a run that was left to itself: tell the schedule what is done, and follow what is under way."""
-        feed(schedule, left)
+        yield from feed(schedule, left)
         for place in restored_places(left, self._place):
             self._places[place.step.name, place.host] = place
         yield from self._close_places(only_unprepared=True)
-        yield from self._mailbox.during(partial(end_orphans, left, self._hosts.sessions | self._hosts.roots))
         record = left.under_way
         if record is not None:
             began = time.monotonic()

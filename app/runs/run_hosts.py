@@ -9,9 +9,10 @@ from functools import partial
 
 from app.events import Activity, Event, FindingRaised, LinkChanged
 from app.runs.control import WAITING, Busy, Control
-from app.runs.findings import connection_lost, holders_text, host_in_use, no_lease
+from app.runs.findings import connection_lost, holder_text, holders_text, host_in_use, no_lease
 from app.runs.mailbox import Mailbox
-from remote.jobs.lease import Claim, claim, release
+from remote.jobs.job import Job, Workspace
+from remote.jobs.lease import Claim, claim, leave, living_keeper, release, withdraw
 from remote.link import PATIENCE, Link, LinkState, Patience
 from remote.privilege import PrivilegeError
 from remote.script import new_mark
@@ -54,6 +55,7 @@ class RunHosts:
     _costs: dict[str, list[float]] = field(default_factory=dict)  # of watching that was stopped meanwhile, by host
     _loops: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
+    _occupied: dict[str, str] = field(default_factory=dict)  # where a command of the run may still run
     _closing: bool = False
 
     def open(self, host: str) -> None:
@@ -152,6 +154,26 @@ class RunHosts:
             self.control.wait(ASK_AGAIN)
         return ""
 
+    def kept_elsewhere(self, host: str) -> Generator[Event, None, str]:
+        """Return who keeps a lease of this run on `host`, in words: a Benchwright that lives and watches it; or "".
+
+        It is waited for, or ignored, as the user wants it.
+        """
+        said = ""
+        own = {lease.nonce for lease in self._leases.values()}  # two names may be of one machine
+        look = partial(living_keeper, self.sessions[host], self.run_id, own)
+        while self.control.busy is not Busy.ANYWAY:
+            keeper = yield from self.mailbox.during(look)
+            if keeper is None:
+                return ""
+            if self.control.busy is Busy.REFUSE or self.control.over:
+                return holder_text(keeper, host)
+            if not said:
+                said = holder_text(keeper, host)
+                yield Activity(f"{WAITING}{said}", host)
+            self.control.wait(ASK_AGAIN)
+        return ""
+
     def _told(self, host: str, lease: _Lease, claimed: Claim) -> Iterator[Event]:
         if lease.path is None and not lease.told:
             lease.told = True
@@ -164,8 +186,21 @@ class RunHosts:
         session = self.sessions[host]
         if session.restarted:
             return f"{host} restarted {session.restarted}: its remaining trials were not run."
+        if host in self._occupied:
+            return f"{self._occupied[host]}: the remaining trials on {host} were not run."
         in_use = yield from self.claim(host)
         return f"{in_use}: the remaining trials on {host} were not run." if in_use else ""
+
+    def note_left(self, host: str, workspace: Workspace) -> Generator[Event, None, None]:
+        """Find out whether something still runs in a directory that could not be removed: then `host` is not fit."""
+        session = self.roots.get(host, self.sessions[host])
+        try:
+            running = yield from self.mailbox.during(partial(Job.under_way, session, workspace))
+        except BenchwrightError as error:
+            self._occupied[host] = f"A command of this run may still run on {host} ({error.message})"
+        else:
+            if running:
+                self._occupied[host] = f"A command of this run still runs on {host} and could not be ended"
 
     # The end
 
@@ -173,10 +208,11 @@ class RunHosts:
         """From now on, wait for no host that is lost for longer than a last chance takes."""
         self._closing = True
 
-    def close(self, *, keep: bool) -> Mapping[str, float]:
+    def close(self, *, keep: bool, refused: bool = False) -> Mapping[str, float]:
         """Let go of every host; return the share of one core that watching took on each, where it is known.
 
-        `keep` leaves the leases: what was left running there keeps them.
+        `keep` leaves the leases: what was left running there keeps them. One that was `refused` takes its own away
+        alone: others may be of the run that goes on.
         """
         self._closing = True
         for host, telemetry in self._telemetry.items():
@@ -184,9 +220,14 @@ class RunHosts:
                 self._costs.setdefault(host, []).append(telemetry.cost)
             with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
                 telemetry.stop()
-        for host in self._leases if not keep else ():
+        for host, lease in self._leases.items():
             with contextlib.suppress(BenchwrightError):  # a lease that nobody touches ends by itself
-                release(self.sessions[host], self.run_id)
+                if refused:
+                    withdraw(self.sessions[host], lease.nonce)
+                elif keep:
+                    leave(self.sessions[host], lease.nonce)
+                else:
+                    release(self.sessions[host], self.run_id)
         for session in self.sessions.values():
             session.close()
         self.mailbox.join(5.0)

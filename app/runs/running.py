@@ -24,11 +24,13 @@ from app.events import (
 from app.judging.verdict_events import with_verdicts
 from app.judging.watching import Watching, watching_again
 from app.records import TrialRecord
+from app.runs.concluding import Baseline, concluded, is_complete
 from app.runs.control import Control, HostInUseError
 from app.runs.left import LeftRun
 from app.runs.run import Engine
 from app.store import Recorder, Store, StoreError
-from app.store.errors import DamagedError, StoreFullError, StoreLostError
+from app.store.errors import DamagedError, StoreFullError, StoreLostError, TakenOverError
+from remote.errors import RemoteError
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -49,10 +51,11 @@ def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]
         raise
 
 
-def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> Generator[Event]:
+def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, baseline: Baseline) -> Generator[Event]:
     """Yield what is stored of a run that was left to itself, then its events from now on.
 
-    Raises what kept it from being attached: it then stays left to itself.
+    Raises what kept it from being attached: it then stays left to itself, unless every trial of it is made: then it
+    ends without the host that is not reached.
     """
     with store.recorder(engine.run_id, taken) as recorder:
         try:
@@ -64,7 +67,10 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control) -> 
                 if isinstance(event, TrialAttached):
                     for stream, data in store.output_in_order(taken.id, event.trial.id):
                         yield OutputRead(event.trial.id, stream, data)
-        except BenchwrightError:
+        except BenchwrightError as error:
+            if engine.refused and isinstance(error, RemoteError) and is_complete(taken, baseline):
+                yield from concluded(taken, recorder, baseline, str(error))
+                return
             recorder.record(RunLeft(engine.run_id))
             raise
 
@@ -80,13 +86,13 @@ def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[E
             yield event
     finally:
         if not ended:
-            control.stop()
-            ended = _wound_up(events, recorder)
+            (control.lose if recorder.taken_over else control.stop)()
+            ended = _wound_up(events, recorder, control)
         if not ended and not engine.refused:
             recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))
 
 
-def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
+def _wound_up(events: Iterator[Event], recorder: Recorder, control: Control) -> bool:
     """Let a run that was stopped end in order, whatever the store takes of it; return whether it came to its end.
 
     Raises, after that, the first StoreError there was; where the library was lost, it says where everything is now.
@@ -96,6 +102,9 @@ def _wound_up(events: Iterator[Event], recorder: Recorder) -> bool:
     for event in events:
         try:
             (recorder.put_by if failure else recorder.record)(event)
+        except TakenOverError as error:
+            control.lose()
+            failure = error
         except StoreError as error:
             failure = error
         ended = isinstance(event, RunEnded | RunLeft)

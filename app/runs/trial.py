@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.events import (
+    Activity,
     Event,
     FindingRaised,
     LinkChanged,
@@ -20,7 +21,7 @@ from app.events import (
 )
 from app.moments import now
 from app.plans.plan import host_words
-from app.runs.control import Control, LeftError
+from app.runs.control import Control, LeftError, StoppedError
 from app.runs.left import TrialLeft
 from app.runs.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
 from app.runs.place import Place
@@ -98,6 +99,10 @@ class TrialRun:
             yield from self._serve() if self.left is None else self._take_up(self.left)
             exit_status = yield from self._commands_in_turn()
             self.ended = self._outcome(self._parser.finish(exit_status), exit_status)
+        except StoppedError:
+            if not self._began:
+                raise
+            self.ended = TrialEnded(self.id, State.PARTIAL, None, self._parser.finish(None), STOPPED)
         except BenchwrightError as error:
             if not self._began:
                 yield TrialStarted(self._trial(None), self.expected)
@@ -218,6 +223,9 @@ class TrialRun:
             late = self._deadline is not None and time.monotonic() > self._deadline
             if (self.control.stopped or late) and stopped is None:
                 self._late = not self.control.stopped
+                yield Activity(f"ending {self.turn.step.name} on {host_words(self.turn.host)}", self.turn.host)
+                if self.control.left:  # recording that, it was seen that the run was taken over
+                    raise LeftError
                 try:
                     yield from self.mailbox.during(job.stop, self._handle)
                 except RemoteError as error:

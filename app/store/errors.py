@@ -25,6 +25,10 @@ class ReadOnlyError(StoreError):
     """The library is of a newer Benchwright: this one reads it, and writes nothing to it."""
 
 
+class TakenOverError(StoreError):
+    """Another Benchwright records the run now: this one writes nothing of it any more, and lets go of its hosts."""
+
+
 class DamagedError(StoreError):
     """The library cannot be understood; what can still be read of it may be saved into a new one."""
 

@@ -1,7 +1,9 @@
 """Names for runs, and whether the process that records one is still alive."""
 
+import getpass
 import os
 import secrets
+import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,21 +22,62 @@ def new_run_id(now: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process, told apart from any later one with the same number by its boot and start time (clock ticks)."""
+    """A process, told apart from any later one with the same number by its boot and start time (clock ticks).
+
+    `pid` is its number as /proc shows it in the PID namespace `space`; None where an older Benchwright did not note
+    that. `where` is its account and computer, for people.
+    """
 
     pid: int
     boot: str
     started: int
+    space: str | None = None
+    where: str = ""
 
 
 def this_process() -> Owner:
     """Return the process that calls."""
-    return Owner(os.getpid(), _boot_id(), _start_time(os.getpid()) or 0)
+    pid = _own_pid()
+    return Owner(pid, _boot_id(), _start_time(pid) or 0, _own_space(), this_computer())
 
 
-def is_alive(owner: Owner) -> bool:
-    """Return whether `owner` still runs on this computer."""
-    return owner.boot == _boot_id() and _start_time(owner.pid) == owner.started
+def this_computer() -> str:
+    """Return the account and the computer of this process, for people elsewhere."""
+    try:
+        account = getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in containers
+        account = str(os.getuid())
+    return f"{account}@{socket.gethostname()}"
+
+
+def is_alive(owner: Owner) -> bool | None:
+    """Return whether `owner` still runs; None where it cannot be seen from here.
+
+    The number of a process of another boot, computer or PID namespace (pid_namespaces(7)) says nothing here.
+    """
+    if not owner.pid:
+        return False
+    if owner.boot != _boot_id():
+        return None
+    if owner.space is None:  # by an older Benchwright: its number proves life, but not death
+        return _start_time(owner.pid) == owner.started or None
+    return _start_time(owner.pid) == owner.started if owner.space == _own_space() else None
+
+
+def _own_pid() -> int:
+    """Return our number as /proc shows it, which is another one where /proc is of an outer PID namespace."""
+    try:
+        return int(str(Path("/proc/self").readlink()))
+    except (OSError, ValueError):
+        return os.getpid()
+
+
+def _own_space() -> str:
+    """Return the PID namespace of this process (namespaces(7)); empty where the kernel does not show it."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())  # such as pid:[4026531836]
+    except OSError:
+        return ""
 
 
 def _boot_id() -> str:

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, literal_column, select
 
+from app.events import State
 from app.runs.left import LeftRun, StoredJob, StoredWorkspace
 from app.store import reading, schema
 from remote.jobs.job_record import Began
@@ -13,6 +14,13 @@ from suites.base import Purpose
 
 
 def is_attachable(connection: Connection, run_id: str) -> bool:
+    """Return whether the run can be gone on with: something of it may be on a host, or some of it was measured."""
+    table = schema.trials.c
+    done = select(table.id).where(table.run_id == run_id, table.state == State.DONE.value)
+    return is_kept(connection, run_id) or connection.execute(done).first() is not None
+
+
+def is_kept(connection: Connection, run_id: str) -> bool:
     """Return whether something of the run may still be on a host, or the user means to go on with it."""
     table = schema.runs.c
     if connection.execute(select(table.left_at).where(table.id == run_id)).scalar() is not None:
@@ -56,8 +64,9 @@ def workspaces(connection: Connection, run_id: str | None = None) -> tuple[Store
 
 
 def _jobs(connection: Connection, run_id: str) -> tuple[StoredJob, ...]:
+    """Return the commands of the run in the order in which they were planned."""
     table = schema.jobs
-    query = select(table).where(table.c.run_id == run_id).order_by(table.c.trial, table.c.purpose, table.c.number)
+    query = select(table).where(table.c.run_id == run_id).order_by(literal_column("rowid"))
     identities = {used.workspace.nonce: used.workspace.identity for used in workspaces(connection, run_id)}
     return tuple(_job(row, identities.get(row.nonce, "")) for row in connection.execute(query))
 

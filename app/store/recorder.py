@@ -12,10 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, insert, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
 
 from app.events import (
     Activity,
+    AttemptEnded,
     Event,
     FactsRead,
     FindingRaised,
@@ -52,7 +53,7 @@ from app.runs.left import LeftRun
 from app.store import host_log, reading, schema
 from app.store.batch import Batch, Known, forget_samples, write_figures
 from app.store.database import Database
-from app.store.errors import StoreError, lost
+from app.store.errors import StoreError, TakenOverError, lost
 from app.store.held import Held
 from app.store.library_file import make_new
 from app.store.rows import (
@@ -75,6 +76,9 @@ from suites.vocab import Figure, Sample
 GATHERING = 0.5
 """Seconds for which samples and output are gathered before they are committed."""
 
+BEAT = 5.0
+"""Seconds after which a recorder that has nothing to write gives a sign of life: it dates the run anew."""
+
 _live: set[str] = set()
 """Runs that this process records now. A run that names this process as its owner and is not here was given up."""
 
@@ -90,6 +94,8 @@ class Recorder:
     What happened once (a trial began, ended, a finding) is on disk when record() returns. Samples and output are
     gathered for GATHERING seconds, so a crash costs less than a second of them. What could not be written because
     of a StoreError waits, and is tried again with the next event.
+
+    Every transaction is refused with TakenOverError once another process has taken the run over.
     """
 
     def __init__(self, database: Database, run_id: str, left: LeftRun | None = None) -> None:
@@ -108,9 +114,16 @@ class Recorder:
         self._samples: dict[int, list[Sample]] = {}
         self._headline: dict[int, Figure] = {}
         self._plan: Plan | None = None
+        self._epoch = 0 if left is None else left.epoch
+        self._begun = left is not None  # the run is in the store
+        self._over = False  # its end is, or that it was let go of
+        self._taken_over: TakenOverError | None = None
         if left is not None:
             self._take_up(left)
         _live.add(run_id)
+        self._closing = threading.Event()
+        self._beating = threading.Thread(target=self._beat, name=f"beat {run_id}", daemon=True)
+        self._beating.start()
 
     def _take_up(self, left: LeftRun) -> None:
         self._plan = left.record.plan
@@ -138,6 +151,7 @@ class Recorder:
     def record(self, event: Event) -> None:
         """Keep `event`; raise StoreError where the store cannot take it, saying what is kept."""
         with self._lock:
+            self._refuse_taken_over()
             self._take(event)
             if self._waiting or time.monotonic() - self._committed >= GATHERING:
                 self._commit()
@@ -171,8 +185,26 @@ class Recorder:
     def flush(self) -> None:
         """Commit what was gathered."""
         with self._lock:
+            self._refuse_taken_over()
             if self._batch or self._waiting:
                 self._commit()
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether another process has taken the run over, as far as was seen."""
+        return self._taken_over is not None
+
+    def _refuse_taken_over(self) -> None:
+        if self._taken_over is not None:
+            raise self._taken_over
+
+    def _beat(self) -> None:
+        """Give signs of life until close(): they tell Benchwrights that cannot see this process that it lives."""
+        while not self._closing.wait(BEAT):
+            with self._lock, contextlib.suppress(StoreError):  # what is recorded next will meet it, and say so
+                quiet = time.monotonic() - self._committed >= BEAT
+                if self._begun and not self._over and self._taken_over is None and quiet:
+                    self._commit()
 
     def stored(self) -> RunRecord:
         """Return what is stored of the run by now, without its samples."""
@@ -236,8 +268,11 @@ class Recorder:
 
     def close(self) -> None:
         """Commit what was gathered and let go of the store. A run that has not ended counts as interrupted."""
+        self._closing.set()
+        self._beating.join()
         try:
-            self.flush()
+            if self._taken_over is None:
+                self.flush()
         finally:
             with self._lock:
                 _live.discard(self._run_id)
@@ -260,12 +295,18 @@ class Recorder:
         known = self._known.copy()
         try:
             with self._library.database.transaction(self._connected(known)) as connection:
+                self._check_epoch(connection)
                 self._write_all(connection, self._batch, self._waiting, known)
+        except TakenOverError as error:
+            self._taken_over = error
+            raise
         except StoreError as error:
             self._library.regain(error, self._known.written)
             raise type(error)(f"{error.message} {self._kept()}", error.remedy) from error
         self._held.add(self._batch, self._waiting)
         self._known = known
+        self._begun = True
+        self._over = self._over or any(isinstance(event, RunEnded | RunLeft) for event in self._waiting)
         self._batch = Batch()
         self._waiting = []
         self._committed = time.monotonic()
@@ -273,7 +314,9 @@ class Recorder:
 
     def _write_all(self, connection: Connection, batch: Batch, events: Sequence[Event], known: Known) -> None:
         if not any(isinstance(event, RunStarted) for event in events):
-            self._update_run(connection, {"touched": now()})
+            # Who could not see this process may have marked the run as interrupted meanwhile.
+            row = {} if self._over else {"state": State.RUNNING.value, "reason": ""}
+            self._update_run(connection, {"touched": now(), **row})
         batch.write(connection, self._run_id, known)
         for event in events:
             self._write(connection, event, known)
@@ -306,11 +349,23 @@ class Recorder:
         others = "The other runs of the library are not in it."
         return others if self._held.whole else f"{others} Of this run, not all samples and output are in it."
 
+    def _check_epoch(self, connection: Connection) -> None:
+        """Raise TakenOverError where the run was taken over since this recorder began."""
+        table = schema.runs.c
+        query = select(table.epoch, table.owner_host, table.owner_pid).where(table.id == self._run_id)
+        found = connection.execute(query).one_or_none()
+        if found is not None and found.epoch != self._epoch:
+            by = f" by Benchwright on {found.owner_host} (process {found.owner_pid})" if found.owner_pid else ""
+            raise TakenOverError(
+                f"The run {self._run_id} was taken over{by}: this Benchwright records nothing more of it.",
+                "What runs on its hosts goes on. “benchwright attach --list” shows whether the run waits.",
+            )
+
     def _write(self, connection: Connection, event: Event, known: Known) -> None:
         match event:
             case RunStarted(_, plan, started):
                 self._plan = plan
-                self._insert(connection, schema.runs, run_row(self._run_id, plan, started))
+                self._insert(connection, schema.runs, {**run_row(self._run_id, plan, started), "epoch": self._epoch})
             case FactsRead(host, moment, facts):
                 row = {"run_id": self._run_id, "host": host, "moment": moment.value}
                 table = schema.facts  # they may have been read before the run was left to itself
@@ -349,10 +404,21 @@ class Recorder:
                 self._insert(connection, jobs, job_row(self._run_id, event))
             case JobBegan(directory, began):
                 self._update(connection, jobs, began_row(began), jobs.c.directory == directory)
+            case AttemptEnded(trial):
+                self._forget_attempt(connection, trial, known)
             case TrialAttached(trial, _, samples):
                 self._write_samples(connection, trial.id, samples, known)
             case RunLeft():
                 self._update_run(connection, {"owner_pid": 0, "owner_boot": "", "owner_started": 0, "left_at": now()})
+
+    def _forget_attempt(self, connection: Connection, trial: int, known: Known) -> None:
+        """Delete the commands and the output of a trial that is made anew."""
+        output = schema.output.c
+        chosen = (output.run_id == self._run_id) & (output.trial == trial)
+        length = select(func.sum(func.length(output.data))).where(chosen)
+        known.written.output -= connection.execute(length).scalar() or 0
+        for table in (schema.jobs, schema.output):
+            connection.execute(delete(table).where(table.c.run_id == self._run_id, table.c.trial == trial))
 
     def _write_samples(self, connection: Connection, trial: int, samples: Sequence[Sample], known: Known) -> None:
         """Write all samples of a trial, in place of those there are."""

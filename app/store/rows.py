@@ -50,7 +50,14 @@ def run_row(run_id: str, plan: Plan, started: str) -> Row:
 def owner_row() -> Row:
     """Return the columns that say that this process records a run."""
     owner = this_process()
-    return {"owner_pid": owner.pid, "owner_boot": owner.boot, "owner_started": owner.started, "left_at": None}
+    return {
+        "owner_pid": owner.pid,
+        "owner_boot": owner.boot,
+        "owner_started": owner.started,
+        "owner_space": owner.space,
+        "owner_host": owner.where,
+        "left_at": None,
+    }
 
 
 def workspace_row(run_id: str, event: WorkspaceUsed, used: str) -> Row:

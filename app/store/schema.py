@@ -59,6 +59,9 @@ runs = Table(
     Column("owner_pid", Integer, nullable=False),
     Column("owner_boot", Text, nullable=False),
     Column("owner_started", Integer, nullable=False),
+    Column("owner_space", Text),  # since format 7: its PID namespace; NULL where it is not known
+    Column("owner_host", Text),  # since format 7: account and computer of the process that records
+    Column("epoch", Integer, nullable=False, server_default="0"),  # since format 7: grows with each take-over
     Column("touched", Text),  # since format 3: when something was last recorded
     Column("left_at", Text),  # since format 3: when the user let go of it
     Index("runs_by_start", "started"),
@@ -335,9 +338,15 @@ def _to_6(connection: Connection) -> None:
 
 
 def _to_7(connection: Connection) -> None:
-    """From 6 to 7 the directories on hosts get what tells each from another that is put in its place."""
-    if "identity" not in {row[1] for row in connection.exec_driver_sql("PRAGMA table_info(workspaces)")}:
-        connection.exec_driver_sql("ALTER TABLE workspaces ADD COLUMN identity TEXT NOT NULL DEFAULT ''")
+    """From 6 to 7 the runs get what tells who records them, and how often they were taken over; directories on hosts
+    what tells each from another that is put in its place."""
+    for table, column in (
+        ("runs", "owner_space TEXT"),
+        ("runs", "owner_host TEXT"),
+        ("runs", "epoch INTEGER NOT NULL DEFAULT 0"),
+        ("workspaces", "identity TEXT NOT NULL DEFAULT ''"),
+    ):
+        connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column}")
 
 
 _STEPS = (_to_2, _to_3, _to_4, _to_5, _to_6, _to_7)

@@ -1,11 +1,12 @@
 """The library: what the rest of the workstation may ask of it."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, update
 
 from app.baselines.baselines import Baseline, parts_of
 from app.baselines.reference import Reference
@@ -17,14 +18,13 @@ from app.plans.plan import Step
 from app.plans.plan_remarks import Acknowledged
 from app.records import Band, ChangeRecord, HostAction, RunRecord, RunSummary, SampleSeries
 from app.runs.left import LeftRun, StoredWorkspace
-from app.store import baselines, calibrations, history, host_log, left, reading, remarks, schema
+from app.store import baselines, calibrations, history, host_log, left, ownership, reading, remarks, schema
 from app.store.bands import bands
 from app.store.database import Database
 from app.store.errors import StoreError, StoreFullError, StoreLostError
-from app.store.identity import Owner, is_alive, this_process
 from app.store.make_room import without_room
-from app.store.recorder import Recorder, is_recorded_here
-from app.store.rows import owner_row
+from app.store.ownership import Recording
+from app.store.recorder import Recorder
 from app.store.within import within
 from suites.facts import Facts
 from suites.vocab import Sample
@@ -173,49 +173,55 @@ class Store:
         if self.read_only() is not None:
             return []
         with suppress(StoreFullError, StoreLostError), self._database.writing() as connection:
-            gone = [run for run, owner in _running(connection).items() if not _is_recorded(run, owner)]
+            gone = ownership.gone(connection)
             dead = [run for run in gone if not left.is_attachable(connection, run)]
             _end(connection, dead, INTERRUPTED)
             return dead
         return []
 
+    def interrupted(self) -> list[LeftRun]:
+        """Return the runs whose recorder is gone, that nobody let go of, and of which nothing is on a host."""
+        with self._database.reading() as connection:
+            gone = ownership.gone(connection)
+            return [left.left_run(connection, run) for run in gone if not left.is_kept(connection, run)]
+
     def left_runs(self) -> list[LeftRun]:
         """Return the runs that were left to themselves, the newest first."""
         with self._database.reading() as connection:
-            gone = [run for run, owner in _running(connection).items() if not _is_recorded(run, owner)]
+            gone = ownership.gone(connection)
             found = [left.left_run(connection, run) for run in gone if left.is_attachable(connection, run)]
             return sorted(found, key=lambda run: run.since, reverse=True)
 
     def take_over(self, run: str) -> LeftRun:
         """Make this process the one that records a run which was left to itself, and return it.
 
-        Raises StoreError where it has ended, or where somebody records it.
+        Whoever recorded it before writes nothing of it from now on. Raises StoreError where it has ended, or where
+        somebody records it: one on another computer is given time for a sign of life.
         """
+        before = self._watched(run)
         with self._database.writing() as connection:
-            found = reading.find(connection, run)
-            running = _running(connection)
-            if found not in running:
-                raise StoreError(
-                    f"The run {found} has ended.", "“benchwright attach” lists the runs left to themselves."
-                )
-            _refuse_recorded(found, running[found])
+            found = _left(connection, run, before)
             taken = left.left_run(connection, found)
-            connection.execute(update(schema.runs).where(schema.runs.c.id == found).values(owner_row()))
-            return taken
+            unseen = ownership.is_unseen(connection, found)
+            return replace(taken, epoch=ownership.take_over(connection, found), unseen=unseen)
+
+    def _watched(self, run: str) -> Recording | None:
+        """Return who recorded a run, after the time in which a recorder on another computer gives a sign of life."""
+        with self._database.reading() as connection:
+            recording = ownership.running(connection).get(reading.find(connection, run))
+        if recording is not None:
+            time.sleep(ownership.watch_seconds(recording))
+        return recording
 
     def forget(self, run: str, reason: str) -> str:
         """End a run that was left to itself as PARTIAL, because of `reason`; return its id.
 
         Its directories on hosts stay known. Raises StoreError where it has ended, or where somebody records it.
         """
+        before = self._watched(run)
         with self._database.writing() as connection:
-            found = reading.find(connection, run)
-            running = _running(connection)
-            if found not in running:
-                raise StoreError(
-                    f"The run {found} has ended.", "“benchwright attach” lists the runs left to themselves."
-                )
-            _refuse_recorded(found, running[found])
+            found = _left(connection, run, before)
+            ownership.next_epoch(connection, [found])
             _end(connection, [found], reason)
             return found
 
@@ -232,7 +238,7 @@ class Store:
     def running(self) -> frozenset[str]:
         """Return the ids of the runs that have not ended, whether or not somebody records them."""
         with self._database.reading() as connection:
-            return frozenset(_running(connection))
+            return frozenset(ownership.running(connection))
 
     def forget_workspace(self, nonce: str) -> None:
         """Take note that a directory is gone from its host."""
@@ -245,8 +251,8 @@ class Store:
         Those of a run that is being recorded are left out: it puts them back itself.
         """
         with self._database.reading() as connection:
-            running = {run for run, owner in _running(connection).items() if _is_recorded(run, owner)}
-            return [change for change in host_log.pending(connection, host) if change.run_id not in running]
+            recorded = ownership.running(connection).keys() - ownership.gone(connection)
+            return [change for change in host_log.pending(connection, host) if change.run_id not in recorded]
 
     def put_back(self, run_id: str, event: HostPutBack) -> None:
         """Note that a setting which the run changed was put back, or why it was not."""
@@ -275,36 +281,27 @@ class Store:
 
 def _delete(connection: Connection, run_id: str) -> None:
     found = reading.find(connection, run_id)
-    running = _running(connection)
-    if found in running:
-        _refuse_recorded(found, running[found])
+    recorded = ownership.running(connection).get(found)
+    if recorded is not None:
+        ownership.refuse_recorded(found, recorded)
         if left.is_attachable(connection, found):
             raise StoreError(f"The run {found} was left to itself.", "Attach it, or forget it first.")
     connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
     baselines.forget_empty(connection)
 
 
-def _running(connection: Connection) -> dict[str, Owner]:
-    runs = schema.runs.c
-    query = select(runs.id, runs.owner_pid, runs.owner_boot, runs.owner_started)
-    found = connection.execute(query.where(runs.state == State.RUNNING.value))
-    return {run: Owner(pid, boot, started) for run, pid, boot, started in found}
+def _left(connection: Connection, run: str, before: Recording | None) -> str:
+    """Return the id of a run that was left to itself; raise StoreError for one that was not.
 
-
-def _left(connection: Connection, run: str) -> str:
-    """Return the id of a run that was left to itself; raise StoreError for one that was not."""
+    `before` is who recorded it when it was looked at first.
+    """
     found = reading.find(connection, run)
-    owner = _running(connection).get(found)
-    if owner is None:
-        raise StoreError(f"The run {found} has ended.", "“benchwright attach” lists those left to themselves.")
-    _refuse_recorded(found, owner)
+    recording = ownership.running(connection).get(found)
+    if recording is None:
+        raise StoreError(f"The run {found} has ended.", "“benchwright attach” lists the runs left to themselves.")
+    ownership.refuse_recorded(found, recording)
+    ownership.refuse_beating(found, before, recording)
     return found
-
-
-def _refuse_recorded(run_id: str, owner: Owner) -> None:
-    """Raise StoreError where somebody records the run."""
-    if _is_recorded(run_id, owner):
-        raise StoreError(f"The run {run_id} is under way.", "Stop it first, where it runs.")
 
 
 def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:
@@ -316,12 +313,8 @@ def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:
 
 def _with_left(connection: Connection, lines: list[RunSummary]) -> list[RunSummary]:
     """Return `lines`, with those marked that were left to themselves."""
-    left_ones = {run for run, owner in _running(connection).items() if not _is_recorded(run, owner)}
+    left_ones = set(ownership.gone(connection))
     return [replace(line, left=True) if line.id in left_ones else line for line in lines]
-
-
-def _is_recorded(run_id: str, owner: Owner) -> bool:
-    return is_recorded_here(run_id) if owner == this_process() else is_alive(owner)
 
 
 def _to_pin(record: RunRecord) -> RunRecord:

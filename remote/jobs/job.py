@@ -96,6 +96,37 @@ class Job:
             return cls(session, workspace, directory, Began.parse(said["begun"]))
         return None
 
+    @staticmethod
+    def under_way(session: Session, workspace: Workspace) -> frozenset[str]:
+        """Return the directories of the jobs of the workspace of which a process still runs, as far as it is ours.
+
+        Raises JobError where the host gives no answer.
+        """
+        said = ask(session, SCRIPT, "jobs", *workspace.words)
+        if "jobs" not in said:
+            raise JobError(
+                f"{session.host} does not say what runs in {workspace.path}.", "Try again.", host=session.host
+            )
+        return frozenset(re.findall(r"(?<!\S)[A-Za-z0-9]{1,32}-[0-9a-f]{8}(?!\S)", said["jobs"]))
+
+    @staticmethod
+    def end(session: Session, workspace: Workspace, directory: str, grace: float = 2.0) -> None:
+        """End the job of `directory`, also where nobody knows whether it began: one whose start is still on its way to
+        the host does not begin any more.
+
+        Raises JobError naming the processes that could not be ended.
+        """
+        hundredths = str(round(grace * 100))
+        timeout = grace + KILL_TIME + 30.0
+        said = ask(session, SCRIPT, "stop", *workspace.words, directory, hundredths, timeout=timeout)
+        if "stopped" not in said:
+            left = said.get("error", "").removeprefix("left").strip() or "it gave no answer"
+            raise JobError(
+                f"The job on {session.host} could not be stopped: {left}.",
+                "Look for these processes on the host.",
+                host=session.host,
+            )
+
     @property
     def pid(self) -> int:
         """The process id of the command itself."""
@@ -144,7 +175,7 @@ class Job:
                 )
         if "astray" in said:  # what the command left behind is no part of the measurement; nor was that stopped
             with self._stopping:
-                self._end(0.0)
+                self.end(self._session, self.workspace, self.directory, 0.0)
         self._settle(said)
         if self.exit_status is None and restarted(said, self.began.boot_id):
             raise RebootedError(
@@ -161,19 +192,9 @@ class Job:
         with self._stopping:
             if self._stopped:
                 return
-            self._end(grace)
+            self.end(self._session, self.workspace, self.directory, grace)
             self._stopped = True
             self._settle(self._ask("status"))
-
-    def _end(self, grace: float) -> None:
-        said = self._ask("stop", str(round(grace * 100)), timeout=grace + KILL_TIME + 30.0)
-        if "stopped" not in said:
-            left = said.get("error", "").removeprefix("left").strip() or "it gave no answer"
-            raise JobError(
-                f"The job on {self._session.host} could not be stopped: {left}.",
-                "Look for these processes on the host.",
-                host=self._session.host,
-            )
 
     def _ask(self, mode: str, *arguments: str, timeout: float = 30.0) -> Mapping[str, str]:
         return ask(self._session, SCRIPT, mode, *self.workspace.words, self.directory, *arguments, timeout=timeout)
@@ -231,6 +252,8 @@ def _not_started(host: str, workspace: Workspace, argv: Sequence[str], complaint
         why, remedy = f"{workspace.path} is gone", "Start the step again."
     elif complaint == "no setsid":
         why, remedy = "setsid is not installed", "Install util-linux on the host."
+    elif complaint == "never":
+        why, remedy = "another Benchwright ended it before it began", "“benchwright attach --list” shows its run."
     else:
         why, remedy = explain(complaint)
     return JobError(f"“{argv[0]}” was not started on {host}: {why}.", remedy, host=host)

@@ -4,7 +4,7 @@ import getpass
 import re
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from remote.script import ask, new_mark
@@ -19,6 +19,10 @@ ESTABLISHED = 5.0
 """Seconds after which a lease is no claim any more that might still be given up."""
 
 PATIENCE = 2 * ESTABLISHED
+
+WATCH = 3.5
+"""Seconds in which a Benchwright that watches a host touches its lease: its telemetry does so every second."""
+
 PAUSE = 0.3
 """For how many seconds, and how many seconds apart, two who claim a host at the same moment look again."""
 
@@ -48,6 +52,7 @@ class Holder:
     silent: float
     working: bool
     settled: bool = False
+    touched: float = 0.0  # when that was, by the host's wall clock
 
     @property
     def counts(self) -> bool:
@@ -98,8 +103,41 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
     if not holders and not unread:
         ask(session, SCRIPT, "settle", nonce)
         return Claim(lease, ())
-    ask(session, SCRIPT, "withdraw", nonce)
+    withdraw(session, nonce)
     return Claim(None, holders, unread)
+
+
+def living_keeper(session: Session, run: str, own: Collection[str]) -> Holder | None:
+    """Return whose Benchwright keeps a lease of `run` alive besides our `own` nonces; None where none does.
+
+    A lease that only its job keeps is not touched; one that is touched while we look has somebody who watches the host.
+    Leases of other accounts prove nothing.
+    """
+    first = _kept(session, run, own)
+    if not any(holder.counts for holder in first.values()):
+        return None
+    deadline = time.monotonic() + WATCH
+    while time.monotonic() < deadline:
+        time.sleep(PAUSE)
+        for holder in _kept(session, run, own).values():
+            if holder.nonce in first and holder.touched > first[holder.nonce].touched:
+                return holder
+    return None
+
+
+def _kept(session: Session, run: str, own: Collection[str]) -> dict[str, Holder]:
+    said = ask(session, SCRIPT, "kept", new_mark(), run)
+    return {holder.nonce: holder for holder in _told(said) if holder.nonce not in own}
+
+
+def leave(session: Session, nonce: str) -> None:
+    """Note that nobody watches the host under this lease any more; a job may go on keeping it."""
+    ask(session, SCRIPT, "leave", nonce)
+
+
+def withdraw(session: Session, nonce: str) -> None:
+    """Take this lease away, and no other."""
+    ask(session, SCRIPT, "withdraw", nonce)
 
 
 def release(session: Session, run: str) -> None:
@@ -122,13 +160,17 @@ _NAME = re.compile(r"(run|from|since|settled)=([A-Za-z0-9._@-]{1,64})")
 
 
 def _holders(said: Mapping[str, str], run: str) -> tuple[Holder, ...]:
-    """Return whose leases count, but for those of `run`. What other users wrote may be anything."""
+    """Return whose leases count, but for those of `run`."""
+    return tuple(holder for holder in _told(said) if holder.counts and holder.run != run)
+
+
+def _told(said: Mapping[str, str]) -> list[Holder]:
+    """Return every lease that was told of. What other users wrote may be anything."""
     now = said.get("now", "")
     if not re.fullmatch(r"\d{1,12}", now):
-        return ()
+        return []
     lines = [value for word, value in said.items() if re.fullmatch(r"lease\d{1,3}", word)]
-    found = [holder for line in lines for holder in _holder(line, int(now))]
-    return tuple(holder for holder in found if holder.counts and holder.run != run)
+    return [holder for line in lines for holder in _holder(line, int(now))]
 
 
 def _holder(line: str, now: int) -> Iterator[Holder]:
@@ -147,4 +189,5 @@ def _holder(line: str, now: int) -> Iterator[Holder]:
         silent=float(now - int(touched)),
         working=working == "1",
         settled="settled" in told,
+        touched=float(touched),
     )

@@ -314,9 +314,9 @@ def test_the_end_is_told_after_what_is_stored_was_read_back(
             monkeypatch.undo()
             control.save_to(target)
 
-    from app.store import run_connection
+    from app.store import read_back, run_connection
 
-    real = run_connection.read_back
+    real = read_back.read_back
 
     def swallowed(connection: object, run_id: str) -> object:
         found = real(connection, run_id)  # type: ignore[arg-type]  # as it is called there

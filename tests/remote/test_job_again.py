@@ -1,11 +1,12 @@
 """What was asked of a host and not answered is asked again: nothing is made or started twice."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from remote.errors import RebootedError
+from remote.errors import JobError, RebootedError
 from remote.jobs.job import Job, Workspace, job_directory, make_workspace, remove_workspace
 from remote.jobs.job_record import Began
 from remote.session import Chunk, Session
@@ -75,3 +76,54 @@ def test_a_job_that_had_ended_before_the_restart_is_whole(shell_session: Session
     again = Job(shell_session, workspace, job.directory, began_before_the_last_boot(job))
     assert b"".join(chunk.data for chunk in again.follow() if chunk is not None) == b"kept\n"
     assert again.exit_status == 0
+
+
+# A start that is still on its way when somebody else goes on with the run
+
+
+def test_a_job_that_was_ended_before_it_began_never_begins(shell_session: Session, workspace: Workspace) -> None:
+    directory = job_directory("measure")
+    Job.end(shell_session, workspace, directory)
+    Job.end(shell_session, workspace, directory)
+    assert Job.find(shell_session, workspace, directory) is None
+    with pytest.raises(JobError, match=r"was not started .* another Benchwright ended it before it began"):
+        Job.start(shell_session, workspace, ["touch", "../begun"], directory=directory)
+    assert not Path(workspace.path, "begun").exists()
+    assert not Path(workspace.path).with_name("begun").exists()
+
+
+def test_a_start_that_is_cut_off_half_way_is_ended(
+    shell_session: Session, workspace: Workspace, tmp_path: Path
+) -> None:
+    """What makes the job's directory may be slow to begin its command: ended meanwhile, it begins none."""
+    directory = job_directory("measure")
+    Path(workspace.path, f".job-{directory}").mkdir()
+    Job.end(shell_session, workspace, directory)
+    assert Path(workspace.path, f".job-{directory}", "never").exists()
+    with pytest.raises(JobError, match="ended it before it began"):
+        Job.start(shell_session, workspace, ["true"], directory=directory)
+
+
+def test_a_job_that_has_begun_is_ended_without_having_been_found(shell_session: Session, workspace: Workspace) -> None:
+    job = Job.start(shell_session, workspace, ["sleep", "60"])
+    other = Job.start(shell_session, workspace, ["sleep", "60"])
+    assert Job.under_way(shell_session, workspace) == {job.directory, other.directory}
+    Job.end(shell_session, workspace, job.directory)
+    assert Job.under_way(shell_session, workspace) == {other.directory}
+    other.stop()
+    assert Job.under_way(shell_session, workspace) == set()
+
+
+def test_of_two_that_start_a_job_at_once_one_starts_it(shell_session: Session, workspace: Workspace) -> None:
+    """A start whose answer was lost is asked again while the first may still be under way."""
+    counted = Path(workspace.path).with_name("count")
+    words = ["sh", "-c", f"echo once >>{counted}; exec sleep 60"]
+    for _ in range(4):
+        directory = job_directory("measure")
+        with ThreadPoolExecutor(2) as pool:
+            starts = [pool.submit(Job.start, shell_session, workspace, words, directory=directory) for _ in range(2)]
+        one, two = (start.result() for start in starts)
+        assert one.began == two.began
+        one.stop()
+    assert counted.read_text().splitlines() == ["once"] * 4
+    counted.unlink()

@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 from remote.jobs.job import Job, make_workspace, remove_workspace
-from remote.jobs.lease import ESTABLISHED, FRESH, Claim, Holder, claim, release, sweep
+from remote.jobs.lease import (
+    ESTABLISHED,
+    FRESH,
+    WATCH,
+    Claim,
+    Holder,
+    claim,
+    leave,
+    living_keeper,
+    release,
+    sweep,
+)
 from remote.local import LocalSession
 from remote.session import Session
 from remote.telemetry.telemetry import Telemetry
@@ -178,6 +189,45 @@ def test_telemetry_keeps_the_lease_fresh(session: Session, leases: Path) -> None
         assert telemetry.read(5.0)
     assert the_holder(claim(session, "run-2")).silent < 10
     telemetry.stop()
+
+
+# Who goes on with a run that somebody may still watch
+
+
+def test_a_lease_that_telemetry_touches_has_a_living_keeper(session: Session, leases: Path) -> None:
+    first, second = claim(session, "run-1").lease, claim(session, "run-1").lease
+    assert first is not None
+    assert second is not None
+    own = {second.nonce}
+    assert living_keeper(session, "run-1", own) is None  # fresh, but nobody touches it
+    telemetry = Telemetry.start(session, 0.1, first.path)
+    keeper = living_keeper(session, "run-1", own)
+    assert keeper is not None
+    assert (keeper.nonce, keeper.run) == (first.nonce, "run-1")
+    assert living_keeper(session, "run-1", {first.nonce, second.nonce}) is None
+    assert living_keeper(session, "run-2", own) is None
+    telemetry.stop()
+    assert living_keeper(session, "run-1", own) is None
+
+
+def test_a_lease_that_was_let_go_of_keeps_nobody_waiting(session: Session, leases: Path) -> None:
+    lease = claim(session, "run-1").lease
+    assert lease is not None
+    leave(session, lease.nonce)
+    began = time.monotonic()
+    assert living_keeper(session, "run-1", ()) is None
+    assert time.monotonic() - began < WATCH
+    assert claim(session, "run-1", nonce=lease.nonce).lease == lease
+    assert not (Path(lease.path) / "left=yes").exists()
+
+
+def test_another_account_cannot_keep_a_run_from_being_attached(nobody: Session, session: Session, leases: Path) -> None:
+    lease = claim(nobody, "run-1").lease
+    assert lease is not None
+    telemetry = Telemetry.start(nobody, 0.1, lease.path)
+    assert living_keeper(session, "run-1", ()) is None
+    telemetry.stop()
+    release(nobody, "run-1")
 
 
 # Other accounts, and what they may try

@@ -9,12 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QTableWidget
 from pytestqt.qtbot import QtBot
 
+import app.runs.run_hosts
 from app.events import SampleRead, State
 from app.plans.plan import LOCAL
 from app.questions import Refuse
 from app.runs.control import Control
 from app.runs.findings import HOST_IN_USE
 from app.services import Workstation
+from remote.jobs.lease import Holder
 from suites import registry
 from tests.lab.counting import Counting, counting_plan
 from tests.lab.survival import assert_whole, attach, jobs_on, leftovers_in, run, workspaces_on
@@ -231,3 +233,22 @@ def test_another_process_can_attach_what_the_window_left(stage: Stage, workstati
     stage.qtbot.waitUntil(lambda: not window.left_bar.isVisible(), timeout=PATIENCE)
     assert_whole(workstation, 1, 60)
     assert leftovers_in(Path.home(), workstation.leftovers(LOCAL, Refuse())) == []
+
+
+def test_attaching_beside_a_living_benchwright_is_asked_for(
+    stage: Stage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = leave_one(stage, 60)
+    keeper = Holder("0123456789abcdef", "ann", "", "ann@desk", 60.0, 1.0, working=False)
+    monkeypatch.setattr(app.runs.run_hosts, "living_keeper", lambda *_: keeper)
+    page = window.show_room(Room.LIVE)
+    assert isinstance(page, LivePage)
+    (left,) = workstation.left_runs()
+    with stage.qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        page.attach_run(left)
+    assert page._busy.isVisible()
+    assert "is under way: ann@desk measures on" in page._busy.message.text()
+    with stage.qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        stage.press(page._busy.anyway_button)
+    assert_whole(workstation, 1, 60)
+    assert len(workstation.runs()) == 1

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,7 @@ class LivePage(Page):
         self._control: Control | None = None
         self._job: Job | None = None
         self._inbox = Inbox()
+        self._try_again: Callable[[Busy], bool] = lambda _busy: False  # for what was refused a host
         self._bands: dict[Place, Sequence[Band]] = {}
         self._reading_bands: Job | None = None
         self._follows = True
@@ -100,6 +102,7 @@ class LivePage(Page):
         is called first, on the worker's thread.
         """
         control, workstation, asker = Control(busy), self.workstation, self.asker
+        self._try_again = self._try_again if self.running else partial(self.start_run, plan, made=made)
 
         def events() -> Generator[Event]:
             made()
@@ -107,9 +110,10 @@ class LivePage(Page):
 
         return self._begin(plan, control, events)
 
-    def attach_run(self, left: LeftRun, *, stop: bool = False) -> bool:
+    def attach_run(self, left: LeftRun, busy: Busy = Busy.REFUSE, *, stop: bool = False) -> bool:
         """Go on with a run that was left to itself, or end it in order; return False while another is under way."""
-        control, workstation, asker = Control(), self.workstation, self.asker
+        control, workstation, asker = Control(busy), self.workstation, self.asker
+        self._try_again = self._try_again if self.running else partial(self.attach_run, left, stop=stop)
         if stop:
             control.stop()
         began = self._begin(left.record.plan, control, lambda: workstation.attach(left.id, asker, control))
@@ -373,10 +377,10 @@ class LivePage(Page):
         self._outcome.export_requested.connect(lambda: self._request(self.export_requested))
         self._outcome.pin_requested.connect(self._pin)
         self._outcome.opinion_requested.connect(self._ask_another_tool)
-        self._outcome.again_requested.connect(lambda: self._run_again(Busy.REFUSE))
+        self._outcome.again_requested.connect(self._run_again)
         self._body.addWidget(self._outcome)
         self._busy = BusyBar()
-        self._busy.wait_requested.connect(lambda: self._run_again(Busy.WAIT))
+        self._busy.wait_requested.connect(lambda: self._try_again(Busy.WAIT))
         self._busy.anyway_requested.connect(self._go_on_anyway)
         self._body.addWidget(self._busy)
         self._stack = QStackedLayout(self)
@@ -405,9 +409,9 @@ class LivePage(Page):
         if self._model is not None and self._model.run_id:
             signal.emit(self._model.run_id)
 
-    def _run_again(self, busy: Busy) -> None:
+    def _run_again(self) -> None:
         if self._model is not None:
-            self.start_run(self._model.plan, busy)
+            self.start_run(self._model.plan)
 
     def _go_on_anyway(self) -> None:
         """Begin beside somebody else: the run that waits, or the one that was refused."""
@@ -415,4 +419,4 @@ class LivePage(Page):
             self._control.busy = Busy.ANYWAY
             self._busy.hide()
         else:
-            self._run_again(Busy.ANYWAY)
+            self._try_again(Busy.ANYWAY)

@@ -1,0 +1,165 @@
+"""Who records a run is told by more than its process: by signs of life, and by an epoch that fences its writes."""
+
+import os
+import shutil
+import sqlite3
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from app.events import FindingRaised, RunEnded, RunLeft, State, TrialEnded
+from app.store import Store, StoreError, identity, ownership, recorder
+from app.store.errors import TakenOverError
+from app.store.identity import Owner, is_alive, this_process
+from remote.jobs.job_record import Began
+from suites.base import Parsed
+from tests.app import recorded
+from tests.app.stores import store
+from tests.app.test_left_runs import RUN, begun
+from tests.app.test_left_runs import record as record_left
+from tests.app.test_store_formats import STORES
+
+__all__ = ["store"]  # a fixture
+
+
+def own(store: Store, **columns: object) -> None:
+    """Change who the library says records its runs."""
+    connection = sqlite3.connect(store.path)
+    names = ", ".join(f"{name} = ?" for name in columns)
+    connection.execute(f"UPDATE runs SET {names}", tuple(columns.values()))
+    connection.commit()
+    connection.close()
+
+
+def ago(seconds: float) -> str:
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+
+
+ELSEWHERE = {"owner_pid": 1, "owner_boot": "another", "owner_space": "pid:[4026532999]", "owner_host": "ann@desk"}
+NOWHERE = ELSEWHERE | {"owner_host": ""}
+"""Where an older Benchwright did not note its computer, nothing is waited for."""
+
+
+def test_a_process_that_cannot_be_seen_is_neither_alive_nor_dead() -> None:
+    us = this_process()
+    assert is_alive(us) is True
+    assert is_alive(replace(us, started=us.started + 1)) is False
+    assert is_alive(replace(us, space="pid:[4026532999]", started=1)) is None
+    assert is_alive(replace(us, boot="another")) is None
+    assert is_alive(replace(us, space=None)) is True
+    assert is_alive(replace(us, space=None, started=1)) is None
+    assert is_alive(Owner(0, "", 0)) is False
+    assert us.pid == os.getpid()
+    assert us.where == identity.this_computer()
+
+
+@pytest.mark.parametrize("silent", [3.0, -3.0])
+def test_one_that_cannot_be_seen_is_left_alone_while_it_gives_signs_of_life(store: Store, silent: float) -> None:
+    record_left(store, begun())
+    own(store, **ELSEWHERE, touched=ago(silent))
+    assert store.left_runs() == []
+    assert store.mark_interrupted() == []
+    assert not store.runs()[0].left
+    for refused in (store.take_over, store.delete, lambda run: store.forget(run, "given up")):
+        with pytest.raises(StoreError, match=r"under way: Benchwright on ann@desk \(process 1\) recorded it \d s ago"):
+            refused(RUN)
+    own(store, touched=ago(ownership.FRESH + 1))
+    assert [left.id for left in store.left_runs()] == [RUN]
+
+
+def test_a_clock_that_is_wrong_does_not_hide_signs_of_life(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two computers share a home, and their clocks are a minute apart."""
+    record_left(store, begun())
+    own(store, **ELSEWHERE, touched=ago(60))
+    waited: list[float] = []
+
+    def beat_meanwhile(seconds: float) -> None:
+        waited.append(seconds)
+        own(store, touched=ago(55))
+
+    monkeypatch.setattr(time, "sleep", beat_meanwhile)
+    with pytest.raises(StoreError, match="recorded it a moment ago"):
+        store.take_over(RUN)
+    assert waited == [2 * recorder.BEAT]
+    monkeypatch.setattr(time, "sleep", waited.append)
+    assert store.take_over(RUN).unseen
+
+
+def test_a_recorder_that_was_replaced_writes_nothing(store: Store) -> None:
+    first = store.recorder(RUN)
+    for event in begun():
+        first.record(event)
+    first.flush()
+    own(store, **NOWHERE, touched=ago(60))
+    taken = store.take_over(RUN)
+    assert taken.epoch == 1
+    before = store.load(RUN)
+    with pytest.raises(TakenOverError, match=f"The run {RUN} was taken over by Benchwright on .* records nothing more"):
+        first.record(TrialEnded(1, State.DONE, 0, Parsed()))
+    for event in (FindingRaised(recorded.FINDING), RunLeft(RUN), RunEnded(RUN, State.FAILED)):
+        with pytest.raises(TakenOverError):
+            first.record(event)
+    assert first.taken_over
+    first.close()
+    after = store.load(RUN)
+    assert (after.trials, after.findings, after.reason) == (before.trials, before.findings, before.reason)
+    with store.recorder(RUN, taken) as second:
+        second.record(RunEnded(RUN, State.PARTIAL, "ended"))
+    assert store.load(RUN).reason == "ended"
+
+
+def test_one_that_was_forgotten_meanwhile_writes_nothing(store: Store) -> None:
+    first = store.recorder(RUN)
+    for event in begun():
+        first.record(event)
+    first.flush()
+    own(store, **NOWHERE, touched=ago(60))
+    store.forget(RUN, "given up")
+    with pytest.raises(TakenOverError):
+        first.record(RunEnded(RUN, State.DONE))
+    first.close()
+    assert (store.load(RUN).summary.state, store.load(RUN).reason) == (State.PARTIAL, "given up")
+
+
+def test_one_that_was_marked_as_interrupted_and_lives_says_so(store: Store) -> None:
+    """Between its beginning and its first directory on a host, a clock that is wrong may deceive another window."""
+    events = [event for event in begun() if "Workspace" not in type(event).__name__]
+    first = store.recorder(RUN)
+    first.record(events[0])
+    own(store, **ELSEWHERE, touched=ago(60))
+    assert store.mark_interrupted() == [RUN]
+    first.record(FindingRaised(recorded.FINDING))
+    assert (store.load(RUN).summary.state, store.load(RUN).reason) == (State.RUNNING, "")
+    first.record(RunEnded(RUN, State.DONE))
+    first.close()
+    assert store.load(RUN).summary.state is State.DONE
+
+
+def test_a_recorder_with_nothing_to_write_gives_signs_of_life(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "BEAT", 0.1)
+    with store.recorder(RUN) as writing:
+        for event in begun():
+            writing.record(event)
+        own(store, touched=ago(3600))
+        deadline = time.monotonic() + 10.0
+        while time.monotonic() < deadline:
+            connection = sqlite3.connect(store.path)
+            (touched,) = connection.execute("SELECT touched FROM runs").fetchone()
+            connection.close()
+            if touched > ago(60):
+                return
+            time.sleep(0.05)
+    pytest.fail("no sign of life")
+
+
+def test_format_6_is_read_as_it_was_written_and_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-6.sqlite3", path)
+    store = Store(path)
+    assert [line.state for line in store.runs()] == [State.RUNNING, State.DONE]
+    (left,) = store.left_runs()
+    assert isinstance(left.jobs[0].began, Began)
+    assert store.take_over(RUN).epoch == 1
