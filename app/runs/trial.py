@@ -24,6 +24,7 @@ from app.runs.control import Control, LeftError
 from app.runs.left import TrialLeft
 from app.runs.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
 from app.runs.place import Place
+from app.runs.sample_gaps import gap_note, samples_of
 from app.runs.schedule import Turn
 from app.wording import duration_text
 from remote.errors import RemoteError
@@ -70,6 +71,7 @@ class TrialRun:
     _read: Counter[str] = field(default_factory=Counter)  # bytes by stream
     _began: bool = False
     _why: str = ""  # the last command ended as it did
+    _truncated: str = ""  # what of its output was lost on the host
     _deadline: float | None = None
     _late: bool = False  # the command was ended, because it took far longer than expected
 
@@ -89,7 +91,7 @@ class TrialRun:
         try:
             yield from self._serve() if self.left is None else self._take_up(self.left)
             exit_status = yield from self._commands_in_turn()
-            self.ended = self._outcome(self._parser.finish(exit_status), exit_status)
+            self.ended = self._outcome(self._with_gaps(self._parser.finish(exit_status)), exit_status)
         except BenchwrightError as error:
             if not self._began:
                 yield TrialStarted(self._trial(None), self.expected)
@@ -189,8 +191,9 @@ class TrialRun:
                 self._began = True
             yield from self._measure(job)
             exit_status, self._why, self.ended_clock = job.exit_status, job.reason, job.ended_clock
+            self._truncated = self._truncated or job.truncated
             self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
-            if exit_status != 0:
+            if exit_status != 0 or self._truncated:
                 break
         return exit_status
 
@@ -251,6 +254,8 @@ class TrialRun:
             return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED)
         if self._late:
             return TrialEnded(self.id, State.FAILED, exit_status, parsed, self._too_late())
+        if self._truncated:
+            return TrialEnded(self.id, State.FAILED, exit_status, parsed, self._cut_words(parsed))
         if exit_status == 0 and parsed.complete and parsed.figures:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)
         if exit_status is None and self.left is not None:
@@ -264,11 +269,26 @@ class TrialRun:
             self.id, State.FAILED, exit_status, parsed, f"{tool} on {host_words(self.turn.host)}: {said} ({how})."
         )
 
+    def _with_gaps(self, parsed: Parsed) -> Parsed:
+        """Return `parsed` with a note where samples are missing; several commands pause between their series."""
+        note = gap_note(parsed) if len(self._commands(Purpose.MEASURE)) == 1 else ""
+        return replace(parsed, notes=(*parsed.notes, note)) if note else parsed
+
     def _too_late(self) -> str:
         tool, expected = self.place.step.suite.tool, duration_text(self.expected or 0.0)
         return (
             f"{tool} on {host_words(self.turn.host)} was ended: it took far longer than the {expected} that it was to "
             "take. Its figures do not count; look on the host at what kept it."
+        )
+
+    def _cut_words(self, parsed: Parsed) -> str:
+        """Say that output was lost on the host, and how many samples there are."""
+        arrived, expected = samples_of(parsed, self.seconds)
+        of_all = f" of about {expected}" if expected is not None and expected > arrived else ""
+        return (
+            f"Output of {self.place.step.suite.tool} was truncated on {host_words(self.turn.host)}: "
+            f"{self._truncated}. {arrived}{of_all} samples arrived; its figures do not count. "
+            "Find what empties or replaces files there, such as a log cleaner or a quota, and run it again."
         )
 
 
