@@ -22,7 +22,8 @@ def _times(parsed: Parsed) -> list[float]:
     series: defaultdict[tuple[str, Labels], set[float]] = defaultdict(set)
     for sample in parsed.samples:
         series[sample.metric.name, sample.labels].add(sample.time)
-    return sorted(max(series.values(), key=len, default=set()))
+    longest = max(series.values(), key=len, default=set[float]())
+    return sorted(longest)
 
 
 def _interval(times: list[float]) -> float | None:
@@ -36,7 +37,7 @@ def _interval(times: list[float]) -> float | None:
 
 
 def samples_of(parsed: Parsed, seconds: float) -> tuple[int, int | None]:
-    """Return how many samples of the longest series arrived, and how many a trial of `seconds` gives, None if unknown."""
+    """Return how many samples of the longest series arrived, and how many `seconds` give, None where not known."""
     times = _times(parsed)
     interval = _interval(times)
     return len(times), None if interval is None else round(seconds / interval)
@@ -51,5 +52,5 @@ def gap_note(parsed: Parsed) -> str:
     missing = sum(round((later - earlier) / interval) - 1 for earlier, later in itertools.pairwise(times))
     if missing <= 0:
         return ""
-    plural = "" if missing == 1 else "s"
-    return f"{missing} sample{plural} missing: {len(times)} of {len(times) + missing}, one every {duration_text(interval)}."
+    plural, of_all = "" if missing == 1 else "s", len(times) + missing
+    return f"{missing} sample{plural} missing: {len(times)} of {of_all}, one every {duration_text(interval)}."

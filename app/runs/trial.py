@@ -22,7 +22,7 @@ from app.moments import now
 from app.plans.plan import host_words
 from app.runs.control import Control, LeftError
 from app.runs.left import TrialLeft
-from app.runs.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
+from app.runs.mailbox import IDLE, Inbox, JobEnded, Letter, Mailbox, passed_on
 from app.runs.place import Place
 from app.runs.sample_gaps import gap_note, samples_of
 from app.runs.schedule import Turn
@@ -66,6 +66,7 @@ class TrialRun:
     seconds: float = 0.0
     ended_clock: float | None = None  # the host's monotonic clock, when its last command ended
     _parser: TrialParser = field(init=False)
+    _inbox: Inbox = field(init=False)
     _servers: list[Job] = field(default_factory=list)
     _ended_jobs: set[int] = field(default_factory=set)  # their ids in this process
     _read: Counter[str] = field(default_factory=Counter)  # bytes by stream
@@ -88,6 +89,13 @@ class TrialRun:
 
         Raises LeftError where the run is let go of: everything then goes on.
         """
+        self._inbox = self.mailbox.inbox(self.id, self.turn.host)
+        try:
+            yield from self._followed()
+        finally:
+            self._inbox.close()
+
+    def _followed(self) -> Iterator[Event]:
         try:
             yield from self._serve() if self.left is None else self._take_up(self.left)
             exit_status = yield from self._commands_in_turn()
@@ -107,6 +115,13 @@ class TrialRun:
         parsed = Parsed(notes=(reason,), complete=False)
         self.ended = TrialEnded(self.id, State.FAILED, None, parsed, reason)
         yield TrialStarted(self._trial(None), self.expected)
+        yield self.ended
+
+    def not_measured(self, reason: str) -> Iterator[Event]:
+        """Say that a host of the trial was not reached: nothing is known of it, not even the exact commands."""
+        self.ended = TrialEnded(self.id, State.FAILED, None, Parsed(notes=(reason,), complete=False), reason)
+        turn = self.turn
+        yield TrialStarted(Trial(self.id, turn.host, turn.step.name, turn.number, turn.warm_up, (), now()), None)
         yield self.ended
 
     def broken_off(self) -> Iterator[Event]:
@@ -159,7 +174,7 @@ class TrialRun:
         printed: list[bytes] = []
         listening = False
         while time.monotonic() < deadline and not self.control.over:
-            for letter in self.mailbox.take(TICK):
+            for letter in self._inbox.take():
                 if isinstance(letter, JobEnded) and letter.job is server:
                     self._ended_jobs.add(id(server))
                     said = b"".join(printed).decode("utf-8", "replace").strip()[:500]
@@ -171,8 +186,9 @@ class TrialRun:
                     printed.append(letter.data)
                     listening = listening or letter.stream == PEER + "stdout"
                 yield from self._handle(letter)
-            if listening and (yield from self.mailbox.during(server.running, self._handle)):
+            if listening and (yield from self.mailbox.during(server.running)):
                 return
+            yield IDLE
 
     # The measurement
 
@@ -202,7 +218,7 @@ class TrialRun:
         self._set_deadline()
         stopping = False
         while True:
-            for letter in self.mailbox.take(TICK):
+            for letter in self._inbox.take():
                 if isinstance(letter, JobEnded) and letter.job is job:
                     if letter.error is not None:
                         raise letter.error
@@ -213,7 +229,8 @@ class TrialRun:
             late = self._deadline is not None and time.monotonic() > self._deadline
             if (self.control.stopped or late) and not stopping:
                 stopping, self._late = True, not self.control.stopped
-                yield from self.mailbox.during(job.stop, self._handle)
+                yield from self.mailbox.during(job.stop)
+            yield IDLE
 
     def _set_deadline(self) -> None:
         """Say until when the command has to end: well beyond what it was estimated to take."""
@@ -246,8 +263,9 @@ class TrialRun:
         """Hand on what the server end printed last."""
         deadline = time.monotonic() + SERVER_START
         while not self._ended_jobs.issuperset(map(id, self._servers)) and time.monotonic() < deadline:
-            for letter in self.mailbox.take(TICK):
+            for letter in self._inbox.take():
                 yield from self._handle(letter)
+            yield IDLE
 
     def _outcome(self, parsed: Parsed, exit_status: int | None) -> TrialEnded:
         if self.control.stopped:

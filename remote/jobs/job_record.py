@@ -54,9 +54,8 @@ class Ending:
         of the boot during which it began.
         """
         try:
-            status_text, clock_text, *wrote, dot = said.get("rc", "").split()
-            if dot != ".":
-                raise ValueError(dot)
+            written, _, _ = said.get("rc", "").rpartition(" .")
+            status_text, clock_text, *wrote = written.split()
             status, clock = int(status_text), float(clock_text)
             counts = (int(wrote[0]), int(wrote[1])) if len(wrote) == 2 else None
         except ValueError:

@@ -1,4 +1,4 @@
-"""Output that is emptied, shortened or replaced on the host in mid-run: the trial does not count, and the run says so."""
+"""Output that is emptied on the host in mid-run: the trial does not count, and the run says so."""
 
 import os
 import signal
