@@ -219,7 +219,7 @@ class Engine:
         schedule = self._schedule()
         if self.left is not None:
             yield from self._take_up(self.left, schedule)
-        turns = schedule.turns(self._may_begin)
+        turns = schedule.turns_where(self._may_begin)
         ahead = True
         while ahead or self._tasks:
             if self.control.left:

@@ -80,7 +80,7 @@ class _Standing:
 
 
 class Schedule:
-    """The turns of a plan. Take them from turns(), and tell took() or give_up() before taking the next.
+    """The turns of a plan. Take them from turns() or turns_where(), and tell took() or give_up() before taking the next.
 
     What a run has done already is told by took() before turns(); those trials are then passed over.
     """
@@ -102,7 +102,11 @@ class Schedule:
         for place in self._standings:
             self._judge(place)
 
-    def turns(self, may_begin: MayBegin = lambda _place: True) -> Iterator[Turn | None]:
+    def turns(self) -> Iterator[Turn]:
+        """Yield one turn after another, each chosen when it is asked for."""
+        yield from (turn for turn in self.turns_where(lambda _place: True) if turn is not None)
+
+    def turns_where(self, may_begin: MayBegin) -> Iterator[Turn | None]:
         """Yield one turn after another, each chosen when it is asked for; None while no open place may begin.
 
         A place that may not begin is passed over: it gets its turn once it may, and keeps no other waiting.
