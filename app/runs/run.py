@@ -238,6 +238,7 @@ class Engine:
             else:
                 self._note_waiting()
                 yield IDLE
+        self._hosts.waited_since = min(self._hosts.waited_since, time.monotonic())
         if self.control.stopped and not schedule.over():
             self._note_stop()
         else:
@@ -406,6 +407,8 @@ class Engine:
         return None
 
     def _estimate(self, turn: Turn) -> float | None:
+        if turn.host not in self._facts:  # it is still on its way
+            return None
         context = step_context(turn.step, turn.host, self._facts, self.addresses)
         return turn.step.suite.estimate(turn.step.values, context).duration
 

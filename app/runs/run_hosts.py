@@ -1,7 +1,6 @@
 """The hosts of a run: a session on each that outlives its connection, its lease, and its telemetry."""
 
 import contextlib
-import math
 import statistics
 import threading
 import time
@@ -59,7 +58,9 @@ class RunHosts:
     _away: set[str] = field(default_factory=set)
     _closing: bool = False
     _registering: threading.Lock = field(default_factory=threading.Lock)
-    waited_since: float = math.inf  # when there was nothing left to do but to wait for a lost host, monotonic seconds
+    waited_since: float = (
+        0.0  # when the run began to wait for lost hosts (monotonic seconds), infinite while it does not
+    )
 
     def open(self, host: str) -> Iterator[Event]:
         """Connect to `host`; raise ConnectError where that fails."""

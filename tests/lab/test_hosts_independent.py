@@ -30,6 +30,7 @@ from suites.errors import BenchwrightError
 from tests.lab.counting import counting_plan
 from tests.lab.survival import ALIVE, assert_nothing_left, attach, end, run, trial_ends
 from tests.lab_sshd import LabHost, free_port
+from tests.program import DONE, FAILED, benchwright
 
 Start = Callable[..., LabHost]
 
@@ -346,3 +347,26 @@ def test_a_run_is_gone_on_with_while_a_host_that_holds_nothing_of_it_is_down(
     assert states_by_host(events) == {"web-1": [State.DONE], "web-2": [State.FAILED]}
     assert end(events).state is State.PARTIAL
     assert "web-2" in end(events).reason
+
+
+# What the command line says
+
+
+def test_the_command_line_names_the_host_that_is_down_and_fails(lab: LabHost, tmp_path: Path) -> None:
+    add_dead(free_port())
+    path = tmp_path / "two.toml"
+    words = ("--suite", "sysbench-cpu", "--set", "time=1", "--trials", "1", "--host", "dead", "--host", "lab")
+    made = benchwright("plan", "new", "--defaults", "-o", path, *words)
+    assert made.status == DONE, made.err
+    ran = benchwright("run", path)
+    assert ran.status == FAILED
+    assert "dead: not measured (dead (127.0.0.1 port" in ran.err
+    assert "partial" in ran.err
+    ran = benchwright("run", path, "--json")
+    assert ran.status == FAILED
+    assert ran.json["state"] == "partial"
+    assert "dead (127.0.0.1 port" in ran.json["reason"]
+    states = {trial["host"]: (trial["state"], trial["reason"]) for trial in ran.json["trials"]}
+    assert states["lab"] == ("done", "")
+    assert states["dead"][0] == "failed"
+    assert states["dead"][1].startswith("Not measured: dead (127.0.0.1 port")
