@@ -118,7 +118,7 @@ class Joining:
                 raise
             self.failed[host] = error
             if len(self._names) > 1:
-                yield LinkChanged(host, LinkState.GIVEN_UP, time.monotonic(), detail=error.message)
+                yield LinkChanged(host, LinkState.NOT_REACHED, time.monotonic(), detail=error.message)
 
     def _reach(self, host: str) -> Iterator[Event]:
         yield Activity(f"connecting to {host_words(host)}", host)

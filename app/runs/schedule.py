@@ -80,7 +80,7 @@ class _Standing:
 
 
 class Schedule:
-    """The turns of a plan. Take them from turns() or turns_where(), and tell took() or give_up() before taking the next.
+    """The turns of a plan. Take them from turns(), and tell took() or give_up() before taking the next.
 
     What a run has done already is told by took() before turns(); those trials are then passed over.
     """

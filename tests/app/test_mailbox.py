@@ -50,15 +50,19 @@ def test_work_is_waited_for_without_keeping_anybody() -> None:
         assert heard.wait(5.0)
         return "done"
 
-    generator = mailbox.during(work)
+    found: list[str] = []
+
+    def waiting() -> Iterator[Event]:
+        found.append((yield from mailbox.during(work)))
+
+    generator = waiting()
     assert next(generator) is IDLE
     assert list(mailbox.arrived(5.0)) == [Activity("from the thread")]
     heard.set()
-    with pytest.raises(StopIteration) as stopped:
-        while True:
-            assert next(generator) is IDLE
-            list(mailbox.arrived(0.1))
-    assert stopped.value.value == "done"
+    for event in generator:
+        assert event is IDLE
+        list(mailbox.arrived(0.1))
+    assert found == ["done"]
     mailbox.join(5.0)
 
 

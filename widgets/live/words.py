@@ -68,7 +68,8 @@ def given_up_text(model: RunModel, now: float) -> str:
 def _links_text(model: RunModel, now: float, *, given_up: bool) -> str:
     if model.phase.over:
         return ""
-    links = {host: link for host, link in model.links.items() if (link.state is LinkState.GIVEN_UP) is given_up}
+    over = {LinkState.GIVEN_UP, LinkState.NOT_REACHED}
+    links = {host: link for host, link in model.links.items() if (link.state in over) is given_up}
     return " · ".join(f"{host_text(host)}: {link_text(link, now)}" for host, link in links.items())
 
 
