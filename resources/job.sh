@@ -255,10 +255,7 @@ status() {
 
 # A file that was emptied while the command wrote to it begins with a hole, up to where the command went on writing.
 byte() { # out or err, number of a byte from 1: whether it is NUL or gone now
-    case $(tail -c "+$2" "$job/$1" 2>/dev/null | head -c 1 | od -An -tu1) in
-    *[1-9]*) ;;
-    *) say blank ;;
-    esac
+    [ "$(tail -c "+$2" "$job/$1" 2>/dev/null | head -c 1 | tr -d '\000' | wc -c)" -gt 0 ] || say blank
 }
 
 stop() { # hundredths of grace

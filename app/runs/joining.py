@@ -25,7 +25,7 @@ from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
 
-GRACE = 2.0
+GRACE = 3.0
 """Seconds for which a host that is not connected keeps the others waiting, once another is: a host that does not answer
 takes its whole ConnectTimeout to fail."""
 

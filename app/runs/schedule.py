@@ -227,15 +227,11 @@ class Schedule:
 
     def _round(
         self, number: int, places: Iterable[PlaceKey], may_begin: MayBegin, *, warm_up: bool
-    ) -> Iterator[Turn | None]:
+    ) -> Iterator[Turn]:
+        """Yield the turns of one round; a place that was away for one before is a number behind."""
         for place in places:
-            if (place, number, warm_up) in self._past or not self.open(place) or not may_begin(place):
-                continue
-            standing = self._standings[place]
-            if not warm_up and standing.warm_ups < self._plan.repetition.warm_ups:  # it was away then
+            if (place, number, warm_up) not in self._past and self.open(place) and may_begin(place):
                 yield self._next(place)
-            else:
-                yield Turn(standing.step, standing.host, number, warm_up)
 
     def _orders(self) -> Iterator[list[PlaceKey]]:
         """Yield the order of each round, without end; the same seed gives the same orders."""
