@@ -225,9 +225,7 @@ class Schedule:
             else:
                 yield None
 
-    def _round(
-        self, number: int, places: Iterable[PlaceKey], may_begin: MayBegin, *, warm_up: bool
-    ) -> Iterator[Turn]:
+    def _round(self, number: int, places: Iterable[PlaceKey], may_begin: MayBegin, *, warm_up: bool) -> Iterator[Turn]:
         """Yield the turns of one round; a place that was away for one before is a number behind."""
         for place in places:
             if (place, number, warm_up) not in self._past and self.open(place) and may_begin(place):
