@@ -298,7 +298,7 @@ class Workstation(LibraryServices):
         return Engine(
             run_id,
             plan,
-            lambda host: self._hosts.connect(host, asker),
+            self._hosts.connect,
             control,
             self._addresses(plan),
             left=left,

@@ -6,13 +6,17 @@ from typing import Protocol, runtime_checkable
 
 
 class LinkState(StrEnum):
-    """How a connection stands. LOST and RECONNECTING: what runs on the host goes on without it."""
+    """How a connection stands.
+
+    LOST and RECONNECTING: what runs on the host goes on without it. NOT_REACHED: the run goes on without the host.
+    """
 
     STALLED = "stalled"
     LOST = "lost"
     RECONNECTING = "reconnecting"
     BACK = "back"
     GIVEN_UP = "given up"
+    NOT_REACHED = "not reached"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,10 @@ class SteadySession:
 
     What a broken connection kept from being answered is asked again over the next: only what may run twice belongs
     here, as all scripts of ours may. While there is no connection, every method waits; it raises ConnectionLostError
-    once `patience` is at its end, at once where the host's key has changed or the like, and after LAST_CHANCE where
-    the run is `over`. A host that answers no request for ANSWER_TIME once the run is `over` is given up, whatever still
-    arrives from it. Never is anything started or stopped on the host by the loss itself.
+    once `patience` is at its end, counted from the loss or from `waited_since` if that is later (infinite: nobody waits
+    yet), at once where the host's key has changed or the like, and after LAST_CHANCE where the run is `over`. A host
+    that answers no request for ANSWER_TIME once the run is `over` is given up, whatever still arrives from it. Never is
+    anything started or stopped on the host by the loss itself.
 
     Where the host opens few sessions on one connection, what is read for long gets connections of its own: nobody then
     waits for its end.
@@ -67,12 +68,14 @@ class SteadySession:
         told: Callable[[Link], None] = lambda _link: None,
         over: Callable[[], bool] = lambda: False,
         patience: Patience = PATIENCE,
+        waited_since: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """Connect; raise what `connect` raises."""
         self._connect = connect
         self._told = told
         self._over = over
         self._patience = patience
+        self._waited_since = waited_since
         self._changed = threading.Condition()
         self._boot = ""
         self.restarted = ""
@@ -303,7 +306,7 @@ class SteadySession:
         return self._over()
 
     def _is_too_late(self) -> bool:
-        return time.monotonic() - self._outage > self._patience.total
+        return time.monotonic() - max(self._outage, self._waited_since()) > self._patience.total
 
     def _give_up(self, error: BenchwrightError) -> None:
         with self._changed:

@@ -185,25 +185,29 @@ inside() { # command: it takes this process over, in the workspace, with its inp
 
 # The leader of the job's group outlives TERM, so that the command's exit status is kept. It alone holds `life` open,
 # which ends with it, however it ends. `rc` is filled with blanks beforehand: a full disk cannot keep it back.
-# The streams are opened behind its back: some shells report a signal to the stream of the command they waited for.
+# The output files are its descriptors 6 and 7, not its own streams: some shells report a signal to the stream of the
+# command they waited for. The command shares their offsets, which are the bytes it wrote, whatever became of the files.
 # The clock is read last before the command takes the process over.
 leader='
 job=$1 begin=$2
 shift 2
 trap : HUP INT TERM
 [ ! -p "$job/life" ] || exec 5<>"$job/life"
+exec 6>"$job/out" 7>"$job/err"
 read -r stat </proc/$$/stat
 started=$(set -- ${stat##*) }; shift 19; echo "$1")
 read -r boot </proc/sys/kernel/random/boot_id
 sh -c "$begin" benchwright "$job" "$$ $started $boot" "$@"
 status=$?
 read -r clock rest </proc/uptime
-printf "%-60s\n" "$status $clock ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$job/rc"
+wrote="$(while read -r word bytes; do [ "$word" != pos: ] || echo "$bytes"; done <"/proc/$$/fdinfo/6")"
+wrote="$wrote $(while read -r word bytes; do [ "$word" != pos: ] || echo "$bytes"; done <"/proc/$$/fdinfo/7")"
+printf "%-100s\n" "$status $clock $wrote ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$job/rc"
 '
 begin='
 job=$1 leader=$2
 shift 2
-exec >"$job/out" 2>"$job/err" 5>&-
+exec >&6 2>&7 5>&- 6>&- 7>&-
 epoch=$(date +%s.%N)
 read -r clock rest </proc/uptime
 [ ! -e "$job/never" ] || exit 1
@@ -247,7 +251,7 @@ launch() { # command
         [ -d "$job" ] && return # asked twice at once: the other one starts it
         fail "$complaint"
     }
-    { printf '%-60s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
+    { printf '%-100s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
     starved >"$job/starved"
     mkfifo -- "$job/life" 2>/dev/null # without it the end is noticed by asking
     # Run by sudo, the command is root's; its output belongs to whose account it is, who will read and remove it.
@@ -319,7 +323,11 @@ status() {
         say alive
     else
         [ -z "$(marked "$nonce/$job")" ] || say astray
-        { read -r ended <"$job/rc"; } 2>/dev/null && say rc "$ended"
+        if [ -e "$job/rc" ]; then
+            ended=
+            read -r ended <"$job/rc"
+            say rc "$ended"
+        fi
         before=
         { read -r before <"$job/starved"; } 2>/dev/null
         [ -z "$before" ] || say starved $(($(starved) - before))
@@ -327,6 +335,12 @@ status() {
     fi
     say out "$(wc -c <"$job/out")"
     say err "$(wc -c <"$job/err")"
+}
+
+# A file that was emptied while the command wrote to it begins with a hole, up to where the command went on writing.
+byte() { # out or err, number of a byte from 1: whether it is NUL or gone now
+    enter || fail "$complaint"
+    [ "$(tail -c "+$2" "$job/$1" 2>/dev/null | head -c 1 | tr -d '\000' | wc -c)" -gt 0 ] || say blank
 }
 
 # A start that is still on its way must find that it came too late: it makes the directory, or looks for `never`
@@ -364,7 +378,7 @@ main() {
     remove) remove ;;
     inside) inside "$@" ;;
     jobs) jobs ;;
-    start | follow | status | stop)
+    start | follow | status | byte | stop)
         case $1 in *[!A-Za-z0-9-]* | "") fail foreign ;; esac
         job=.job-$1
         shift

@@ -17,6 +17,8 @@ def link_text(event: LinkChanged, now: float) -> str:
             return f"connection lost, {heard}; the host keeps measuring"
         case LinkState.RECONNECTING:
             return f"connection lost, the host keeps measuring; reconnecting, try {event.attempt}"
+        case LinkState.NOT_REACHED:
+            return "not measured"
         case LinkState.GIVEN_UP:
             return "connection lost, and not sought any more"
     return f"the host restarted {event.restarted}" if event.restarted else ""

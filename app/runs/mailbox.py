@@ -3,11 +3,12 @@
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from app.events import Event, FindingRaised, OutputRead, TelemetryRead
+from app.events import Activity, Event, FindingRaised, LinkChanged, OutputRead, TelemetryRead
 from app.runs.findings import clock_stepped
 from remote.jobs.job import Job
 from remote.telemetry.telemetry import Telemetry
@@ -20,13 +21,17 @@ TICK = 0.1
 MOST_HELD = 16 * 2**20
 """Bytes of output that wait to be handed on; a host that prints more waits, as it would for a slow connection."""
 
+IDLE: Event = Activity("")
+"""Yielded by a generator of events that waits, so that the others go on. It never leaves the Engine."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobEnded:
-    """A job has ended, or can no longer be followed because of `error`."""
+    """A job of the trial `trial` has ended, or can no longer be followed because of `error`."""
 
     job: Job
     error: BenchwrightError | None = None
+    trial: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +48,61 @@ class Work:
 
     value: Any = None
     error: BaseException | None = None
+    done: threading.Event = field(default_factory=threading.Event)
 
 
-Letter = Event | JobEnded | TelemetryEnded | Work
+@dataclass(slots=True, eq=False)
+class Call:
+    """Something that a thread wants done by the one that hands letters on: it waits until `done`."""
+
+    work: Callable[[], Any]
+    value: Any = None
+    error: BaseException | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def answer(self) -> None:
+        """Do it; whoever waits gets what it brings."""
+        try:
+            self.value = self.work()
+        except BaseException as error:
+            self.error = error
+            if not isinstance(error, Exception):  # Ctrl+C at a question ends the run as well
+                raise
+        finally:
+            self.done.set()
+
+
+Letter = Event | JobEnded | TelemetryEnded | Work | Call
 
 
 def passed_on(letter: Letter) -> Iterator[Event]:
     """Yield the letter where it is an event."""
-    if not isinstance(letter, JobEnded | TelemetryEnded | Work):
+    if not isinstance(letter, JobEnded | TelemetryEnded | Work | Call):
         yield letter
+
+
+class Inbox:
+    """The letters of one trial: its output, the ends of its jobs, and what is found out about its host meanwhile."""
+
+    def __init__(self, mailbox: "Mailbox", trial: int, host: str) -> None:
+        self.trial, self.host = trial, host
+        self._mailbox = mailbox
+        self._letters: deque[Letter] = deque()
+
+    def put(self, letter: Letter) -> None:
+        """Leave a letter."""
+        self._letters.append(letter)
+
+    def take(self) -> Iterator[Letter]:
+        """Yield what has arrived. What arrives meanwhile waits for the next time: a flood holds up nobody."""
+        for _ in range(len(self._letters)):
+            yield self._mailbox.opened(self._letters.popleft())
+
+    def close(self) -> None:
+        """Take no more; what was not taken is for everybody."""
+        self._mailbox.close_inbox(self)
+        while self._letters:
+            self._mailbox.put(self._letters.popleft())
 
 
 class Mailbox:
@@ -59,30 +110,59 @@ class Mailbox:
 
     def __init__(self) -> None:
         self._letters: queue.SimpleQueue[Letter] = queue.SimpleQueue()
+        self._inboxes: dict[int, Inbox] = {}
         self._threads: list[threading.Thread] = []
         self._room = threading.Condition()
         self._held = 0  # bytes of output that nobody has taken yet
-        self._closed = False
+        self.closed = False
+        self.reader = 0  # the thread that hands letters on
 
     def put(self, letter: Letter) -> None:
         """Leave a letter, from any thread."""
         self._letters.put(letter)
 
-    def take(self, timeout: float) -> Iterator[Letter]:
-        """Yield what has arrived, waiting up to `timeout` seconds for the first.
+    def inbox(self, trial: int, host: str) -> Inbox:
+        """Return what takes the letters of a trial from now on, until it is closed."""
+        self._inboxes[trial] = Inbox(self, trial, host)
+        return self._inboxes[trial]
 
-        What arrives meanwhile waits for the next time: a flood of output keeps nobody from stopping what prints it.
-        """
+    def close_inbox(self, inbox: Inbox) -> None:
+        """Let no more letters into `inbox`."""
+        if self._inboxes.get(inbox.trial) is inbox:
+            del self._inboxes[inbox.trial]
+
+    def arrived(self, timeout: float) -> Iterator[Event]:
+        """Wait up to `timeout` seconds for letters; put those of a trial into its inbox, and yield the other events."""
+        self.reader = threading.get_ident()
+        letters: list[Letter] = []
         try:
-            first = self._letters.get(timeout=timeout)
-            others = self._letters.qsize()
-            yield self._opened(first)
-            for _ in range(others):
-                yield self._opened(self._letters.get_nowait())
+            letters.append(self._letters.get(timeout=timeout))
+            letters += [self._letters.get_nowait() for _ in range(self._letters.qsize())]
         except queue.Empty:
             return
+        for letter in letters:
+            inbox = self._inbox_of(letter)
+            if inbox is not None:
+                inbox.put(letter)
+            elif isinstance(letter, Call):
+                letter.answer()
+            else:
+                yield from passed_on(self.opened(letter))
 
-    def _opened(self, letter: Letter) -> Letter:
+    def _inbox_of(self, letter: Letter) -> Inbox | None:
+        match letter:
+            case OutputRead(trial=trial) | JobEnded(trial=trial):
+                return self._inboxes.get(trial)
+            case LinkChanged(host=host):
+                return self._on(host)
+            case FindingRaised(finding=finding, trial=None):
+                return self._on(finding.host)
+        return None
+
+    def _on(self, host: str | None) -> Inbox | None:
+        return next((inbox for inbox in self._inboxes.values() if inbox.host == host), None)
+
+    def opened(self, letter: Letter) -> Letter:
         """Return a letter that is handed on now, and make room for more output where it held some."""
         if isinstance(letter, OutputRead):
             with self._room:
@@ -93,35 +173,19 @@ class Mailbox:
     def _put_output(self, output: OutputRead) -> None:
         """Leave output, once there is room: a tool may print faster than anybody can keep it."""
         with self._room:
-            self._room.wait_for(lambda: self._held < MOST_HELD or self._closed)
+            self._room.wait_for(lambda: self._held < MOST_HELD or self.closed)
             self._held += len(output.data)
         self._letters.put(output)
 
-    def arrived(self) -> Iterator[Event]:
-        """Yield the events that have arrived, between two trials: nobody waits for the end of a job then."""
-        for letter in self.take(0.001):
-            yield from passed_on(letter)
+    def during(self, work: Callable[[], T], *, lasting: bool = True) -> Generator[Event, None, T]:
+        """Do `work` in a thread of its own and return what it returns; until then, yield IDLE.
 
-    def during(
-        self, work: Callable[[], T], handle: Callable[[Letter], Iterator[Event]] = passed_on
-    ) -> Generator[Event, None, T]:
-        """Do `work` in a thread of its own and return what it returns; meanwhile, yield what `handle` makes of letters.
-
-        So a host that is slow, or lost, keeps nobody from hearing of it. The end of a job stays in the mailbox.
+        So a host that is slow, or lost, holds up nobody else. Nobody waits in the end for work that is not `lasting`.
         """
         doing = Work()
-        self._start(lambda: self._do(doing, work), "work")
-        stays: list[Letter] = []
-        done = False
-        while not done:
-            for letter in self.take(TICK):
-                done = done or letter is doing
-                if isinstance(letter, JobEnded):
-                    stays.append(letter)
-                else:
-                    yield from handle(letter)
-        for letter in stays:
-            self.put(letter)
+        self._start(lambda: self._do(doing, work), "work", lasting=lasting)
+        while not doing.done.is_set():
+            yield IDLE
         if doing.error is not None:
             raise doing.error
         value: T = doing.value
@@ -133,7 +197,25 @@ class Mailbox:
         except BaseException as error:  # noqa: BLE001 (whatever it is, it is raised where it was asked for)
             doing.error = error
         finally:
+            doing.done.set()
             self._letters.put(doing)
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Have `work` done by the thread that hands letters on, and return what it returns.
+
+        Raises TimeoutError where nobody hands letters on any more.
+        """
+        if threading.get_ident() == self.reader:
+            return work()
+        asked = Call(work)
+        self._letters.put(asked)
+        while not asked.done.wait(TICK):
+            if self.closed:
+                raise TimeoutError
+        if asked.error is not None:
+            raise asked.error
+        value: T = asked.value
+        return value
 
     def follow(self, job: Job, trial: int, prefix: str = "") -> None:
         """Hand on the output of `job` as it arrives; the streams of a server end get a `prefix`."""
@@ -147,7 +229,7 @@ class Mailbox:
             except BenchwrightError as caught:
                 error = caught
             finally:
-                self._letters.put(JobEnded(job, error))
+                self._letters.put(JobEnded(job, error, trial))
 
         self._start(read, f"follow {job.pid}")
 
@@ -167,17 +249,22 @@ class Mailbox:
 
         self._start(read, f"telemetry {host}")
 
-    def _start(self, work: Callable[[], None], name: str) -> None:
+    def _start(self, work: Callable[[], None], name: str, *, lasting: bool = True) -> None:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         thread = threading.Thread(target=work, name=name, daemon=True)
-        self._threads.append(thread)
+        if lasting:
+            self._threads.append(thread)
         thread.start()
+
+    def close(self) -> None:
+        """Hold nobody up any more who leaves something: nobody takes it."""
+        with self._room:
+            self.closed = True
+            self._room.notify_all()
 
     def join(self, timeout: float) -> None:
         """Wait for the threads to end, at most `timeout` seconds in all. Nobody takes anything any more."""
-        with self._room:
-            self._closed = True
-            self._room.notify_all()
+        self.close()
         deadline = time.monotonic() + timeout
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))

@@ -93,10 +93,14 @@ def end_orphans(left: LeftRun, sessions: Mapping[str, Session]) -> tuple[int, ..
 
 
 def _followed(left: LeftRun) -> list[StoredJob]:
-    """Return the commands of the trial under way that are followed: its server ends, and what it measured with last."""
-    if left.under_way is None:
-        return []
-    own = [job for job in left.jobs if job.trial == left.under_way.trial.id]
+    """Return the commands of the trials under way that are followed."""
+    trials = [record.trial for record in left.record.trials if record.state is State.RUNNING]
+    return [job for trial in trials for job in _followed_of(left, trial)]
+
+
+def _followed_of(left: LeftRun, trial: Trial) -> list[StoredJob]:
+    """Return the commands of a trial under way that are followed: its server ends, and what it measured with last."""
+    own = [job for job in left.jobs if job.trial == trial.id]
     # In the order in which they were planned: one that was planned again took the place of the one before.
     measuring = [job for job in own if job.purpose is Purpose.MEASURE][-1:]
     servers = {job.number: job for job in own if job.purpose is Purpose.SERVE}
@@ -107,7 +111,7 @@ def find_trial(
     left: LeftRun, trial: Trial, sessions: Mapping[str, Session], output: tuple[tuple[str, bytes], ...]
 ) -> TrialLeft | None:
     """Return the trial that was under way, with its commands found again on their hosts; None where none was to be."""
-    followed = _followed(left)
+    followed = _followed_of(left, trial)
     measuring = next((job for job in followed if job.purpose is Purpose.MEASURE), None)
     if measuring is None:
         return None

@@ -40,7 +40,8 @@ class RootWork:
             return
         yield Activity(f"becoming root on {host_words(host)}", host)
         try:
-            self.hosts.roots[host] = as_root(self.hosts.sessions[host], self.asker, ", ".join(purposes))
+            become = partial(as_root, self.hosts.sessions[host], self.asker, ", ".join(purposes))
+            self.hosts.roots[host] = yield from self.hosts.mailbox.during(become)
         except PrivilegeError as error:
             if not self.plan.tuning.optional:
                 raise
@@ -71,16 +72,15 @@ class RootWork:
         for run in dict.fromkeys(note.run for note in others):
             yield from self._put_back(host, root, run)
 
-    def apply(self) -> Iterator[Event]:
-        """Change the settings that the plan asks for, on all of its hosts.
+    def apply(self, host: str) -> Iterator[Event]:
+        """Change the settings that the plan asks for on `host`.
 
         Raises TuningError naming what cannot be changed, unless the plan says to go on without.
         """
-        for host in self.plan.hosts:
-            root = self.hosts.roots.get(host)
-            if root is not None and self.plan.tuning.changes_hosts:
-                yield Activity(f"changing settings of {host_words(host)}", host)
-                yield from self._apply(host, root)
+        root = self.hosts.roots.get(host)
+        if root is not None and self.plan.tuning.changes_hosts:
+            yield Activity(f"changing settings of {host_words(host)}", host)
+            yield from self._apply(host, root)
 
     def _apply(self, host: str, root: Session) -> Iterator[Event]:
         tuning = self.plan.tuning

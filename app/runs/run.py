@@ -1,11 +1,11 @@
 """A plan as executed: facts, findings, trials in order, facts again; one stream of events."""
 
+import math
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
-from app.checks import check_plan
 from app.checks.blocking import blocks
 from app.events import (
     Activity,
@@ -22,30 +22,31 @@ from app.events import (
     State,
     StepEnded,
     TelemetryRead,
+    Trial,
 )
 from app.moments import now
-from app.plans.context import loops_below, step_context
+from app.plans.context import step_context
 from app.plans.plan import Plan, Step, host_words
 from app.records import RunRecord
+from app.runs.asking import OneAtATime
 from app.runs.control import Control, HostInUseError, LeftError, StoppedError
-from app.runs.destruction import Confirming
 from app.runs.findings import CLOCK_STEPPED, clocks_apart
+from app.runs.joining import Joining
 from app.runs.left import LeftRun, seconds_since
-from app.runs.mailbox import TICK, Mailbox, passed_on
+from app.runs.mailbox import IDLE, TICK, Mailbox
 from app.runs.place import Place
 from app.runs.policies import decided, unsteady_starts, verdict_rules
 from app.runs.resume import OrphanError, end_orphans, feed, find_trial, restored_places, turn_of
 from app.runs.root_work import RootWork
 from app.runs.run_hosts import RunHosts
 from app.runs.schedule import PlaceKey, Schedule, Turn
+from app.runs.tasks import Task, stepped, together
 from app.runs.trial import STOPPED, TrialRun
-from remote.devices import read_devices
 from remote.errors import RemoteError
 from remote.link import PATIENCE, Patience
 from remote.probe import read_facts
 from remote.questions import Asker, Refuse
 from remote.session import Session
-from suites.base import Command, device_of, directories_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
@@ -64,12 +65,15 @@ class RunFailedError(BenchwrightError):
 class Engine:
     """Executes one plan. `connect` opens a session on a host; `addresses` is how this computer reaches each.
 
+    Trials are made one after another. Hosts are independent all the same: one that is not reached keeps no other
+    waiting, and while the connection to one is lost the others are measured; its trial is read on once it is back.
+
     With `left` it goes on with a run that was left to itself; `stored_output` is then what of a trial is stored.
     """
 
     run_id: str
     plan: Plan
-    connect: Callable[[str], Session]
+    connect: Callable[[str, Asker], Session]
     control: Control
     addresses: Mapping[str, str] = field(default_factory=dict)
     interval: float = 1.0  # seconds between two looks at the host itself
@@ -82,6 +86,9 @@ class Engine:
     asker: Asker = field(default_factory=Refuse)  # asked for what root needs
     _hosts: RunHosts = field(init=False)
     _root: RootWork = field(init=False)
+    _joining: Joining = field(init=False)
+    _tasks: list[Task] = field(default_factory=list)  # trials under way
+    _last: int = 0  # the id of the last trial
     _facts: dict[str, Facts] = field(default_factory=dict)
     _places: dict[PlaceKey, Place] = field(default_factory=dict)
     _findings: list[Finding] = field(default_factory=list)
@@ -90,12 +97,24 @@ class Engine:
     _states: list[State] = field(default_factory=list)
     _problems: list[str] = field(default_factory=list)
     _opened: bool = False
+    _unreached: bool = False  # whether trials were not made, since a host was not reached
 
     def __post_init__(self) -> None:
+        mailbox = Mailbox()
+        asking = OneAtATime(self.asker, mailbox)
         self._hosts = RunHosts(
-            self.run_id, self.connect, Mailbox(), self.control, interval=self.interval, patience=self.patience
+            self.run_id,
+            lambda host: self.connect(host, asking),
+            mailbox,
+            self.control,
+            interval=self.interval,
+            patience=self.patience,
         )
-        self._root = RootWork(self.run_id, self.plan, self.asker, self._hosts)
+        self._root = RootWork(self.run_id, self.plan, asking, self._hosts)
+        self._joining = Joining(
+            self.plan, self._hosts, self._root, self.control, asking, self.addresses, self.left, self._facts,
+            self._findings,
+        )  # fmt: skip
         if self.left is not None:
             for record in self.left.record.changes:
                 if record.pending:
@@ -103,7 +122,8 @@ class Engine:
             self._facts.update(self.left.record.facts_before)
             self._findings.extend(self.left.record.findings)
             ended = [trial for trial in self.left.record.trials if trial.state is not State.RUNNING]
-            self._states += [trial.state for trial in ended]
+            self._last = max((trial.trial.id for trial in self.left.record.trials), default=0)
+            self._states += [State.PARTIAL if trial.trial.host not in self._facts else trial.state for trial in ended]
             self._problems += [f"{trial.trial.step}: {trial.reason}" for trial in ended if trial.reason]
 
     @property
@@ -118,11 +138,12 @@ class Engine:
         being attached: nothing was changed then.
         """
         for event in self._events():
-            if isinstance(event, FindingRaised) and event.finding.id == CLOCK_STEPPED:
-                self._stepped.add(event.finding.host or "")
-            if isinstance(event, TelemetryRead):
-                self._seen[event.host] = event.samples[-1].time
-            yield event
+            for happened in (event,) if event is not IDLE else self._mailbox.arrived(TICK):
+                if isinstance(happened, FindingRaised) and happened.finding.id == CLOCK_STEPPED:
+                    self._stepped.add(happened.finding.host or "")
+                if isinstance(happened, TelemetryRead):
+                    self._seen[happened.host] = happened.samples[-1].time
+                yield happened
 
     def _events(self) -> Iterator[Event]:
         left_alone = False
@@ -141,16 +162,21 @@ class Engine:
             # Refused, a defect of ours, or nobody listens any more: whatever it is, nothing stays behind.
             self._hosts.give_up()
             refused = self.left is not None and not self._opened
-            for _ in self._close_places(only_unprepared=refused):
-                continue
-            for _ in self._root.put_back() if not refused else ():
-                continue
+            self._finish(self._close_places(only_unprepared=refused))
+            if not refused:
+                self._finish(self._root.put_back())
             raise
         finally:
             self._root.close()
             refused = self.left is not None and not self._opened
             cost = self._hosts.close(keep=left_alone or self.control.lost, refused=refused and not left_alone)
         yield RunLeft(self.run_id) if left_alone else RunEnded(self.run_id, self._state(), self._reason(), cost)
+
+    def _finish(self, work: Iterator[Event]) -> None:
+        """Do `work` to its end, where nobody takes events any more."""
+        for event in work:
+            if event is IDLE:
+                list(self._mailbox.arrived(TICK))
 
     def _beginning(self) -> Event:
         if self.left is None:
@@ -171,38 +197,27 @@ class Engine:
             self._states.append(State.FAILED)
             self._problems.append(str(error))
 
-    def _names(self) -> list[str]:
+    def _names(self) -> tuple[str, ...]:
+        """Return the hosts to be reached: those where trials are left to be made, or something was left."""
+        if self.left is None:
+            hosts = self.plan.hosts
+        else:
+            schedule = Schedule(self.plan)
+            feed(schedule, self.left)
+            hosts = tuple(host for host in self.plan.hosts if host in self._joining.needed or schedule.measures(host))
         peers = [step.peer for step in self.plan.steps if step.peer is not None]
-        return list(dict.fromkeys([*self.plan.hosts, *peers]))
+        return tuple(dict.fromkeys([*hosts, *peers]))
 
     def _open(self) -> Iterator[Event]:
-        for host in self._names():
-            yield Activity(f"connecting to {host_words(host)}", host)
-            self._hosts.open(host)
-            in_use = yield from self._hosts.claim(host)
-            if in_use and self.left is None:
-                raise HostInUseError(f"{in_use}.", "Wait until it is free, or say that it is to be measured anyway.")
-            yield from self._refuse_where_it_lives(host)
-            self._heed_control()
-            self._hosts.watch(host)
-            if host not in self._facts:
-                yield Activity(f"reading the facts of {host_words(host)}", host)
-                read = yield from self._mailbox.during(partial(self._read, host))
-                self._facts[host] = read
-                yield from self._root.open(host, self._purposes(host))
-                self._facts[host] = yield from self._root.seen(read)
-                yield FactsRead(host, Moment.BEFORE, self._facts[host])
-            else:
-                yield from self._root.open(host, self._purposes(host))
-            self._hosts.watch_loops(host, loops_below(self.plan, host, self._facts[host]))
-            if self.left is None:
-                yield from self._root.find_leftovers(host)
-            self._heed_control()
+        if self.left is not None:
+            running = [trial.trial for trial in self.left.record.trials if trial.state is State.RUNNING]
+            held = {used.where for used in self.left.workspaces} | {trial.host for trial in running}
+            self._joining.needed = frozenset(
+                held | {self.plan.step(trial.step).peer or trial.host for trial in running}
+            )
+        yield from self._joining.begin(self._names())
         if self.left is not None:
             yield from self._end_orphans(self.left)
-        if self.left is None or not (self.left.record.trials or self._findings):
-            yield from self._check()
-            yield from self._root.apply()
         self._opened = True
 
     def _end_orphans(self, left: LeftRun) -> Iterator[Event]:
@@ -220,74 +235,86 @@ class Engine:
         else:
             yield from map(AttemptEnded, untold)
 
-    def _refuse_where_it_lives(self, host: str) -> Iterator[Event]:
-        """Raise HostInUseError where a Benchwright that cannot be seen from here still watches `host` for this run."""
-        if self.left is None or not self.left.unseen:
-            return
-        keeper = yield from self._hosts.kept_elsewhere(host)
-        if keeper:
-            raise HostInUseError(
-                f"The run {self.run_id} is under way: {keeper}.",
-                "Stop it there. If that Benchwright has ended, try again in a few minutes, or attach with --anyway.",
-            )
-
-    def _heed_control(self) -> None:
-        """Go on to no other host once the run is over; one that was left to itself is reached to end it in order."""
-        if self.control.left:
-            raise LeftError
-        if self.control.stopped and self.left is None:
-            raise StoppedError
-
-    def _read(self, host: str) -> Facts:
-        session = self._hosts.sessions[host]
-        devices = [device_of(step.suite, step.values) for step in self.plan.steps if host in self.plan.hosts]
-        facts = read_facts(session, self._directories(host))
-        return replace(facts, devices=read_devices(session, sorted({*devices} - {""})))
-
-    def _purposes(self, host: str) -> list[str]:
-        """Return in words what has to be done as root on `host`."""
-        if host not in self.plan.hosts:
-            return []
-        steps = [step for step in self.plan.steps if any(command.root for command in self._commands(step, host))]
-        return [*self.plan.tuning.purposes(), *(f"run {step.name}" for step in steps)]
-
-    def _commands(self, step: Step, host: str) -> tuple[Command, ...]:
-        return step.suite.commands(step.values, step_context(step, host, self._facts, self.addresses))
-
-    def _directories(self, host: str) -> tuple[str, ...]:
-        steps = self.plan.steps if host in self.plan.hosts else ()
-        return tuple(sorted({path for step in steps for path in directories_of(step.suite, step.values)}))
-
-    def _check(self) -> Iterator[Event]:
-        findings = check_plan(self.plan, self._facts, self.addresses).findings
-        for finding in Confirming(self.plan, self._facts, self.asker).settled(findings):
-            self._findings.append(finding)
-            yield FindingRaised(finding)
-
     def _trials(self) -> Iterator[Event]:
         schedule = self._schedule()
-        last = 0
         if self.left is not None:
-            last = max((trial.trial.id for trial in self.left.record.trials), default=0)
             yield from self._take_up(self.left, schedule)
-        for number, turn in enumerate(schedule.turns(), last + 1):
-            yield _progress(schedule)
+        turns = schedule.turns_where(self._may_begin)
+        ahead = True
+        while ahead or self._tasks:
             if self.control.left:
                 raise LeftError
-            if self.control.stopped:
-                self._note_stop()
-                return
-            unfit = yield from self._unfit(turn)
-            if unfit:
-                yield from self._pass_over(turn, schedule, unfit)
-                continue
-            began = time.monotonic()
-            self._hosts.watch_or_not(turn.host, watched=turn.step.name not in self.unwatched)
-            trial = TrialRun(number, turn, self._place(turn), self.control, schedule.expected(turn.place))
-            yield from self._one(trial)
-            yield from self._account(trial, schedule, time.monotonic() - began)
-            self._pause(not schedule.over())
-        yield _progress(schedule)
+            yield from self._joining.step()
+            yield from stepped(self._tasks)
+            if self.control.stopped and not self._tasks:
+                break
+            turn = None
+            if not self._is_busy() and not self.control.over:
+                turn = next(turns, None)
+                ahead = turn is not None or not schedule.over()
+            if turn is not None:
+                yield _progress(schedule)
+                self._tasks.append(Task(self._turn(turn, schedule), _hosts_of(turn.step, turn.host)))
+            else:
+                self._note_waiting()
+                yield IDLE
+        self._hosts.waited_since = min(self._hosts.waited_since, time.monotonic())
+        if self.control.stopped and not schedule.over():
+            self._note_stop()
+        else:
+            yield _progress(schedule)
+
+    def _is_busy(self) -> bool:
+        """Whether a trial is under way whose hosts are there: trials are made one after another."""
+        return any(not any(map(self._hosts.is_away, task.hosts)) for task in self._tasks)
+
+    def _note_waiting(self) -> None:
+        """Let the patience with a lost host begin once there is nothing else to do."""
+        if self._is_busy():
+            self._hosts.waited_since = math.inf
+        elif self._hosts.waited_since == math.inf:
+            self._hosts.waited_since = time.monotonic()
+
+    def _may_begin(self, place: PlaceKey) -> bool:
+        """Whether a trial at `place` may begin, or be passed over since a host has failed."""
+        hosts = _hosts_of(self.plan.step(place[0]), place[1])
+        if hosts & self._joining.failed.keys():
+            return True
+        occupied = {host for task in self._tasks for host in task.hosts}
+        return hosts <= self._joining.ready - occupied and not any(map(self._hosts.is_away, hosts))
+
+    def _turn(self, turn: Turn, schedule: Schedule) -> Iterator[Event]:
+        """Make one trial, and what belongs to it before and after."""
+        self._last += 1
+        number = self._last
+        failed = [host for host in _hosts_of(turn.step, turn.host) if host in self._joining.failed]
+        if failed:
+            yield from self._not_measured(TrialRun(number, turn, self._place(turn), self.control, None), failed[0])
+            schedule.give_up(turn)
+            self._places.pop(turn.place, None)
+            yield StepEnded(turn.step.name, turn.host)
+            return
+        unfit = yield from self._unfit(turn)
+        if unfit:
+            yield from self._pass_over(turn, schedule, unfit)
+            return
+        began = time.monotonic()
+        yield from self._hosts.watch_or_not(turn.host, watched=turn.step.name not in self.unwatched)
+        if not schedule.expected(turn.place):
+            schedule.estimated(turn.place, self._estimate(turn))
+        trial = TrialRun(number, turn, self._place(turn), self.control, schedule.expected(turn.place))
+        yield from self._one(trial)
+        yield from self._account(trial, schedule, time.monotonic() - began)
+        if not schedule.over():
+            yield from self._hosts.pause(self.plan.repetition.pause)
+
+    def _not_measured(self, trial: TrialRun, host: str) -> Iterator[Event]:
+        """Say of a trial that `host` was not reached for it."""
+        error = self._joining.failed[host]
+        yield from trial.not_measured(f"Not measured: {error.message}")
+        if str(error) not in self._problems:
+            self._problems.append(str(error))
+        self._unreached = True
 
     def _schedule(self) -> Schedule:
         estimates = {
@@ -303,22 +330,26 @@ class Engine:
         for place in restored_places(left, self._place):
             self._places[place.step.name, place.host] = place
         yield from self._close_places(only_unprepared=True)
-        record = left.under_way
-        if record is not None:
-            began = time.monotonic()
-            turn = turn_of(left.record.plan, record.trial)
-            sessions = self._hosts.sessions | self._hosts.roots
-            find = partial(find_trial, left, record.trial, sessions, self.stored_output(record.trial.id))
-            found = yield from self._mailbox.during(find)
-            expected = schedule.expected(turn.place)
-            trial = TrialRun(record.trial.id, turn, self._place(turn), self.control, expected, found)
-            yield _progress(schedule)
-            yield from trial.events() if found is not None else trial.broken_off()
-            self._note(trial)
-            yield from self._account(trial, schedule, time.monotonic() - began + left.age)
+        for record in left.record.trials:
+            if record.state is State.RUNNING:
+                turn = turn_of(left.record.plan, record.trial)
+                work = self._take_up_trial(left, record.trial, turn, schedule)
+                self._tasks.append(Task(work, _hosts_of(turn.step, turn.host)))
+        under_way = {task.hosts for task in self._tasks}
         for key in tuple(self._places):
-            if not schedule.open(key):
+            if not schedule.open(key) and _hosts_of(self.plan.step(key[0]), key[1]) not in under_way:
                 yield from self._close_place(key)
+
+    def _take_up_trial(self, left: LeftRun, taken: Trial, turn: Turn, schedule: Schedule) -> Iterator[Event]:
+        began = time.monotonic()
+        sessions = self._hosts.sessions | self._hosts.roots
+        find = partial(find_trial, left, taken, sessions, self.stored_output(taken.id))
+        found = yield from self._mailbox.during(find)
+        trial = TrialRun(taken.id, turn, self._place(turn), self.control, schedule.expected(turn.place), found)
+        yield _progress(schedule)
+        yield from trial.events() if found is not None else trial.broken_off()
+        self._note(trial)
+        yield from self._account(trial, schedule, time.monotonic() - began + left.age)
 
     def _one(self, trial: TrialRun) -> Iterator[Event]:
         """Prepare where needed and run `trial`; a step that cannot run says why, as a failed trial."""
@@ -371,8 +402,7 @@ class Engine:
         while ended is not None and self._hosts.watches(host) and self._seen.get(host, 0.0) < ended:
             if self.control.over or time.monotonic() > deadline:
                 return
-            for letter in self._mailbox.take(TICK):
-                yield from passed_on(letter)
+            yield IDLE
 
     def _unfit(self, turn: Turn) -> Generator[Event, None, str]:
         """Return why nothing more can be measured where `turn` would run, empty where it can."""
@@ -395,11 +425,9 @@ class Engine:
                 return finding
         return None
 
-    def _pause(self, more: bool) -> None:  # noqa: FBT001 (private, one caller)
-        if more and self.plan.repetition.pause:
-            self.control.wait(self.plan.repetition.pause)
-
     def _estimate(self, turn: Turn) -> float | None:
+        if turn.host not in self._facts:  # it is still on its way
+            return None
         context = step_context(turn.step, turn.host, self._facts, self.addresses)
         return turn.step.suite.estimate(turn.step.values, context).duration
 
@@ -415,26 +443,33 @@ class Engine:
             self._problems += yield from place.close()
 
     def _close_places(self, *, only_unprepared: bool = False) -> Iterator[Event]:
-        for key, place in tuple(self._places.items()):
-            if not (only_unprepared and place.prepared):
-                yield from self._close_place(key)
+        closing = [key for key, place in self._places.items() if not (only_unprepared and place.prepared)]
+        hosts = dict.fromkeys(host for _, host in closing)
+        yield from together(self._close_each([key for key in closing if key[1] == host]) for host in hosts)
+
+    def _close_each(self, keys: list[PlaceKey]) -> Iterator[Event]:
+        for key in keys:
+            yield from self._close_place(key)
 
     def _facts_after(self) -> Iterator[Event]:
-        for host, session in self._hosts.sessions.items():
-            if self.control.left:
-                raise LeftError
-            if self.control.stopped:
-                return
-            yield from self._mailbox.arrived()
-            try:
-                after = yield from self._mailbox.during(partial(read_facts, session))
-            except RemoteError as error:
-                self._states.append(State.PARTIAL)
-                self._problems.append(f"The facts after the run could not be read: {error}")
-                continue
-            yield FactsRead(host, Moment.AFTER, after)
-            if host not in self._stepped:
-                yield from map(FindingRaised, clocks_apart(host, self._facts[host], after))
+        if self.control.left:
+            raise LeftError
+        if self.control.stopped:
+            return
+        yield from together(map(self._facts_of, sorted(self._joining.ready)))
+        if self.control.left:
+            raise LeftError
+
+    def _facts_of(self, host: str) -> Iterator[Event]:
+        try:
+            after = yield from self._mailbox.during(partial(read_facts, self._hosts.sessions[host]))
+        except RemoteError as error:
+            self._states.append(State.PARTIAL)
+            self._problems.append(f"The facts after the run could not be read: {error}")
+            return
+        yield FactsRead(host, Moment.AFTER, after)
+        if host not in self._stepped:
+            yield from map(FindingRaised, clocks_apart(host, self._facts[host], after))
 
     def _reason(self) -> str:
         return " ".join(self._problems)
@@ -443,7 +478,14 @@ class Engine:
         for state in (State.FAILED, State.PARTIAL):
             if state in self._states:
                 return state
-        return State.DONE if self._states else State.FAILED
+        if not self._states:
+            return State.FAILED
+        return State.PARTIAL if self._unreached else State.DONE
+
+
+def _hosts_of(step: Step, host: str) -> frozenset[str]:
+    """Return the hosts on which a trial of `step` on `host` needs to be alone."""
+    return frozenset({host, step.peer or host})
 
 
 def _progress(schedule: Schedule) -> Progress:

@@ -2,6 +2,7 @@
 
 import contextlib
 import statistics
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from functools import partial
 from app.events import Activity, Event, FindingRaised, LinkChanged
 from app.runs.control import WAITING, Busy, Control
 from app.runs.findings import connection_lost, holder_text, holders_text, host_in_use, no_lease
-from app.runs.mailbox import Mailbox
+from app.runs.mailbox import IDLE, Mailbox
 from remote.jobs.job import Job, Workspace
 from remote.jobs.lease import Claim, claim, leave, living_keeper, release, withdraw
 from remote.link import PATIENCE, Link, LinkState, Patience
@@ -56,19 +57,41 @@ class RunHosts:
     _loops: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
     _occupied: dict[str, str] = field(default_factory=dict)  # where a command of the run may still run
+    _away: set[str] = field(default_factory=set)
     _closing: bool = False
+    _registering: threading.Lock = field(default_factory=threading.Lock)
+    waited_since: float = (
+        0.0  # when the run began to wait for lost hosts (monotonic seconds), infinite while it does not
+    )
 
-    def open(self, host: str) -> None:
+    def open(self, host: str) -> Iterator[Event]:
         """Connect to `host`; raise ConnectError where that fails."""
-        self.sessions[host] = SteadySession(
+        yield from self.mailbox.during(partial(self._open, host), lasting=False)
+
+    def _open(self, host: str) -> None:
+        session = SteadySession(
             lambda: self.connect(host),
             told=lambda link: self._tell(host, link),
             over=lambda: self._closing or self.control.over,
             patience=self.patience,
+            waited_since=lambda: self.waited_since,
         )
+        with self._registering:
+            if not self._closing:
+                self.sessions[host] = session
+                return
+        session.close()  # the run ended meanwhile
+
+    def is_away(self, host: str) -> bool:
+        """Return whether the connection to `host` is lost, and sought again."""
+        return host in self._away
 
     def _tell(self, host: str, link: Link) -> None:
         """Pass a change of the link on; called on any thread."""
+        if link.state in {LinkState.LOST, LinkState.RECONNECTING}:
+            self._away.add(host)
+        else:
+            self._away.discard(host)
         if self._closing:
             return
         self.mailbox.put(LinkChanged(host, link.state, link.since, link.attempt, link.detail, link.restarted))
@@ -94,30 +117,31 @@ class RunHosts:
         """Return the path of the lease on `host`, empty where there is none."""
         return self._leases[host].path or "" if host in self._leases else ""
 
-    def watch(self, host: str) -> None:
+    def watch(self, host: str) -> Iterator[Event]:
         """Begin to watch `host`. A run without telemetry is still a run: nothing is drawn then."""
         with contextlib.suppress(BenchwrightError):
             loops = self._loops.get(host, ())
-            started = Telemetry.start(self.sessions[host], self.interval, self.lease(host), loops)
+            start = partial(Telemetry.start, self.sessions[host], self.interval, self.lease(host), loops)
+            started = yield from self.mailbox.during(start)
             self._telemetry[host] = started
             self.mailbox.watch(host, started, lambda: self._closing or self._telemetry.get(host) is not started)
 
-    def watch_loops(self, host: str, loops: tuple[str, ...]) -> None:
+    def watch_loops(self, host: str, loops: tuple[str, ...]) -> Iterator[Event]:
         """Watch these loop devices of `host`, too: once its facts tell which lie below what is measured."""
         if loops != self._loops.get(host, ()):
             self._loops[host] = loops
             if host in self._telemetry:
-                self.watch_or_not(host, watched=False)
-                self.watch_or_not(host, watched=True)
+                yield from self.watch_or_not(host, watched=False)
+                yield from self.watch_or_not(host, watched=True)
 
     def watches(self, host: str) -> bool:
         """Return whether `host` is watched, as far as is known."""
         return host in self._telemetry and not self._closing
 
-    def watch_or_not(self, host: str, *, watched: bool) -> None:
+    def watch_or_not(self, host: str, *, watched: bool) -> Iterator[Event]:
         """Stop watching `host` for a while, or begin again where that was stopped."""
         if watched and host in self._costs and host not in self._telemetry:
-            self.watch(host)
+            yield from self.watch(host)
         elif not watched and host in self._telemetry:
             stopped = self._telemetry.pop(host)
             self._costs.setdefault(host, []).extend([] if stopped.cost is None else [stopped.cost])
@@ -151,7 +175,7 @@ class RunHosts:
             if in_use != said:
                 said = in_use
                 yield Activity(f"{WAITING}{in_use}", host)
-            self.control.wait(ASK_AGAIN)
+            yield from self.pause(ASK_AGAIN)
         return ""
 
     def kept_elsewhere(self, host: str) -> Generator[Event, None, str]:
@@ -171,8 +195,14 @@ class RunHosts:
             if not said:
                 said = holder_text(keeper, host)
                 yield Activity(f"{WAITING}{said}", host)
-            self.control.wait(ASK_AGAIN)
+            yield from self.pause(ASK_AGAIN)
         return ""
+
+    def pause(self, seconds: float) -> Iterator[Event]:
+        """Wait `seconds`, less if the run is over; the tasks of other hosts go on."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self.control.over:
+            yield IDLE
 
     def _told(self, host: str, lease: _Lease, claimed: Claim) -> Iterator[Event]:
         if lease.path is None and not lease.told:
@@ -206,7 +236,8 @@ class RunHosts:
 
     def give_up(self) -> None:
         """From now on, wait for no host that is lost for longer than a last chance takes."""
-        self._closing = True
+        with self._registering:
+            self._closing = True
 
     def close(self, *, keep: bool, refused: bool = False) -> Mapping[str, float]:
         """Let go of every host; return the share of one core that watching took on each, where it is known.
@@ -214,18 +245,18 @@ class RunHosts:
         `keep` leaves the leases: what was left running there keeps them. One that was `refused` takes its own away
         alone: others may be of the run that goes on.
         """
-        self._closing = True
+        self.give_up()
         for host, telemetry in self._telemetry.items():
             if telemetry.cost is not None:
                 self._costs.setdefault(host, []).append(telemetry.cost)
             with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
                 telemetry.stop()
-        for host, lease in self._leases.items():
+        for host in self.sessions.keys() & self._leases.keys():
             with contextlib.suppress(BenchwrightError):  # a lease that nobody touches ends by itself
                 if refused:
-                    withdraw(self.sessions[host], lease.nonce)
+                    withdraw(self.sessions[host], self._leases[host].nonce)
                 elif keep:
-                    leave(self.sessions[host], lease.nonce)
+                    leave(self.sessions[host], self._leases[host].nonce)
                 else:
                     release(self.sessions[host], self.run_id)
         for session in self.sessions.values():

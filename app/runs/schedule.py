@@ -1,5 +1,6 @@
 """Which trial comes next, fed with what was measured: a place gets turns until its rule has seen enough."""
 
+import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ PlaceKey = tuple[str, str]
 
 MakeRule = Callable[[PlaceKey, Metric, Labels], Rule]
 """Makes the rule for one figure of a place."""
+
+MayBegin = Callable[[PlaceKey], bool]
+"""Whether a trial may begin at a place now: its hosts are there, and nothing else of the run is under way on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,18 @@ class Schedule:
 
     def turns(self) -> Iterator[Turn]:
         """Yield one turn after another, each chosen when it is asked for."""
-        yield from self._block() if self._plan.order is Order.BLOCK else self._rounds()
+        yield from (turn for turn in self.turns_where(lambda _place: True) if turn is not None)
+
+    def turns_where(self, may_begin: MayBegin) -> Iterator[Turn | None]:
+        """Yield one turn after another, each chosen when it is asked for; None while no open place may begin.
+
+        A place that may not begin is passed over: it gets its turn once it may, and keeps no other waiting.
+        """
+        yield from self._block(may_begin) if self._plan.order is Order.BLOCK else self._rounds(may_begin)
+
+    def estimated(self, place: PlaceKey, estimate: float | None) -> None:
+        """Take the seconds of a trial at a place, which are known only once its host was reached."""
+        self._standings[place].estimate = estimate
 
     def open(self, place: PlaceKey) -> bool:
         """Return whether the place gets another turn."""
@@ -113,6 +128,10 @@ class Schedule:
         if most is not None and standing.trials >= most:  # whatever the figures are: a run has to end
             return False
         return standing.judged is None or not standing.judged.decision.stop
+
+    def measures(self, host: str) -> bool:
+        """Return whether any place on `host` gets another turn."""
+        return any(place[1] == host and self.open(place) for place in self._standings)
 
     def over(self) -> bool:
         """Return whether no place gets another turn."""
@@ -182,34 +201,35 @@ class Schedule:
 
     # Orders
 
-    def _block(self) -> Iterator[Turn]:
-        for place, standing in self._standings.items():
-            yield from self._numbered(place, standing, warm_up=True)
-            yield from self._numbered(place, standing, warm_up=False)
+    def _block(self, may_begin: MayBegin) -> Iterator[Turn | None]:
+        while not self.over():
+            place = next((place for place in self._standings if self.open(place) and may_begin(place)), None)
+            yield None if place is None else self._next(place)
 
-    def _numbered(self, place: PlaceKey, standing: _Standing, *, warm_up: bool) -> Iterator[Turn]:
-        number = 0
-        while True:
-            number += 1
-            if (place, number, warm_up) in self._past:
-                continue
-            if not self.open(place) or (warm_up and number > self._plan.repetition.warm_ups):
-                return
-            yield Turn(standing.step, standing.host, number, warm_up)
+    def _next(self, place: PlaceKey) -> Turn:
+        """Return the first turn of a place that was not made yet, its warm-ups before the others."""
+        standing = self._standings[place]
+        warm_up = standing.warm_ups < self._plan.repetition.warm_ups
+        numbers = itertools.count(1)
+        number = next(number for number in numbers if (place, number, warm_up) not in self._past)
+        return Turn(standing.step, standing.host, number, warm_up)
 
-    def _rounds(self) -> Iterator[Turn]:
+    def _rounds(self, may_begin: MayBegin) -> Iterator[Turn | None]:
         for number in range(1, self._plan.repetition.warm_ups + 1):
-            yield from self._round(number, list(self._standings), warm_up=True)
+            yield from self._round(number, list(self._standings), may_begin, warm_up=True)
         number, orders = 0, self._orders()
         while not self.over():
-            number += 1
-            yield from self._round(number, next(orders), warm_up=False)
+            if any(self.open(place) and may_begin(place) for place in self._standings):
+                number += 1
+                yield from self._round(number, next(orders), may_begin, warm_up=False)
+            else:
+                yield None
 
-    def _round(self, number: int, places: Iterable[PlaceKey], *, warm_up: bool) -> Iterator[Turn]:
+    def _round(self, number: int, places: Iterable[PlaceKey], may_begin: MayBegin, *, warm_up: bool) -> Iterator[Turn]:
+        """Yield the turns of one round; a place that was away for one before is a number behind."""
         for place in places:
-            if (place, number, warm_up) not in self._past and self.open(place):
-                standing = self._standings[place]
-                yield Turn(standing.step, standing.host, number, warm_up)
+            if (place, number, warm_up) not in self._past and self.open(place) and may_begin(place):
+                yield self._next(place)
 
     def _orders(self) -> Iterator[list[PlaceKey]]:
         """Yield the order of each round, without end; the same seed gives the same orders."""

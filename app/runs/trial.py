@@ -23,8 +23,9 @@ from app.moments import now
 from app.plans.plan import host_words
 from app.runs.control import Control, LeftError, StoppedError
 from app.runs.left import TrialLeft
-from app.runs.mailbox import TICK, JobEnded, Letter, Mailbox, passed_on
+from app.runs.mailbox import IDLE, Inbox, JobEnded, Letter, Mailbox, passed_on
 from app.runs.place import Place
+from app.runs.sample_gaps import gap_note, samples_of
 from app.runs.schedule import Turn
 from app.wording import duration_text
 from remote.errors import JobError, RemoteError
@@ -73,12 +74,14 @@ class TrialRun:
     seconds: float = 0.0
     ended_clock: float | None = None  # the host's monotonic clock, when its last command ended
     _parser: TrialParser = field(init=False)
+    _inbox: Inbox = field(init=False)
     _servers: list[Job] = field(default_factory=list)
     _ended_jobs: set[int] = field(default_factory=set)  # their ids in this process
     _read: Counter[str] = field(default_factory=Counter)  # bytes by stream
     _stderr: bytes = b""  # its beginning
     _began: bool = False
     _why: str = ""  # the last command ended as it did
+    _truncated: str = ""  # what of its output was lost on the host
     _deadline: float | None = None
     _late: bool = False  # the command was ended, because it took far longer than expected
 
@@ -95,10 +98,17 @@ class TrialRun:
 
         Raises LeftError where the run is let go of: everything then goes on.
         """
+        self._inbox = self.mailbox.inbox(self.id, self.turn.host)
+        try:
+            yield from self._followed()
+        finally:
+            self._inbox.close()
+
+    def _followed(self) -> Iterator[Event]:
         try:
             yield from self._serve() if self.left is None else self._take_up(self.left)
             exit_status = yield from self._commands_in_turn()
-            self.ended = self._outcome(self._parser.finish(exit_status), exit_status)
+            self.ended = self._outcome(self._with_gaps(self._parser.finish(exit_status)), exit_status)
         except StoppedError:
             if not self._began:
                 raise
@@ -118,6 +128,13 @@ class TrialRun:
         parsed = Parsed(notes=(reason,), complete=False)
         self.ended = TrialEnded(self.id, State.FAILED, None, parsed, reason)
         yield TrialStarted(self._trial(None), self.expected)
+        yield self.ended
+
+    def not_measured(self, reason: str) -> Iterator[Event]:
+        """Say that a host of the trial was not reached: nothing is known of it, not even the exact commands."""
+        self.ended = TrialEnded(self.id, State.FAILED, None, Parsed(notes=(reason,), complete=False), reason)
+        turn = self.turn
+        yield TrialStarted(Trial(self.id, turn.host, turn.step.name, turn.number, turn.warm_up, (), now()), None)
         yield self.ended
 
     def broken_off(self) -> Iterator[Event]:
@@ -170,7 +187,7 @@ class TrialRun:
         printed: list[bytes] = []
         listening = False
         while time.monotonic() < deadline and not self.control.over:
-            for letter in self.mailbox.take(TICK):
+            for letter in self._inbox.take():
                 if isinstance(letter, JobEnded) and letter.job is server:
                     self._ended_jobs.add(id(server))
                     said = b"".join(printed).decode("utf-8", "replace").strip()[:500]
@@ -182,8 +199,9 @@ class TrialRun:
                     printed.append(letter.data)
                     listening = listening or letter.stream == PEER + "stdout"
                 yield from self._handle(letter)
-            if listening and (yield from self.mailbox.during(server.running, self._handle)):
+            if listening and (yield from self.mailbox.during(server.running)):
                 return
+            yield IDLE
 
     # The measurement
 
@@ -202,8 +220,9 @@ class TrialRun:
                 self._began = True
             yield from self._measure(job, command)
             exit_status, self._why, self.ended_clock = job.exit_status, job.reason, job.ended_clock
+            self._truncated = self._truncated or job.truncated
             self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
-            if exit_status != 0:
+            if exit_status != 0 or self._truncated:
                 break
         return exit_status
 
@@ -212,7 +231,7 @@ class TrialRun:
         self._set_deadline()
         stopped: float | None = None
         while stopped is None or time.monotonic() < stopped + LAST_OUTPUT:
-            for letter in self.mailbox.take(TICK):
+            for letter in self._inbox.take():
                 if isinstance(letter, JobEnded) and letter.job is job:
                     if letter.error is not None:
                         raise letter.error
@@ -227,10 +246,11 @@ class TrialRun:
                 if self.control.left:  # recording that, it was seen that the run was taken over
                     raise LeftError
                 try:
-                    yield from self.mailbox.during(job.stop, self._handle)
+                    yield from self.mailbox.during(job.stop)
                 except RemoteError as error:
                     raise _may_still_run(job, command, error.host or self.turn.host, error) from error
                 stopped = time.monotonic()
+            yield IDLE
 
     def _set_deadline(self) -> None:
         """Say until when the command has to end: well beyond what it was estimated to take."""
@@ -265,33 +285,54 @@ class TrialRun:
         """Hand on what the server end printed last."""
         deadline = time.monotonic() + SERVER_START
         while not self._ended_jobs.issuperset(map(id, self._servers)) and time.monotonic() < deadline:
-            for letter in self.mailbox.take(TICK):
+            for letter in self._inbox.take():
                 yield from self._handle(letter)
+            yield IDLE
 
     def _outcome(self, parsed: Parsed, exit_status: int | None) -> TrialEnded:
         if self.control.stopped:
             return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED)
-        if self._late:
-            return TrialEnded(self.id, State.FAILED, exit_status, parsed, self._too_late())
-        if exit_status == 0 and parsed.complete and parsed.figures:
+        cut = self._late or self._truncated
+        if exit_status == 0 and parsed.complete and parsed.figures and not cut:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)
-        tool, host = self.place.step.suite.tool, host_words(self.turn.host)
-        if why := refusal(exit_status, self._stderr):
-            reason = f"{tool} was not started on {host}: {why} (exit status {exit_status})"
-            return TrialEnded(self.id, State.FAILED, exit_status, parsed, reason)
-        if exit_status is None and self.left is not None:
-            gone = f"The command on {host} was gone when it was looked for: {self._why}."
+        if exit_status is None and self.left is not None and not cut:
+            gone = f"The command on {host_words(self.turn.host)} was gone when it was looked for: {self._why}."
             return TrialEnded(self.id, State.PARTIAL, None, parsed, f"{gone} What was stored is kept.")
+        return TrialEnded(self.id, State.FAILED, exit_status, parsed, self._failure(parsed, exit_status))
+
+    def _failure(self, parsed: Parsed, exit_status: int | None) -> str:
+        """Return why the trial failed."""
+        tool, host = self.place.step.suite.tool, host_words(self.turn.host)
+        if self._late:
+            return self._too_late()
+        if self._truncated:
+            return self._cut_words(parsed)
+        if why := refusal(exit_status, self._stderr):
+            return f"{tool} was not started on {host}: {why} (exit status {exit_status})"
         said = "; ".join(parsed.notes) or "the output holds no figure"
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
-        how = f"{status}; {self._why}" if self._why else status
-        return TrialEnded(self.id, State.FAILED, exit_status, parsed, f"{tool} on {host}: {said} ({how}).")
+        return f"{tool} on {host}: {said} ({f'{status}; {self._why}' if self._why else status})."
+
+    def _with_gaps(self, parsed: Parsed) -> Parsed:
+        """Return `parsed` with a note where samples are missing; several commands pause between their series."""
+        note = gap_note(parsed) if len(self._commands(Purpose.MEASURE)) == 1 else ""
+        return replace(parsed, notes=(*parsed.notes, note)) if note else parsed
 
     def _too_late(self) -> str:
         tool, expected = self.place.step.suite.tool, duration_text(self.expected or 0.0)
         return (
             f"{tool} on {host_words(self.turn.host)} was ended: it took far longer than the {expected} that it was to "
             "take. Its figures do not count; look on the host at what kept it."
+        )
+
+    def _cut_words(self, parsed: Parsed) -> str:
+        """Say that output was lost on the host, and how many samples there are."""
+        arrived, expected = samples_of(parsed, self.seconds)
+        of_all = f" of about {expected}" if expected is not None and expected > arrived else ""
+        return (
+            f"Output of {self.place.step.suite.tool} was truncated on {host_words(self.turn.host)}: "
+            f"{self._truncated}. {arrived}{of_all} samples arrived; its figures do not count. "
+            "Find what empties or replaces files there, such as a log cleaner or a quota, and run it again."
         )
 
 

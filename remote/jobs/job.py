@@ -40,6 +40,7 @@ class Job:
 
     `exit_status` and `ended_clock` are known after `follow` or `stop`; both are None where the command left no
     exit status behind, and `reason` then says why. `reason` is also set where the status tells of a signal.
+    `truncated` is empty, or says which stream `follow` could not read whole, with the bytes read and written.
     """
 
     def __init__(
@@ -58,9 +59,13 @@ class Job:
         self.exit_status: int | None = None
         self.ended_clock: float | None = None
         self.reason = ""
+        self.truncated = ""
+        self._ending = Ending()
         self._session = session
         self._limit = limit
         self._received = {"stdout": 0, "stderr": 0} | dict(received or {})
+        self._blank: dict[str, int] = {}  # where the first NUL of a stream was read, counted from 0
+        self._text: set[str] = set()  # streams in which something else was read
         self._stopping = threading.Lock()
         self._stopped = False
 
@@ -177,6 +182,7 @@ class Job:
             with self._stopping:
                 self.end(self._session, self.workspace, self.directory, 0.0)
         self._settle(said)
+        self.truncated = self._loss(said)
         if self.exit_status is None and restarted(said, self.began.boot_id):
             raise RebootedError(
                 f"{self._session.host} restarted {booted(said)}, and the command ended with it.",
@@ -220,6 +226,10 @@ class Job:
     def _take(self, chunk: Chunk) -> Iterator[Chunk]:
         room = self._limit - self._received[chunk.stream]
         data = chunk.data[:room]
+        if chunk.stream not in self._blank and b"\0" in data:
+            self._blank[chunk.stream] = self._received[chunk.stream] + data.index(b"\0")
+        if chunk.stream not in self._text and data.strip(b"\0"):
+            self._text.add(chunk.stream)
         self._received[chunk.stream] += len(data)
         if data:
             yield Chunk(chunk.stream, data)
@@ -233,15 +243,47 @@ class Job:
             )
 
     def _complete(self, said: Mapping[str, str]) -> bool:
-        if {"gone", "foreign", "open"} & said.keys():
-            return True
-        with contextlib.suppress(KeyError, ValueError):
-            return self._received["stdout"] >= int(said["out"]) and self._received["stderr"] >= int(said["err"])
-        return False
+        """Whether every byte was read that the files still hold; a file that is gone holds none."""
+        return bool(_LOST & said.keys()) or (
+            "out" in said and all(self._received[stream] >= size for stream, size in _sizes(said).items())
+        )
+
+    def _loss(self, said: Mapping[str, str]) -> str:
+        """Return in words what of the output was lost: what was read is not what the command wrote."""
+        if _LOST & said.keys() or self.exit_status is None:
+            return ""
+        wrote = self._ending.wrote
+        for (stream, size), written in zip(_sizes(said).items(), wrote or (None, None), strict=True):
+            received = self._received[stream]
+            if self._emptied(stream) or (received != written and (received > size or size < (written or 0))):
+                of_all = "" if written is None else f" of {written} written"
+                return f"{received} bytes of its {_NAMES[stream]} were read{of_all}, {size} are left"
+        return ""
+
+    def _emptied(self, stream: str) -> bool:
+        """Whether the file of `stream` was emptied while the command wrote to it: what was text there is NUL now."""
+        blank = self._blank.get(stream)
+        if blank is None or stream not in self._text:  # a tool may print NULs and nothing else
+            return False
+        return blank == 0 or "blank" in self._ask("byte", _FILES[stream], str(blank))
 
     def _settle(self, said: Mapping[str, str]) -> None:
-        ending = Ending.parse(said, stopped=self._stopped, boot_id=self.began.boot_id)
+        self._ending = Ending.parse(said, stopped=self._stopped, boot_id=self.began.boot_id)
+        ending = self._ending
         self.exit_status, self.ended_clock, self.reason = ending.exit_status, ending.clock, ending.reason
+
+
+_LOST = frozenset({"gone", "foreign", "open"})
+"""What is said of a directory that is not there, or not as it was made."""
+
+_FILES = {"stdout": "out", "stderr": "err"}
+_NAMES = {"stdout": "standard output", "stderr": "standard error"}
+
+
+def _sizes(said: Mapping[str, str]) -> dict[str, int]:
+    """Return the bytes in the files of both streams; a file that is gone has none."""
+    found = {stream: said.get(name, "") for stream, name in _FILES.items()}
+    return {stream: int(size) if size.isdecimal() else 0 for stream, size in found.items()}
 
 
 def _not_started(host: str, workspace: Workspace, argv: Sequence[str], complaint: str) -> JobError:

@@ -39,12 +39,14 @@ class Began:
 class Ending:
     """How a job ended. `clock` is the host's monotonic clock at that moment.
 
-    `exit_status` is None where none was written; `reason` then says why.
+    `exit_status` is None where none was written; `reason` then says why. `wrote` is the number of bytes that the
+    command wrote to standard output and to standard error, None where the host does not report it.
     """
 
     exit_status: int | None = None
     clock: float | None = None
     reason: str = ""
+    wrote: tuple[int, int] | None = None
 
     @classmethod
     def parse(cls, said: Mapping[str, str], *, stopped: bool, boot_id: str) -> "Ending":
@@ -52,12 +54,14 @@ class Ending:
         of the boot during which it began.
         """
         try:
-            status_text, clock_text, _ = said.get("rc", "").split(maxsplit=2)
+            written, _, _ = said.get("rc", "").rpartition(" .")
+            status_text, clock_text, *wrote = written.split()
             status, clock = int(status_text), float(clock_text)
+            counts = (int(wrote[0]), int(wrote[1])) if len(wrote) == 2 else None
         except ValueError:
             return cls(reason=_join(_lost(said, boot_id, stopped=stopped), _starved(said), _full(said)))
         why = (_signalled(status, stopped=stopped), _starved(said), _full(said)) if status else ()
-        return cls(status, clock, _join(*why))
+        return cls(status, clock, _join(*why), counts)
 
 
 def restarted(said: Mapping[str, str], boot_id: str) -> bool:
@@ -87,6 +91,8 @@ def _lost(said: Mapping[str, str], boot_id: str, *, stopped: bool) -> str:
         return "its directory on the host was replaced, or opened to other accounts"
     if stopped:
         return "stopped: it did not end when asked to and was killed"
+    if "rc" in said:
+        return "the file with its exit status was changed on the host"
     return "killed on the host: it left no exit status"
 
 

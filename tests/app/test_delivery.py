@@ -10,7 +10,7 @@ from app.formats import command_from_json, command_to_json
 from app.plans.plan import Step
 from app.runs.control import Control
 from app.runs.delivery import content_of, file_text, files_of
-from app.runs.mailbox import Mailbox
+from app.runs.mailbox import IDLE, Mailbox
 from app.runs.place import Place
 from app.runs.run_hosts import RunHosts
 from remote.local import LocalSession
@@ -58,15 +58,15 @@ class Files:
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.setattr(registry, "SUITES", (Files(),))
     hosts = RunHosts("run", lambda _host: LocalSession(), Mailbox(), Control())
-    hosts.open("local")
+    list(hosts.open("local"))
     made = Place(Step("step", "files", {}), "local", Context(), hosts)
     yield made
-    assert all(isinstance(event, WorkspaceRemoved) for event in made.close())
+    assert all(isinstance(event, WorkspaceRemoved) for event in made.close() if event is not IDLE)
     hosts.close(keep=False)
 
 
 def test_files_are_there_before_the_first_command(place: Place) -> None:
-    said = [event.text for event in place.prepare(Control(), 1) if isinstance(event, Activity)]
+    said = [event.text for event in place.prepare(Control(), 1) if isinstance(event, Activity) and event is not IDLE]
     assert said[:2] == ["copying input.txt for step", "copying say for step"]
     assert place.workspace is not None
     assert Path(place.workspace.path, "said").read_text() == "one\ntwo\n"

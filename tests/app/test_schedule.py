@@ -171,3 +171,58 @@ def test_a_run_that_goes_on_passes_over_what_it_has_done() -> None:
     assert later.ahead() == first.ahead()
     assert run(later)[:1] == rest
     assert later.ahead().done == 20
+
+
+# Hosts that are away
+
+
+def turns_while(schedule: Schedule, away: set[str], limit: int) -> list[tuple[str, str, int, bool]]:
+    """Take up to `limit` turns while the hosts `away` are so; stop where nothing else may begin."""
+    taken = []
+    for turn in itertools.islice(schedule.turns_where(lambda place: place[1] not in away), limit):
+        if turn is None:
+            break
+        taken.append((*turn.place, turn.number, turn.warm_up))
+        schedule.took(turn, [Figure(EVENTS, 100.0)], 1.0, 1.0)
+    return taken
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_a_host_that_is_away_keeps_no_other_waiting(order: Order) -> None:
+    schedule = Schedule(plan(order, Repetition(trials=3, warm_ups=1), seed=1))
+    alone = turns_while(schedule, {"x"}, 100)
+    assert {host for _, host, _, _ in alone} == {"y"}
+    assert len(alone) == 2 * 4
+    assert not schedule.over()
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_a_host_that_is_back_gets_all_its_turns_its_warm_ups_first(order: Order) -> None:
+    schedule = Schedule(plan(order, Repetition(trials=3, warm_ups=1), seed=1))
+    away = {"x"}
+    turns = schedule.turns_where(lambda place: place[1] not in away)
+    taken: list[tuple[str, str, int, bool]] = []
+    for turn in turns:
+        if turn is None or len(taken) == 5:
+            away.clear()
+        if turn is not None:
+            taken.append((*turn.place, turn.number, turn.warm_up))
+            schedule.took(turn, [Figure(EVENTS, 100.0)], 1.0, 1.0)
+    assert schedule.over()
+    for place in itertools.product("ab", "xy"):
+        own = [(number, warm_up) for step, host, number, warm_up in taken if (step, host) == place]
+        assert [warm_up for _, warm_up in own] == [True, False, False, False]
+        assert [number for number, _ in own] == [1, 1, 2, 3]
+
+
+def test_a_run_that_goes_on_makes_the_turns_that_a_host_missed() -> None:
+    first = Schedule(plan(Order.INTERLEAVED, Repetition(trials=3)))
+    done = turns_while(first, {"x"}, 4)
+    later = Schedule(plan(Order.INTERLEAVED, Repetition(trials=3)))
+    for step, host, number, warm_up in done:
+        turn = Turn(plan().step(step), host, number, warm_up)
+        later.took(turn, [Figure(EVENTS, 1.0)], 1.0, 1.0)
+    rest = [(turn.place, turn.number) for turn in run(later)]
+    assert sorted(rest) == sorted(
+        [((step, "x"), number) for step in "ab" for number in (1, 2, 3)] + [((step, "y"), 3) for step in "ab"]
+    )

@@ -29,6 +29,7 @@ def link(state: LinkState, *, since: float = 10.0, attempt: int = 0, restarted: 
             "connection lost, the host keeps measuring; reconnecting, try 3",
         ),
         (link(LinkState.GIVEN_UP), "connection lost, and not sought any more"),
+        (link(LinkState.NOT_REACHED), "not measured"),
         (link(LinkState.BACK), ""),
         (link(LinkState.BACK, restarted="at 14:02:11 UTC"), "the host restarted at 14:02:11 UTC"),
     ],
@@ -45,6 +46,29 @@ def test_a_lost_link_is_said_on_the_page_and_in_the_bar_until_it_is_back() -> No
     model.fold(link(LinkState.BACK), 5.0)
     assert state_text(model, 22.0) == "measuring"
     assert "trial 1 of 3" in summary_text(model, 22.0)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (LinkState.NOT_REACHED, "web-9: not measured"),
+        (LinkState.GIVEN_UP, "web-9: connection lost, and not sought any more"),
+    ],
+)
+def test_a_host_that_is_sought_no_more_is_said_beside_what_goes_on(state: LinkState, words: str) -> None:
+    model = folded([Activity("measuring"), LinkChanged("web-9", state, 10.0, 0, "it did not answer"), begin()])
+    assert state_text(model, 22.0) == f"measuring · {words}"
+    assert "trial 1 of 3" in summary_text(model, 22.0)
+    assert summary_text(model, 22.0).endswith(words)
+
+
+def test_of_two_trials_under_way_the_one_that_goes_on_is_shown() -> None:
+    model = folded([begin(1), begin(2, 2)])
+    assert model.current is model.trials[2]
+    model.fold(end(1.0, 2), 5.0)
+    assert model.current is model.trials[1]
+    model.fold(end(1.0, 1), 6.0)
+    assert model.current is model.trials[1]
 
 
 def test_a_run_that_is_stopped_meanwhile_says_both() -> None:

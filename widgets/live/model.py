@@ -215,8 +215,7 @@ class RunModel:
 
     def running_at(self, place: Place) -> TrialView | None:
         """Return the trial that is under way there, or None."""
-        current = self.current
-        return current if current is not None and current.place == place and current.ended is None else None
+        return next((view for view in self.trials.values() if view.place == place and view.ended is None), None)
 
     def elapsed(self, now: float) -> float:
         """Return the seconds since the run began."""
@@ -276,6 +275,8 @@ class RunModel:
         view.ended = event
         view.seconds = None if view.began is None else now - view.began
         view.leave_out(event.parsed.samples)
+        if view is self.current:  # another may be under way: that of a host whose connection was lost
+            self.current = next((other for other in self.trials.values() if other.ended is None), view)
 
     def _raise(self, event: FindingRaised) -> None:
         self.findings.append(event.finding)

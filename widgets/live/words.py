@@ -1,7 +1,7 @@
 """Times, places and facts in the words of the live view. No Qt."""
 
 from app.events import State
-from app.hosts.link_words import link_text
+from app.hosts.link_words import LinkState, link_text
 from app.plans.plan import Policy
 from app.wording import bytes_text, duration_text, share_text
 from suites.base import Command
@@ -57,9 +57,20 @@ def trial_text(model: RunModel, view: TrialView) -> str:
 
 def trouble_text(model: RunModel, now: float) -> str:
     """Return how the way to hosts stands that is not as it should be; empty where all is well."""
+    return _links_text(model, now, given_up=False)
+
+
+def given_up_text(model: RunModel, now: float) -> str:
+    """Return the hosts that are sought no more while the others are measured; empty where there are none."""
+    return _links_text(model, now, given_up=True)
+
+
+def _links_text(model: RunModel, now: float, *, given_up: bool) -> str:
     if model.phase.over:
         return ""
-    return " · ".join(f"{host_text(host)}: {link_text(link, now)}" for host, link in model.links.items())
+    over = {LinkState.GIVEN_UP, LinkState.NOT_REACHED}
+    links = {host: link for host, link in model.links.items() if (link.state in over) is given_up}
+    return " · ".join(f"{host_text(host)}: {link_text(link, now)}" for host, link in links.items())
 
 
 def state_text(model: RunModel, now: float) -> str:
@@ -71,7 +82,7 @@ def state_text(model: RunModel, now: float) -> str:
         host = model.current.trial.host if model.current is not None else model.plan.hosts[0]
         return f"stopping: ending the process group on {host_text(host)}"
     if model.phase in {Phase.STARTING, Phase.RUNNING}:
-        return model.activity or "starting"
+        return " · ".join(filter(None, [model.activity or "starting", given_up_text(model, now)]))
     return {
         Phase.DONE: "finished",
         Phase.PARTIAL: "stopped; what was measured is kept",
@@ -87,6 +98,7 @@ def summary_text(model: RunModel, now: float) -> str:
         time = f"{time} of {clock_text(elapsed + remaining)}"
     elif remaining is None:
         time = f"{time}, remaining time not known"
+    time = " · ".join(filter(None, [time, given_up_text(model, now)]))
     view, trouble = model.current, trouble_text(model, now)
     if trouble:
         return trouble if view is None else f"{view.trial.step} · {trouble}"
