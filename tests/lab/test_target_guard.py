@@ -301,8 +301,10 @@ LINES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", ["command", "prepare", "before", "clean_up"])
-@pytest.mark.parametrize("case", LINES)
+@pytest.mark.parametrize(
+    ("case", "which"),
+    [*((case, "command") for case in LINES), *(("dd", which) for which in ("prepare", "before", "clean_up"))],
+)
 def test_no_line_of_a_command_writes_to_a_device(
     spelled: dict[str, str], tmp_path: Path, case: str, which: str
 ) -> None:
