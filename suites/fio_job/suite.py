@@ -14,7 +14,8 @@ from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
-from suites.fio_job.targets import programs, reads, targets_of
+from suites.fio_job.step_targets import step_targets
+from suites.fio_job.targets import programs, reads
 from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -137,7 +138,7 @@ def _targets(values: Values, sections: tuple[Section, ...] | None) -> tuple[Targ
     if sections is None:
         return (refused("The job file cannot be read as fio reads it, so that it was not started."),)
     unset = [f"[{section.name}] uses variables that have no value." for section in sections if section.missing]
-    targets = (*map(refused, unset), *targets_of(sections))
+    targets = (*map(refused, unset), *step_targets(sections, values))
     return agreed(targets) if values["existing_files"] == OVERWRITE else targets
 
 

@@ -86,6 +86,8 @@ DEVICES = {
     "by a replay": "[j]\nread_iolog={iolog}\n",
     "by a directory that is opened": "[j]\nrw=write\nopendir={folder}\n",
     "by an engine that cannot be judged": "[j]\nrw=write\nioengine=external:/nowhere.so\nfilename={link}\n",
+    "by a program before": "[j]\nrw=read\nexec_prerun=dd if=/dev/zero of={link} bs=4k count=1\n",
+    "by an engine’s program": "[j]\nioengine=exec\nprogram=dd\narguments=if=/dev/zero of={link} bs=4k count=1\n",
     "by a file that a reader has open": "[j]\nrw=read\nfilename={link}\n[k]\nrw=write\nfilename=/proc/self/fd/5\n",
 }
 
