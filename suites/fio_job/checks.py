@@ -7,6 +7,7 @@ from suites.fio.checks import FIO_CHECKS
 from suites.fio_job.file import JobFileError, Section
 from suites.fio_job.section_checks import SECTION_CHECKS, does_io
 from suites.fio_job.sections import NAMED, Answer, about, sections_of
+from suites.fio_job.step_targets import step_targets
 from suites.fio_job.targets import names_of, programs, targets_of
 from suites.fio_job.values import fio_size, may_write_device, raw_devices, section_values, section_writes, sized
 from suites.targets import Match, Target, Use, reasons
@@ -82,7 +83,7 @@ def _shown(target: Target) -> str:
 
 def _unjudged(evidence: StepEvidence) -> Answer:
     sections = sections_of(evidence)
-    said = () if isinstance(sections, JobFileError) else reasons(targets_of(sections))
+    said = () if isinstance(sections, JobFileError) else reasons(step_targets(sections, evidence.values))
     more = f" {len(said) - NAMED} more." if len(said) > NAMED else ""
     return Outcome(f"{' '.join(said[:NAMED])}{more}") if said else None
 

@@ -15,7 +15,8 @@ from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
-from suites.fio_job.targets import programs, targets_of
+from suites.fio_job.step_targets import step_targets
+from suites.fio_job.targets import programs
 from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -120,7 +121,7 @@ class FioJob:
             if name in section.options
         ]
         overwrites = values["existing_files"] == OVERWRITE
-        files = dict.fromkeys(target.path for target in targets_of(sections) if target.use is not Use.REFUSE)
+        files = dict.fromkeys(target.path for target in step_targets(sections, values) if target.use is not Use.REFUSE)
         outside = [path for path in files if path.startswith(("/", "$HOME/"))] if overwrites else []
         changes = [Effect(EffectKind.CHANGES, path, "existing file: overwritten or removed") for path in outside]
         return (*_steering(values), *runs, *named, *changes)
@@ -170,7 +171,7 @@ def _targets(values: Values, sections: tuple[Section, ...] | None) -> tuple[Targ
     if sections is None:
         return (refused("The job file cannot be read as fio reads it, so that it was not started."),)
     unset = [f"[{section.name}] uses variables that have no value." for section in sections if section.missing]
-    targets = (*map(refused, unset), *targets_of(sections))
+    targets = (*map(refused, unset), *step_targets(sections, values))
     return agreed(targets) if values["existing_files"] == OVERWRITE else targets
 
 

@@ -144,12 +144,12 @@ def test_sections_are_read_as_fio_reads_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("job", "said"),
     [
-        ("[one]\nsize=1m\nrw=write\nfilename=${NOBODY}\n", "fio says: "),
+        ("[one]\nsize=1m\nrw=write\nfilename=${NOBODY}\n", "uses ${NOBODY}"),
         ("[one]\nsize=1m\nioengine=nosuch\n", "nosuch"),
         ("[one]\nsize=1m\nnosuchoption=1\n", "nosuchoption"),
         ("[one]\nsize=1m\nrw=read\nbs=2m\n", "fio "),
     ],
-    ids=["read-only", "engine", "option", "block"],
+    ids=["variable", "engine", "option", "block"],
 )
 def test_what_fio_refuses_is_named(job: str, said: str, tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:

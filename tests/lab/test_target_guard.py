@@ -86,6 +86,8 @@ DEVICES = {
     "by a replay": "[j]\nread_iolog={iolog}\n",
     "by a directory that is opened": "[j]\nrw=write\nopendir={folder}\n",
     "by an engine that cannot be judged": "[j]\nrw=write\nioengine=external:/nowhere.so\nfilename={link}\n",
+    "by a program before": "[j]\nrw=read\nexec_prerun=dd if=/dev/zero of={link} bs=4k count=1\n",
+    "by an engine’s program": "[j]\nioengine=exec\nprogram=dd\narguments=if=/dev/zero of={link} bs=4k count=1\n",
     "by a file that a reader has open": "[j]\nrw=read\nfilename={link}\n[k]\nrw=write\nfilename=/proc/self/fd/5\n",
 }
 
@@ -301,8 +303,10 @@ LINES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", ["command", "prepare", "before", "clean_up"])
-@pytest.mark.parametrize("case", LINES)
+@pytest.mark.parametrize(
+    ("case", "which"),
+    [*((case, "command") for case in LINES), *(("dd", which) for which in ("prepare", "before", "clean_up"))],
+)
 def test_no_line_of_a_command_writes_to_a_device(
     spelled: dict[str, str], tmp_path: Path, case: str, which: str
 ) -> None:

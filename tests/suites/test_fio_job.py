@@ -100,6 +100,16 @@ def test_the_checks_of_fio_are_asked_of_every_section() -> None:
         ("[a]\nsize=1m\nrw=write\nfilename=/etc/motd\n", "job-file-writes-outside", "[a] writes to /etc/motd."),
         ("[a]\nsize=1m\nexec_prerun=reboot\n", "job-file-runs-programs", "[a] runs “reboot”."),
         ("[a]\nrw=read\n", "job-file-without-size", "[a] has no size."),
+        ("[a]\nsize=1m\nopendir=/srv\n", "job-file-unjudged", "[a] has opendir, which works on every file"),
+        ("[a]\nsize=1m\nioengine=rbd\n", "job-file-unjudged", "[a] has ioengine=rbd"),
+        ("[a]\nsize=1m\nnosuch=1\n", "job-file-unjudged", "[a] has nosuch, which Benchwright does not know"),
+        ("[a]\nsize=1m\nrw=read\nrw=write\n", "job-file-unjudged", "[a] gives rw more than once"),
+        ("[a;]\nsize=1m\n", "job-file-unreadable", "is no section"),
+        ("[a b]\nsize=1m\nexec_prerun=x\n", "job-file-unjudged", "its name would be part of their shell"),
+        ("[a]\nsize=1m\nexec_prerun=dd of=$X\n", "job-file-unjudged", "only a shell can tell"),
+        ("[a]\nsize=1m\nioengine=exec\nprogram=x\narguments=-y\n", "job-file-runs-programs", "[a] runs “x -y”."),
+        ("[a]\nsize=1m\nrw=read\nunlink=1\nfilename=/srv/x\n", "job-file-writes-outside", "writes to /srv/x."),
+        ("[a]\nsize=1m\nrw=read\nwrite_bw_log=/srv/x\n", "job-file-writes-outside", "writes to /srv/x_bw*"),
     ],
 )
 def test_what_is_special_to_job_files(job: str, check: str, said: str) -> None:

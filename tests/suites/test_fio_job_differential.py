@@ -78,7 +78,13 @@ def as_fio_reads(text: str, folder: Path) -> tuple[list[str], set[tuple[str, str
     words = re.split(r"(?:^|(?<= ))--", done.stdout.decode(errors="surrogateescape").removeprefix("fio ").rstrip("\n"))
     options = [word.rstrip(" ").partition("=")[::2] for word in words if word.strip(" ")]
     names = [value for name, value in options if name == "name"]
-    return names, {(name, value.strip(" \t\v\f\r\n") or "1") for name, value in options if name != "name"}
+    given = {(name, _unquoted(name, value.strip(" \t\v\f\r\n")) or "1") for name, value in options}
+    return names, {option for option in given if option[0] != "name"}
+
+
+def _unquoted(name: str, value: str) -> str:
+    """Return a value as it was given: fio quotes descriptions."""
+    return value[1:-1] if name == "description" else value
 
 
 def as_we_read(sections: tuple[Section, ...]) -> tuple[list[str], set[tuple[str, str]]]:
@@ -104,7 +110,7 @@ def test_what_we_read_is_what_fio_reads(text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=2500)
+@settings(max_examples=600)
 @given(FILES)
 def test_what_we_read_is_what_fio_reads_at_length(text: str) -> None:
     compare(text)
@@ -249,7 +255,7 @@ def test_fio_opens_nothing_that_was_not_foretold(job: tuple[Mapping[str, str], M
 
 @pytest.mark.slow
 @needs_strace
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(JOBS)
 def test_fio_opens_nothing_that_was_not_foretold_at_length(
     job: tuple[Mapping[str, str], Mapping[str, str], str],

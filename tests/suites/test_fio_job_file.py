@@ -15,6 +15,7 @@ from suites.fio_job.file import (
     read_environment,
     read_job_file,
 )
+from suites.fio_job.targets import names_of
 from suites.fio_job.values import fio_seconds, fio_size, may_write_device, raw_devices, section_values
 
 FILE = """; a comment
@@ -75,12 +76,37 @@ def test_what_is_not_known_stays_as_it_is_written_or_is_missed() -> None:
         ("[job\nrw=read\n", "Line 1 is no section"),
         ("[job]\n=4\n", "Line 2 is no option"),
         ("[job]\ninclude other.fio\n", "Line 2 includes"),
+        ("[job]\nincludes=1\n", "Line 2 includes"),
+        ("[job]\nsize=${X\n", "without an end"),
+        ("[job]\nfilename=x$ncpusy\n", "keyword in a path"),
+        ("[job]\nrw=read\x0cy\n", "control character"),
+        ("[job]\nfilename=" + "x" * 5000, "longer than"),
         ("[job]\n" * 3000, "3000 lines"),
     ],
 )
 def test_what_is_no_job_file_is_refused_with_its_line(text: str, said: str) -> None:
     with pytest.raises(JobFileError, match=said):
         read_job_file(text)
+
+
+@pytest.mark.parametrize("word", ["LD_PRELOAD=/x.so", "PATH=/x", "A=${B}", "A=/dev/x;y", "A=x#y", "A=$ncpus"])
+def test_a_variable_that_changes_what_runs_or_is_read_is_refused(word: str) -> None:
+    with pytest.raises(JobFileError):
+        read_environment(word)
+
+
+def test_lines_end_where_fio_ends_them() -> None:
+    """What str.splitlines takes for an end of a line is a part of it: of a comment, a name or a value."""
+    for sign in "\v\f\x1c\x1d\x1e\x85\u2028\u2029":
+        (job,) = read_job_file(f"[job]\nrw=write\n# a comment{sign}rw=read\n")
+        assert job.options == {"rw": "write"}
+
+
+def test_files_of_all_sections_that_fio_calls_global_add_up() -> None:
+    (job,) = read_job_file(
+        "[global]\nfilename=a\n[globalish]\nfilename=b\ndirectory=/d\n[job]\nrw=write\nfilename=c:e\\:f\n"
+    )
+    assert names_of(job) == ("a", "/d/b", "/d/c", "/d/e:f")
 
 
 def test_the_environment() -> None:
