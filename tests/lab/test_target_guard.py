@@ -355,3 +355,46 @@ def test_suites_that_work_in_their_own_directory_are_led_nowhere_else(device: st
         before = digest(backing_file(device))
         assert start(workspace, suite, **values).returncode == REFUSED, suite
         assert digest(backing_file(device)) == before
+
+
+WHOLE_RUNS = ("laid out anew, because it is shorter than the size", "removed at the end", "removed by an engine",
+              "a log of bandwidth", "memory")  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", WHOLE_RUNS)
+def test_a_run_destroys_no_file_and_says_which(workstation: Workstation, files: dict[str, str], case: str) -> None:
+    before = contents(files["folder"])
+    job = f"[global]\nsize=64k\nbs=4k\n[j]\n{FILES[case].format(**files)}"
+    _, ended = execute(workstation, "fio-job", job=job)
+    assert contents(files["folder"]) == before
+    assert ended.state is State.FAILED
+    assert "fio was not started on this computer: " in ended.reason
+    assert files["folder"] in ended.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["dd", "a change of directory", "xargs", "fio with a job file"])
+@pytest.mark.parametrize("which", ["command", "prepare", "before", "clean_up"])
+def test_a_run_of_a_command_writes_to_no_device(
+    workstation: Workstation, spelled: dict[str, str], case: str, which: str
+) -> None:
+    Path(spelled["include"]).write_text(f"[j]\nrw=write\nsize=64k\nfilename={spelled['link']}\n")
+    before = digest(backing_file(spelled["device"]))
+    values = {"command": "true", "shell": True, which: LINES[case].format(**spelled)}
+    _, ended = execute(workstation, "command", **values)
+    assert digest(backing_file(spelled["device"])) == before
+    assert ended.state is not State.DONE or "exit status 77: benchwright: " in ended.reason
+
+
+@pytest.mark.slow
+def test_trials_may_write_again_what_the_first_has_made(workstation: Workstation, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    job = f"[job]\nrw=write\nsize=1m\ndirectory={folder}\nwrite_bw_log={folder}/log\n"
+    _, ended = execute(workstation, "fio-job", trials=3, job=job)
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert sorted(file.name for file in folder.iterdir()) == ["job.0.0", "log_bw.1.log"]
+    _, ended = execute(workstation, "fio-job", job=job)  # another step did not make them
+    assert ended.state is State.FAILED
+    assert f"{folder}/job.0.0 exists and would be overwritten or removed." in ended.reason
