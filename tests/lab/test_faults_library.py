@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from app.events import Activity, Event, LibraryChanged, RunEnded, SampleRead, State, TrialStarted
 from app.runs import running
 from app.runs.control import Control
 from app.services import Workstation
-from app.store import StoreError
+from app.store import StoreError, run_connection
 from app.store.errors import StoreLostError
+from app.store.read_back import Written, read_back
 from tests.lab.counting import counting_plan
 from tests.lab.survival import assert_nothing_left, assert_whole, end, lab, run, workstation
 from tests.lab_sshd import LabHost
@@ -314,12 +316,8 @@ def test_the_end_is_told_after_what_is_stored_was_read_back(
             monkeypatch.undo()
             control.save_to(target)
 
-    from app.store import run_connection
-
-    real = run_connection.read_back
-
-    def swallowed(connection: object, run_id: str) -> object:
-        found = real(connection, run_id)  # type: ignore[arg-type]  # as it is called there
+    def swallowed(connection: Connection, run_id: str) -> Written | None:
+        found = read_back(connection, run_id)
         if found is not None:
             found.samples[1] -= 1
         return found
