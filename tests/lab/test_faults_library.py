@@ -179,6 +179,20 @@ def test_a_folder_that_was_renamed_and_comes_back_goes_on_there(
 
 
 @pytest.mark.slow
+def test_a_run_whose_folder_is_gone_is_saved_elsewhere(workstation: Workstation, library: Path) -> None:
+    """A folder in the place of the one that was renamed would be in the way of its coming back."""
+    said: list[LibraryChanged] = []
+    assert end(run(workstation, counting_plan(3000, host="local"), once_lost(library, move_folder, Control.stop, said)))
+    saved = workstation.library_path
+    try:
+        assert not library.parent.exists()
+        assert len(workstation.runs()) == 2
+    finally:
+        library.parent.with_name("moved").rename(library.parent)
+        saved.unlink()
+
+
+@pytest.mark.slow
 def test_a_copy_that_holds_everything_is_gone_on_with(workstation: Workstation, library: Path, lab: LabHost) -> None:
     """As programs that keep folders in step do: copied, and the copy moved over the library."""
 
