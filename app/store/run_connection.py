@@ -44,7 +44,7 @@ class RunConnection:
             path.unlink(missing_ok=True)
 
     def folder(self) -> Path | None:
-        """Return the library's folder, None where it is gone, or is on another disk: below a mount point nobody looks."""
+        """Return the library's folder, None where it is gone, or on another disk: nobody looks below a mount point."""
         folder = self.database.path.parent
         with suppress(OSError):
             if self._file is None or folder.stat().st_dev == self._file.main[0]:
