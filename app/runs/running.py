@@ -30,6 +30,7 @@ from app.runs.left import LeftRun
 from app.runs.run import Engine
 from app.store import Recorder, Store, StoreError
 from app.store.errors import DamagedError, StoreFullError, StoreLostError, TakenOverError
+from app.store.rescue import rescue
 from remote.errors import RemoteError
 from suites.base import Parsed
 from suites.errors import BenchwrightError
@@ -109,7 +110,7 @@ def _wound_up(events: Iterator[Event], recorder: Recorder, control: Control) -> 
             failure = error
         ended = isinstance(event, RunEnded | RunLeft)
     if isinstance(failure, StoreLostError | DamagedError):
-        missing = recorder.rescue()
+        missing = rescue(recorder)
         raise StoreLostError(f"{failure.message} {_saved(recorder, missing)}", f"Open it with --store {recorder.path}.")
     if failure is not None:
         raise failure
@@ -183,7 +184,7 @@ def _moved(recorder: Recorder, control: Control) -> Iterator[Event]:
 
 
 def _rescued(recorder: Recorder) -> Iterator[Event]:
-    missing = recorder.rescue()
+    missing = rescue(recorder)
     yield Activity(_saved(recorder, missing))
     yield LibraryChanged(recorder.path)
 

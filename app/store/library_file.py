@@ -59,10 +59,17 @@ def check_kind(path: Path) -> os.stat_result | None:
     except OSError as error:
         raise cannot_open(path, error) from error
     if not stat.S_ISREG(found.st_mode):
-        raise StoreError(f"The library {path} cannot be opened: it is no file.", "Name a file with --store.")
+        raise StoreError(f"The library {path} cannot be opened: it is {_kind(found)}.", "Name a file with --store.")
     if 0 < found.st_size < SMALLEST:  # SQLite itself would take a very short file for an empty database
         raise damaged(path, "it is no SQLite file")
     return found
+
+
+def _kind(found: os.stat_result) -> str:
+    for test, kind in ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket")):
+        if test(found.st_mode):
+            return kind
+    return "a device"
 
 
 def cannot_open(path: Path, error: OSError) -> StoreLostError:

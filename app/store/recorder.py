@@ -2,7 +2,6 @@
 
 import contextlib
 import statistics
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -46,7 +45,6 @@ from app.events import (
 )
 from app.formats import facts_to_json
 from app.moments import now
-from app.paths import store_path
 from app.plans.plan import Plan
 from app.records import RunRecord, SampleSeries
 from app.runs.left import LeftRun
@@ -131,6 +129,16 @@ class Recorder:
             self._trials[record.trial.id] = record.trial
             if record.state is State.DONE and record.figures and self._leads(record.trial):
                 self._headline[record.trial.id] = record.figures[0]
+
+    @property
+    def run_id(self) -> str:
+        """The run that is written down."""
+        return self._run_id
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the library, None where it is gone."""
+        return self._library.folder()
 
     @property
     def path(self) -> Path:
@@ -251,20 +259,6 @@ class Recorder:
             before[0].discard()
         self.verify()
         return missing
-
-    def rescue(self) -> str:
-        """Write what there is to a new file of its own, where nobody names one; return what is lost by that.
-
-        It is made beside the library, or where libraries are kept, or where temporary files are. Raises StoreError.
-        """
-        name = f"{self.path.stem}-{self._run_id}{self.path.suffix}"
-        failure: StoreError | None = None
-        for folder in (self.path.parent, store_path().parent, Path(tempfile.gettempdir())):
-            try:
-                return self.save_as(folder / name)
-            except StoreError as error:
-                failure = failure or error
-        raise StoreError(f"The run {self._run_id} could not be saved to another file: {failure}", "Free some space.")
 
     def close(self) -> None:
         """Commit what was gathered and let go of the store. A run that has not ended counts as interrupted."""

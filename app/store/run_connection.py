@@ -43,6 +43,14 @@ class RunConnection:
         for path in self._file.withdrawn if self._file is not None else ():
             path.unlink(missing_ok=True)
 
+    def folder(self) -> Path | None:
+        """Return the library's folder, None where it is gone, or on another disk: nobody looks below a mount point."""
+        folder = self.database.path.parent
+        with suppress(OSError):
+            if self._file is None or folder.stat().st_dev == self._file.main[0]:
+                return folder if folder.is_dir() else None
+        return None
+
     def read_back(self) -> Written | None:
         """Return how much of the run anybody finds at the library's path; raise StoreError."""
         try:

@@ -62,7 +62,7 @@ def test_what_is_no_job_file_is_named_with_its_line(tmp_path: Path) -> None:
     ("make", "said"),
     [
         (lambda path: path.unlink(missing_ok=True), "cannot be read"),
-        (lambda path: path.mkdir(), "is no file"),
+        (lambda path: path.mkdir(), "Is a directory"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "is not a text file"),
         (lambda path: path.write_text("x" * (MAXIMUM_TEXT + 1)), "is longer than"),
     ],

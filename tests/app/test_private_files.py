@@ -1,4 +1,4 @@
-"""What is the user's alone is nobody else's, whatever the umask; no path that is named keeps the program waiting."""
+"""What is the user's alone is nobody else's, whatever the umask; and no path keeps the program waiting."""
 
 import csv
 import json
@@ -97,11 +97,11 @@ def test_a_pipe_that_somebody_writes_to_is_read(tmp_path: Path) -> None:
     """As a shell makes it of <(…)."""
     reading, writing = os.pipe()
 
-    def write() -> None:
+    def write_the_rest() -> None:
         os.write(writing, b"later")
         os.close(writing)
 
-    slow = threading.Timer(0.3, write)
+    slow = threading.Timer(0.3, write_the_rest)
     os.write(writing, b"now, ")
     slow.start()
     assert read_bounded(Path(f"/proc/self/fd/{reading}"), 100) == b"now, later"

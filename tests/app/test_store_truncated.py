@@ -119,6 +119,6 @@ def test_a_library_of_which_the_log_is_left_is_saved_whole(tmp_path: Path) -> No
 def test_a_pipe_or_a_device_is_no_library(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
-        with pytest.raises(StoreError, match="it is no file"):
+        with pytest.raises(StoreError, match=r"it is a (pipe|device|directory)"):
             salvage(path, tmp_path / "new.sqlite3")
     assert not (tmp_path / "new.sqlite3").exists()

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from app.events import Activity, Event, LibraryChanged, RunEnded, SampleRead, State, TrialStarted
 from app.runs import running
 from app.runs.control import Control
 from app.services import Workstation
-from app.store import StoreError
+from app.store import StoreError, run_connection
 from app.store.errors import StoreLostError
+from app.store.read_back import Written, read_back
 from tests.lab.counting import counting_plan
 from tests.lab.survival import assert_nothing_left, assert_whole, end, lab, run, workstation
 from tests.lab_sshd import LabHost
@@ -177,6 +179,21 @@ def test_a_folder_that_was_renamed_and_comes_back_goes_on_there(
 
 
 @pytest.mark.slow
+def test_a_run_whose_folder_is_gone_is_saved_elsewhere(workstation: Workstation, library: Path) -> None:
+    """A folder in the place of the one that was renamed would be in the way of its coming back."""
+    said: list[LibraryChanged] = []
+    events = run(workstation, counting_plan(3000, host="local"), once_lost(library, move_folder, Control.stop, said))
+    assert end(events).state is State.PARTIAL
+    saved = workstation.library_path
+    try:
+        assert not library.parent.exists()
+        assert len(workstation.runs()) == 2
+    finally:
+        library.parent.with_name("moved").rename(library.parent)
+        saved.unlink()
+
+
+@pytest.mark.slow
 def test_a_copy_that_holds_everything_is_gone_on_with(workstation: Workstation, library: Path, lab: LabHost) -> None:
     """As programs that keep folders in step do: copied, and the copy moved over the library."""
 
@@ -314,12 +331,8 @@ def test_the_end_is_told_after_what_is_stored_was_read_back(
             monkeypatch.undo()
             control.save_to(target)
 
-    from app.store import read_back, run_connection
-
-    real = read_back.read_back
-
-    def swallowed(connection: object, run_id: str) -> object:
-        found = real(connection, run_id)  # type: ignore[arg-type]  # as it is called there
+    def swallowed(connection: Connection, run_id: str) -> Written | None:
+        found = read_back(connection, run_id)
         if found is not None:
             found.samples[1] -= 1
         return found

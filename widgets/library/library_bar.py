@@ -32,7 +32,7 @@ class LibraryBar(Notice):
         super().__init__(parent)
         self._workstation = workstation
         self.is_measuring: Callable[[], bool] = lambda: False
-        self._lost = ""
+        self._lost, self._lost_path = "", workstation.library_path
         self.save_button = QPushButton("Save what can be read…")
         self.save_as_button = QPushButton("Save as…")
         self.other_button = QPushButton("Open another…")
@@ -79,11 +79,14 @@ class LibraryBar(Notice):
             return
         self._lost = change.problem
         if change.problem:
+            self._lost_path = change.path
             self._offer(self.save_as_button)
             self.say("error", change.problem, f"{change.remedy} {_WAITS}".strip())
             return
         self._offer(self.close_button)
-        self.say("good", "The library takes the run again.", f"It is in {change.path}.")
+        again = f" The next time, start with: benchwright --store {change.path}"
+        moved = change.path != self._lost_path
+        self.say("good", "The library takes the run again.", f"It is in {change.path}.{again if moved else ''}")
         self.opened.emit()
 
     def _ask_for_place(self) -> None:
