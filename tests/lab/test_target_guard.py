@@ -30,7 +30,9 @@ def workstation(tmp_path: Path) -> Iterator[Workstation]:
     made.close()
 
 
-def execute(workstation: Workstation, suite: str, trials: int = 1, **values: object) -> tuple[list[Finding], RunEnded]:
+def execute(
+    workstation: Workstation, suite: str, trials: int = 1, **values: str | bool
+) -> tuple[list[Finding], RunEnded]:
     """Run a step of `suite` on this computer, typing nothing; return what was found and how it ended."""
     plan = Plan("guard", (LOCAL,), (make_step(suite, values),), repetition=Repetition(trials=trials))
     events = list(workstation.run(plan, AnsweringAsker(), Control()))
@@ -381,8 +383,8 @@ def test_a_run_of_a_command_writes_to_no_device(
 ) -> None:
     Path(spelled["include"]).write_text(f"[j]\nrw=write\nsize=64k\nfilename={spelled['link']}\n")
     before = digest(backing_file(spelled["device"]))
-    values = {"command": "true", "shell": True, which: LINES[case].format(**spelled)}
-    _, ended = execute(workstation, "command", **values)
+    lines = {"command": "true", which: LINES[case].format(**spelled)}
+    _, ended = execute(workstation, "command", 1, **lines, **SHELL)
     assert digest(backing_file(spelled["device"])) == before
     assert ended.state is not State.DONE or "exit status 77: benchwright: " in ended.reason
 
