@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import app.runs.joining
 import app.runs.run
 import app.store.store
 from app.events import Event
@@ -35,6 +36,9 @@ from tests.lab.counting import Counting
 
 LINES = 3
 """Lines that each of the two measuring commands of a trial prints."""
+
+SENT = 6
+"""Words of a request before the mode of its script: see remote.script."""
 
 BOOT = "024ac842-200f-484d-8c31-8482df5e9400"
 
@@ -129,10 +133,10 @@ class ModelHost:
 
     def answer(self, argv: Sequence[str], stdin: bytes) -> dict[str, str]:
         with self.lock:
-            if stdin == script("job.sh"):
-                mode, _mark, path, nonce, *rest = argv[2:]
+            if stdin.endswith(script("job.sh")):
+                mode, _mark, path, nonce, _identity, *rest = argv[SENT:]
                 return getattr(self, f"do_{mode}")(path, nonce, *rest)
-            if stdin == script("lease.sh"):
+            if stdin.endswith(script("lease.sh")):
                 return {"taken": "/dev/shm/benchwright-lease", "now": "100"}
             return {}
 
@@ -201,7 +205,7 @@ class ModelChannel:
     """The output of a job, followed."""
 
     def __init__(self, session: "ModelSession", argv: Sequence[str]) -> None:
-        _, _, _, mark, _path, _nonce, self._name, out, _err = argv
+        _mode, mark, _path, _nonce, _identity, self._name, out, _err = argv[SENT:]
         self._session = session
         self._sent = int(out)
         self._head: list[Chunk] = [Chunk(stream, f"@@{mark} follow\n".encode()) for stream in ("stdout", "stderr")]
@@ -251,15 +255,15 @@ class ModelSession:
         try:
             said: Mapping[str, str] = self.reached(lambda: self.model.answer(argv, stdin), *_words(argv))
         except ConnectionLostError:
-            if not off and not self._power.after and self.model.late and argv[2] == "start":
+            if not off and not self._power.after and self.model.late and argv[SENT : SENT + 1] == ["start"]:
                 self.model.delayed.append(lambda: self.model.answer(argv, stdin))
             raise
-        mark = argv[3] if len(argv) > 3 else ""
+        mark = argv[3] if len(argv) > SENT else ""
         return Completed("".join(f"@@{mark} {word} {value}\n" for word, value in said.items()).encode(), b"", 0)
 
     def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> ModelChannel:
         del keep_input
-        if stdin != script("job.sh"):
+        if not stdin.endswith(script("job.sh")):
             raise ConnectError(Outcome.CONFIG, "The model has no telemetry.", host="web-1")
         if self._power.off:
             raise ConnectionLostError("The connection to web-1 broke.", host="web-1")
@@ -312,7 +316,8 @@ class Lab:
 
         patch.setattr(registry, "SUITES", (*registry.SUITES, TwoCommands()))
         patch.setattr(app.store.store, "Recorder", MortalRecorder)
-        patch.setattr(app.runs.run, "read_facts", _facts)
+        for module in (app.runs.joining, app.runs.run):
+            patch.setattr(module, "read_facts", _facts)
 
     def _connect(self, power: Power) -> Callable[..., ModelSession]:
         def connect(*_words: object) -> ModelSession:
@@ -354,8 +359,9 @@ class Lab:
 
 def _words(argv: Sequence[str]) -> list[str]:
     """Return what a request is called: its mode, and with the kind of job that it is about."""
-    mode = argv[2] if len(argv) > 2 else argv[0]
-    return [mode, *([f"{mode} {argv[6][:7]}"] if len(argv) > 6 else [])]
+    words = argv[SENT:]
+    mode = words[0] if words else argv[0]
+    return [mode, *([f"{mode} {words[5][:7]}"] if len(words) > 5 else [])]
 
 
 def _facts(session: Any, _directories: Sequence[str] = ()) -> Facts:
