@@ -346,7 +346,9 @@ def _to_7(connection: Connection) -> None:
         ("runs", "epoch INTEGER NOT NULL DEFAULT 0"),
         ("workspaces", "identity TEXT NOT NULL DEFAULT ''"),
     ):
-        connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column}")
+        # A table that an earlier step made is complete already.
+        if column.split()[0] not in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
+            connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column}")
 
 
 _STEPS = (_to_2, _to_3, _to_4, _to_5, _to_6, _to_7)

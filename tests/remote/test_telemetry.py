@@ -112,7 +112,7 @@ class Lying(LocalSession):
     """A host whose uptime goes back, whatever the script would say."""
 
     def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:  # noqa: ARG002
-        mark = argv[2]
+        mark = argv[3]
         said = [f"@@{mark} page KernelPageSize:        4 kB", f"@@{mark} disks sda"]
         for uptime in (100.0, 101.0, 50.0, 60.0, 102.0):
             said += [f"@@{mark} tick 0 {uptime} {1e9 + uptime}", "/proc/loadavg:0.5 0.5 0.5 1/100 1", f"@@{mark} end"]

@@ -112,7 +112,7 @@ def test_a_run_that_was_stopped_keeps_its_samples_and_no_half_figure() -> None:
     [
         (b"sh: 1: exec: ./stream: Permission denied\n", 126, "mounted with noexec"),
         (b"env: '/opt/stream': No such file or directory\n", 127, "No such file or directory"),
-        (b"# benchwright-stream 1\nIllegal instruction (core dumped)\n", 132, "set build to “here”"),
+        (b"# benchwright-stream 1\nIllegal instruction (core dumped)\n", 132, "set build to “shipped”"),
         (b"", 0, "not the output of Benchwright's probe stream"),
         (b"Triad: 1.0\n", 0, "not the output of Benchwright's probe stream"),
     ],
