@@ -51,7 +51,7 @@ class Database:
         self._engine: Engine | None = None
         self._newer: int | None = None
         self._file: Identity | None = None  # that was opened last; from then on none is made
-        self._aside = Aside(path)
+        self._aside = Aside(path, _is_earlier, _upgrade)
         self._long: set[OpenFile] = set()
 
     def read_only(self) -> StoreError | None:
@@ -203,16 +203,7 @@ class Database:
         if self._newer is not None:
             self._file = identity
             return _engine_for_reading(lambda: for_reading(self.path))
-        engine = create_engine("sqlite://", creator=lambda: for_writing(self.path), poolclass=NullPool)
-        event.listen(engine, "connect", _prepare)
-        event.listen(engine, "begin", _begin)
-        with engine.connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
-            # Looked at again within the transaction: another program may have been first.
-            version = connection.exec_driver_sql("PRAGMA user_version").scalar()
-            if version == 0:
-                schema.create(connection)
-            elif version is not None and version < schema.FORMAT:
-                schema.upgrade(connection, version)
+        engine = _engine_for_writing(self.path)
         self._file = identity
         return engine
 
@@ -262,6 +253,36 @@ def _read_format(connection: sqlite3.Connection, found: int) -> int:
         return found
     said = connection.execute(f"SELECT max(read_format) FROM {name}").fetchone()[0]  # noqa: S608 (a name of our own)
     return said if isinstance(said, int) else found
+
+
+def _engine_for_writing(path: Path) -> Engine:
+    """Return an engine on the library at `path`, which is made or upgraded where that is to be done."""
+    engine = create_engine("sqlite://", creator=lambda: for_writing(path), poolclass=NullPool)
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    with engine.connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
+        # Looked at again within the transaction: another program may have been first.
+        version = connection.exec_driver_sql("PRAGMA user_version").scalar()
+        if version == 0:
+            schema.create(connection)
+        elif version is not None and version < schema.FORMAT:
+            schema.upgrade(connection, version)
+    return engine
+
+
+def _is_earlier(connection: sqlite3.Connection) -> bool:
+    """Return whether a library has an earlier format."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(application == schema.APPLICATION_ID and 0 < version < schema.FORMAT)
+
+
+def _upgrade(copy: Path) -> None:
+    """Bring a copy of a library to the format of today."""
+    with closing(for_writing(copy)) as connection:
+        earlier = _is_earlier(connection)
+    if earlier:
+        _engine_for_writing(copy).dispose()
 
 
 def _engine_for_reading(connect: Callable[[], sqlite3.Connection]) -> Engine:

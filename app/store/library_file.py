@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,10 +149,17 @@ def _connection(path: Path, words: str) -> sqlite3.Connection:
 
 
 class Aside:
-    """Reads a library beside which SQLite can make no files of its own: its disk is full, or may not be written."""
+    """Reads a library beside which SQLite can make no files of its own: its disk is full, or may not be written.
 
-    def __init__(self, path: Path) -> None:
+    `is_earlier` tells of a connection whether the library has an earlier format; `upgrade` converts a copy of one.
+    """
+
+    def __init__(
+        self, path: Path, is_earlier: Callable[[sqlite3.Connection], bool], upgrade: Callable[[Path], None]
+    ) -> None:
         self._path = path
+        self._is_earlier = is_earlier
+        self._upgrade = upgrade
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._copied: tuple[object, ...] = ()
 
@@ -160,13 +167,21 @@ class Aside:
         """Return a connection that reads; raise OSError where what was written last can be copied nowhere.
 
         Without a write-ahead log the file says everything, and nobody writes to it. With one, both are copied to where
-        there is room: the log can only be read with a file of its own beside it.
+        there is room: the log can only be read with a file of its own beside it. A library of an earlier format is
+        read from a copy, which is upgraded.
         """
         log = wal_of(self._path)
         with suppress(FileNotFoundError):
             if log.stat().st_size:
-                return for_reading(self._copy(log))
-        return _connection(self._path, "mode=ro&immutable=1")
+                return for_reading(self._copy(self._path, log))
+        as_it_is = _connection(self._path, "mode=ro&immutable=1")
+        try:
+            if not self._is_earlier(as_it_is):
+                return as_it_is
+        except sqlite3.Error:
+            return as_it_is  # whoever reads meets it again, and says so
+        as_it_is.close()
+        return for_reading(self._copy(self._path))
 
     def close(self) -> None:
         """Remove the copy, where there is one."""
@@ -174,13 +189,15 @@ class Aside:
             self._folder.cleanup()
             self._folder, self._copied = None, ()
 
-    def _copy(self, log: Path) -> Path:
-        now = tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in (self._path.stat(), log.stat()))
+    def _copy(self, *files: Path) -> Path:
+        """Return a copy of the library and, where there is one, of its log, in the format of today."""
+        now = tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in (file.stat() for file in files))
         if self._folder is None or self._copied != now:
             self.close()
-            self._folder = room_for(sum(size for _, size, _ in now))
-            shutil.copyfile(self._path, Path(self._folder.name) / "copy")
-            shutil.copyfile(log, Path(self._folder.name) / "copy-wal")
+            self._folder = room_for(2 * sum(size for _, size, _ in now))
+            for file, name in zip(files, ("copy", "copy-wal"), strict=False):
+                shutil.copyfile(file, Path(self._folder.name) / name)
+            self._upgrade(Path(self._folder.name) / "copy")
             self._copied = now
         return Path(self._folder.name) / "copy"
 

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,14 @@ from app.events import OutputRead, RunEnded, RunStarted, State
 from app.services import Workstation
 from app.store import Store, StoreError
 from app.store.errors import StoreFullError, StoreLostError
+from app.store.schema import FORMAT
 from app.writing import WriteError
 from tests.app import recorded
 from tests.program import BAD_INPUT, DONE, benchwright
 
 RUNS = [f"20261120-14153{number}-unw{number}" for number in range(4)]
 OUTPUT = 120_000
+FORMATS = Path(__file__).parents[1] / "data/store"
 
 
 @pytest.fixture(params=["tmpfs", pytest.param("ext4", marks=pytest.mark.slow)])
@@ -82,6 +85,7 @@ def leave_log(library: Path) -> None:
     folder = library.parent / "killed"
     folder.mkdir()
     connection = sqlite3.connect(library)
+    connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("UPDATE runs SET name = 'late'")
     connection.commit()
     shutil.copyfile(library, folder / "main")
@@ -210,3 +214,23 @@ def test_a_library_of_an_earlier_format_on_a_full_disk_is_not_half_converted(lib
     ballast.unlink()
     assert len(store.runs()) == 4
     store.close()
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("number", range(1, FORMAT))
+def test_a_library_of_an_earlier_format_on_a_read_only_disk_is_read(
+    small_disk: Path, number: int, *, log: bool
+) -> None:
+    library = small_disk / "runs.sqlite3"
+    shutil.copyfile(FORMATS / f"format-{number}.sqlite3", library)
+    if log:
+        leave_log(library)
+    before = library.read_bytes()
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with closing(Store(library)) as store:
+        runs = store.runs()
+        assert runs
+        assert all(run.name == "late" for run in runs) or not log
+        for run in runs:
+            assert store.load(run.id).trials
+    assert library.read_bytes() == before
