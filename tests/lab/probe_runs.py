@@ -6,9 +6,9 @@ from pathlib import Path
 
 from app.events import Event, TrialEnded
 from app.plans.plan import Plan, Repetition, make_step
-from app.questions import Refuse
 from app.runs.control import Control
 from app.services import Workstation
+from tests.lab_sshd import AnsweringAsker
 
 
 @contextmanager
@@ -26,7 +26,6 @@ def run_once(
 ) -> tuple[TrialEnded, list[Event]]:
     """Run one trial of `suite` on `host`; return how it ended, and everything that happened."""
     plan = Plan("probe", (host,), (make_step(suite, given, peer=peer),), repetition=Repetition(trials=1))
-    workstation.consents.made_here(plan)
-    events = list(workstation.run(plan, Refuse(), Control()))
+    events = list(workstation.run(plan, AnsweringAsker(), Control()))
     (ended,) = (event for event in events if isinstance(event, TrialEnded))
     return ended, events

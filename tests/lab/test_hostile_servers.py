@@ -201,6 +201,7 @@ def test_a_packet_that_arrives_byte_by_byte_is_not_waited_for(session_with: Open
 
     def drip(channel: paramiko.Channel) -> None:
         assert channel.transport is not None
+        time.sleep(0.3)  # the server's own answer to the request goes before
         packetizers[0].silence_limit = 0.5
         for _ in range(15):  # a byte less than the beginning of a packet has
             channel.transport.sock.sendall(b"x")

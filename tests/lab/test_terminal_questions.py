@@ -52,6 +52,8 @@ def test_sudos_password_is_typed_unseen_and_kept_nowhere(
     device = make_loop("scratch.img")
     path = plan_file(tmp_path, device, "web-1", Tuning(drop_caches=True))
     with terminal("run", path, "--destroy", "scratch.img") as screen:
+        screen.expect("Run it (yes or no)")
+        screen.type("yes")
         screen.expect("Password for sudo, to drop the page cache before each trial, run fio")
         screen.type(PASSWORD)
         assert screen.status() == DONE, screen.seen
