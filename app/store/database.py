@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
@@ -214,7 +214,8 @@ class Database:
                     f"The library {self.path} is gone, and its write-ahead log is still there.",
                     "Put the library back, move the log away, or name another library with --store.",
                 )
-            make_private(self.path)
+            with suppress(FileExistsError):  # another Benchwright was first
+                make_private(self.path)
         except OSError as error:
             raise cannot_open(self.path, error) from error
 

@@ -4,6 +4,9 @@ import json
 import re
 import sqlite3
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -404,3 +407,17 @@ def test_run_ids_sort_by_time_and_are_utc() -> None:
     moment = datetime(2026, 11, 20, 15, 15, 30, tzinfo=timezone(timedelta(hours=1)))
     assert re.fullmatch(r"20261120-141530-[a-hjkmnp-z2-9]{4}", new_run_id(moment))
     assert len({new_run_id(moment) for _ in range(50)}) > 40  # one or two of them may be drawn twice
+
+
+def test_several_make_the_library_at_the_same_moment(tmp_path: Path) -> None:
+    for number in range(5):
+        ready = threading.Barrier(4)
+
+        def open_it(path: Path = tmp_path / f"{number}.sqlite3", ready: threading.Barrier = ready) -> int:
+            with closing(Store(path)) as store:
+                ready.wait()
+                return len(store.runs())
+
+        with ThreadPoolExecutor(4) as pool:
+            opened = [pool.submit(open_it) for _ in range(4)]
+        assert [one.result() for one in opened] == [0, 0, 0, 0]
