@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -38,6 +39,9 @@ from app.store.library_file import (
 )
 
 _WRITING = "benchwright_writing"
+
+PATIENCE = 5.0
+"""Seconds for which another program may be making the same library."""
 
 _FILE = "benchwright_file"
 
@@ -299,7 +303,21 @@ def _prepare(connection: sqlite3.Connection, _record: object) -> None:
         # What a deleted run took goes back to the disk. Only an empty file can take this, before all else.
         settings.insert(0, "auto_vacuum = FULL")
     for setting in settings:
-        connection.execute(f"PRAGMA {setting}").close()
+        _set(connection, setting)
+
+
+def _set(connection: sqlite3.Connection, setting: str) -> None:
+    """Make a setting; while another program makes the same library, try again: SQLite waits for no lock here."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute(f"PRAGMA {setting}").close()
+        except sqlite3.OperationalError as error:
+            if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
