@@ -84,7 +84,7 @@ def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) ->
     summaries: list[str] = []
     page.summary_changed.connect(summaries.append)
     with qtbot.waitSignal(page.run_started, timeout=PATIENCE) as started:
-        assert page.start_run(plan_of(cpu(3)))
+        assert page.start_run(plan_of(cpu(6)))
     qtbot.waitUntil(lambda: drawn_points(page) > 0, timeout=PATIENCE)
     trial = model_of(page).current
     assert trial is not None
