@@ -219,7 +219,8 @@ start() { # lease or "", command
     lease=$1
     shift
     enter || fail "$complaint"
-    guarded "${workspace%/*}"
+    parent=${workspace%/*}
+    guarded "${parent:-/}"
     [ -d "$job" ] || launch "$@"
     clock
     give_up=$((now + 1000)) line=

@@ -103,6 +103,15 @@ judge() { # path
         return
     fi
     if [ ! -e "$1" ]; then
+        # A program that makes directories, as fio does, then finds something else behind them.
+        case /$1/ in
+        */../*)
+            if [ ! -d "${1%/*}/" ]; then
+                refuse "$1 leads through a directory that does not exist. Write it without \"..\"."
+                return
+            fi
+            ;;
+        esac
         note "$1"
         return
     fi

@@ -163,7 +163,7 @@ class Engine:
             self._hosts.give_up()
             refused = self.left is not None and not self._opened
             self._finish(self._close_places(only_unprepared=refused))
-            if not refused:
+            if not (refused or self.control.lost):
                 self._finish(self._root.put_back())
             raise
         finally:
@@ -335,9 +335,9 @@ class Engine:
                 turn = turn_of(left.record.plan, record.trial)
                 work = self._take_up_trial(left, record.trial, turn, schedule)
                 self._tasks.append(Task(work, _hosts_of(turn.step, turn.host)))
-        under_way = {task.hosts for task in self._tasks}
+        under_way = {host for task in self._tasks for host in task.hosts}
         for key in tuple(self._places):
-            if not schedule.open(key) and _hosts_of(self.plan.step(key[0]), key[1]) not in under_way:
+            if not schedule.open(key) and not _hosts_of(self.plan.step(key[0]), key[1]) & under_way:
                 yield from self._close_place(key)
 
     def _take_up_trial(self, left: LeftRun, taken: Trial, turn: Turn, schedule: Schedule) -> Iterator[Event]:

@@ -69,12 +69,13 @@ def _outside(section: Section) -> str:
     laid_out = "filename" not in section.options and not section_writes(section)  # by itself, and removed again
     own = names_of(section) if laid_out else ()
     found = [target for target in targets_of((section,)) if target.use is Use.WRITE and target.path not in own]
-    outside = [target for target in found if _leads_out(target.path)]
+    outside = [target for target in found if leads_out(target.path)]
     return f"writes to {', '.join(dict.fromkeys(map(_shown, outside)))}" if outside else ""
 
 
-def _leads_out(path: str) -> bool:
-    return path.startswith("/") or ".." in path.split("/")
+def leads_out(path: str) -> bool:
+    """Return whether a path may lead out of the step's private directory."""
+    return path.startswith(("/", "$HOME/")) or ".." in path.split("/")
 
 
 def _shown(target: Target) -> str:

@@ -1,7 +1,7 @@
 """fio-job: a job file of the user's own, run as fio runs it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -13,10 +13,10 @@ from suites.fio.metrics import METRICS
 from suites.fio.output import FioParser
 from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
-from suites.fio_job.checks import JOB_CHECKS
+from suites.fio_job.checks import JOB_CHECKS, leads_out
 from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
 from suites.fio_job.step_targets import step_targets
-from suites.fio_job.targets import programs
+from suites.fio_job.targets import programs, targets_of
 from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -63,6 +63,9 @@ NAMING: Mapping[str, EffectKind] = MappingProxyType(
     }
 )
 """Options that name a log of what is done to which file, or where the other end is (fio manual)."""
+
+DEVICE = re.compile(r"/dev/[\w/-]+")
+"""What is only read there is nothing that a job file could make."""
 
 STEERING = re.compile(r"(LD|DYLD|GLIBC|GCONV|MALLOC|BASH|FIO)_.*|PATH|ENV|IFS|HOME|SHELL|TMPDIR|LOCPATH|NLSPATH")
 """Variables that decide what a program loads or starts, whatever a job file uses them for (ld.so(8), sh(1))."""
@@ -120,11 +123,7 @@ class FioJob:
             for name, kind in NAMING.items()
             if name in section.options
         ]
-        overwrites = values["existing_files"] == OVERWRITE
-        files = dict.fromkeys(target.path for target in step_targets(sections, values) if target.use is not Use.REFUSE)
-        outside = [path for path in files if path.startswith(("/", "$HOME/"))] if overwrites else []
-        changes = [Effect(EffectKind.CHANGES, path, "existing file: overwritten or removed") for path in outside]
-        return (*_steering(values), *runs, *named, *changes)
+        return (*_steering(values), *runs, *named, *_outside(sections, values))
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the job file, as it is."""
@@ -165,6 +164,22 @@ def _steering(values: Values) -> tuple[Effect, ...]:
     harmless = all(f"${{{name}}}" in str(values["job"]) and not STEERING.fullmatch(name) for name in names)
     line = f"env {values['environment']} fio {FILE}"
     return () if harmless else (Effect(EffectKind.EXECUTES, line, ENVIRONMENT.title),)
+
+
+def _outside(sections: Sequence[Section], values: Values) -> Iterator[Effect]:
+    """Yield the paths outside the step's private directory that are made or written: a new file, too, may be a program
+    or a key, since the job file says what is in it."""
+    what = "overwritten or removed" if values["existing_files"] == OVERWRITE else "made where it does not exist"
+    paths = dict.fromkeys(
+        target.path
+        for target in targets_of(sections)
+        if target.use is not Use.REFUSE and not (target.use is Use.READ and DEVICE.fullmatch(target.path))
+    )
+    for path in paths:
+        if leads_out(path):
+            yield Effect(
+                EffectKind.CHANGES, path, f"file, below {values['directory'] or 'a directory of its own'}: {what}"
+            )
 
 
 def _targets(values: Values, sections: tuple[Section, ...] | None) -> tuple[Target, ...]:

@@ -119,9 +119,8 @@ def _files(section: Section, use: Use, size: int) -> Iterator[Target]:
                 yield from (Target(_below(directory, name), use, size=size) for directory in directories)
     if not named:
         for directory in directories:
-            # What is there under the very name of the section, and is no file, is what fio works on.
-            device = Use.OVERWRITE if use is Use.WRITE else use
-            yield Target(_below(directory, section.name), device)
+            # What is there under the very name of the section, and is no file where fio runs, is what fio works on.
+            yield Target(_below(directory, section.name), use, size=size)
             path, match = _own_name(section)
             yield Target(_below(directory, path), use, match, size)
 

@@ -116,6 +116,24 @@ def test_what_a_job_file_runs_replays_or_reaches_is_shown_with_its_section(line:
 
 
 @pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("filename=/root/.ssh/authorized_keys", ["/root/.ssh/authorized_keys"]),
+        ("rw=write\nfilename=../../shadow", ["../../shadow"]),
+        ("write_bw_log=/etc/cron.d/x", ["/etc/cron.d/x_bw"]),
+        ("rw=read\nfilename=/dev/sdb", []),
+        ("rw=write\nfilename=mine", []),
+    ],
+)
+@pytest.mark.parametrize("existing", ["keep", "overwrite"])
+def test_a_job_file_that_makes_files_elsewhere_asks(line: str, shown: list[str], existing: str) -> None:
+    given = {"job": f"[one]\nsize=1m\n{line}\n", "existing_files": existing}
+    found = [effect.text for part in parts_of(plan_of(make_step("fio-job", given))) for effect in part.effects]
+    assert [path for path in shown if not any(text.startswith(path) for text in found)] == []
+    assert bool(found) is bool(shown)
+
+
+@pytest.mark.parametrize(
     ("environment", "asks"),
     [
         ("", False), ("SIZE=8m DEPTH=4", False), ("SIZE=8m DEPTH=4 LD_PRELOAD=/x.so", True), ("PATH=/x", True),

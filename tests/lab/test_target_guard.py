@@ -72,6 +72,7 @@ DEVICES = {
     "in a directory": "[{name}]\nrw=write\ndirectory=/dev\n",
     "as another node of it": "[j]\nrw=write\nfilename={node}\n",
     "as a hard link to a node": "[j]\nrw=write\nfilename={hard}\n",
+    "behind a directory that fio makes": "[j]\nrw=write\nfile_append=1\nfilename={links}/new/../again\n",
     "as a bind mount": "[j]\nrw=write\nfilename={bound}\n",
     "by the name of a section": "[{link}]\nrw=write\n",
     "from a global section, beside a name of its own": "[global]\nfilename={link}\n[j]\nrw=write\nfilename=mine\n",
@@ -198,6 +199,8 @@ FILES = {
     "one of several directories": "rw=write\ndirectory=.:{folder}\nnumjobs=2\n",
     "a name of a format": "rw=write\nfilename_format={folder}/$jobnum.data\n",
     "a file behind a link": "rw=write\nfilename={folder}/link\n",
+    "a file behind a directory that fio makes": "rw=write\nfilename={folder}/new/../file\n",
+    "a file that has the name of a section": "rw=write\nname=file\ndirectory={folder}\n",
 }
 
 
