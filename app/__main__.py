@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import sys
 
 import click
@@ -10,13 +9,7 @@ import click
 from app.paths import log_path, reports_path
 from app.services import Workstation
 from app.signals import keep_ignored_to_ourselves
-from suites.errors import BenchwrightError
-
-WINDOW_PACKAGES = frozenset({"PySide6", "shiboken6", "pyqtgraph"})
-"""The packages of the extra `window`."""
-
-QT_LIBRARIES = "apt-get install libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
-"""What installs Qt's libraries where there are none; they bring the others along."""
+from app.window_packages import add_window_packages
 
 
 def main() -> None:
@@ -49,7 +42,7 @@ def open_or_measure(workstation: Workstation) -> None:
         try:
             from widgets.main_window import open_window
         except ImportError as error:
-            raise WindowError(*_window_lacks(error)) from error
+            add_window_packages(error)
         raise SystemExit(open_window(workstation))
     from app.cli.asking import TerminalAsker
     from app.cli.runs import run_quick
@@ -57,27 +50,6 @@ def open_or_measure(workstation: Workstation) -> None:
 
     click.echo("There is no display: benchmarking this computer without a window.", err=True)
     run_quick(workstation, LOCAL, reports_path(), TerminalAsker(), as_json=False)
-
-
-class WindowError(BenchwrightError):
-    """The window cannot open: its Python packages, or Qt's own libraries, are not installed."""
-
-
-def _window_lacks(error: ImportError) -> tuple[str, str]:
-    """Return what the window lacks and the remedy; raise `error` where it is a defect of ours."""
-    verbs = "Every verb of the command line works without a window: benchwright --help"
-    if (error.name or "").partition(".")[0] in WINDOW_PACKAGES and isinstance(error, ModuleNotFoundError):
-        return (
-            f"The window is not installed (no {error.name}).",
-            f"In Benchwright's folder, run: uv tool install --force '.[window]' (with pipx likewise). {verbs}",
-        )
-    library = re.match(r"(lib[\w.+-]+): cannot open shared object file", str(error))
-    if library is None:
-        raise error
-    return (
-        f"Qt does not load: {library[1]} is not on this system.",
-        f"On Debian or Ubuntu, run: {QT_LIBRARIES}. {verbs}",
-    )
 
 
 def has_display() -> bool:

@@ -1,6 +1,8 @@
 """The program as it is installed: a wheel of the tree, in an environment of its own, far from the tree."""
 
 import json
+import os
+import pty
 import re
 import signal
 import site
@@ -98,6 +100,44 @@ def test_a_server_has_the_command_line_without_qt(wheel: Path, tmp_path: Path) -
     assert done.stderr.startswith("benchwright: The window is not installed (no PySide6).")
     assert "uv tool install --force '.[window]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+PIP_FROM_HERE = """
+import os, pathlib, sys
+assert sys.argv[1:3] == ["install", "--disable-pip-version-check"], sys.argv
+assert any(word.startswith("pyside6-essentials") for word in sys.argv[3:]), sys.argv
+(packages,) = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
+for path in pathlib.Path(os.environ["PACKAGES"]).iterdir():
+    if path.name.startswith(("PySide6", "shiboken6", "pyqtgraph")):
+        (packages / path.name).symlink_to(path)
+"""
+"""Stands in for pip, which would fetch 300 MB: `make fresh` has uv do it."""
+
+
+@pytest.mark.gui
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_the_window_is_installed_when_the_user_agrees(wheel: Path, tmp_path: Path, answer: str) -> None:
+    call = installed(wheel, tmp_path / "bare", (*WINDOW, "pip"))
+    (packages,) = (tmp_path / "bare").glob("lib/python*/site-packages")
+    (packages / "pip").mkdir()
+    (packages / "pip" / "__main__.py").write_text(PIP_FROM_HERE)
+    (packages / "pip" / "__init__.py").touch()
+    quiet = environment(QT_QPA_PLATFORM="offscreen", PACKAGES=site.getsitepackages()[0])
+    master, slave = pty.openpty()
+    with subprocess.Popen(call, cwd="/", env=quiet, stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        os.write(master, f"{answer}\n".encode())
+        deadline = time.monotonic() + PATIENCE
+        while not minds_term(process.pid) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        loaded = process.poll() is None and "libQt6Widgets" in Path(f"/proc/{process.pid}/maps").read_text()
+        process.terminate()
+        process.wait(PATIENCE)
+    said = os.read(master, 10_000).decode()
+    os.close(master)
+    assert f"Install them into {tmp_path / 'bare'}" in said
+    assert loaded == (answer == "y"), said
+    assert ("The window is not installed" in said) == (answer == "n")
 
 
 @pytest.mark.slow
