@@ -82,14 +82,15 @@ def _list(left: list[LeftRun], *, as_json: bool) -> None:
 
 
 def _left_to_json(left: LeftRun) -> dict[str, Any]:
-    trial = None if left.under_way is None else left.under_way.trial
+    trials = [{"id": one.trial.id, "step": one.trial.step, "host": one.trial.host} for one in left.under_way]
     return {
         "run": left.id,
         "name": left.record.summary.name,
         "hosts": list(left.hosts),
         "since": left.since,
         "by_choice": left.by_choice,
-        "trial": None if trial is None else {"id": trial.id, "step": trial.step, "host": trial.host},
+        "trial": trials[0] if trials else None,  # as before there could be several
+        "trials": trials,
     }
 
 

@@ -25,7 +25,7 @@ Baseline = Callable[[str], RunRecord]
 def is_complete(left: LeftRun, baseline: Baseline) -> bool:
     """Return whether every trial of the run is made: its plan asks for no other."""
     record = left.record
-    if left.under_way is not None or not record.trials:
+    if left.under_way or not record.trials:
         return False
     try:
         schedule = _schedule(left, baseline)

@@ -189,11 +189,11 @@ class Database:
         with self._lock:
             found = check_kind(self.path)
             if self._file is not None and found is None:
-                raise lost(self.path, "the file was moved, removed or unmounted")
+                raise lost(self.path, "is gone: it was moved, removed or unmounted")
             if found is not None and (found.st_dev, found.st_ino) != self._file:  # another has taken its place
                 self._forget()
             elif found is not None and not found.st_size:
-                raise lost(self.path, "the file was emptied")
+                raise lost(self.path, "was emptied")
             if self._engine is None:
                 self._engine = self._open()
             return self._engine

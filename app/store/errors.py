@@ -91,11 +91,9 @@ def _refused_by_disk(path: Path) -> StoreError | None:
     return None
 
 
-def lost(path: Path, why: str) -> StoreLostError:
-    """Return the error that says `why` the library that was opened at `path` is not found there any more."""
-    return StoreLostError(
-        f"The library {path} is gone: {why}.", "Put it back, or save what was measured to another file."
-    )
+def lost(path: Path, what: str) -> StoreLostError:
+    """Return the error that says `what` happened to the library that was opened at `path`."""
+    return StoreLostError(f"The library {path} {what}.", "Put it back, or save what was measured to another file.")
 
 
 def read_only(path: Path, found: int, known: int) -> ReadOnlyError:

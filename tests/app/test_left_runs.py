@@ -68,7 +68,7 @@ def test_a_run_with_a_directory_on_a_host_is_left_alone(store: Store) -> None:
     assert store.mark_interrupted() == []
     (left,) = store.left_runs()
     assert (left.id, left.by_choice, left.hosts) == (RUN, False, ("web-1",))
-    assert left.under_way is not None
+    assert [one.trial.id for one in left.under_way] == [1]
     (job,) = left.jobs
     assert (job.began, job.directory, job.workspace, job.purpose) == (
         BEGAN,

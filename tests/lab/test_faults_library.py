@@ -242,7 +242,7 @@ def test_a_run_that_is_deleted_elsewhere_is_no_silent_success(workstation: Works
     act: Callable[[Control], None] = lambda control: control.save_to(target)  # noqa: E731 (typed)
     events = run(workstation, counting_plan(COUNT, host="local"), once_lost(library, deleted, act, said))
     assert end(events).state is State.DONE
-    assert "is no longer in it" in said[0].problem
+    assert "no longer holds the run" in said[0].problem
     assert_whole(workstation, 1, COUNT)
     assert workstation.library_path == target
 
@@ -326,7 +326,7 @@ def test_the_end_is_told_after_what_is_stored_was_read_back(
     def hand(event: Event, control: Control) -> None:
         events.append(event)
         if isinstance(event, LibraryChanged) and event.problem:
-            assert "not all of the run" in event.problem
+            assert "holds only a part of the run" in event.problem
             assert not any(isinstance(one, RunEnded) for one in events)
             monkeypatch.undo()
             control.save_to(target)
