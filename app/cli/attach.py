@@ -12,6 +12,7 @@ from app.cli.common import (
     plain,
     print_json,
     print_table,
+    say,
     speaks_to_people,
 )
 from app.cli.runs import say_run
@@ -55,7 +56,7 @@ def attach(
         forgotten = workstation.forget(run)
         given_up = workstation.load(forgotten).summary.state is State.PARTIAL
         how = "Given up" if given_up else "Ended, for every trial was made"
-        click.echo(f"{how}: {forgotten}. What is still on a host: benchwright hosts leftovers HOST", err=True)
+        say(f"{how}: {forgotten}. What is still on a host: benchwright hosts leftovers HOST")
         return
     _go_on(workstation, run, asker, busy, as_json=as_json, stop=flags["stop"])
 

@@ -32,7 +32,7 @@ from app.runs.run import Engine
 from app.store import Recorder, Store, StoreError
 from app.store.errors import DamagedError, StoreFullError, StoreLostError, TakenOverError
 from app.store.rescue import rescue
-from remote.errors import RemoteError
+from remote.errors import ConnectError, RemoteError
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -79,9 +79,21 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
                     return
                 if engine.refused or not replayed:  # else its end is recorded, or waits to be
                     recorder.record(RunLeft(engine.run_id))
+                    _name_way_out(error, taken)
             except (StoreLostError, DamagedError) as lost:
                 raise _put_elsewhere(recorder, f"{error.message} {lost.message}") from error
             raise
+
+
+def _name_way_out(error: BenchwrightError, taken: LeftRun) -> None:
+    """Say in the remedy of `error`, where a host was not reached, why that matters and how to do without."""
+    holding = {used.where for used in taken.workspaces} | {one.trial.host for one in taken.under_way}
+    if not isinstance(error, ConnectError) or error.host not in holding:
+        return
+    error.remedy = (
+        f"{error.remedy} Something of the run {taken.id} is still on {error.host}, so it stays left to itself. To end "
+        f"it without its hosts: benchwright attach {taken.id} --forget"
+    ).strip()
 
 
 def _put_elsewhere(recorder: Recorder, why: str) -> StoreLostError:

@@ -1,6 +1,7 @@
 """What can go wrong with the library, in words for people."""
 
 import os
+import shlex
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -126,5 +127,6 @@ def damaged(path: Path, detail: str) -> DamagedError:
     """Return the error that says the file at `path` is left as it is, because it cannot be understood."""
     return DamagedError(
         f"The library {path} is damaged or is none ({detail}). Nothing in it was changed.",
-        f"Restore a copy, or save what can be read: benchwright salvage {path} NEW. --store names another library.",
+        f"Restore a copy, or save what can be read: benchwright salvage {shlex.quote(str(path))} NEW. --store names "
+        "another library.",
     )
