@@ -74,7 +74,7 @@ def _go_on(workstation: Workstation, run: str, asker: TerminalAsker, busy: Busy,
 
 def _list(left: list[LeftRun], *, as_json: bool) -> None:
     if as_json:
-        print_json([_left_to_json(run) for run in left])
+        print_json([left_to_json(run) for run in left])
         return
     if not left:
         click.echo("No run was left to itself.")
@@ -82,7 +82,8 @@ def _list(left: list[LeftRun], *, as_json: bool) -> None:
         click.echo(plain(f"{run.id}  {left_text(run)}.\n    {left_detail(run)}"))
 
 
-def _left_to_json(left: LeftRun) -> dict[str, Any]:
+def left_to_json(left: LeftRun) -> dict[str, Any]:
+    """Return a run that was left to itself as ``attach --list --json`` prints it."""
     trials = [{"id": one.trial.id, "step": one.trial.step, "host": one.trial.host} for one in left.under_way]
     return {
         "run": left.id,
@@ -90,7 +91,7 @@ def _left_to_json(left: LeftRun) -> dict[str, Any]:
         "hosts": list(left.hosts),
         "since": left.since,
         "by_choice": left.by_choice,
-        "trial": trials[0] if trials else None,  # as before there could be several
+        "trial": next(iter(trials), None),  # as published before there could be several
         "trials": trials,
     }
 
