@@ -52,7 +52,7 @@ def concluded(left: LeftRun, recorder: Recorder, baseline: Baseline, why: str = 
     problems = [f"{trial.trial.step}: {trial.reason}" for trial in left.record.trials if trial.reason]
     reason = " ".join([*problems, *([why] if why else []), *_absent(left)])
     events: list[Event] = [*feed(_schedule(left, baseline), left), RunEnded(left.id, state, reason)]
-    for event in with_verdicts(iter(events), recorder):
+    for event in with_verdicts(iter(events), recorder, resumed=True):
         recorder.record(event)
         yield event
 

@@ -105,7 +105,7 @@ def _put_elsewhere(recorder: Recorder, why: str) -> StoreLostError:
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
     watching = Watching() if engine.left is None else watching_again(engine.left.record)
-    events = with_verdicts(watching.follow(engine.events()), recorder)
+    events = with_verdicts(watching.follow(engine.events()), recorder, resumed=engine.left is not None)
     ended = False
     try:
         for event in events:
