@@ -58,13 +58,14 @@ def test_output_that_is_emptied_while_the_host_is_away_fails_its_trial(workstati
 
 
 class Serving(Counting):
-    """Counts, beside a server end whose last line is lost before anybody reads it."""
+    """Counts, beside a server end whose last lines are lost before anybody reads it."""
 
     id = "serving"
     needs_peer = True
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        server = ("sh", "-c", "echo listening; sleep 0.6; echo lost; : >/proc/$$/fd/1; exit 0")
+        lose = "for i in 1 2 3 4 5 6 7 8 9; do echo lost; : >/proc/$$/fd/1; done"  # nobody reads as fast each time
+        server = ("sh", "-c", f"echo listening; sleep 0.6; {lose}; exit 0")
         return (Command(server, Purpose.SERVE, on_peer=True), *super().commands(values, context))
 
 
