@@ -302,7 +302,6 @@ class Workstation(LibraryServices):
             control,
             self._addresses(plan),
             left=left,
-            stored_output=lambda trial: self._store.output_in_order(run_id, trial),
             patience=self._patience,
             asker=asker,
         )

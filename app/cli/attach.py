@@ -12,6 +12,7 @@ from app.cli.common import (
     plain,
     print_json,
     print_table,
+    say,
     speaks_to_people,
 )
 from app.cli.runs import say_run
@@ -55,7 +56,7 @@ def attach(
         forgotten = workstation.forget(run)
         given_up = workstation.load(forgotten).summary.state is State.PARTIAL
         how = "Given up" if given_up else "Ended, for every trial was made"
-        click.echo(f"{how}: {forgotten}. What is still on a host: benchwright hosts leftovers HOST", err=True)
+        say(f"{how}: {forgotten}. What is still on a host: benchwright hosts leftovers HOST")
         return
     _go_on(workstation, run, asker, busy, as_json=as_json, stop=flags["stop"])
 
@@ -73,7 +74,7 @@ def _go_on(workstation: Workstation, run: str, asker: TerminalAsker, busy: Busy,
 
 def _list(left: list[LeftRun], *, as_json: bool) -> None:
     if as_json:
-        print_json([_left_to_json(run) for run in left])
+        print_json([left_to_json(run) for run in left])
         return
     if not left:
         click.echo("No run was left to itself.")
@@ -81,15 +82,17 @@ def _list(left: list[LeftRun], *, as_json: bool) -> None:
         click.echo(plain(f"{run.id}  {left_text(run)}.\n    {left_detail(run)}"))
 
 
-def _left_to_json(left: LeftRun) -> dict[str, Any]:
-    trial = None if left.under_way is None else left.under_way.trial
+def left_to_json(left: LeftRun) -> dict[str, Any]:
+    """Return a run that was left to itself as ``attach --list --json`` prints it."""
+    trials = [{"id": one.trial.id, "step": one.trial.step, "host": one.trial.host} for one in left.under_way]
     return {
         "run": left.id,
         "name": left.record.summary.name,
         "hosts": list(left.hosts),
         "since": left.since,
         "by_choice": left.by_choice,
-        "trial": None if trial is None else {"id": trial.id, "step": trial.step, "host": trial.host},
+        "trial": next(iter(trials), None),  # as published before there could be several
+        "trials": trials,
     }
 
 

@@ -1,5 +1,6 @@
 """benchwright hosts, facts: where to measure, and what is there."""
 
+import shlex
 from dataclasses import asdict
 
 import click
@@ -14,6 +15,7 @@ from app.cli.common import (
     print_json,
     print_table,
     speaks_to_people,
+    with_store,
 )
 from app.cli.facts_table import facts_rows
 from app.cli.host_work import install_tools, restore, show_log
@@ -56,7 +58,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 def add_host(workstation: Workstation, /, name: str, **given: str | int | None) -> None:
     """Save the host NAME; what was saved under that name before is replaced."""
     workstation.save_host(HostEntry(name, Origin.SAVED, **given))  # type: ignore[arg-type]  # click has checked the types
-    click.echo(f"Saved. Try it with: benchwright hosts test {name}")
+    click.echo(plain(with_store(f"Saved. Try it with: benchwright hosts test {shlex.quote(name)}")))
 
 
 @hosts.command("remove")

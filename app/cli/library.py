@@ -6,7 +6,16 @@ from pathlib import Path
 import click
 
 from app.checks.after_words import place_text
-from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, speaks_to_people
+from app.cli.common import (
+    FAILED,
+    json_option,
+    pass_workstation,
+    plain,
+    print_json,
+    print_table,
+    speaks_to_people,
+    with_store,
+)
 from app.cli.comparing import margin_option, overrule_option, share_of
 from app.cli.comparison_table import LEVELS_HEAD, level_cells
 from app.cli.distribution_table import say_distributions
@@ -35,7 +44,7 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
         print_json([summary_to_json(summary) for summary in stored])
         return
     if not stored:
-        click.echo("The library is empty. Benchmark this computer with: benchwright quick")
+        click.echo(plain(with_store("The library is empty. Benchmark this computer with: benchwright quick")))
         return
     rows = [
         [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(map(host_words, run.hosts)), run.standing,
@@ -81,7 +90,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
         told = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
         click.echo(plain(f"{host_words(host)}: {', '.join(fact for fact in told if isinstance(fact, str))}"))
     if record.reason:
-        click.echo(plain(record.reason))
+        click.echo(plain(with_store(record.reason)))
     _print_verdicts(record)
     rows = []
     for figure in summaries(record):

@@ -1,5 +1,6 @@
 """benchwright plan, check: what will run, and what would make it a waste of time."""
 
+import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from app.cli.common import (
     plain,
     print_json,
     print_table,
+    say,
     speaks_to_people,
 )
 from app.cli.presets import answers_of, fill_named, list_presets, places
@@ -140,7 +142,7 @@ def new_plan(
     workstation.consents.made_here(made)
     if output is not None:
         workstation.save_plan(made, output)
-        click.echo(f"Wrote {output}. Look at it with: benchwright check {output}", err=True)
+        say(f"Wrote {output}. Look at it with: benchwright check {shlex.quote(str(output))}")
     elif as_json:
         print_json(plan_to_json(made))
     else:

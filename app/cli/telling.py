@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from app.checks.after_words import place_text, verdict_text
-from app.cli.common import plain
+from app.cli.common import say
 from app.events import (
     Activity,
     Event,
@@ -142,11 +142,6 @@ class _Library:
                 self._control.save_to(Path(name).expanduser())
 
 
-def say(text: str) -> None:
-    """Say something on standard error."""
-    click.echo(plain(text), err=True)
-
-
 class _Teller:
     """Says what is happening; on a terminal the newest sample moves in place."""
 
@@ -219,7 +214,7 @@ class _Teller:
         if self._moving:
             click.echo("\r\x1b[K", nl=False, err=True)
             self._moving = False
-        click.echo(plain(text), err=True)
+        say(text)
 
 
 def _progress(event: Progress) -> str:

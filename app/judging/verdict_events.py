@@ -9,6 +9,7 @@ from app.checks.after import Judgement, judge_run, untold
 from app.events import Event, FindingRaised, RunEnded, StepEnded, VerdictReached
 from app.judging.judging import Telemetry, judgements, places_of, trials_and_window
 from app.records import RunRecord, SampleSeries
+from app.runs.policies import missed_starts
 from app.runs.schedule import PlaceKey
 
 log = logging.getLogger(__name__)
@@ -28,20 +29,25 @@ class Stored(Protocol):
         ...
 
 
-def with_verdicts(events: Iterator[Event], stored: Stored) -> Iterator[Event]:
+def with_verdicts(events: Iterator[Event], stored: Stored, *, resumed: bool = False) -> Iterator[Event]:
     """Yield `events`, and behind the end of each step what its result is worth; before the run's end, what it is.
 
     What is judged is what is stored, so that a stored run gives the same verdict whenever it is judged again. A step
-    that the run never ended in order is judged at the run's end.
+    that the run never ended in order is judged at the run's end. Of a run that was `resumed`, what was found of its
+    trials and was not stored any more is found again first.
     """
     judged: set[PlaceKey] = set()
     for event in events:
         if isinstance(event, RunEnded):
+            if resumed:
+                yield from _heeded(lambda: _missed(stored, None))
             yield from _heeded(lambda: _at_the_end(stored, judged))
         yield event
         if isinstance(event, StepEnded):
             place = (event.step, event.host)
             judged.add(place)
+            if resumed:
+                yield from _heeded(partial(_missed, stored, place))
             yield from _heeded(partial(_of_place, stored, place))
 
 
@@ -52,6 +58,17 @@ def _heeded(judge: Callable[[], Iterator[Event]]) -> tuple[Event, ...]:
     except Exception:  # a defect of a check or a full disk must not cost what was measured: judge later
         log.exception("the run cannot be judged now")
         return ()
+
+
+def _missed(stored: Stored, only: PlaceKey | None) -> Iterator[Event]:
+    """Yield what was found of the trials of a place, or of all that have no verdict, and is not stored."""
+    record = stored.stored()
+    known = {(one.step, one.host) for one in record.verdicts}
+    for place in places_of(record.plan):
+        if place == only or (only is None and place not in known):
+            trials, window = trials_and_window(record, place)
+            samples, _telemetry = stored.stored_samples(trials, place[1], window)
+            yield from missed_starts(record, samples, place)
 
 
 def _of_place(stored: Stored, place: PlaceKey) -> Iterator[Event]:

@@ -25,7 +25,7 @@ Baseline = Callable[[str], RunRecord]
 def is_complete(left: LeftRun, baseline: Baseline) -> bool:
     """Return whether every trial of the run is made: its plan asks for no other."""
     record = left.record
-    if left.under_way is not None or not record.trials:
+    if left.under_way or not record.trials:
         return False
     try:
         schedule = _schedule(left, baseline)
@@ -52,7 +52,7 @@ def concluded(left: LeftRun, recorder: Recorder, baseline: Baseline, why: str = 
     problems = [f"{trial.trial.step}: {trial.reason}" for trial in left.record.trials if trial.reason]
     reason = " ".join([*problems, *([why] if why else []), *_absent(left)])
     events: list[Event] = [*feed(_schedule(left, baseline), left), RunEnded(left.id, state, reason)]
-    for event in with_verdicts(iter(events), recorder):
+    for event in with_verdicts(iter(events), recorder, resumed=True):
         recorder.record(event)
         yield event
 

@@ -84,12 +84,18 @@ class Joining:
                 raise LeftError
             if self.control.stopped and self.left is None:
                 raise StoppedError
+            if self._only_ends() and self.needed <= there:
+                return
             yield from self.step()
             yield IDLE
         wanted = [host for host in self.plan.hosts if host in self._names]
-        if wanted and not any(host in there for host in wanted):
+        if wanted and not self._only_ends() and not any(host in there for host in wanted):
             reasons = [self.failed[host] for host in wanted]
             raise reasons[0] if len(reasons) == 1 else UnreachedError(" ".join(map(str, reasons)))
+
+    def _only_ends(self) -> bool:
+        """Whether a run that was left to itself is only ended: nothing is measured any more."""
+        return self.left is not None and self.control.stopped
 
     def _keeps_waiting(self, host: str, there: set[str]) -> bool:
         """Whether trials must not begin before `host` is there."""

@@ -69,9 +69,9 @@ class LeftRun:
         return seconds_since(self.since)
 
     @property
-    def under_way(self) -> TrialRecord | None:
-        """The trial that was measuring; None between two trials."""
-        return next((trial for trial in self.record.trials if trial.state is State.RUNNING), None)
+    def under_way(self) -> tuple[TrialRecord, ...]:
+        """The trials that were measuring, at most one on a host; none between two trials."""
+        return tuple(trial for trial in self.record.trials if trial.state is State.RUNNING)
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Runs that were left to themselves, in words."""
 
+from app.events import Trial
 from app.moments import age_text
 from app.plans.plan import host_words
 from app.runs.left import LeftRun
@@ -16,12 +17,14 @@ def left_detail(left: LeftRun) -> str:
     record = left.record
     done = sum(trial.state != "running" for trial in record.trials)
     ended = f"{done} trial{'' if done == 1 else 's'} had ended"
-    under_way = left.under_way
-    if under_way is None:
+    if not left.under_way:
         return f"{record.summary.name}: {ended}; nothing was measuring. The rest waits until it is attached."
-    trial = under_way.trial
+    trials = " and ".join(_trial_text(trial.trial) for trial in left.under_way)
+    goes = "goes on there by itself" if len(left.under_way) == 1 else "go on there by themselves"
+    return f"{record.summary.name}: {ended}; {trials} {goes}. The other trials wait until the run is attached."
+
+
+def _trial_text(trial: Trial) -> str:
+    """Return which trial it is, and where: ``random read on web-1, trial 2``."""
     kind = "warm-up" if trial.warm_up else "trial"
-    return (
-        f"{record.summary.name}: {ended}; {trial.step}, {kind} {trial.number}, goes on there by itself. "
-        "The trials after it wait until the run is attached."
-    )
+    return f"{trial.step} on {host_words(trial.host)}, {kind} {trial.number},"

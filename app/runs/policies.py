@@ -10,7 +10,7 @@ from app.comparing.sides import Key, Side
 from app.events import Event, FindingRaised, PolicyDecided, State
 from app.plans.plan import Plan, PlanError, Policy, Step
 from app.plans.repetition import Rule, UntilVerdict
-from app.records import RunRecord
+from app.records import RunRecord, SampleSeries
 from app.runs.schedule import Judged, MakeRule, PlaceKey, Schedule, Turn, deciding
 from app.runs.unsteady_start import start_findings
 from app.summary import MetricSummary
@@ -125,6 +125,19 @@ def unsteady_starts(turn: Turn, parsed: Parsed) -> Iterator[Finding]:
         names = {figure.metric.name for figure in deciding(turn.step, parsed.figures)}
         for name in names:
             yield from start_findings(parsed.figures, parsed.samples, name, turn.step.name, turn.host)
+
+
+def missed_starts(record: RunRecord, samples: SampleSeries, place: PlaceKey) -> Iterator[FindingRaised]:
+    """Yield the findings about starts of a place's trials that are not stored: Benchwright ended before they were."""
+    stored = zip(record.findings, record.finding_trials or (None,) * len(record.findings), strict=True)
+    known = {(trial, finding.measured) for finding, trial in stored if finding.id == raised.UNSTEADY_START.id}
+    for one in record.trials:
+        trial = one.trial
+        if one.state is State.DONE and (trial.step, trial.host) == place:
+            turn = Turn(record.plan.step(trial.step), trial.host, trial.number, trial.warm_up)
+            for finding in unsteady_starts(turn, Parsed(one.figures, samples.get(trial.id, ()))):
+                if (trial.id, finding.measured) not in known:
+                    yield FindingRaised(finding, trial.id)
 
 
 def _unsettled(judged: Judged) -> Finding:

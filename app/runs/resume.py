@@ -87,7 +87,7 @@ def end_orphans(left: LeftRun, sessions: Mapping[str, Session]) -> tuple[int, ..
             raise OrphanError(
                 f"A command of the run {left.id} may still run on {host_words(used.where)}: {error.message} "
                 "No other is started beside it.",
-                "End it there by hand and attach again; “benchwright attach --stop” ends the run without it.",
+                f"End it there by hand and attach again, or end the run: benchwright attach {left.id} --stop",
             ) from error
     return tuple(sorted({job.trial for job in rest} - known))
 

@@ -198,14 +198,15 @@ class Engine:
             self._problems.append(str(error))
 
     def _names(self) -> tuple[str, ...]:
-        """Return the hosts to be reached: those where trials are left to be made, or something was left."""
-        if self.left is None:
-            hosts = self.plan.hosts
-        else:
+        """Return the hosts to be reached: those where something was left, or, unless stopped, trials are to be made."""
+        hosts, needed = self.plan.hosts, self._joining.needed
+        peers = [step.peer for step in self.plan.steps if step.peer is not None]
+        if self.left is not None and self.control.stopped:
+            return tuple(host for host in dict.fromkeys([*hosts, *peers]) if host in needed)
+        if self.left is not None:
             schedule = Schedule(self.plan)
             feed(schedule, self.left)
-            hosts = tuple(host for host in self.plan.hosts if host in self._joining.needed or schedule.measures(host))
-        peers = [step.peer for step in self.plan.steps if step.peer is not None]
+            hosts = tuple(host for host in hosts if host in needed or schedule.measures(host))
         return tuple(dict.fromkeys([*hosts, *peers]))
 
     def _open(self) -> Iterator[Event]:

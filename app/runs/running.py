@@ -1,6 +1,7 @@
 """Runs under way: every event stored before anybody else hears of it, from the first to the last, or to the next
 time that somebody goes on with the run."""
 
+import shlex
 from collections.abc import Generator, Iterator
 
 from app.events import (
@@ -31,7 +32,7 @@ from app.runs.run import Engine
 from app.store import Recorder, Store, StoreError
 from app.store.errors import DamagedError, StoreFullError, StoreLostError, TakenOverError
 from app.store.rescue import rescue
-from remote.errors import RemoteError
+from remote.errors import ConnectError, RemoteError
 from suites.base import Parsed
 from suites.errors import BenchwrightError
 
@@ -59,26 +60,52 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
     ends without the host that is not reached.
     """
     with store.recorder(engine.run_id, taken) as recorder:
+        replayed = False
         try:
-            for event in _replayed(taken, store):
-                recorder.remember(event)
-                yield event
+            # Read before anything is done: the library may be lost by the time that it is needed.
+            output = {trial.trial.id: store.output_in_order(taken.id, trial.trial.id) for trial in taken.under_way}
+            engine.stored_output = lambda trial: output.get(trial, ())
+            yield from _replayed(taken, store)
+            replayed = True
             for event in _stored(engine, recorder, control):
                 yield event
                 if isinstance(event, TrialAttached):
-                    for stream, data in store.output_in_order(taken.id, event.trial.id):
+                    for stream, data in output.get(event.trial.id, ()):
                         yield OutputRead(event.trial.id, stream, data)
         except BenchwrightError as error:
-            if engine.refused and isinstance(error, RemoteError) and is_complete(taken, baseline):
-                yield from concluded(taken, recorder, baseline, str(error))
-                return
-            recorder.record(RunLeft(engine.run_id))
+            try:
+                if engine.refused and isinstance(error, RemoteError) and is_complete(taken, baseline):
+                    yield from concluded(taken, recorder, baseline, str(error))
+                    return
+                if engine.refused or not replayed:  # else its end is recorded, or waits to be
+                    recorder.record(RunLeft(engine.run_id))
+                    _name_way_out(error, taken)
+            except (StoreLostError, DamagedError) as lost:
+                raise _put_elsewhere(recorder, f"{error.message} {lost.message}") from error
             raise
+
+
+def _name_way_out(error: BenchwrightError, taken: LeftRun) -> None:
+    """Say in the remedy of `error`, where a host was not reached, why that matters and how to do without."""
+    holding = {used.where for used in taken.workspaces} | {one.trial.host for one in taken.under_way}
+    if not isinstance(error, ConnectError) or error.host not in holding:
+        return
+    error.remedy = (
+        f"{error.remedy} Something of the run {taken.id} is still on {error.host}, so it stays left to itself. To end "
+        f"it without its hosts: benchwright attach {taken.id} --forget"
+    ).strip()
+
+
+def _put_elsewhere(recorder: Recorder, why: str) -> StoreLostError:
+    """Save a run whose library was lost to a new file, and return what says so."""
+    missing = rescue(recorder)
+    store = shlex.quote(str(recorder.path))
+    return StoreLostError(f"{why} {_saved(recorder, missing)}", f"Open it with: benchwright --store {store}")
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
     watching = Watching() if engine.left is None else watching_again(engine.left.record)
-    events = with_verdicts(watching.follow(engine.events()), recorder)
+    events = with_verdicts(watching.follow(engine.events()), recorder, resumed=engine.left is not None)
     ended = False
     try:
         for event in events:
@@ -110,8 +137,7 @@ def _wound_up(events: Iterator[Event], recorder: Recorder, control: Control) -> 
             failure = error
         ended = isinstance(event, RunEnded | RunLeft)
     if isinstance(failure, StoreLostError | DamagedError):
-        missing = rescue(recorder)
-        raise StoreLostError(f"{failure.message} {_saved(recorder, missing)}", f"Open it with --store {recorder.path}.")
+        raise _put_elsewhere(recorder, failure.message)
     if failure is not None:
         raise failure
     return ended
@@ -127,7 +153,8 @@ def _kept(event: Event, recorder: Recorder, control: Control) -> Iterator[Event]
 
     A run that is let go of on a full disk is not told to the store: it is found, at the next start, to be nobody's.
     """
-    waits = taken = False
+    waited: StoreError | None = None
+    taken, before = False, recorder.path
     while True:
         try:
             taken = _record(event, recorder, taken=taken)
@@ -140,15 +167,15 @@ def _kept(event: Event, recorder: Recorder, control: Control) -> Iterator[Event]
                 return
             if control.stopped:
                 raise
-            if not waits:
-                waits = True
+            if waited is None:
                 yield Activity(f"paused: {error} The run goes on once {_once(error)}.")
+            waited = error
             yield LibraryChanged(recorder.path, error.message, error.remedy)
             control.wait(FULL_AGAIN)
             yield from _moved(recorder, control)
         else:
-            if waits:
-                yield Activity("there is room again: the run goes on")
+            if waited is not None and recorder.path == before:  # where it is elsewhere, that was said
+                yield Activity(f"{_again(waited)}: the run goes on")
                 yield LibraryChanged(recorder.path)
             return
 
@@ -166,6 +193,10 @@ def _record(event: Event, recorder: Recorder, *, taken: bool) -> bool:
 
 def _once(error: StoreError) -> str:
     return "there is room" if isinstance(error, StoreFullError) else "it is back, or another file is named"
+
+
+def _again(error: StoreError) -> str:
+    return "there is room again" if isinstance(error, StoreFullError) else "the library takes the run again"
 
 
 def _moved(recorder: Recorder, control: Control) -> Iterator[Event]:

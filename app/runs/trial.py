@@ -121,6 +121,7 @@ class TrialRun:
         for server in self._servers:
             yield from self.mailbox.during(partial(_quietly_stop, server))
         yield from self._rest()
+        self.ended = self._with_cut_servers(self.ended)
         yield self.ended
 
     def refused(self, reason: str) -> Iterator[Event]:
@@ -317,6 +318,17 @@ class TrialRun:
         """Return `parsed` with a note where samples are missing; several commands pause between their series."""
         note = gap_note(parsed) if len(self._commands(Purpose.MEASURE)) == 1 else ""
         return replace(parsed, notes=(*parsed.notes, note)) if note else parsed
+
+    def _with_cut_servers(self, ended: TrialEnded) -> TrialEnded:
+        """Return `ended` with a note for each server end whose output was lost: the figures are the client's."""
+        step, peer = self.place.step, host_words(self.place.step.peer or self.turn.host)
+        notes = tuple(
+            f"Output of the server end of {step.name} was truncated on {peer}: {server.truncated}. The figures are the "
+            "client’s and count."
+            for server in self._servers
+            if server.truncated
+        )
+        return replace(ended, parsed=replace(ended.parsed, notes=(*ended.parsed.notes, *notes))) if notes else ended
 
     def _too_late(self) -> str:
         tool, expected = self.place.step.suite.tool, duration_text(self.expected or 0.0)

@@ -91,12 +91,18 @@ class Database:
         Raises ReadOnlyError where a newer Benchwright has converted the store since it was opened, StoreLostError
         where the file that the connection opened is no longer the one at the store's path. Nothing is committed then.
         """
-        with self._translating(), connection.begin():
-            newer = self._too_new_to_write(connection)
-            if newer is not None:
-                raise newer
-            yield connection
-            connection.get_execution_options()[_FILE].check()
+        file: OpenFile = connection.get_execution_options()[_FILE]
+        with self._translating():
+            try:
+                with connection.begin():
+                    newer = self._too_new_to_write(connection)
+                    if newer is not None:
+                        raise newer
+                    yield connection
+                    file.check()
+            except DBAPIError:
+                file.check()  # a file that was emptied reads as a damaged one
+                raise
 
     def connect(self) -> Connection:
         """Return a connection for transactions that write. It belongs to the caller. Raises ReadOnlyError."""
@@ -189,11 +195,11 @@ class Database:
         with self._lock:
             found = check_kind(self.path)
             if self._file is not None and found is None:
-                raise lost(self.path, "the file was moved, removed or unmounted")
+                raise lost(self.path, "is gone: it was moved, removed or unmounted")
             if found is not None and (found.st_dev, found.st_ino) != self._file:  # another has taken its place
                 self._forget()
             elif found is not None and not found.st_size:
-                raise lost(self.path, "the file was emptied")
+                raise lost(self.path, "was emptied")
             if self._engine is None:
                 self._engine = self._open()
             return self._engine

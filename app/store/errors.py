@@ -1,6 +1,7 @@
 """What can go wrong with the library, in words for people."""
 
 import os
+import shlex
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,11 +92,9 @@ def _refused_by_disk(path: Path) -> StoreError | None:
     return None
 
 
-def lost(path: Path, why: str) -> StoreLostError:
-    """Return the error that says `why` the library that was opened at `path` is not found there any more."""
-    return StoreLostError(
-        f"The library {path} is gone: {why}.", "Put it back, or save what was measured to another file."
-    )
+def lost(path: Path, what: str) -> StoreLostError:
+    """Return the error that says `what` happened to the library that was opened at `path`."""
+    return StoreLostError(f"The library {path} {what}.", "Put it back, or save what was measured to another file.")
 
 
 def read_only(path: Path, found: int, known: int) -> ReadOnlyError:
@@ -128,5 +127,6 @@ def damaged(path: Path, detail: str) -> DamagedError:
     """Return the error that says the file at `path` is left as it is, because it cannot be understood."""
     return DamagedError(
         f"The library {path} is damaged or is none ({detail}). Nothing in it was changed.",
-        f"Restore a copy, or save what can be read: benchwright salvage {path} NEW. --store names another library.",
+        f"Restore a copy, or save what can be read: benchwright salvage {shlex.quote(str(path))} NEW. --store names "
+        "another library.",
     )

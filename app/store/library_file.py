@@ -103,14 +103,14 @@ class OpenFile:
         try:
             found = self.path.stat()
             if (found.st_dev, found.st_ino) != self.main:
-                raise lost(self.path, "another file is in its place")
+                raise lost(self.path, "was replaced by another file")
             if found.st_size < SMALLEST:
-                raise lost(self.path, "the file was emptied")
+                raise lost(self.path, "was emptied")
             self._check_wal()
         except FileNotFoundError as error:
-            raise lost(self.path, "the file was moved, removed or unmounted") from error
+            raise lost(self.path, "is gone: it was moved, removed or unmounted") from error
         except OSError as error:
-            raise lost(self.path, (error.strerror or "it cannot be reached").lower()) from error
+            raise lost(self.path, f"cannot be reached: {(error.strerror or str(error)).lower()}") from error
 
     def withdraw(self) -> None:
         """Move the log away from beside another file that took this one's place: SQLite would read it into that one.
@@ -130,7 +130,7 @@ class OpenFile:
         if self.wal is None:
             self.wal = found
         elif found != self.wal:
-            raise lost(self.path, f"its write-ahead log {log.name} was removed")
+            raise lost(self.path, f"lost its write-ahead log {log.name}")
 
 
 def for_writing(path: Path) -> sqlite3.Connection:

@@ -3,6 +3,9 @@
 A change that only adds tables or columns leaves READ_FORMAT as it is: programs of before then read the new library.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 from sqlalchemy import (
     Boolean,
     Column,
@@ -13,10 +16,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Select,
     Table,
     Text,
     delete,
     insert,
+    literal_column,
+    select,
 )
 
 APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
@@ -292,6 +298,26 @@ jobs = Table(  # since format 3: the commands of trials, each planned before it 
     Column("epoch", Float),
     Index("jobs_of_trial", "run_id", "trial"),
 )
+
+LARGE = frozenset({samples.name, output.name})
+"""The tables that grow with the time that is measured."""
+
+
+def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
+    """Yield the tables that hold something of a run, each with the query for it, in an order in which to write it.
+
+    Baselines that name the run are not of it.
+    """
+    for table in _tables.sorted_tables:
+        rows = select(table).order_by(literal_column(f"{table.name}.rowid"))  # of jobs, the order is what is known
+        if table is runs:
+            yield table, rows.where(runs.c.id == run_id)
+        elif table is samples:
+            yield table, rows.join(series, series.c.id == samples.c.series).where(series.c.run_id == run_id)
+        elif table is metrics:
+            yield table, rows
+        elif "run_id" in table.c and table is not baseline_parts:
+            yield table, rows.where(table.c.run_id == run_id)
 
 
 def upgrade(connection: Connection, found: int) -> None:

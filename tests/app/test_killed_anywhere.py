@@ -150,7 +150,7 @@ def test_a_run_killed_between_two_steps_is_gone_on_with(tmp_path: Path, monkeypa
     assert not lab.run("WorkspaceRemoved", after=True)
     assert lab.host.workspaces == {}
     with closing(lab.workstation()) as made:
-        assert [left.under_way for left in made.left_runs()] == [None]
+        assert [left.under_way for left in made.left_runs()] == [()]
     attach_to_the_end(lab)
     assert_whole(lab)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.attach import left_to_json
 from app.events import (
     Event,
     JobBegan,
@@ -22,6 +23,7 @@ from app.events import (
     WorkspaceRemoved,
     WorkspaceUsed,
 )
+from app.runs.left_words import left_detail
 from app.store import Store, StoreError
 from remote.jobs.job_record import Began
 from remote.jobs.workspace import Workspace
@@ -68,7 +70,7 @@ def test_a_run_with_a_directory_on_a_host_is_left_alone(store: Store) -> None:
     assert store.mark_interrupted() == []
     (left,) = store.left_runs()
     assert (left.id, left.by_choice, left.hosts) == (RUN, False, ("web-1",))
-    assert left.under_way is not None
+    assert [one.trial.id for one in left.under_way] == [1]
     (job,) = left.jobs
     assert (job.began, job.directory, job.workspace, job.purpose) == (
         BEGAN,
@@ -82,6 +84,22 @@ def test_a_run_with_a_directory_on_a_host_is_left_alone(store: Store) -> None:
     assert store.output_in_order(RUN, 1) == (("stdout", b"one\n"), ("stderr", b"warning\n"), ("stdout", b"two\n"))
     (line,) = store.runs()
     assert (line.left, line.standing) == (True, "left to itself")
+
+
+def test_each_trial_under_way_is_named_with_its_host(store: Store) -> None:
+    (left,) = store.left_runs()
+    assert left_detail(left).startswith(
+        "disk: 0 trials had ended; random read on web-1, trial 1, goes on there by itself"
+    )
+    with store.recorder(RUN, store.take_over(RUN)) as recorder:
+        recorder.record(TrialStarted(recorded.trial(2, host="web-2"), 10.0))
+        recorder.record(RunLeft(RUN))
+    (left,) = store.left_runs()
+    both = "random read on web-1, trial 1, and random read on web-2, trial 2, go on there by themselves"
+    assert f"0 trials had ended; {both}" in left_detail(left)
+    listed = left_to_json(left)
+    assert [one["host"] for one in listed["trials"]] == ["web-1", "web-2"]
+    assert listed["trial"] == listed["trials"][0]
 
 
 def test_without_one_there_is_nothing_to_go_on_with(store: Store) -> None:

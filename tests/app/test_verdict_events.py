@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 from app.checks import after
-from app.events import Event, FindingRaised, RunEnded, State, StepEnded, VerdictReached
+from app.events import Event, FindingRaised, RunEnded, RunStarted, State, StepEnded, VerdictReached
 from app.judging.judging import verdicts
 from app.judging.verdict_events import with_verdicts
 from app.records import RunRecord
+from app.runs.policies import unsteady_starts
+from app.runs.schedule import Turn
 from app.store import Store
+from suites.base import Parsed
 from suites.checks import Check, When
 from suites.evidence import TrialEvidence
-from suites.vocab import Level
+from suites.vocab import Figure, Level, Sample
 from tests.app import recorded
+from tests.app.test_unsteady_start import slow_start
 
 RUN = "20261120-141530-k3f9"
 
@@ -84,6 +88,32 @@ def test_a_check_that_fails_costs_the_run_nothing_but_its_verdict(
     assert events[-1] == RunEnded(RUN, State.DONE, "", {"web-1": 0.002})
     assert load(store).verdicts == ()
     assert "cannot be judged" in caplog.text
+
+
+@pytest.mark.parametrize("ended_in_order", [True, False], ids=["step ended", "killed after the last trial"])
+@pytest.mark.parametrize("stored_before", [True, False], ids=["stored", "lost"])
+def test_a_finding_that_a_kill_cost_is_found_again_once(
+    tmp_path: Path, *, stored_before: bool, ended_in_order: bool
+) -> None:
+    """A start that differs is found when the trial's end is stored: a kill between the two must not hide it."""
+    store = Store(tmp_path / "runs.sqlite3")
+    samples = [Sample(float(at), recorded.IOPS, value, recorded.READ) for at, value in enumerate(slow_start(), 1)]
+    figures = (Figure(recorded.IOPS, 950.0, recorded.READ),)
+    turn = Turn(recorded.STEP, "web-1", 1, warm_up=False)
+    (finding,) = unsteady_starts(turn, Parsed(figures, tuple(samples)))
+    with store.recorder(RUN) as recorder:
+        recorder.record(RunStarted(RUN, recorded.plan(), "2026-11-20T14:15:30+00:00"))
+        for event in recorded.trial_events(recorded.trial(1), figures, samples):
+            recorder.record(event)
+        if stored_before:
+            recorder.record(FindingRaised(finding, 1))
+    rest: list[Event] = [StepEnded("random read", "web-1")] if ended_in_order else []
+    with store.recorder(RUN, store.take_over(RUN)) as recorder:
+        for event in with_verdicts(iter([*rest, RunEnded(RUN, State.DONE)]), recorder, resumed=True):
+            recorder.record(event)
+    record = load(store)
+    assert [one for one in record.findings if one.id == finding.id] == [finding]
+    assert record.finding_trials[record.findings.index(finding)] == 1
 
 
 def test_a_run_that_is_judged_again_has_one_verdict_on_each_place(tmp_path: Path) -> None:

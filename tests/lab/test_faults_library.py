@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from app.events import Activity, Event, LibraryChanged, RunEnded, SampleRead, State, TrialStarted
+from app.events import (
+    Activity,
+    Event,
+    LibraryChanged,
+    RunAttached,
+    RunEnded,
+    RunLeft,
+    SampleRead,
+    State,
+    TrialAttached,
+    TrialStarted,
+)
 from app.runs import running
 from app.runs.control import Control
 from app.services import Workstation
@@ -19,7 +30,7 @@ from app.store import StoreError, run_connection
 from app.store.errors import StoreLostError
 from app.store.read_back import Written, read_back
 from tests.lab.counting import counting_plan
-from tests.lab.survival import assert_nothing_left, assert_whole, end, lab, run, workstation
+from tests.lab.survival import assert_nothing_left, assert_whole, attach, end, lab, run, workstation
 from tests.lab_sshd import LabHost
 
 __all__ = ["lab", "workstation"]
@@ -162,6 +173,105 @@ def test_what_is_measured_is_saved_to_another_file(
     assert_nothing_left(lab.home)
 
 
+def measured(events: list[Event]) -> list[float]:
+    """Return what was measured in the first trial, before it was attached as well as after."""
+    before = [[one.value for one in event.samples] for event in events if isinstance(event, TrialAttached)]
+    return [value for each in before for value in each] + [
+        event.sample.value for event in events if isinstance(event, SampleRead)
+    ]
+
+
+def name_of(case: tuple[str, Callable[[Path], None], str]) -> str:
+    began, lose, act = case
+    return f"{began}-{lose.__name__}-{act}"
+
+
+ALL_CASES = [
+    (began, lose, act)
+    for began in ("new", "attached")
+    for lose in (empty, remove, move, replace_by_other)
+    for act in ("stop", "leave")
+]
+
+FAST_CASES = (("attached", empty, "stop"), ("attached", empty, "leave"), ("attached", remove, "leave"))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case if case in FAST_CASES else pytest.param(case, marks=pytest.mark.slow) for case in ALL_CASES],
+    ids=name_of,
+)
+def test_what_was_measured_is_saved_however_the_run_began(
+    workstation: Workstation,
+    library: Path,
+    lab: LabHost,
+    case: tuple[str, Callable[[Path], None], str],
+) -> None:
+    """Stopped (TERM) or let go of (HUP) while the library is lost: the run is whole where it was saved to."""
+    began, lose, act = case
+    plan = counting_plan(3000 if act == "stop" else 250)
+    hand = once_lost(library, lose, lambda control: getattr(control, act)(), [])
+    if began == "attached":
+
+        def leave_early(event: Event, control: Control) -> None:
+            if isinstance(event, SampleRead) and event.sample.value >= 5:
+                control.leave()
+
+        assert isinstance(run(workstation, plan, leave_early)[-1], RunLeft)
+        events = attach(workstation, hand)
+    else:
+        events = run(workstation, plan, hand)
+    assert workstation.library_path != library
+    values = measured(events)
+    assert values == [float(number) for number in range(1, len(values) + 1)]
+    record = workstation.load("last")
+    stored = [sample.value for sample in workstation.samples(record.summary.id)[1]]
+    assert stored[: len(values)] == values  # what was seen is there; a sample may have come after the last that was
+    words = " ".join(event.text for event in events if isinstance(event, Activity))
+    assert "room again" not in words
+    if act == "stop":
+        assert end(events).state is State.PARTIAL
+        assert [trial.state for trial in record.trials] == [State.PARTIAL]
+        printed = workstation.output(record.summary.id, 1)["stdout"].splitlines()
+        assert printed[: len(values)] == [b"n %d" % number for number in range(1, len(values) + 1)]
+        assert record.summary.state is State.PARTIAL
+    else:
+        assert isinstance(events[-1], RunLeft)
+        (left,) = workstation.left_runs()
+        assert [trial.trial.id for trial in left.under_way] == [1]
+        assert len(left.jobs) == len(left.workspaces) == 1
+        assert end(attach(workstation)).state is State.DONE
+        assert_whole(workstation, 1, 250)
+    assert_nothing_left(lab.home)
+
+
+def test_a_run_stays_left_where_it_was_saved_to_if_its_host_is_not_reached(
+    workstation: Workstation, library: Path, lab: LabHost
+) -> None:
+    """The library is emptied while the host of a run that is to be gone on with is sought."""
+
+    def leave_early(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead) and event.sample.value >= 5:
+            control.leave()
+
+    def lose(event: Event, _control: Control) -> None:
+        if isinstance(event, RunAttached):
+            empty(library)
+
+    run(workstation, counting_plan(60), leave_early)
+    lab.stop()
+    with pytest.raises(StoreLostError, match="refused the connection") as caught:
+        attach(workstation, lose)
+    lab.start()
+    assert "was emptied" in caught.value.message
+    (saved,) = library.parent.glob("runs-*.sqlite3")
+    assert str(saved) in caught.value.remedy
+    workstation.open_library(saved)
+    assert end(attach(workstation)).state is State.DONE
+    assert_whole(workstation, 1, 60)
+    assert_nothing_left(lab.home)
+
+
 @pytest.mark.slow
 def test_a_folder_that_was_renamed_and_comes_back_goes_on_there(
     workstation: Workstation, library: Path, lab: LabHost
@@ -242,7 +352,7 @@ def test_a_run_that_is_deleted_elsewhere_is_no_silent_success(workstation: Works
     act: Callable[[Control], None] = lambda control: control.save_to(target)  # noqa: E731 (typed)
     events = run(workstation, counting_plan(COUNT, host="local"), once_lost(library, deleted, act, said))
     assert end(events).state is State.DONE
-    assert "is no longer in it" in said[0].problem
+    assert "no longer holds the run" in said[0].problem
     assert_whole(workstation, 1, COUNT)
     assert workstation.library_path == target
 
@@ -326,7 +436,7 @@ def test_the_end_is_told_after_what_is_stored_was_read_back(
     def hand(event: Event, control: Control) -> None:
         events.append(event)
         if isinstance(event, LibraryChanged) and event.problem:
-            assert "not all of the run" in event.problem
+            assert "holds only a part of the run" in event.problem
             assert not any(isinstance(one, RunEnded) for one in events)
             monkeypatch.undo()
             control.save_to(target)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.events import (
+    Activity,
     Event,
     JobBegan,
     LinkChanged,
@@ -346,6 +347,46 @@ def test_a_run_is_gone_on_with_while_a_host_that_holds_nothing_of_it_is_down(
     assert states_by_host(events) == {"web-1": [State.DONE], "web-2": [State.FAILED]}
     assert end(events).state is State.PARTIAL
     assert "web-2" in end(events).reason
+
+
+@pytest.mark.parametrize("dead_port", ["silent", "refuses"], indirect=True)
+def test_a_run_of_which_nothing_is_on_a_host_is_ended_without_it(workstation: Workstation, dead_port: int) -> None:
+    add_dead(dead_port)
+
+    def leave(event: Event, control: Control) -> None:
+        if isinstance(event, Activity) and event.text.startswith("connecting to"):
+            control.leave()
+
+    assert isinstance(run(workstation, plan_on(("dead",), count=60), leave)[-1], RunLeft)
+    assert len(workstation.left_runs()) == 1
+    stopped = Control()
+    stopped.stop()
+    began = time.monotonic()
+    events = attach(workstation, control=stopped)
+    assert time.monotonic() - began < TIMEOUT
+    assert end(events).state is State.PARTIAL
+    assert end(events).reason.startswith("Stopped by you")
+    assert workstation.left_runs() == []
+
+
+def test_a_run_is_ended_on_the_host_that_holds_something_while_another_is_down(
+    workstation: Workstation, start_lab_host: Start
+) -> None:
+    hosts = live(start_lab_host, 2)
+
+    def leave(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead) and event.sample.value >= 10:
+            control.leave()
+
+    run(workstation, plan_on(tuple(hosts), count=3000), leave)
+    hosts["web-2"].stop()
+    stopped = Control()
+    stopped.stop()
+    events = attach(workstation, control=stopped)
+    assert states_by_host(events) == {"web-1": [State.PARTIAL]}
+    assert end(events).state is State.PARTIAL
+    assert "web-2" not in end(events).reason
+    assert_nothing_left(hosts["web-1"].home)
 
 
 # What the command line says

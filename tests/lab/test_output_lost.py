@@ -11,7 +11,10 @@ from app.events import Event, SampleRead, State
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
 from app.services import Workstation
-from tests.lab.counting import counting_plan
+from suites import registry
+from suites.base import Command, Context, Purpose
+from suites.parameters import Values
+from tests.lab.counting import Counting, counting_plan
 from tests.lab.survival import assert_nothing_left, at_count, end, jobs_on, run, trial_ends, workspaces_on
 from tests.lab_sshd import LabHost
 
@@ -52,6 +55,32 @@ def test_output_that_is_emptied_while_the_host_is_away_fails_its_trial(workstati
     (ended,) = trial_ends(events)
     assert ended.state is State.FAILED
     assert "truncated on lab" in ended.reason
+
+
+class Serving(Counting):
+    """Counts, beside a server end whose last lines are lost before anybody reads it."""
+
+    id = "serving"
+    needs_peer = True
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
+        lose = "for i in 1 2 3 4 5 6 7 8 9; do echo lost; : >/proc/$$/fd/1; done"  # nobody reads as fast each time
+        server = ("sh", "-c", f"echo listening; sleep 0.6; {lose}; exit 0")
+        return (Command(server, Purpose.SERVE, on_peer=True), *super().commands(values, context))
+
+
+def test_output_of_a_server_end_that_is_emptied_is_a_note(
+    workstation: Workstation, lab: LabHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "SUITES", (*registry.SUITES, Serving()))
+    plan = Plan(
+        "serving", ("local",), (make_step("serving", {"count": 60}, peer="lab"),), repetition=Repetition(trials=1)
+    )
+    (ended,) = trial_ends(run(workstation, plan))
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert [note for note in ended.parsed.notes if "server end of serving was truncated on lab" in note]
+    assert workstation.load("last").trials[0].notes == ended.parsed.notes
+    assert_nothing_left(lab.home)
 
 
 @pytest.mark.slow

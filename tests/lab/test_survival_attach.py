@@ -90,7 +90,7 @@ def the_left(workstation: Workstation) -> LeftRun:
 
 def out_of(left: LeftRun) -> dict[str, Path]:
     """Return the files that the command under way prints to, on the host."""
-    (job,) = [job for job in left.jobs if left.under_way is not None and job.trial == left.under_way.trial.id]
+    (job,) = [job for job in left.jobs if job.trial in {one.trial.id for one in left.under_way}]
     directory = Path(job.workspace.path, f".job-{job.directory}")
     return {"stdout": directory / "out", "stderr": directory / "err"}
 
@@ -107,7 +107,7 @@ def test_a_killed_benchwright_costs_no_byte(
     assert workstation.runs()[0].left
     assert workstation.runs()[0].state is State.RUNNING
     assert (left.by_choice, left.hosts, left.age < 60) == (False, (host,), True)
-    assert left.under_way is not None
+    assert len(left.under_way) == 1
     files, written = out_of(left), {}
 
     def keep_files(event: Event, _control: Control) -> None:
@@ -248,7 +248,7 @@ def test_a_host_that_is_not_reached_leaves_the_run_as_it_is(workstation: Worksta
     lab.stop()
     with pytest.raises(ConnectError, match="refused the connection"):
         attach(workstation)
-    assert the_left(workstation).under_way is not None
+    assert len(the_left(workstation).under_way) == 1
     lab.start()
     assert end(attach(workstation)).state is State.DONE
     assert_whole(workstation, 1, 60)
@@ -284,7 +284,7 @@ def test_a_preparation_that_was_cut_off_is_made_anew(
 ) -> None:
     measuring(count=20, prepare=2).kill_at(0)
     left = the_left(workstation)
-    assert (left.under_way, len(left.workspaces)) == (None, 1)
+    assert (left.under_way, len(left.workspaces)) == ((), 1)
     events = attach(workstation)
     assert end(events).state is State.DONE
     assert_whole(workstation, 1, 20)

@@ -1,5 +1,6 @@
 """What was left to itself, and who measures a host, from the command line."""
 
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -74,6 +75,31 @@ def test_a_terminal_that_closes_lets_go_of_the_run(lab: LabHost, tmp_path: Path)
     assert ran.status == FAILED
     assert "Stopped by you" in ran.out
     assert jobs_on(lab.home) == []
+
+
+def test_each_proposed_command_works_as_printed(lab: LabHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run in a library of its own, whose host is down by then."""
+
+    def proposed(text: str) -> list[str]:
+        (found,) = [line.partition(": benchwright ")[2] for line in text.splitlines() if ": benchwright " in line]
+        return shlex.split(found)
+
+    monkeypatch.chdir(tmp_path)
+    with measuring(plan(tmp_path, seconds=60), "--store", "own runs.sqlite3") as process:
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        attaching = proposed(process.stderr.read())
+        process.wait()
+    assert attaching[:3] == ["--store", "own runs.sqlite3", "attach"]
+    lab.stop()
+    refused = benchwright(*attaching, "--stop")
+    assert refused.status == FAILED
+    assert "Something of the run" in refused.err
+    forgetting = proposed(refused.err)
+    forgotten = benchwright(*forgetting)
+    assert (forgotten.status, forgetting[-1]) == (DONE, "--forget")
+    assert proposed(forgotten.err) == ["--store", "own runs.sqlite3", "hosts", "leftovers", "HOST"]
+    assert benchwright(*attaching[:3], "--list").out == "No run was left to itself.\n"
 
 
 def test_leftovers_are_told_and_only_ours_removed(lab: LabHost, tmp_path: Path) -> None:

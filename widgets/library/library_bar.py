@@ -1,5 +1,6 @@
 """A bar about the library as a whole: it is damaged, or of a newer Benchwright; save what can be read, open another."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,7 +85,7 @@ class LibraryBar(Notice):
             self.say("error", change.problem, f"{change.remedy} {_WAITS}".strip())
             return
         self._offer(self.close_button)
-        again = f" The next time, start with: benchwright --store {change.path}"
+        again = f" The next time, start with: benchwright --store {shlex.quote(str(change.path))}"
         moved = change.path != self._lost_path
         self.say("good", "The library takes the run again.", f"It is in {change.path}.{again if moved else ''}")
         self.opened.emit()
@@ -114,7 +115,9 @@ class LibraryBar(Notice):
 
         self._offer(self.close_button)
         said, doubt = saved_text(saved, new)
-        again = f"It is open now. The next time, open it again, or start with: benchwright --store {new}"
+        again = (
+            f"It is open now. The next time, open it again, or start with: benchwright --store {shlex.quote(str(new))}"
+        )
         self.say("warning" if doubt else "good", said, f"{doubt} {again}".strip())
         self.opened.emit()
 
