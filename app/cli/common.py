@@ -13,7 +13,7 @@ from typing import ParamSpec
 
 import click
 
-from app.escaping import json_text
+from app.escaping import escaped, json_text
 from app.paths import log_path
 from app.services import Workstation
 from app.wording import visible
@@ -54,6 +54,11 @@ def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
 def say_error(text: str) -> None:
     """Say on standard error what went wrong."""
     click.echo(plain(f"benchwright: {text}"), err=True)
+
+
+def print_file(text: str) -> None:
+    """Print the text of a file on standard output: as it is, but on a terminal with what would drive that escaped."""
+    click.echo(escaped(text, but="\n\t") if sys.stdout.isatty() else text, nl=False)
 
 
 def print_json(content: object) -> None:

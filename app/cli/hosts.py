@@ -34,7 +34,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
         return
     entries = workstation.hosts()
     if problem := workstation.hosts_problem():
-        click.echo(problem, err=True)
+        click.echo(plain(problem), err=True)
     if as_json:
         print_json([asdict(entry) for entry in entries])
         return
@@ -56,7 +56,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 def add_host(workstation: Workstation, /, name: str, **given: str | int | None) -> None:
     """Save the host NAME; what was saved under that name before is replaced."""
     workstation.save_host(HostEntry(name, Origin.SAVED, **given))  # type: ignore[arg-type]  # click has checked the types
-    click.echo(f"Saved. Try it with: benchwright hosts test {name}")
+    click.echo(plain(f"Saved. Try it with: benchwright hosts test {name}"))
 
 
 @hosts.command("remove")
@@ -94,7 +94,7 @@ def test_host(workstation: Workstation, name: str, asker: TerminalAsker, *, reme
 def forget_secrets(workstation: Workstation, name: str) -> None:
     """Forget the password and passphrases of the host NAME that the system keyring keeps."""
     count = workstation.forget_secrets(name)
-    click.echo(f"Forgot {count} of {name}." if count else f"The keyring keeps nothing for {name}.")
+    click.echo(plain(f"Forgot {count} of {name}." if count else f"The keyring keeps nothing for {name}."))
 
 
 @click.command()

@@ -10,6 +10,7 @@ from app.cli.common import (
     json_option,
     pass_workstation,
     plain,
+    print_file,
     print_json,
     print_table,
     speaks_to_people,
@@ -140,11 +141,11 @@ def new_plan(
     workstation.consents.made_here(made)
     if output is not None:
         workstation.save_plan(made, output)
-        click.echo(f"Wrote {output}. Look at it with: benchwright check {output}", err=True)
+        click.echo(plain(f"Wrote {output}. Look at it with: benchwright check {output}"), err=True)
     elif as_json:
         print_json(plan_to_json(made))
     else:
-        click.echo(format_plan(made), nl=False)
+        print_file(format_plan(made))
 
 
 def _repeating(made: Plan, repeating: Repeating) -> Repeating:
@@ -186,7 +187,7 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
     """Print the exact commands of the plan in FILE and what they will take."""
     loaded = workstation.load_plan(file)
     if fio_job:
-        click.echo(job_files_text(loaded), nl=False)
+        print_file(job_files_text(loaded))
         return
     as_root = workstation.root_commands(loaded, {})
     if as_json:
@@ -199,9 +200,9 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
         written = "unknown" if estimate.written is None else bytes_text(estimate.written)
         prepared = f"{bytes_text(estimate.prepared)} once before, " if estimate.prepared else ""
         volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
-        click.echo(f"# {preview.step} on {host_words(preview.host)}: {took} a trial, {volume}")
+        click.echo(plain(f"# {preview.step} on {host_words(preview.host)}: {took} a trial, {volume}"))
         click.echo(plain(preview.text))
-    click.echo(f"# In all: {totals_text(totals(loaded, previews))}")
+    click.echo(plain(f"# In all: {totals_text(totals(loaded, previews))}"))
     for line in remarks_text(loaded):
         click.echo(plain(f"# {line}"))
     if as_root:

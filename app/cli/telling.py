@@ -147,6 +147,10 @@ def say(text: str) -> None:
     click.echo(plain(text), err=True)
 
 
+CLEARED = "\r\x1b[K"
+"""Goes to the beginning of a terminal's line and clears it."""
+
+
 class _Teller:
     """Says what is happening; on a terminal the newest sample moves in place."""
 
@@ -172,7 +176,8 @@ class _Teller:
                 self._line(_progress(event))
             case SampleRead(sample=sample) if self._live:
                 said = figure_text(sample.metric, sample.value)
-                click.echo(f"\r\x1b[K  {sample.time:6.1f} s  {sample.metric.title} {said}", nl=False, err=True)
+                newest = f"  {sample.time:6.1f} s  {sample.metric.title} {said}"
+                click.echo(CLEARED + plain(newest), nl=False, err=True)
                 self._moving = True
             case TrialStarted() | TrialAttached() | TrialEnded():
                 self._tell_of_trial(event)
@@ -217,7 +222,7 @@ class _Teller:
 
     def _line(self, text: str) -> None:
         if self._moving:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            click.echo(CLEARED, nl=False, err=True)
             self._moving = False
         click.echo(plain(text), err=True)
 

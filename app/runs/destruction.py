@@ -1,9 +1,12 @@
 """Asks for the loss of every device that a plan writes to, once for each, before anything begins."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.moments import now
+from app.plans.agreed_memory import AgreedMemory
 from app.plans.plan import Plan
 from remote.questions import Asker, LossQuestion
 from suites.base import destroys, device_of
@@ -24,11 +27,16 @@ class NotConfirmedError(BenchwrightError):
 
 @dataclass(slots=True)
 class Confirming:
-    """Asks `asker` about the devices of `plan`; `facts` are the hosts', devices read by root."""
+    """Asks `asker` about the devices of `plan`; `facts` are the hosts', devices read by root.
+
+    `memory` keeps what was confirmed on this computer for the run `run_id`: who goes on with it is not asked again.
+    """
 
     plan: Plan
     facts: Mapping[str, Facts]
     asker: Asker
+    run_id: str = ""
+    memory: AgreedMemory | None = None
     _confirmed: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def settled(self, findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -59,9 +67,20 @@ class Confirming:
             return ""  # it is not to be had at all, whatever anybody types
         key = (host, str(device.node))
         if key not in self._confirmed:
-            typed = self.asker.confirm_loss(self._question(device, host, expected))
+            typed = self._typed(self._question(device, host, expected))
             self._confirmed[key] = f"Confirmed by typing “{typed}” at {now()}." if typed == expected else ""
         return self._confirmed[key]
+
+    def _typed(self, question: LossQuestion) -> str | None:
+        """Return what the user types, or has typed when the run began."""
+        content = ["loss", self.run_id, question.host, question.device, question.confirmation]
+        digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        if self.memory is not None and digest in self.memory.known():
+            return question.confirmation
+        typed = self.asker.confirm_loss(question)
+        if self.memory is not None and typed == question.confirmation:
+            self.memory.add([digest])
+        return typed
 
     def _question(self, device: RawDevice, host: str, expected: str) -> LossQuestion:
         names = known(device.by_id) or ()

@@ -1,17 +1,18 @@
 """How the hosts of a run come in: side by side, each by itself, until trials can begin and while they go on."""
 
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.checks import check_plan
 from app.events import Activity, Event, FactsRead, FindingRaised, LinkChanged, Moment
+from app.plans.agreed_memory import AgreedMemory
 from app.plans.context import loops_below, step_context
 from app.plans.plan import Plan, Step, host_words
 from app.runs.asking import OneAtATime
 from app.runs.control import Control, HostInUseError, LeftError, StoppedError
-from app.runs.destruction import Confirming
+from app.runs.destruction import DESTROYS_DATA, Confirming
 from app.runs.left import LeftRun
 from app.runs.mailbox import IDLE
 from app.runs.root_work import RootWork
@@ -20,7 +21,7 @@ from app.runs.tasks import Task, stepped
 from remote.devices import read_devices
 from remote.link import LinkState
 from remote.probe import read_facts
-from suites.base import Command, device_of, directories_of
+from suites.base import Command, destroys, device_of, directories_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
@@ -51,6 +52,7 @@ class Joining:
     left: LeftRun | None
     facts: dict[str, Facts]
     findings: list[Finding]
+    memory: AgreedMemory | None = None
     needed: frozenset[str] = frozenset()
     ready: set[str] = field(default_factory=set)
     failed: dict[str, BenchwrightError] = field(default_factory=dict)
@@ -138,6 +140,7 @@ class Joining:
             yield FactsRead(host, Moment.BEFORE, self.facts[host])
         else:
             yield from self.root.open(host, self._purposes(host))
+            yield from self._read_devices_again(host)
         yield from self.hosts.watch_loops(host, loops_below(self.plan, host, self.facts[host]))
         if self.left is None:
             yield from self.root.find_leftovers(host)
@@ -183,18 +186,40 @@ class Joining:
         """Check the plan on `hosts`, whose facts are read; what was found before is not raised again."""
         new = tuple(host for host in self.plan.hosts if host in hosts and self._is_new(host))
         self._checked |= hosts
+        yield from self._confirm_again(tuple(host for host in self.plan.hosts if host in hosts and host not in new))
         if not new:
             return
-        settled = self._settled(new)
+        settled = self._settled([one for one in self._found(new) if one not in self.findings])
         for finding in settled if not self.begun else (yield from self._in_background(settled)):
             self.findings.append(finding)
             yield FindingRaised(finding)
 
-    def _settled(self, hosts: tuple[str, ...]) -> Iterator[Finding]:
-        found = check_plan(replace(self.plan, hosts=hosts), self.facts, self.addresses).findings
-        return Confirming(self.plan, self.facts, self.asking).settled(
-            [one for one in found if one not in self.findings]
-        )
+    def _confirm_again(self, hosts: tuple[str, ...]) -> Iterator[Event]:
+        """Ask for the loss of devices of a run that goes on, where it was not confirmed on this computer."""
+        if self.left is None or self.control.stopped or not any(map(self._destroyed, hosts)):
+            return
+        settled = self._settled([one for one in self._found(hosts) if one.id == DESTROYS_DATA])
+        if self.begun:
+            yield from self._in_background(settled)
+        else:
+            list(settled)
+
+    def _read_devices_again(self, host: str) -> Iterator[Event]:
+        """Read the devices that are written to as they are now: what a library tells of them may be of others."""
+        devices = self._destroyed(host)
+        if devices and not self.control.stopped:
+            read = yield from self.hosts.mailbox.during(partial(read_devices, self.hosts.sessions[host], devices))
+            self.facts[host] = yield from self.root.seen(replace(self.facts[host], devices=read))
+
+    def _destroyed(self, host: str) -> list[str]:
+        steps = self.plan.steps if host in self.plan.hosts else ()
+        return sorted({device_of(step.suite, step.values) for step in steps if destroys(step.suite, step.values)})
+
+    def _found(self, hosts: tuple[str, ...]) -> Sequence[Finding]:
+        return check_plan(replace(self.plan, hosts=hosts), self.facts, self.addresses).findings
+
+    def _settled(self, findings: Sequence[Finding]) -> Iterator[Finding]:
+        return Confirming(self.plan, self.facts, self.asking, self.hosts.run_id, self.memory).settled(findings)
 
     def _in_background(self, settled: Iterator[Finding]) -> Generator[Event, None, list[Finding]]:
         return (yield from self.hosts.mailbox.during(lambda: list(settled)))
