@@ -55,6 +55,20 @@ class Confirming:
                 raise _not_confirmed(device, finding.host or "")
             yield replace(finding, level=Level.WARNING, measured=f"{finding.measured} {said}")
 
+    def again(self, host: str) -> None:
+        """Ask for the loss of what a run that goes on writes to on `host`, where it was not confirmed on this computer.
+
+        Raises NotConfirmedError. Its own test may use the device, so that only what is not confirmed is objected to.
+        """
+        for step in self.plan.steps:
+            if destroys(step.suite, step.values):
+                path = device_of(step.suite, step.values)
+                device = self.facts[host].device(path) or RawDevice(path=path)
+                expected = confirmation(device)
+                known_here = not isinstance(expected, Absent) and self._remembered(device, host, expected)
+                if not known_here and not self._ask(device, host):
+                    raise _not_confirmed(device, host)
+
     def _device(self, finding: Finding) -> RawDevice:
         step, host = self.plan.step(finding.step or ""), finding.host or ""
         path = device_of(step.suite, step.values)
@@ -67,20 +81,18 @@ class Confirming:
             return ""  # it is not to be had at all, whatever anybody types
         key = (host, str(device.node))
         if key not in self._confirmed:
-            typed = self._typed(self._question(device, host, expected))
+            typed = self.asker.confirm_loss(self._question(device, host, expected))
+            if typed == expected and self.memory is not None:
+                self.memory.add([self._digest(device, host, expected)])
             self._confirmed[key] = f"Confirmed by typing “{typed}” at {now()}." if typed == expected else ""
         return self._confirmed[key]
 
-    def _typed(self, question: LossQuestion) -> str | None:
-        """Return what the user types, or has typed when the run began."""
-        content = ["loss", self.run_id, question.host, question.device, question.confirmation]
-        digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-        if self.memory is not None and digest in self.memory.known():
-            return question.confirmation
-        typed = self.asker.confirm_loss(question)
-        if self.memory is not None and typed == question.confirmation:
-            self.memory.add([digest])
-        return typed
+    def _remembered(self, device: RawDevice, host: str, expected: str) -> bool:
+        return self.memory is not None and self._digest(device, host, expected) in self.memory.known()
+
+    def _digest(self, device: RawDevice, host: str, expected: str) -> str:
+        content = ["loss", self.run_id, host, device.path, expected]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def _question(self, device: RawDevice, host: str, expected: str) -> LossQuestion:
         names = known(device.by_id) or ()

@@ -1,7 +1,7 @@
 """How the hosts of a run come in: side by side, each by itself, until trials can begin and while they go on."""
 
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from app.plans.context import loops_below, step_context
 from app.plans.plan import Plan, Step, host_words
 from app.runs.asking import OneAtATime
 from app.runs.control import Control, HostInUseError, LeftError, StoppedError
-from app.runs.destruction import DESTROYS_DATA, Confirming
+from app.runs.destruction import Confirming
 from app.runs.left import LeftRun
 from app.runs.mailbox import IDLE
 from app.runs.root_work import RootWork
@@ -189,20 +189,21 @@ class Joining:
         yield from self._confirm_again(tuple(host for host in self.plan.hosts if host in hosts and host not in new))
         if not new:
             return
-        settled = self._settled([one for one in self._found(new) if one not in self.findings])
+        settled = self._settled(new)
         for finding in settled if not self.begun else (yield from self._in_background(settled)):
             self.findings.append(finding)
             yield FindingRaised(finding)
 
     def _confirm_again(self, hosts: tuple[str, ...]) -> Iterator[Event]:
         """Ask for the loss of devices of a run that goes on, where it was not confirmed on this computer."""
-        if self.left is None or self.control.stopped or not any(map(self._destroyed, hosts)):
+        if self.left is None or self.control.stopped:
             return
-        settled = self._settled([one for one in self._found(hosts) if one.id == DESTROYS_DATA])
-        if self.begun:
-            yield from self._in_background(settled)
-        else:
-            list(settled)
+        for host in hosts:
+            ask = partial(self._confirming().again, host)
+            if self.begun:
+                yield from self.hosts.mailbox.during(ask)
+            else:
+                ask()
 
     def _read_devices_again(self, host: str) -> Iterator[Event]:
         """Read the devices that are written to as they are now: what a library tells of them may be of others."""
@@ -215,11 +216,12 @@ class Joining:
         steps = self.plan.steps if host in self.plan.hosts else ()
         return sorted({device_of(step.suite, step.values) for step in steps if destroys(step.suite, step.values)})
 
-    def _found(self, hosts: tuple[str, ...]) -> Sequence[Finding]:
-        return check_plan(replace(self.plan, hosts=hosts), self.facts, self.addresses).findings
+    def _settled(self, hosts: tuple[str, ...]) -> Iterator[Finding]:
+        found = check_plan(replace(self.plan, hosts=hosts), self.facts, self.addresses).findings
+        return self._confirming().settled([one for one in found if one not in self.findings])
 
-    def _settled(self, findings: Sequence[Finding]) -> Iterator[Finding]:
-        return Confirming(self.plan, self.facts, self.asking, self.hosts.run_id, self.memory).settled(findings)
+    def _confirming(self) -> Confirming:
+        return Confirming(self.plan, self.facts, self.asking, self.hosts.run_id, self.memory)
 
     def _in_background(self, settled: Iterator[Finding]) -> Generator[Event, None, list[Finding]]:
         return (yield from self.hosts.mailbox.during(lambda: list(settled)))

@@ -1,5 +1,6 @@
 """A test of a raw device that lost its Benchwright runs on as root, and is followed and ended by whoever comes back."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -100,6 +101,10 @@ def test_a_loss_that_was_not_confirmed_on_this_computer_is_asked_for(
     crash(host, device, 120.0)
     consent_path().unlink()  # as on a computer that the library was carried to
     (left,) = workstation.left_runs()
+    with pytest.raises(NotConfirmedError, match="cannot be written to"):  # while the test uses it
+        list(workstation.attach(left.id, AnsweringAsker(losses=["scratch.img"]), Control()))
+    for process in fio_on(device):
+        os.kill(process, signal.SIGKILL)
     asker = AnsweringAsker(losses=["another.img"])
     with pytest.raises(NotConfirmedError, match="was not confirmed"):
         list(workstation.attach(left.id, asker, Control()))

@@ -29,6 +29,12 @@ from widgets.live.words import (
 
 BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0, trials=8)
 
+LOST = (
+    "disk: Stopped by you; what was measured is kept. web-1 answered no request, and its connection was given up. "
+    "What runs there may go on. Stopped by you; what was measured is kept."
+)
+LOST_SAID = "Stopped by you. web-1 answered no request, and its connection was given up. What runs there may go on."
+
 
 def running(*values: float) -> RunModel:
     return folded([begin(), *(sample(value, 1.0 + index) for index, value in enumerate(values))])
@@ -197,8 +203,8 @@ def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
     level, message, detail = outcome(stopped)
     assert (level, message) == ("warning", "Ended early on web-1: 1 of 6 trials done.")
     assert detail.startswith("Stopped by you. The trials that are done are in the library")
-    none = folded([begin(1), end(None, 1, State.PARTIAL), RunEnded("run-1", State.PARTIAL, "fio: Stopped by you. x")])
-    assert outcome(none)[2] == "Stopped by you. No trial counts; what arrived is in the library."
+    none = folded([begin(1), end(None, 1, State.PARTIAL), RunEnded("run-1", State.PARTIAL, LOST)])
+    assert outcome(none)[2] == f"{LOST_SAID} No trial counts; what arrived is in the library."
     failed = folded([begin(1), end(None, 1, State.FAILED), RunEnded("run-1", State.FAILED, "fio: no space.")])
     level, message, detail = outcome(failed)
     assert (level, message) == ("error", "Failed on web-1: 0 of 6 trials done.")

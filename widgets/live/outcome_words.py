@@ -1,5 +1,7 @@
 """How a run ended, in words: what happened, to which host, what was kept, what to do next. No Qt."""
 
+import re
+
 from app.plans.plan import Policy
 from widgets.live.model import Phase, RunModel
 from widgets.live.words import host_text
@@ -22,12 +24,17 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
         left = f"Left to itself on {hosts}: {_share(counted, wanted)} done."
         return "info", left, "What measures there goes on; the trials after it wait until the run is attached."
     if model.phase is Phase.PARTIAL:
-        reason = (
-            "Stopped by you." if "Stopped by you" in model.reason else model.reason or "It did not come to its end."
-        )
+        reason = _reason(model) or "The run did not finish."
         return "warning", f"Ended early on {hosts}: {_share(counted, wanted)} done.", f"{reason} {kept}".strip()
     reason = model.reason or "The reason is not known."
     return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", f"{reason} {kept}".strip()
+
+
+def _reason(model: RunModel) -> str:
+    """Return why the run ended, that the user stopped it once and first."""
+    steps = "|".join(re.escape(step.name) for step in model.plan.steps)
+    rest = re.sub(rf"(({steps}): )?Stopped by you[^.]*\.\s*", "", model.reason)
+    return f"Stopped by you. {rest}".strip() if rest != model.reason else rest
 
 
 def _wanted(model: RunModel) -> int | None:
