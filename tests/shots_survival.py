@@ -118,8 +118,8 @@ def _lost_host(stage: Stage) -> QWidget:
 
 def _given_up(stage: Stage) -> QWidget:
     reason = (
-        "Stopped by you; what was measured is kept. web-1 answered no request within 10 s after the run was to end, and its connection was given "
-        "up. What runs there may go on. See what is left there: benchwright hosts leftovers web-1"
+        "Stopped by you; what was measured is kept. web-1 did not respond within 12 s of the stop, and Benchwright "
+        "closed the connection. Commands may still run there. List them with: benchwright hosts leftovers web-1"
     )
     given_up = LinkChanged("web-1", LinkState.GIVEN_UP, time.monotonic() - 12)
     broken = end(None, 2, State.PARTIAL, reason)

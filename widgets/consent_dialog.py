@@ -18,9 +18,9 @@ class ConsentDialog(Question):
 
     def __init__(self, question: ConsentQuestion, parent: QWidget | None = None) -> None:
         super().__init__(
-            "Agree to what this plan does?",
-            f"“{question.plan}” does more than run benchmark tools, and you have not agreed to it on this computer. "
-            "Read what it does before it runs. Your consent holds for exactly this content on these hosts.",
+            "Plan needs your consent",
+            f"“{question.plan}” does more than run benchmark tools. Consent is stored for this content and "
+            "these hosts.",
             "Agree and run",
             parent,
         )
@@ -43,7 +43,7 @@ class ConsentDialog(Question):
         if not self._seen:
             self.message.say("info", "Scroll to the end of the list to agree.")
         elif self.list.verticalScrollBar().maximum() > 0:
-            self.message.say("good", "All of it was shown.")
+            self.message.say("good", "The end of the list was shown.")
         else:
             self.message.clear()
 

@@ -81,7 +81,7 @@ def _command(missing: Sequence[Program], host: str, facts: Facts) -> str:
     if way.command is None:
         names = ", ".join(program.title for program in missing)
         raise BenchwrightError(
-            f"How {names} gets onto {host} is not known: {_why_not(facts)}.",
+            f"No package is known for {names} on {host}: {_why_not(facts)}.",
             f"Install it with the host's own tools. {works_without(facts)}",
         )
     return way.command

@@ -46,8 +46,8 @@ from suites.verdict import Verdict
 def minds_others(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options for a host that somebody else measures, and a `busy` made of them."""
 
-    @click.option("--wait", is_flag=True, help="Where somebody else measures a host, wait until they are done.")
-    @click.option("--anyway", is_flag=True, help="Measure beside somebody else; the run says so.")
+    @click.option("--wait", is_flag=True, help="Wait while another measurement uses a host.")
+    @click.option("--anyway", is_flag=True, help="Run beside another measurement; the run records it.")
     @wraps(command)
     def minding(*arguments: Any, wait: bool, anyway: bool, **named: Any) -> None:
         busy = Busy.ANYWAY if anyway else Busy.WAIT if wait else Busy.REFUSE
@@ -214,11 +214,11 @@ class _Teller:
                 why = f" ({detail})" if detail else ""
                 self._line(f"{host}: {said}{why}" if said else f"{host}: the connection is back")
             case RunAttached(age=age):
-                self._line(f"going on with a run that began {duration_text(age)} ago")
+                self._line(f"resuming a run that began {duration_text(age)} ago")
             case RunEnded(state=state, reason=reason):
                 self._line(f"{state}. {reason}".strip())
             case RunLeft(run_id=run_id):
-                self._line(f"let go of; go on with it with: benchwright attach {run_id}")
+                self._line(f"detached; resume it with: benchwright attach {run_id}")
 
     def _line(self, text: str) -> None:
         if self._moving:

@@ -43,7 +43,7 @@ def content_of(file: HostFile, agreed: Mapping[str, str] | None = None) -> bytes
 def _local(path: str) -> bytes:
     try:
         if Path(path).exists() and not Path(path).is_file():
-            raise HostFileError(f"{path} on this computer is no regular file.", "Name another file.")
+            raise HostFileError(f"{path} on this computer is not a regular file.", "Name another file.")
         return read_bounded(Path(path), LARGEST)  # one that is too large is refused where it is put
     except OSError as error:
         raise HostFileError(

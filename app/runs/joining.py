@@ -128,7 +128,7 @@ class Joining:
         self._heard = time.monotonic()
         in_use = yield from self.hosts.claim(host)
         if in_use and self.left is None:
-            raise HostInUseError(f"{in_use}.", "Wait until it is free, or say that it is to be measured anyway.")
+            raise HostInUseError(f"{in_use}.", "Wait until it is free, or run beside the other measurement.")
         yield from self._refuse_where_it_lives(host)
         yield from self.hosts.watch(host)
         if host not in self.facts:

@@ -341,7 +341,7 @@ def _may_still_run(job: Job, command: Command, host: str, error: RemoteError) ->
     return JobError(
         f"“{command.argv[0]}” (process {job.pid} on {host_words(host)}, in {job.workspace.path}) may still run: "
         f"{error.message}",
-        f"See what is left there: benchwright hosts leftovers {host}",
+        f"List what is left there with: benchwright hosts leftovers {host}",
         host=host,
     )
 

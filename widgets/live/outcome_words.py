@@ -24,17 +24,19 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
         left = f"Left to itself on {hosts}: {_share(counted, wanted)} done."
         return "info", left, "What measures there goes on; the trials after it wait until the run is attached."
     if model.phase is Phase.PARTIAL:
-        reason = _reason(model) or "The run did not finish."
-        return "warning", f"Ended early on {hosts}: {_share(counted, wanted)} done.", f"{reason} {kept}".strip()
+        said = f"Ended early on {hosts}: {_share(counted, wanted)} done."
+        rest = _without_stop(model)
+        if rest == model.reason:
+            return "warning", said, f"{rest or 'The run did not finish.'} {kept}".strip()
+        return "warning", said, " ".join(filter(None, ["Stopped by you.", kept, rest]))
     reason = model.reason or "The reason is not known."
     return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", f"{reason} {kept}".strip()
 
 
-def _reason(model: RunModel) -> str:
-    """Return why the run ended, that the user stopped it once and first."""
+def _without_stop(model: RunModel) -> str:
+    """Return why the run ended besides that the user stopped it, such as what may still run on a host."""
     steps = "|".join(re.escape(step.name) for step in model.plan.steps)
-    rest = re.sub(rf"(({steps}): )?Stopped by you[^.]*\.\s*", "", model.reason)
-    return f"Stopped by you. {rest}".strip() if rest != model.reason else rest
+    return re.sub(rf"(({steps}): )?Stopped by you[^.]*\.\s*", "", model.reason).strip()
 
 
 def _wanted(model: RunModel) -> int | None:
