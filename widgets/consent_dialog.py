@@ -48,19 +48,21 @@ class ConsentDialog(Question):
             self.message.clear()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look whether the list is seen whole."""
+        """Fit the height to what is shown, and look whether the list is seen whole."""
         super().showEvent(event)
+        if (rows := self.layout()) is not None and not event.spontaneous():
+            self.resize(self.width(), rows.totalHeightForWidth(self.width()))
         QTimer.singleShot(0, self, self._look)  # its layout is made first
 
 
 class _EffectList(QTextEdit):
-    """What a plan does, verbatim: long lines are wrapped at any character, so that nothing is beyond the edge."""
+    """What a plan does, verbatim: long lines and long words are wrapped, so that nothing is beyond the edge."""
 
     def __init__(self, items: tuple[ConsentItem, ...]) -> None:
         super().__init__()
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
-        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setTabChangesFocus(True)
         self.setAccessibleName("What the plan does")
         self.document().setDocumentMargin(SPACE[2])
