@@ -53,7 +53,7 @@ LAST_OUTPUT = 10.0
 STDERR_KEPT = 8192
 """Bytes of standard error in which the host may say why it did not start a command."""
 
-STOPPED = "Stopped by you; what was measured is kept."
+STOPPED = "Stopped by you."
 
 
 class ServerError(BenchwrightError):

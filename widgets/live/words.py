@@ -87,7 +87,7 @@ def state_text(model: RunModel, now: float) -> str:
         return " · ".join(filter(None, [model.activity or "starting", given_up_text(model, now)]))
     return {
         Phase.DONE: "finished",
-        Phase.PARTIAL: "stopped; what was measured is kept",
+        Phase.PARTIAL: "ended early",
         Phase.LEFT: "left to itself; it waits to be attached",
     }.get(model.phase, "failed")
 
