@@ -199,7 +199,7 @@ def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
     stopped = folded([begin(1), end(1.0, 1), RunEnded("run-1", State.PARTIAL, "Stopped by you.")])
     level, message, detail = outcome(stopped)
     assert (level, message) == ("warning", "Ended early on web-1: 1 of 6 trials done.")
-    assert detail.startswith("Stopped by you. The trials that are done are in the library")
+    assert detail.startswith("Stopped by you. Finished trials are in the library")
     none = folded([begin(1), end(None, 1, State.PARTIAL), RunEnded("run-1", State.PARTIAL, LOST)])
     assert outcome(none)[2] == f"Stopped by you. No trial counts; what arrived is in the library. {MAY_RUN}"
     failed = folded([begin(1), end(None, 1, State.FAILED), RunEnded("run-1", State.FAILED, "fio: no space.")])

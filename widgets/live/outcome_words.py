@@ -57,7 +57,7 @@ def _kept(model: RunModel, counted: int, wanted: int | None) -> str:
     if counted == wanted:
         return "What was measured is in the library."
     if counted:
-        return "The trials that are done are in the library and count; the others are kept with their reason."
+        return "Finished trials are in the library; the others do not count."
     remedy = " Mend the cause and run again." if model.phase is Phase.FAILED else ""
     return f"No trial counts; what arrived is in the library.{remedy}"
 
