@@ -80,7 +80,8 @@ class Workstation(LibraryServices):
         self._patience = patience
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
-        self.consents = Consents(AgreedMemory(consent_path()))
+        self._memory = AgreedMemory(consent_path())
+        self.consents = Consents(self._memory)
         self._opening = threading.Lock()
         self._opened: Store | None = None
         self._judged = {}
@@ -253,8 +254,9 @@ class Workstation(LibraryServices):
         self.check_writable()
         run_id = new_run_id(datetime.now(UTC))
         plan = with_seed(validate(plan))
-        self.consents.settle(plan, asker)
+        agreed = self.consents.settle(plan, asker)
         engine = self._engine(run_id, plan, asker, control)
+        engine.agreed = agreed
         engine.baseline = self._baseline(plan)
         engine.unwatched = unwatched
         yield from self._followed(recorded(engine, self._store, control))
@@ -304,6 +306,7 @@ class Workstation(LibraryServices):
             left=left,
             patience=self._patience,
             asker=asker,
+            memory=self._memory,
         )
 
     # Runs that were left to themselves
@@ -323,9 +326,12 @@ class Workstation(LibraryServices):
         from app.runs.running import attached
 
         record = self._store.load(run)
-        self.consents.settle(record.plan, asker)
+        plan = validate(record.plan)
+        agreed = self.consents.settle(plan, asker)
         taken = self._store.take_over(record.summary.id)
-        engine = self._engine(taken.id, taken.record.plan, asker, control, taken)
+        taken = replace(taken, record=replace(taken.record, plan=plan))  # the one that was agreed to
+        engine = self._engine(taken.id, plan, asker, control, taken)
+        engine.agreed = agreed
         with suppress(BenchwrightError):  # a baseline that has gone since must not keep a run from being gone on with
             engine.baseline = self._baseline(taken.record.plan)
         yield from self._followed(attached(engine, taken, self._store, control, self._gathering.record))

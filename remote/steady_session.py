@@ -329,14 +329,14 @@ class SteadySession:
 
     def _no_answer(self) -> ConnectionLostError:
         return ConnectionLostError(
-            f"{self._host} answered no request within {ANSWER_TIME:g} s after the run was to end, and its connection "
-            "was given up.",
+            f"{self._host} did not respond within {ANSWER_TIME:g} s of the stop, and Benchwright closed "
+            "the connection.",
             self._where_to_look(),
             host=self._host,
         )
 
     def _where_to_look(self) -> str:
-        return f"What runs there may go on. See what is left there: benchwright hosts leftovers {self._host}"
+        return f"Commands may still run there. List them with: benchwright hosts leftovers {self._host}"
 
     def _given_up(self, error: BenchwrightError) -> ConnectionLostError:
         message = (

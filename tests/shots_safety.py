@@ -76,6 +76,18 @@ CONSENT_LONG = replace(
     ),
 )
 
+CONSENT_HOSTS = ConsentQuestion(
+    plan="fleet",
+    items=(
+        ConsentItem(
+            "Executes on " + ", ".join(f"ip-10-0-{n}-17.eu-central-1.compute.internal" for n in range(24)),
+            "build: Command",
+            "make -j8 && ./bench --all",
+        ),
+        ConsentItem(f"Sends from {'a' * 250}.example.org", "iperf3: peer", "10.0.0.9"),
+    ),
+)
+
 SUDO = SecretQuestion(
     "web-1",
     "ann",
@@ -112,6 +124,18 @@ def _consent(stage: Stage) -> QWidget:
 
 def _consent_long(stage: Stage) -> QWidget:
     return _dialog(stage, ConsentDialog(CONSENT_LONG))
+
+
+def _consent_read(stage: Stage) -> QWidget:
+    dialog = ConsentDialog(CONSENT_LONG)
+    _dialog(stage, dialog)
+    stage.settle()
+    dialog.list.verticalScrollBar().setValue(dialog.list.verticalScrollBar().maximum())
+    return dialog
+
+
+def _consent_hosts(stage: Stage) -> QWidget:
+    return _dialog(stage, ConsentDialog(CONSENT_HOSTS))
 
 
 def _sudo(stage: Stage) -> QWidget:
@@ -209,6 +233,8 @@ SHOTS: list[Shot] = [
     ("safety-loss-confirmed", _loss_confirmed),
     ("safety-consent", _consent),
     ("safety-consent-long", _consent_long),
+    ("safety-consent-read", _consent_read),
+    ("safety-consent-hosts", _consent_hosts),
     ("safety-sudo", _sudo),
     ("safety-tuned", _tuned),
     ("safety-tuning-refused", _tuning_refused),

@@ -18,9 +18,9 @@ class ConsentDialog(Question):
 
     def __init__(self, question: ConsentQuestion, parent: QWidget | None = None) -> None:
         super().__init__(
-            "Agree to what this plan does?",
-            f"“{question.plan}” does more than run benchmark tools, and you have not agreed to it on this computer. "
-            "Read what it does before it runs. Your consent holds for exactly this content on these hosts.",
+            "Plan needs your consent",
+            f"“{question.plan}” does more than run benchmark tools. Consent is stored for this content and "
+            "these hosts.",
             "Agree and run",
             parent,
         )
@@ -43,24 +43,26 @@ class ConsentDialog(Question):
         if not self._seen:
             self.message.say("info", "Scroll to the end of the list to agree.")
         elif self.list.verticalScrollBar().maximum() > 0:
-            self.message.say("good", "All of it was shown.")
+            self.message.say("good", "The end of the list was shown.")
         else:
             self.message.clear()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look whether the list is seen whole."""
+        """Fit the height to what is shown, and look whether the list is seen whole."""
         super().showEvent(event)
+        if (rows := self.layout()) is not None and not event.spontaneous():
+            self.resize(self.width(), rows.totalHeightForWidth(self.width()))
         QTimer.singleShot(0, self, self._look)  # its layout is made first
 
 
 class _EffectList(QTextEdit):
-    """What a plan does, verbatim: long lines are wrapped at any character, so that nothing is beyond the edge."""
+    """What a plan does, verbatim: long lines and long words are wrapped, so that nothing is beyond the edge."""
 
     def __init__(self, items: tuple[ConsentItem, ...]) -> None:
         super().__init__()
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
-        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setTabChangesFocus(True)
         self.setAccessibleName("What the plan does")
         self.document().setDocumentMargin(SPACE[2])

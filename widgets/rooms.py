@@ -123,7 +123,7 @@ class Rooms:
         if (page := self._door.show_room(Room.LIVE)) and not cast("LivePage", page).attach_run(left, stop=stop):
             self._door.say(
                 "A measurement is running",
-                "Stop it or wait for its end; the run that was left to itself stays as it is.",
+                "Stop it or wait for its end; the detached run stays as it is.",
             )
 
     def show_run(self, run_id: str) -> None:

@@ -26,7 +26,7 @@ def _by_the_run(_place: Place) -> CannotTell:
 HOST_IN_USE = Check(
     id="host-in-use",
     level=Level.WARNING,
-    title="Somebody else measures this host",
+    title="Another measurement uses this host",
     why="Two measurements on one host disturb each other: both figures are lower, and neither says by how much.",
     remedy="Run it again when the host is free.",
     source="The lease on the host.",
@@ -39,7 +39,7 @@ NO_LEASE = Check(
     id="no-lease",
     level=Level.INFO,
     title="Others are not told of this run",
-    why="Somebody who measures there at the same time is not warned, and their test disturbs this one.",
+    why="A second measurement there gets no warning and disturbs this one.",
     remedy="Make /dev/shm or /tmp writable for everybody on the host.",
     source="mkdir(2) on the host.",
     needs="A folder in memory on the host that everybody may write in.",

@@ -18,7 +18,7 @@ def _tool_missing(evidence: StepEvidence) -> Outcome | CannotTell | None:
     missing = [program for program in needed if found[program.title] is False]
     if not missing:
         unknown = [title for title, there in found.items() if there is None]
-        return CannotTell(f"Nobody looked for {' and '.join(unknown)} on this host.") if unknown else None
+        return CannotTell(f"Not checked on this host: {' and '.join(unknown)}.") if unknown else None
     way = installation_of(missing, facts)
     install = f"Install it: {way.command}" if way.command else _by_hand(missing)
     return Outcome(

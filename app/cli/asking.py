@@ -101,12 +101,14 @@ class TerminalAsker:
         click.echo(plain("\n".join(lines)), err=True)
         if not sys.stdin.isatty():
             click.echo(
-                f"There is no terminal to ask on: pass --destroy with its {question.confirmed_by} to confirm it.",
+                plain(
+                    f"There is no terminal to ask on: pass --destroy with its {question.confirmed_by} to confirm it."
+                ),
                 err=True,
             )
             return None
         answer: str = click.prompt(
-            f"Type its {question.confirmed_by} to go on", default="", show_default=False, err=True
+            plain(f"Type its {question.confirmed_by} to go on"), default="", show_default=False, err=True
         )
         return answer.strip() or None
 

@@ -113,13 +113,13 @@ def leftovers(workstation: Workstation, host: str, asker: TerminalAsker, *, remo
         ours = [leftover.nonce for leftover in found if leftover.whose is Whose.OURS]
         rest = workstation.remove_leftovers(host, asker, ours) if ours else found
         kept = {leftover.nonce for leftover in rest}
-        click.echo(f"Removed {sum(nonce not in kept for nonce in ours)} from {host}.", err=True)
+        click.echo(plain(f"Removed {sum(nonce not in kept for nonce in ours)} from {host}."), err=True)
         found = rest
     if as_json:
         print_json([_leftover_to_json(leftover) for leftover in found])
         return
     if not found:
-        click.echo(f"Nothing of Benchwright is left on {host}.")
+        click.echo(plain(f"Nothing of Benchwright is left on {host}."))
         return
     print_table(
         ["Directory", "Whose", "Account", "Age", "Size", "Processes"], [_row(left) for left in found], [3, 4, 5]

@@ -65,7 +65,7 @@ def calibrate(
     when nothing differs. Comparisons and verdicts use it until the host changes.
     """
     if forget:
-        click.echo(f"{workstation.forget_calibrations(host)} forgotten.")
+        click.echo(plain(f"{workstation.forget_calibrations(host)} forgotten."))
         return
     if only_list:
         _list(workstation.calibrations(host), as_json=as_json)

@@ -15,7 +15,7 @@ from typing import ParamSpec
 
 import click
 
-from app.escaping import json_text
+from app.escaping import escaped, json_text
 from app.paths import log_path, store_path
 from app.services import Workstation
 from app.wording import visible
@@ -75,6 +75,11 @@ def with_store(text: str) -> str:
     verbs = "|".join(map(re.escape, root.command.list_commands(root)))
     store = shlex.quote(str(path))
     return re.sub(rf"\bbenchwright (?=(?:{verbs})\b)", lambda _: f"benchwright --store {store} ", text)
+
+
+def print_file(text: str) -> None:
+    """Print the text of a file on standard output: as it is, but on a terminal with what would drive that escaped."""
+    click.echo(escaped(text, but="\n\t") if sys.stdout.isatty() else text, nl=False)
 
 
 def print_json(content: object) -> None:

@@ -33,4 +33,4 @@ def heatmap(workstation: Workstation, run: str, *, path: Path) -> None:
     write_charts(charts, path)
     for chart in charts:
         click.echo(plain(f"{chart.title}: {chart.note.partition('. ')[0]}."))
-    click.echo(f"Wrote {path}.", err=True)
+    click.echo(plain(f"Wrote {path}."), err=True)

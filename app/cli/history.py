@@ -65,6 +65,6 @@ def print_history(found: History) -> None:
         rows.append([point.run, moment, figure_text(found.metric, point.value), reach, str(point.n), mark])
     print_table(["Run", "Started (UTC)", "Value", "95 % interval", "n", "What changed"], rows, right=[2, 4])
     if first:
-        click.echo(f"The newest {SHOWN} of {len(found.points)} runs; --json has all.")
+        click.echo(plain(f"The newest {SHOWN} of {len(found.points)} runs; --json has all."))
     for line in notes_of(found):
         click.echo(plain(f"Note: {line}"))

@@ -45,7 +45,7 @@ def install_tools(
     if not missing:
         return
     command = _command(missing, host, facts)
-    click.echo(f"On {host}, this will run:\n  {plain(command)}", err=True)
+    click.echo(plain(f"On {host}, this will run:\n  {command}"), err=True)
     if not yes:
         click.confirm("Run it", abort=True, err=True)
     names = ", ".join(program.names[0] for program in missing)
@@ -81,7 +81,7 @@ def _command(missing: Sequence[Program], host: str, facts: Facts) -> str:
     if way.command is None:
         names = ", ".join(program.title for program in missing)
         raise BenchwrightError(
-            f"How {names} gets onto {host} is not known: {_why_not(facts)}.",
+            f"No package is known for {names} on {host}: {_why_not(facts)}.",
             f"Install it with the host's own tools. {works_without(facts)}",
         )
     return way.command
@@ -121,7 +121,7 @@ def restore(workstation: Workstation, host: str, asker: TerminalAsker, *, yes: b
     if as_json:
         print_json([{"path": each.path, "run": each.run, "problem": each.problem} for each in done])
     elif not done:
-        click.echo(f"Nothing on {host} is noted down as changed.")
+        click.echo(plain(f"Nothing on {host} is noted down as changed."))
     for each in () if as_json else done:
         click.echo(plain(f"{path_title(each.path)}: {each.problem or 'put back'}"))
     if any(each.kept for each in done):
@@ -141,7 +141,7 @@ def show_log(workstation: Workstation, host: str, *, whole: bool, as_json: bool)
         print_json([_action(action) for action in actions])
         return
     if not actions:
-        click.echo(f"Nothing was installed or put back on {host}.")
+        click.echo(plain(f"Nothing was installed or put back on {host}."))
         return
     if not whole:
         print_table(["Started (UTC)", "What", "Command", "Outcome"], [_row(action) for action in actions])

@@ -36,7 +36,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
         return
     entries = workstation.hosts()
     if problem := workstation.hosts_problem():
-        click.echo(problem, err=True)
+        click.echo(plain(problem), err=True)
     if as_json:
         print_json([asdict(entry) for entry in entries])
         return
@@ -96,7 +96,7 @@ def test_host(workstation: Workstation, name: str, asker: TerminalAsker, *, reme
 def forget_secrets(workstation: Workstation, name: str) -> None:
     """Forget the password and passphrases of the host NAME that the system keyring keeps."""
     count = workstation.forget_secrets(name)
-    click.echo(f"Forgot {count} of {name}." if count else f"The keyring keeps nothing for {name}.")
+    click.echo(plain(f"Forgot {count} of {name}." if count else f"The keyring keeps nothing for {name}."))
 
 
 @click.command()

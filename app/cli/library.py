@@ -203,7 +203,7 @@ def export(
         print_json({"files": [str(path) for path in written]})
         return
     for path in written:
-        click.echo(f"Wrote {path}")
+        click.echo(plain(f"Wrote {path}"))
 
 
 @click.command()
@@ -215,7 +215,7 @@ def delete(workstation: Workstation, run: str, *, yes: bool) -> None:
     """Delete RUN for good."""
     record = workstation.load(run)
     if not yes:
-        click.confirm(f"Delete {record.summary.id} ({record.summary.name}) for good?", abort=True, err=True)
+        click.confirm(plain(f"Delete {record.summary.id} ({record.summary.name}) for good?"), abort=True, err=True)
     workstation.delete(record.summary.id)
 
 
@@ -278,4 +278,4 @@ def salvage(damaged: Path, new: Path) -> None:
 
     for line in saved_text(save(damaged, new), new):
         if line:
-            click.echo(line)
+            click.echo(plain(line))

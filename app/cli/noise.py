@@ -54,7 +54,7 @@ def print_noise(found: Noise) -> None:
     for level in NoiseLevel:
         entries = found.at(level)
         if entries:
-            click.echo(TITLES[level])
+            click.echo(plain(TITLES[level]))
             head = ("Rank", "Run", "Step", "Host", "Metric", *_FIGURES)
             print_table(head, [_row(entry) for entry in entries], right=(0, 5, 6, 7, 8))
             click.echo("")

@@ -82,7 +82,7 @@ def _say(found: tuple[Agreement, ...], run_id: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"run": run_id, "agreements": [agreement_to_json(one) for one in found]})
         return
-    click.echo(f"Run {run_id}")
+    click.echo(plain(f"Run {run_id}"))
     print_agreements(found)
 
 

@@ -11,6 +11,7 @@ from app.cli.common import (
     json_option,
     pass_workstation,
     plain,
+    print_file,
     print_json,
     print_table,
     say,
@@ -146,7 +147,7 @@ def new_plan(
     elif as_json:
         print_json(plan_to_json(made))
     else:
-        click.echo(format_plan(made), nl=False)
+        print_file(format_plan(made))
 
 
 def _repeating(made: Plan, repeating: Repeating) -> Repeating:
@@ -188,7 +189,7 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
     """Print the exact commands of the plan in FILE and what they will take."""
     loaded = workstation.load_plan(file)
     if fio_job:
-        click.echo(job_files_text(loaded), nl=False)
+        print_file(job_files_text(loaded))
         return
     as_root = workstation.root_commands(loaded, {})
     if as_json:
@@ -201,9 +202,9 @@ def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: b
         written = "unknown" if estimate.written is None else bytes_text(estimate.written)
         prepared = f"{bytes_text(estimate.prepared)} once before, " if estimate.prepared else ""
         volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
-        click.echo(f"# {preview.step} on {host_words(preview.host)}: {took} a trial, {volume}")
+        click.echo(plain(f"# {preview.step} on {host_words(preview.host)}: {took} a trial, {volume}"))
         click.echo(plain(preview.text))
-    click.echo(f"# In all: {totals_text(totals(loaded, previews))}")
+    click.echo(plain(f"# In all: {totals_text(totals(loaded, previews))}"))
     for line in remarks_text(loaded):
         click.echo(plain(f"# {line}"))
     if as_root:

@@ -152,4 +152,4 @@ def _no_change(name: str, findings: Sequence[Finding]) -> PlanError:
 def say_changes(plan: Plan) -> None:
     """Say on standard error what remedies changed."""
     for line in changes_text(plan):
-        click.echo(f"Changed: {line}", err=True)
+        click.echo(plain(f"Changed: {line}"), err=True)

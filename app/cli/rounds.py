@@ -33,4 +33,4 @@ def rounds(workstation: Workstation, run: str, *, path: Path) -> None:
     write_charts(charts, path)
     for chart in charts:
         click.echo(plain(f"{chart.title}: {chart.note}"))
-    click.echo(f"Wrote {path}.", err=True)
+    click.echo(plain(f"Wrote {path}."), err=True)

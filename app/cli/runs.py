@@ -9,6 +9,7 @@ from app.cli.common import (
     FAILED,
     json_option,
     pass_workstation,
+    plain,
     print_json,
     speaks_to_people,
 )
@@ -133,7 +134,7 @@ def say_run(workstation: Workstation, run_id: str, *, as_json: bool, files: list
         return
     print_run(record, within)
     for path in files or []:
-        click.echo(f"Wrote {path}")
+        click.echo(plain(f"Wrote {path}"))
 
 
 def measure(

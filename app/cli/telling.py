@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from app.checks.after_words import place_text, verdict_text
-from app.cli.common import say
+from app.cli.common import plain, say
 from app.events import (
     Activity,
     Event,
@@ -46,8 +46,8 @@ from suites.verdict import Verdict
 def minds_others(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options for a host that somebody else measures, and a `busy` made of them."""
 
-    @click.option("--wait", is_flag=True, help="Where somebody else measures a host, wait until they are done.")
-    @click.option("--anyway", is_flag=True, help="Measure beside somebody else; the run says so.")
+    @click.option("--wait", is_flag=True, help="Wait while another measurement uses a host.")
+    @click.option("--anyway", is_flag=True, help="Run beside another measurement; the run records it.")
     @wraps(command)
     def minding(*arguments: Any, wait: bool, anyway: bool, **named: Any) -> None:
         busy = Busy.ANYWAY if anyway else Busy.WAIT if wait else Busy.REFUSE
@@ -142,6 +142,10 @@ class _Library:
                 self._control.save_to(Path(name).expanduser())
 
 
+CLEARED = "\r\x1b[K"
+"""Goes to the beginning of a terminal's line and clears it."""
+
+
 class _Teller:
     """Says what is happening; on a terminal the newest sample moves in place."""
 
@@ -167,7 +171,8 @@ class _Teller:
                 self._line(_progress(event))
             case SampleRead(sample=sample) if self._live:
                 said = figure_text(sample.metric, sample.value)
-                click.echo(f"\r\x1b[K  {sample.time:6.1f} s  {sample.metric.title} {said}", nl=False, err=True)
+                newest = f"  {sample.time:6.1f} s  {sample.metric.title} {said}"
+                click.echo(CLEARED + plain(newest), nl=False, err=True)
                 self._moving = True
             case TrialStarted() | TrialAttached() | TrialEnded():
                 self._tell_of_trial(event)
@@ -204,15 +209,15 @@ class _Teller:
                 why = f" ({detail})" if detail else ""
                 self._line(f"{host}: {said}{why}" if said else f"{host}: the connection is back")
             case RunAttached(age=age):
-                self._line(f"going on with a run that began {duration_text(age)} ago")
+                self._line(f"resuming a run that began {duration_text(age)} ago")
             case RunEnded(state=state, reason=reason):
                 self._line(f"{state}. {reason}".strip())
             case RunLeft(run_id=run_id):
-                self._line(f"let go of; go on with it with: benchwright attach {run_id}")
+                self._line(f"detached; resume it with: benchwright attach {run_id}")
 
     def _line(self, text: str) -> None:
         if self._moving:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            click.echo(CLEARED, nl=False, err=True)
             self._moving = False
         say(text)
 

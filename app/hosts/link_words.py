@@ -20,5 +20,5 @@ def link_text(event: LinkChanged, now: float) -> str:
         case LinkState.NOT_REACHED:
             return "not measured"
         case LinkState.GIVEN_UP:
-            return "connection lost, and not sought any more"
+            return "connection lost, given up"
     return f"the host restarted {event.restarted}" if event.restarted else ""

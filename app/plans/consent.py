@@ -18,6 +18,7 @@ MOST_TEXT = 100_000
 """Characters that can be read before one agrees; a plan that does more is refused."""
 
 LONGEST_NAME = 100
+"""Characters of a name that decides nothing; the names of hosts are shown whole."""
 
 
 class NotAgreedError(BenchwrightError):
@@ -48,18 +49,18 @@ class Consents:
         """Remember in `memory`."""
         self._memory = memory
 
-    def settle(self, plan: Plan, asker: Asker) -> None:
+    def settle(self, plan: Plan, asker: Asker) -> Mapping[str, str]:
         """Ask `asker` to agree to what `plan` does, where that is not known yet. May read files of this computer.
 
+        Return the SHA-256 of each file of this computer that the plan copies, by path: what was agreed to.
         Raises NotAgreedError where the answer is no, and where the plan does more than can be shown.
         """
         parts = parts_of(plan)
-        if not parts:
-            return
         files = _files(parts)
+        digests = {path: file.digest for path, file in files.items()}
         asked = self._unknown(plan, parts, files)
         if not asked:
-            return
+            return digests
         question = ConsentQuestion(_name(plan.name), tuple(_items(asked, files)))
         length = sum(len(item.action) + len(item.what) + len(item.text) for item in question.items)
         if length > MOST_TEXT:
@@ -74,6 +75,7 @@ class Consents:
                 "Nothing was begun.",
             )
         self._memory.add(_agreed(each.part, host, files) for each in asked for host in each.hosts)
+        return digests
 
     def made_here(self, plan: Plan, basis: Plan | None = None) -> None:
         """Remember that the user made `plan` on this computer; with a `basis`, by changing that.
@@ -106,7 +108,7 @@ def _items(asked: Iterable[_Asked], files: Mapping[str, LocalFile]) -> Iterator[
     for each in asked:
         for effect in each.part.effects:
             where = (each.part.peer or "",) if effect.on_peer else each.hosts
-            hosts = ", ".join(_name(host_words(host)) for host in where)
+            hosts = ", ".join(_line(host_words(host)) for host in where)
             step = f"{_name(each.part.name)}: " if each.part.name else ""
             text = visible(effect.text)
             if effect.kind is EffectKind.COPIES:
@@ -122,8 +124,12 @@ _ACTIONS = {
 }
 
 
+def _line(text: str) -> str:
+    return visible(text.replace("\n", " "))
+
+
 def _name(text: str) -> str:
-    text = visible(text.replace("\n", " "))
+    text = _line(text)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 

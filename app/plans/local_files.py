@@ -28,11 +28,11 @@ def _look(path: str) -> LocalFile:
     try:
         found = Path(path).stat()
         if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
-            return LocalFile(" (no file that can be copied)", "")
+            return LocalFile(" (not a regular file: it cannot be copied)", "")
         with Path(path).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         resolved = os.path.realpath(path)
     except OSError as error:
         return LocalFile(f" ({(error.strerror or 'cannot be read').lower()})", "")
-    leads = "" if resolved == str(Path(path)) else f", in truth {resolved}"
+    leads = "" if resolved == str(Path(path)) else f", resolves to {resolved}"
     return LocalFile(f" ({bytes_text(found.st_size)}{leads})", digest)

@@ -11,7 +11,7 @@ from app.plans.goals import check_goals
 from app.plans.plan_remarks import Acknowledged, Remedied
 from app.plans.tuning import Tuning, check_tuning, tuning_values
 from suites.base import Suite, complete_values, device_of, metrics_of
-from suites.errors import BenchwrightError, UnknownSuiteError
+from suites.errors import BenchwrightError, ParameterError, UnknownSuiteError
 from suites.parameters import Value
 from suites.verdict import Goal
 from suites.vocab import Metric
@@ -233,7 +233,10 @@ def make_step(suite_id: str, given: Mapping[str, object], *, name: str = "", pee
 
 
 def validate(plan: Plan) -> Plan:
-    """Return `plan` if it can run; raise PlanError naming what cannot."""
+    """Return `plan` if it can run; raise PlanError or ParameterError naming what cannot.
+
+    The plan of a stored run may hold any value: whoever wrote the library did not have to use this program.
+    """
     if not plan.hosts:
         raise PlanError("The plan names no host.", f'Add hosts = ["{LOCAL}"] for this computer.')
     for host in plan.hosts:
@@ -247,10 +250,20 @@ def validate(plan: Plan) -> Plan:
     for name in names:
         if names.count(name) > 1:
             raise PlanError(f"Two steps are named “{name}”.", "Give each step a name of its own.")
+    for step in plan.steps:
+        _check_values(step)
     check_repetition(plan.repetition)
     check_tuning(plan.tuning)
     check_goals(plan.goals, plan.steps)
     return plan
+
+
+def _check_values(step: Step) -> None:
+    """Raise ParameterError for a value that its parameter does not accept as it is."""
+    for parameter in step.suite.parameters:
+        value = step.values.get(parameter.name, parameter.default)
+        if parameter.parse(value) != value:
+            raise ParameterError(f"{step.name}: {parameter.name} is {str(value)[:60]!r}.", "Set it anew in the plan.")
 
 
 _BOUNDS: dict[str, tuple[float, float]] = {

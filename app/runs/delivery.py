@@ -1,6 +1,6 @@
 """What a step's commands need beside them, brought from this computer to where they run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,22 +18,32 @@ def files_of(commands: Iterable[Command]) -> tuple[tuple[HostFile, bool], ...]:
     return tuple(dict.fromkeys((file, command.on_peer) for command in commands for file in command.files))
 
 
-def content_of(file: HostFile) -> bytes:
+def content_of(file: HostFile, agreed: Mapping[str, str] | None = None) -> bytes:
     """Return what is in `file`: read, or built, on this computer. May take seconds.
 
-    Raises HostFileError where a local file cannot be read, BuildError where a program cannot be built.
+    `agreed` is the SHA-256 of local files when the run began, by path. Raises HostFileError where a local file cannot
+    be read or has changed since, BuildError where a program cannot be built.
     """
     if file.build is not None:
         return build_program(file.build.sources, file.build.architecture, file.build.options)
     if file.resource:
         return read_bytes(file.resource)
-    return _local(file.local) if file.local else file.text.encode()
+    if not file.local:
+        return file.text.encode()
+    content = _local(file.local)
+    digest = sha256(content).hexdigest()
+    if digest != (agreed or {}).get(file.local, digest):
+        raise HostFileError(
+            f"{file.local} on this computer has changed since the run began, and was not copied.",
+            "Run the plan again to see what it copies now.",
+        )
+    return content
 
 
 def _local(path: str) -> bytes:
     try:
         if Path(path).exists() and not Path(path).is_file():
-            raise HostFileError(f"{path} on this computer is no regular file.", "Name another file.")
+            raise HostFileError(f"{path} on this computer is not a regular file.", "Name another file.")
         return read_bounded(Path(path), LARGEST)  # one that is too large is refused where it is put
     except OSError as error:
         raise HostFileError(

@@ -1,9 +1,12 @@
 """Asks for the loss of every device that a plan writes to, once for each, before anything begins."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.moments import now
+from app.plans.agreed_memory import AgreedMemory
 from app.plans.plan import Plan
 from remote.questions import Asker, LossQuestion
 from suites.base import destroys, device_of
@@ -24,11 +27,16 @@ class NotConfirmedError(BenchwrightError):
 
 @dataclass(slots=True)
 class Confirming:
-    """Asks `asker` about the devices of `plan`; `facts` are the hosts', devices read by root."""
+    """Asks `asker` about the devices of `plan`; `facts` are the hosts', devices read by root.
+
+    `memory` keeps what was confirmed on this computer for the run `run_id`: who goes on with it is not asked again.
+    """
 
     plan: Plan
     facts: Mapping[str, Facts]
     asker: Asker
+    run_id: str = ""
+    memory: AgreedMemory | None = None
     _confirmed: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def settled(self, findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -47,6 +55,20 @@ class Confirming:
                 raise _not_confirmed(device, finding.host or "")
             yield replace(finding, level=Level.WARNING, measured=f"{finding.measured} {said}")
 
+    def again(self, host: str) -> None:
+        """Ask for the loss of what a run that goes on writes to on `host`, where it was not confirmed on this computer.
+
+        Raises NotConfirmedError. Its own test may use the device, so that only what is not confirmed is objected to.
+        """
+        for step in self.plan.steps:
+            if destroys(step.suite, step.values):
+                path = device_of(step.suite, step.values)
+                device = self.facts[host].device(path) or RawDevice(path=path)
+                expected = confirmation(device)
+                known_here = not isinstance(expected, Absent) and self._remembered(device, host, expected)
+                if not known_here and not self._ask(device, host):
+                    raise _not_confirmed(device, host)
+
     def _device(self, finding: Finding) -> RawDevice:
         step, host = self.plan.step(finding.step or ""), finding.host or ""
         path = device_of(step.suite, step.values)
@@ -60,8 +82,17 @@ class Confirming:
         key = (host, str(device.node))
         if key not in self._confirmed:
             typed = self.asker.confirm_loss(self._question(device, host, expected))
+            if typed == expected and self.memory is not None:
+                self.memory.add([self._digest(device, host, expected)])
             self._confirmed[key] = f"Confirmed by typing “{typed}” at {now()}." if typed == expected else ""
         return self._confirmed[key]
+
+    def _remembered(self, device: RawDevice, host: str, expected: str) -> bool:
+        return self.memory is not None and self._digest(device, host, expected) in self.memory.known()
+
+    def _digest(self, device: RawDevice, host: str, expected: str) -> str:
+        content = ["loss", self.run_id, host, device.path, expected]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def _question(self, device: RawDevice, host: str, expected: str) -> LossQuestion:
         names = known(device.by_id) or ()

@@ -31,7 +31,7 @@ def holders_text(claimed: Claim, host: str) -> str:
     if claimed.holders:
         return holder_text(claimed.holders[0], host)
     where = "this computer" if host == LOCAL else host
-    return f"Whether somebody else measures on {where} is not known: its list of leases is too long to be read"
+    return f"Not checked: other measurements on {where}, whose list of leases is too long"
 
 
 def no_lease(host: str) -> Finding:

@@ -7,6 +7,7 @@ from functools import partial
 
 from app.checks import check_plan
 from app.events import Activity, Event, FactsRead, FindingRaised, LinkChanged, Moment
+from app.plans.agreed_memory import AgreedMemory
 from app.plans.context import loops_below, step_context
 from app.plans.plan import Plan, Step, host_words
 from app.runs.asking import OneAtATime
@@ -20,7 +21,7 @@ from app.runs.tasks import Task, stepped
 from remote.devices import read_devices
 from remote.link import LinkState
 from remote.probe import read_facts
-from suites.base import Command, device_of, directories_of
+from suites.base import Command, destroys, device_of, directories_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
@@ -51,6 +52,7 @@ class Joining:
     left: LeftRun | None
     facts: dict[str, Facts]
     findings: list[Finding]
+    memory: AgreedMemory | None = None
     needed: frozenset[str] = frozenset()
     ready: set[str] = field(default_factory=set)
     failed: dict[str, BenchwrightError] = field(default_factory=dict)
@@ -132,7 +134,7 @@ class Joining:
         self._heard = time.monotonic()
         in_use = yield from self.hosts.claim(host)
         if in_use and self.left is None:
-            raise HostInUseError(f"{in_use}.", "Wait until it is free, or say that it is to be measured anyway.")
+            raise HostInUseError(f"{in_use}.", "Wait until it is free, or run beside the other measurement.")
         yield from self._refuse_where_it_lives(host)
         yield from self.hosts.watch(host)
         if host not in self.facts:
@@ -144,6 +146,7 @@ class Joining:
             yield FactsRead(host, Moment.BEFORE, self.facts[host])
         else:
             yield from self.root.open(host, self._purposes(host))
+            yield from self._read_devices_again(host)
         yield from self.hosts.watch_loops(host, loops_below(self.plan, host, self.facts[host]))
         if self.left is None:
             yield from self.root.find_leftovers(host)
@@ -189,6 +192,7 @@ class Joining:
         """Check the plan on `hosts`, whose facts are read; what was found before is not raised again."""
         new = tuple(host for host in self.plan.hosts if host in hosts and self._is_new(host))
         self._checked |= hosts
+        yield from self._confirm_again(tuple(host for host in self.plan.hosts if host in hosts and host not in new))
         if not new:
             return
         settled = self._settled(new)
@@ -196,11 +200,34 @@ class Joining:
             self.findings.append(finding)
             yield FindingRaised(finding)
 
+    def _confirm_again(self, hosts: tuple[str, ...]) -> Iterator[Event]:
+        """Ask for the loss of devices of a run that goes on, where it was not confirmed on this computer."""
+        if self.left is None or self.control.stopped:
+            return
+        for host in hosts:
+            ask = partial(self._confirming().again, host)
+            if self.begun:
+                yield from self.hosts.mailbox.during(ask)
+            else:
+                ask()
+
+    def _read_devices_again(self, host: str) -> Iterator[Event]:
+        """Read the devices that are written to as they are now: what a library tells of them may be of others."""
+        devices = self._destroyed(host)
+        if devices and not self.control.stopped:
+            read = yield from self.hosts.mailbox.during(partial(read_devices, self.hosts.sessions[host], devices))
+            self.facts[host] = yield from self.root.seen(replace(self.facts[host], devices=read))
+
+    def _destroyed(self, host: str) -> list[str]:
+        steps = self.plan.steps if host in self.plan.hosts else ()
+        return sorted({device_of(step.suite, step.values) for step in steps if destroys(step.suite, step.values)})
+
     def _settled(self, hosts: tuple[str, ...]) -> Iterator[Finding]:
         found = check_plan(replace(self.plan, hosts=hosts), self.facts, self.addresses).findings
-        return Confirming(self.plan, self.facts, self.asking).settled(
-            [one for one in found if one not in self.findings]
-        )
+        return self._confirming().settled([one for one in found if one not in self.findings])
+
+    def _confirming(self) -> Confirming:
+        return Confirming(self.plan, self.facts, self.asking, self.hosts.run_id, self.memory)
 
     def _in_background(self, settled: Iterator[Finding]) -> Generator[Event, None, list[Finding]]:
         return (yield from self.hosts.mailbox.during(lambda: list(settled)))

@@ -54,6 +54,7 @@ class Place:
     workspace: Workspace | None = None
     peer_workspace: Workspace | None = None
     prepared: bool = False
+    agreed: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the local files that may be copied, by path
     jobs: list[Job] = field(default_factory=list)
     _trial: int = 0  # the last one for which a command was started
 
@@ -169,7 +170,7 @@ class Place:
             doing = "building" if file.build else "copying"
             yield Activity(f"{doing} {file.name} for {self.step.name}", self.host)
             session, workspace = self._side(on_peer=on_peer)
-            content = yield from self.mailbox.during(partial(content_of, file))
+            content = yield from self.mailbox.during(partial(content_of, file, self.agreed))
             yield from self.mailbox.during(
                 partial(put_file, session, workspace, file.name, content, executable=file.executable)
             )

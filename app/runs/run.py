@@ -25,6 +25,7 @@ from app.events import (
     Trial,
 )
 from app.moments import now
+from app.plans.agreed_memory import AgreedMemory
 from app.plans.context import step_context
 from app.plans.plan import Plan, Step, host_words
 from app.records import RunRecord
@@ -84,6 +85,8 @@ class Engine:
     unwatched: frozenset[str] = frozenset()  # steps during whose trials their host has no telemetry
     refused: bool = False  # whether it raised before anything was done
     asker: Asker = field(default_factory=Refuse)  # asked for what root needs
+    agreed: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the local files that may be copied, by path
+    memory: AgreedMemory | None = None  # of the losses that were confirmed on this computer
     _hosts: RunHosts = field(init=False)
     _root: RootWork = field(init=False)
     _joining: Joining = field(init=False)
@@ -113,7 +116,7 @@ class Engine:
         self._root = RootWork(self.run_id, self.plan, asking, self._hosts)
         self._joining = Joining(
             self.plan, self._hosts, self._root, self.control, asking, self.addresses, self.left, self._facts,
-            self._findings,
+            self._findings, self.memory,
         )  # fmt: skip
         if self.left is not None:
             for record in self.left.record.changes:
@@ -435,7 +438,7 @@ class Engine:
     def _place(self, turn: Turn) -> Place:
         if turn.place not in self._places:
             context = step_context(turn.step, turn.host, self._facts, self.addresses)
-            self._places[turn.place] = Place(turn.step, turn.host, context, self._hosts)
+            self._places[turn.place] = Place(turn.step, turn.host, context, self._hosts, agreed=self.agreed)
         return self._places[turn.place]
 
     def _close_place(self, key: PlaceKey) -> Iterator[Event]:

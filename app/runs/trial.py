@@ -53,7 +53,7 @@ LAST_OUTPUT = 10.0
 STDERR_KEPT = 8192
 """Bytes of standard error in which the host may say why it did not start a command."""
 
-STOPPED = "Stopped by you; what was measured is kept."
+STOPPED = "Stopped by you."
 
 
 class ServerError(BenchwrightError):
@@ -353,7 +353,7 @@ def _may_still_run(job: Job, command: Command, host: str, error: RemoteError) ->
     return JobError(
         f"“{command.argv[0]}” (process {job.pid} on {host_words(host)}, in {job.workspace.path}) may still run: "
         f"{error.message}",
-        f"See what is left there: benchwright hosts leftovers {host}",
+        f"List what is left there with: benchwright hosts leftovers {host}",
         host=host,
     )
 

@@ -248,7 +248,7 @@ def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
             needed = _read_format(connection, found)
     except sqlite3.Error as error:
         if code_of(error) == sqlite3.SQLITE_NOTADB:
-            raise damaged(path, "it is no SQLite file") from error
+            raise damaged(path, "it is not an SQLite file") from error
         raise translated(error, path) from error
     if tables and application != schema.APPLICATION_ID:
         raise not_ours(path)

@@ -42,7 +42,7 @@ def make_new(path: Path) -> None:
     try:
         make_private(path)
     except FileExistsError as error:
-        raise StoreError(f"{path} is there already.", "Name a file that is not.") from error
+        raise StoreError(f"{path} exists already.", "Choose a new file name.") from error
     except OSError as error:
         raise cannot_open(path, error) from error
 
@@ -61,7 +61,7 @@ def check_kind(path: Path) -> os.stat_result | None:
     if not stat.S_ISREG(found.st_mode):
         raise StoreError(f"The library {path} cannot be opened: it is {_kind(found)}.", "Name a file with --store.")
     if 0 < found.st_size < SMALLEST:  # SQLite itself would take a very short file for an empty database
-        raise damaged(path, "it is no SQLite file")
+        raise damaged(path, "it is not an SQLite file")
     return found
 
 

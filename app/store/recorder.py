@@ -273,8 +273,8 @@ class Recorder:
         with contextlib.suppress(StoreError):
             found = self._library.read_back()
         if not self._known.written.agrees(found):
-            return f"What is measured in the run {self._run_id} is in memory alone."
-        return f"Of the run {self._run_id}, everything up to {self._kept_until or 'when it was left'} is kept."
+            return f"The measurements of the run {self._run_id} are in memory only."
+        return f"The run {self._run_id} is stored up to {self._kept_until or 'when it was detached'}."
 
     def _begin_anew(self, path: Path) -> str:
         """Go on in the empty file at `path` with what was committed; return what is lost by that."""
@@ -291,7 +291,9 @@ class Recorder:
             with self._library.database.transaction(self._library.connected()) as connection:
                 self._writer.write(connection, batch, events, self._known, moment, over=self._over)
         others = "The other runs of the library are not in it."
-        return others if self._known.written.agrees(measured) else f"{others} Of this run, not everything is."
+        if self._known.written.agrees(measured):
+            return others
+        return f"{others} Some samples and output of this run are missing."
 
     def _check_epoch(self, connection: Connection) -> None:
         """Raise TakenOverError where the run was taken over since this recorder began."""

@@ -42,14 +42,14 @@ def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
     runs = f"{saved.runs} run{'' if saved.runs == 1 else 's'}"
     cut = f" The damaged file is cut off: {saved.cut:.0%} of it is missing." if saved.cut else ""
     if not saved.incomplete and not saved.lost:
-        return f"{runs} saved to {new}; everything could be read.{cut}", ""
+        return f"{runs} saved to {new}; nothing is missing.{cut}", ""
     said = f"{runs} saved to {new}.{cut}"
     if saved.lost:
         named = ", ".join(saved.lost[:5]) + (" …" if len(saved.lost) > 5 else "")
-        said += f" Lost, with no more than parts found: {len(saved.lost)} ({named})."
+        said += f" Lost: {len(saved.lost)} ({named})."
     if saved.incomplete:
-        said += f" Not all could be read of: {', '.join(saved.incomplete)}."
-    return said, "What was lost is missing there; look at each run before you rely on it."
+        said += f" Incomplete: {', '.join(saved.incomplete)}."
+    return said, "Check each run before you use it."
 
 
 def salvage(source: Path, target: Path) -> Salvaged:

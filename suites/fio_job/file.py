@@ -16,7 +16,7 @@ MAXIMUM_LINE = 4095
 BLANKS = " \t\v\f\r"
 """What isspace(3) takes for blank in the C locale, which fio runs in; a no-break space or U+0085 is text to it."""
 
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _KEYWORD = re.compile(r"\$(pagesize|mb_memory|ncpus)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SUM = re.compile(r"(\d{1,15})\s*([-+*/])\s*(\d{1,15})([kKmMgGtT]?)")
@@ -162,7 +162,7 @@ def _option(line: str, number: int) -> Option:
     name = ALIASES.get(name.rstrip(BLANKS), name.rstrip(BLANKS))
     if not _NAME.fullmatch(name):
         raise JobFileError(f"Line {number} is no option: “{line[:60]}”.", "Write name=value.")
-    if "${" in _VARIABLE.sub("", value):
+    if "${" in VARIABLE.sub("", value):
         raise JobFileError(f"Line {number} has a variable without an end: “{line[:60]}”.", "Write ${NAME}.")
     if name in PATHS and _KEYWORD.search(value):
         raise JobFileError(f"Line {number} has a keyword in a path: “{line[:60]}”.", "Write the number.")
@@ -174,7 +174,7 @@ def _expanded(section: Section, environment: Mapping[str, str], keywords: Mappin
     fio_keyword_replace; what has no value is noted as missing, and empty as in fio."""
 
     def expand(name: str, value: str) -> str:
-        given = _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
+        given = VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
         replaced = _KEYWORD.sub(lambda match: keywords.get(match[1], match[0]), given)
         if "${" in given or (name in PATHS and replaced != given):
             raise JobFileError(
@@ -183,7 +183,7 @@ def _expanded(section: Section, environment: Mapping[str, str], keywords: Mappin
         return _calculated(replaced) if replaced != given else given
 
     ruling = [*section.options.items(), *(option for body in section.bodies for option in body if option[0] in PATHS)]
-    missing = [name for _, value in ruling for name in _VARIABLE.findall(value) if name not in environment]
+    missing = [name for _, value in ruling for name in VARIABLE.findall(value) if name not in environment]
     bodies = tuple(tuple((name, expand(name, value)) for name, value in body) for body in section.bodies)
     return _section(section.name, bodies, tuple(dict.fromkeys(missing)))
 

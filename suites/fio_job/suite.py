@@ -14,7 +14,14 @@ from suites.fio.output import FioParser
 from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, leads_out
-from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment
+from suites.fio_job.file import (
+    VARIABLE,
+    JobFileError,
+    Section,
+    effective_sections,
+    read_environment,
+    read_job_file,
+)
 from suites.fio_job.step_targets import step_targets
 from suites.fio_job.targets import programs, targets_of
 from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
@@ -67,8 +74,14 @@ NAMING: Mapping[str, EffectKind] = MappingProxyType(
 DEVICE = re.compile(r"/dev/[\w/-]+")
 """What is only read there is nothing that a job file could make."""
 
-STEERING = re.compile(r"(LD|DYLD|GLIBC|GCONV|MALLOC|BASH|FIO)_.*|PATH|ENV|IFS|HOME|SHELL|TMPDIR|LOCPATH|NLSPATH")
-"""Variables that decide what a program loads or starts, whatever a job file uses them for (ld.so(8), sh(1))."""
+_WORD = (
+    r"(blocks?|blocksize|bs|count|cpus|depth|dev|device|dir|directory|disk|duration|engine|file|filename|files|filesize|"
+    r"io|iodepth|ioengine|iops|jobs?|loops|max|min|mix|mode|nrfiles|num|number|numjobs|nvme|percent|qd|ramp|randseed|"
+    r"rate|reads?|runtime|rw|seed|size|ssd|step|target|test|threads?|time|volume|writes?)\d*"
+)
+WORKLOAD = re.compile(rf"{_WORD}(_{_WORD})*", re.IGNORECASE)
+"""Names of variables that need no consent: no program is known to read such a one. Any other may decide what a program
+loads or starts (ld.so(8), sh(1), openssl-env(7))."""
 
 
 class FioJob:
@@ -161,9 +174,15 @@ def _sections(values: Values, context: Context) -> tuple[Section, ...] | None:
 def _steering(values: Values) -> tuple[Effect, ...]:
     """Return the environment where it does more than fill in the variables of the job file."""
     names = [word.partition("=")[0] for word in str(values["environment"]).split()]
-    harmless = all(f"${{{name}}}" in str(values["job"]) and not STEERING.fullmatch(name) for name in names)
+    harmless = not names or all(WORKLOAD.fullmatch(name) and name in _used(str(values["job"])) for name in names)
     line = f"env {values['environment']} fio {FILE}"
     return () if harmless else (Effect(EffectKind.EXECUTES, line, ENVIRONMENT.title),)
+
+
+def _used(job: str) -> set[str]:
+    """Return the variables that options of the job file use; what stands in a comment is used by none."""
+    bodies = (body for section in read_job_file(job) for body in section.all_bodies())
+    return {name for body in bodies for _, value in body for name in VARIABLE.findall(value)}
 
 
 def _outside(sections: Sequence[Section], values: Values) -> Iterator[Effect]:

@@ -49,9 +49,9 @@ def test_of_an_unknown_distribution_only_the_package_is_named() -> None:
     assert "package fio" in found.remedy
 
 
-def test_a_tool_that_is_there_raises_nothing_and_one_nobody_looked_for_is_not_judged() -> None:
+def test_a_tool_that_is_there_raises_nothing_and_one_that_was_not_looked_for_is_not_judged() -> None:
     assert TOOL_MISSING.finding(tuned_step(FIO)) is None
-    assert unsure(TOOL_MISSING, tuned_step(SysbenchCpu())) == "Nobody looked for sysbench on this host."
+    assert unsure(TOOL_MISSING, tuned_step(SysbenchCpu())) == "Not checked on this host: sysbench."
     assert "not been read" in unsure(TOOL_MISSING, without_facts(tuned_step(FIO)))
 
 

@@ -73,7 +73,7 @@ def test_of_an_attached_run_the_past_is_not_told_again(capsys: pytest.CaptureFix
         attached=True,
     )
     assert said == [
-        "going on with a run that began 12 min ago",
+        "resuming a run that began 12 min ago",
         "connecting to web-1",
         "random read on web-1: trial 2, followed again",
         "done.",
@@ -82,7 +82,7 @@ def test_of_an_attached_run_the_past_is_not_told_again(capsys: pytest.CaptureFix
 
 def test_a_run_that_is_let_go_of_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     said, state = told(capsys, RunStarted("run-1", recorded.plan(), "2026-11-20T14:15:30+00:00"), RunLeft("run-1"))
-    assert said == ["let go of; go on with it with: benchwright attach run-1"]
+    assert said == ["detached; resume it with: benchwright attach run-1"]
     assert state is State.RUNNING
 
 

@@ -1,5 +1,6 @@
 """What a plan needs consent for, what consent holds for, and the file that remembers it."""
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable
@@ -137,11 +138,14 @@ def test_a_job_file_that_makes_files_elsewhere_asks(line: str, shown: list[str],
     ("environment", "asks"),
     [
         ("", False), ("SIZE=8m DEPTH=4", False), ("SIZE=8m DEPTH=4 LD_PRELOAD=/x.so", True), ("PATH=/x", True),
-        ("LD_AUDIT=/x.so", True), ("OTHER=1", True),
+        ("LD_AUDIT=/x.so", True), ("OTHER=1", True), ("OPENSSL_CONF=/x.cnf", True), ("JOBS=4", True),
+        ("PYTHONPATH=/x", True), ("IO_SIZE2=4k SIZE=8m", False),
     ],
 )  # fmt: skip
 def test_an_environment_that_does_more_than_fill_in_a_job_file_asks(environment: str, asks: bool) -> None:  # noqa: FBT001 (a case)
-    job = "[job]\nsize=${SIZE}\niodepth=${DEPTH}\ndescription=${LD_AUDIT}\n"
+    used = "LD_AUDIT OPENSSL_CONF PYTHONPATH IO_SIZE2"
+    description = " ".join(f"${{{name}}}" for name in used.split())
+    job = f"; ${{JOBS}}\n[job]\nsize=${{SIZE}}\niodepth=${{DEPTH}}\ndescription={description} # ${{JOBS}}\n"
     parts = parts_of(plan_of(make_step("fio-job", {"job": job, "environment": environment})))
     assert bool(parts) == asks
 
@@ -158,6 +162,25 @@ def test_consent_is_for_content_and_for_the_hosts_it_was_given_for(consents: Con
     consents.settle(replace(plan, hosts=(LOCAL, "web-1")), elsewhere)
     (question,) = elsewhere.consent_questions
     assert {item.action for item in question.items} == {"Executes on web-1"}
+
+
+def test_the_names_of_hosts_are_shown_whole(consents: Consents) -> None:
+    host = f"{'a' * 250}.evil.example"
+    asker = AnsweringAsker()
+    consents.settle(plan_of(command(), hosts=(LOCAL, host)), asker)
+    (question,) = asker.consent_questions
+    assert [item.action for item in question.items] == [f"Executes on this computer, {host}"]
+
+
+def test_what_is_agreed_to_tells_the_content_of_local_files(consents: Consents, tmp_path: Path) -> None:
+    archive = tmp_path / "unixbench.tgz"
+    archive.write_bytes(b"agreed")
+    plan = plan_of(make_step("unixbench", {"archive": str(archive)}))
+    digest = hashlib.sha256(b"agreed").hexdigest()
+    assert consents.settle(plan, AnsweringAsker()) == {str(archive): digest}
+    assert consents.settle(plan, AnsweringAsker(agree=False)) == {str(archive): digest}  # it asks no more
+    consents.made_here(made := plan_of(make_step("unixbench", {"archive": str(archive), "iterations": 2})))
+    assert consents.settle(made, AnsweringAsker(agree=False)) == {str(archive): digest}
 
 
 def test_what_was_refused_is_asked_again(consents: Consents, path: Path) -> None:

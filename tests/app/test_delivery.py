@@ -1,6 +1,7 @@
 """Files that commands need: which, what is in them, how they are shown, and that they reach the host."""
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,16 @@ def test_contents_come_from_resources_texts_and_this_computer(tmp_path: Path) ->
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(HostFileError, match=r"nothing\.tgz on this computer cannot be read: No such file"):
         content_of(HostFile("archive", local=str(tmp_path / "nothing.tgz")))
+
+
+def test_a_file_that_changed_since_it_was_agreed_to_is_refused(tmp_path: Path) -> None:
+    mine = tmp_path / "archive.tgz"
+    mine.write_bytes(b"agreed")
+    agreed = {str(mine): sha256(b"agreed").hexdigest()}
+    assert content_of(HostFile("archive", local=str(mine)), agreed) == b"agreed"
+    mine.write_bytes(b"swapped")
+    with pytest.raises(HostFileError, match=r"archive\.tgz on this computer has changed since the run began"):
+        content_of(HostFile("archive", local=str(mine)), agreed)
 
 
 @pytest.mark.parametrize("name", ["", "../x", "/etc/passwd", ".x", "a b"])

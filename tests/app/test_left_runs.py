@@ -88,15 +88,13 @@ def test_a_run_with_a_directory_on_a_host_is_left_alone(store: Store) -> None:
 
 def test_each_trial_under_way_is_named_with_its_host(store: Store) -> None:
     (left,) = store.left_runs()
-    assert left_detail(left).startswith(
-        "disk: 0 trials had ended; random read on web-1, trial 1, goes on there by itself"
-    )
+    assert left_detail(left).startswith("disk: 0 trials ended, trial 1 of random read on web-1 was under way.")
     with store.recorder(RUN, store.take_over(RUN)) as recorder:
         recorder.record(TrialStarted(recorded.trial(2, host="web-2"), 10.0))
         recorder.record(RunLeft(RUN))
     (left,) = store.left_runs()
-    both = "random read on web-1, trial 1, and random read on web-2, trial 2, go on there by themselves"
-    assert f"0 trials had ended; {both}" in left_detail(left)
+    both = "trial 1 of random read on web-1 and trial 2 of random read on web-2 were under way"
+    assert f"0 trials ended, {both}" in left_detail(left)
     listed = left_to_json(left)
     assert [one["host"] for one in listed["trials"]] == ["web-1", "web-2"]
     assert listed["trial"] == listed["trials"][0]

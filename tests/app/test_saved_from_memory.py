@@ -148,5 +148,5 @@ def test_what_was_too_much_to_be_held_is_said(store: Store, monkeypatch: pytest.
     with recording(store, attached=True) as recorder:
         os.truncate(store.path, 0)
         missing = recorder.save_as(store.path.with_name("saved.sqlite3"))
-        assert missing.endswith("Of this run, not everything is.")
+        assert missing.endswith("Some samples and output of this run are missing.")
         assert len(Store(recorder.path).load(RUN).trials) == 2

@@ -154,7 +154,7 @@ def test_a_full_disk_is_said_and_nothing_before_it_is_lost(small_disk: Path) -> 
     with store.recorder(run_id) as recorder:
         recorder.record(RunStarted(run_id, recorded.plan(), "2026-11-20T14:15:30+00:00"))
         written = fill(recorder)
-        with pytest.raises(StoreFullError, match=r"No space .* everything up to .* UTC is kept\. Free some space"):
+        with pytest.raises(StoreFullError, match=r"No space .* is stored up to .* UTC\. Free some space"):
             recorder.flush()
         kept = store.output(run_id, 1)["stdout"]
         assert 100_000 <= len(kept) < written

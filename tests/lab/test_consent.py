@@ -1,14 +1,21 @@
 """A plan of somebody else's, from the command line: nothing of it is executed, copied or changed before a yes."""
 
+import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from app.paths import consent_path
+from app.events import RunStarted, TrialEnded
+from app.paths import consent_path, store_path
+from app.plans.plan_file import read_plan
+from app.runs.control import Control
+from app.services import Workstation
+from tests.lab_sshd import AnsweringAsker
 from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, Ran, benchwright, environment
 from tests.terminal import terminal
 
@@ -127,7 +134,7 @@ def test_a_local_file_is_named_before_it_is_copied(folder: Path) -> None:
         f"Copies a file of this computer to this computer (unixbench: as unixbench-archive):\n    {folder}/archive.tgz"
         in said
     )
-    assert f"in truth {secret}" in said
+    assert f"resolves to {secret}" in said
     assert "make -C unixbench all" in said
     benchwright("run", path, "--yes")
     asks_nothing(benchwright("run", path))
@@ -138,9 +145,9 @@ def test_a_local_file_is_named_before_it_is_copied(folder: Path) -> None:
 def test_a_pipe_as_a_local_file_keeps_nobody_waiting(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     path = plan_file("unixbench", archive=str(folder / "pipe"))
-    assert "no file that can be copied" in refused(benchwright("run", path))
+    assert "not a regular file: it cannot be copied" in refused(benchwright("run", path))
     ran = benchwright("run", path, "--yes")
-    assert "pipe on this computer is no regular file" in ran.out + ran.err
+    assert "pipe on this computer is not a regular file" in ran.out + ran.err
 
 
 @pytest.mark.parametrize(
@@ -212,6 +219,51 @@ def test_a_long_command_is_shown_to_its_end_and_nothing_in_it_drives_the_termina
     assert r"echo \x7f\x9b31m \u202e\u2066 \u2028 safe" in said
     assert r"The plan “a\u202eplan”" in said
     assert said.replace("\n", "").isprintable()
+
+
+TRICKS = "\u009b31m \u202e \u2066 \u200b"
+
+
+def test_a_strangers_job_file_drives_no_terminal_and_stays_as_it_is_in_a_file(folder: Path) -> None:
+    path = plan_file("fio-job", job=f"; {TRICKS}\n[job]\n\trw=read\nsize=4k\n")
+    written = benchwright("plan", "show", "--fio-job", path)
+    assert f"; {TRICKS}\n" in written.out
+    (folder / "job.fio").write_text(written.out)
+    for words in (("plan", "show", "--fio-job", str(path)), ("plan", "new", "--defaults", "--fio-job", "job.fio")):
+        with terminal(*words) as screen:
+            assert screen.status() == DONE, screen.seen
+        assert r"\x9b31m \u202e \u2066 \u200b" in screen.seen
+        assert not set(TRICKS.replace("31m ", "")) - {" "} & set(screen.seen)
+    assert "\trw=read" in written.out
+
+
+def test_the_name_of_a_strangers_run_drives_no_terminal(folder: Path) -> None:
+    benchwright("run", plan_file("command", command="true", name="NAME"), "--yes")
+    with sqlite3.connect(store_path()) as library:
+        (text,) = library.execute("select plan from runs").fetchone()
+        library.execute("update runs set name = ?, plan = ?", (TRICKS, text.replace("NAME", json.dumps(TRICKS)[1:-1])))
+    library.close()
+    with terminal("delete", "last") as screen:
+        screen.expect("for good?")
+        assert r"\x9b31m \u202e \u2066 \u200b" in screen.seen
+        screen.type("n")
+        screen.status()
+
+
+def test_a_local_file_that_is_swapped_after_the_yes_is_not_copied(folder: Path) -> None:
+    archive = folder / "archive.tgz"
+    archive.write_bytes(b"agreed")
+    plan = read_plan(plan_file("unixbench", archive=str(archive)))
+    workstation = Workstation()
+    reasons = []
+    for event in workstation.run(plan, AnsweringAsker(), Control()):
+        if isinstance(event, RunStarted):
+            archive.write_bytes(b"another")
+        if isinstance(event, TrialEnded):
+            reasons.append(event.reason)
+    workstation.close()
+    assert len(reasons) == 1
+    assert f"{archive} on this computer has changed since the run began, and was not copied" in reasons[0]
 
 
 def test_what_is_too_much_to_read_is_refused_even_with_a_yes(folder: Path) -> None:

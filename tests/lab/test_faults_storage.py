@@ -110,7 +110,7 @@ def test_nothing_else_begins_while_the_disk_is_full(cramped: Workstation, lab: L
         began.extend([event] if isinstance(event, TrialStarted) else [])
         stop(event, control)
 
-    with pytest.raises(StoreFullError, match=r"everything up to .* is kept"):
+    with pytest.raises(StoreFullError, match=r"is stored up to .*"):
         run(cramped, counting_plan(3000, trials=2), hand)
     assert len(began) == 1
     assert_nothing_left(lab.home)
@@ -152,7 +152,7 @@ def test_a_disk_that_does_not_keep_what_was_written_stops_the_run(
         _, complaint = other.communicate(timeout=30)
     assert other.returncode == 1
     assert "the disk reports an error" in complaint
-    assert "everything up to" in complaint
+    assert "is stored up to" in complaint
     assert_nothing_left(lab.home)
     connection = sqlite3.connect(store)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

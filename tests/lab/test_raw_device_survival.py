@@ -1,5 +1,6 @@
 """A test of a raw device that lost its Benchwright runs on as root, and is followed and ended by whoever comes back."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -7,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from app.events import RunEnded, State, TrialAttached
+from app.paths import consent_path
 from app.plans.plan import Plan, Repetition, make_step
 from app.plans.plan_file import write_plan
 from app.runs.control import Control
+from app.runs.destruction import NotConfirmedError
 from app.services import Workstation
 from remote.privilege import PrivilegeError
 from tests.lab.survival import left_by_us
@@ -87,6 +90,31 @@ def test_it_is_ended_by_whoever_comes_back(
     assert events[-1].state is State.PARTIAL
     assert fio_on(device) == []
     assert left_by_us(workstation.leftovers("web-1", AnsweringAsker())) == []
+
+
+def test_a_loss_that_was_not_confirmed_on_this_computer_is_asked_for(
+    start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
+) -> None:
+    host = start_sudo_host(WITHOUT_PASSWORD)
+    host.add_to_home("web-1")
+    device = make_loop("scratch.img")
+    crash(host, device, 120.0)
+    consent_path().unlink()  # as on a computer that the library was carried to
+    (left,) = workstation.left_runs()
+    with pytest.raises(NotConfirmedError, match="cannot be written to"):  # while the test uses it
+        list(workstation.attach(left.id, AnsweringAsker(losses=["scratch.img"]), Control()))
+    for process in fio_on(device):
+        os.kill(process, signal.SIGKILL)
+    asker = AnsweringAsker(losses=["another.img"])
+    with pytest.raises(NotConfirmedError, match="was not confirmed"):
+        list(workstation.attach(left.id, asker, Control()))
+    (question,) = asker.loss_questions
+    assert question.confirmation == "scratch.img"
+    assert [run.id for run in workstation.left_runs()] == [left.id]
+    control = Control()
+    control.stop()
+    list(workstation.attach(left.id, AnsweringAsker(), control))  # ending it loses nothing more
+    assert fio_on(device) == []
 
 
 def test_without_root_it_stays_left_to_itself(

@@ -29,6 +29,9 @@ from widgets.live.words import (
 
 BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0, trials=8)
 
+MAY_RUN = "Commands may still run there. List them with: benchwright hosts leftovers web-1"
+LOST = f"disk: Stopped by you; what was measured is kept. {MAY_RUN} Stopped by you; what was measured is kept."
+
 
 def running(*values: float) -> RunModel:
     return folded([begin(), *(sample(value, 1.0 + index) for index, value in enumerate(values))])
@@ -196,9 +199,9 @@ def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
     stopped = folded([begin(1), end(1.0, 1), RunEnded("run-1", State.PARTIAL, "Stopped by you.")])
     level, message, detail = outcome(stopped)
     assert (level, message) == ("warning", "Ended early on web-1: 1 of 6 trials done.")
-    assert detail.startswith("Stopped by you. The trials that are done are in the library")
-    none = folded([begin(1), end(None, 1, State.PARTIAL), RunEnded("run-1", State.PARTIAL, "fio: Stopped by you. x")])
-    assert outcome(none)[2] == "Stopped by you. No trial counts; what arrived is in the library."
+    assert detail.startswith("Stopped by you. Finished trials are in the library")
+    none = folded([begin(1), end(None, 1, State.PARTIAL), RunEnded("run-1", State.PARTIAL, LOST)])
+    assert outcome(none)[2] == f"Stopped by you. No trial counts; what arrived is in the library. {MAY_RUN}"
     failed = folded([begin(1), end(None, 1, State.FAILED), RunEnded("run-1", State.FAILED, "fio: no space.")])
     level, message, detail = outcome(failed)
     assert (level, message) == ("error", "Failed on web-1: 0 of 6 trials done.")

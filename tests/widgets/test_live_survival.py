@@ -28,7 +28,7 @@ def link(state: LinkState, *, since: float = 10.0, attempt: int = 0, restarted: 
             link(LinkState.RECONNECTING, attempt=3),
             "connection lost, the host keeps measuring; reconnecting, try 3",
         ),
-        (link(LinkState.GIVEN_UP), "connection lost, and not sought any more"),
+        (link(LinkState.GIVEN_UP), "connection lost, given up"),
         (link(LinkState.NOT_REACHED), "not measured"),
         (link(LinkState.BACK), ""),
         (link(LinkState.BACK, restarted="at 14:02:11 UTC"), "the host restarted at 14:02:11 UTC"),
@@ -52,7 +52,7 @@ def test_a_lost_link_is_said_on_the_page_and_in_the_bar_until_it_is_back() -> No
     ("state", "words"),
     [
         (LinkState.NOT_REACHED, "web-9: not measured"),
-        (LinkState.GIVEN_UP, "web-9: connection lost, and not sought any more"),
+        (LinkState.GIVEN_UP, "web-9: connection lost, given up"),
     ],
 )
 def test_a_host_that_is_sought_no_more_is_said_beside_what_goes_on(state: LinkState, words: str) -> None:

@@ -30,7 +30,7 @@ class LeftBar(QFrame):
         self.stop_button = QPushButton("Stop it")
         self.forget_button = QPushButton("Forget…")
         set_tool_tip(self.attach_button, "Read what was measured meanwhile, and run the rest of the plan")
-        set_tool_tip(self.stop_button, "End what measures on the host, and keep what was measured")
+        set_tool_tip(self.stop_button, "End the trial on the host, and the run")
         set_tool_tip(self.forget_button, "Give the run up without looking at its host")
         self.attach_button.clicked.connect(lambda: self._request(self.attach_requested))
         self.stop_button.clicked.connect(lambda: self._request(self.stop_requested))
@@ -71,8 +71,8 @@ class LeftBar(QFrame):
             return
         question = Question(
             "Forget this run?",
-            "It ends as partial, with what was stored. What still measures on its host goes on until it ends by "
-            "itself; what it leaves there can be removed on Hosts, under Leftovers.",
+            "The run ends as partial. A trial that is under way on its host continues until it ends by itself. "
+            "Remove what it leaves there with Hosts, Leftovers.",
             "Forget it",
             self,
         )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from app.store.salvage import Salvaged
 
 _FILES = "Libraries (*.sqlite3);;All files (*)"
-_WAITS = "The run waits, with what is measured in memory; the trial under way goes on on its host."
-_STAYS = "What can still be read can be saved into a new library. The damaged file stays as it is, byte for byte."
+_WAITS = "The run is paused: new measurements are in memory, and the trial continues on its host."
+_STAYS = "Save what is readable to a new library. The damaged file is not changed."
 
 
 class LibraryBar(Notice):

@@ -390,10 +390,10 @@ class LivePage(Page):
     def _build_head(self) -> QHBoxLayout:
         self._where = OneLine(text_font(TextSize.HEADING, bold=True))
         self._state = OneLine(text_font(TextSize.BODY), "muted")
-        self._stop_button = QPushButton("Stop and keep what was measured")
+        self._stop_button = QPushButton("Stop")
         self._stop_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a stray space must not end a run
         self._stop_button.setShortcut(QKeySequence("Ctrl+."))
-        self._stop_button.setToolTip("End the tool on the host now; what was measured is kept (Ctrl+.)")
+        self._stop_button.setToolTip("End the tool on the host; what is measured so far stays in the library (Ctrl+.)")
         self._stop_button.clicked.connect(self.stop)
         words = QVBoxLayout()
         words.setSpacing(0)

@@ -1,5 +1,7 @@
 """How a run ended, in words: what happened, to which host, what was kept, what to do next. No Qt."""
 
+import re
+
 from app.plans.plan import Policy
 from widgets.live.model import Phase, RunModel
 from widgets.live.words import host_text
@@ -22,12 +24,19 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
         left = f"Left to itself on {hosts}: {_share(counted, wanted)} done."
         return "info", left, "What measures there goes on; the trials after it wait until the run is attached."
     if model.phase is Phase.PARTIAL:
-        reason = (
-            "Stopped by you." if "Stopped by you" in model.reason else model.reason or "It did not come to its end."
-        )
-        return "warning", f"Ended early on {hosts}: {_share(counted, wanted)} done.", f"{reason} {kept}".strip()
+        said = f"Ended early on {hosts}: {_share(counted, wanted)} done."
+        rest = _without_stop(model)
+        if rest == model.reason:
+            return "warning", said, f"{rest or 'The run did not finish.'} {kept}".strip()
+        return "warning", said, " ".join(filter(None, ["Stopped by you.", kept, rest]))
     reason = model.reason or "The reason is not known."
     return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", f"{reason} {kept}".strip()
+
+
+def _without_stop(model: RunModel) -> str:
+    """Return why the run ended besides that the user stopped it, such as what may still run on a host."""
+    steps = "|".join(re.escape(step.name) for step in model.plan.steps)
+    return re.sub(rf"(({steps}): )?Stopped by you[^.]*\.\s*", "", model.reason).strip()
 
 
 def _wanted(model: RunModel) -> int | None:
@@ -48,7 +57,7 @@ def _kept(model: RunModel, counted: int, wanted: int | None) -> str:
     if counted == wanted:
         return "What was measured is in the library."
     if counted:
-        return "The trials that are done are in the library and count; the others are kept with their reason."
+        return "Finished trials are in the library; the others do not count."
     remedy = " Mend the cause and run again." if model.phase is Phase.FAILED else ""
     return f"No trial counts; what arrived is in the library.{remedy}"
 

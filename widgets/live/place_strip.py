@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QTabBar
 from widgets.live.model import Place, RunModel
 from widgets.live.words import place_progress
 from widgets.parts.names import host_title
-from widgets.parts.text import visible
+from widgets.parts.text import tool_tip, visible
 
 _LONGEST = 40
 
@@ -46,6 +46,8 @@ class PlaceStrip(QTabBar):
             text = f"{short}   {place_progress(model, place)}".replace("&", "&&")
             if self.tabText(index) != text:
                 self.setTabText(index, text)
+                link = model.links.get(host)
+                self.setTabToolTip(index, "" if link is None else tool_tip(link.detail))
         self.blockSignals(quiet)
 
     def show_place(self, place: Place) -> None:

@@ -11,6 +11,9 @@ from widgets.parts.names import host_title, host_words
 
 _ROUGH_FROM = 10.0
 
+AWAY = {LinkState.GIVEN_UP: "lost", LinkState.NOT_REACHED: "not reached"}
+"""Links over which nothing more is measured, in a word or two."""
+
 
 def clock_text(seconds: float) -> str:
     """Return a duration as a stopwatch shows it: ``00:41``, ``1:02:03``."""
@@ -68,8 +71,7 @@ def given_up_text(model: RunModel, now: float) -> str:
 def _links_text(model: RunModel, now: float, *, given_up: bool) -> str:
     if model.phase.over:
         return ""
-    over = {LinkState.GIVEN_UP, LinkState.NOT_REACHED}
-    links = {host: link for host, link in model.links.items() if (link.state in over) is given_up}
+    links = {host: link for host, link in model.links.items() if (link.state in AWAY) is given_up}
     return " · ".join(f"{host_text(host)}: {link_text(link, now)}" for host, link in links.items())
 
 
@@ -85,7 +87,7 @@ def state_text(model: RunModel, now: float) -> str:
         return " · ".join(filter(None, [model.activity or "starting", given_up_text(model, now)]))
     return {
         Phase.DONE: "finished",
-        Phase.PARTIAL: "stopped; what was measured is kept",
+        Phase.PARTIAL: "ended early",
         Phase.LEFT: "left to itself; it waits to be attached",
     }.get(model.phase, "failed")
 
@@ -110,11 +112,14 @@ def summary_text(model: RunModel, now: float) -> str:
 
 
 def place_progress(model: RunModel, place: Place) -> str:
-    """Return how far a step on a host is: ``2/3``, ``failed``; where the trials decide ``4/~9`` or ``4 done``."""
+    """Return how far a step on a host is: ``2/3``, ``failed``, ``not reached``; where the trials decide ``4/~9``."""
     views = [view for view in model.trials_at(place) if not view.trial.warm_up]
     if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
         return "failed"
     done = sum(view.counts for view in views)
+    link = model.links.get(place[1])
+    if link is not None and link.state in AWAY:
+        return f"{done} done, {AWAY[link.state]}" if done else AWAY[link.state]
     repetition = model.plan.repetition
     if repetition.policy is Policy.FIXED:
         return f"{done}/{repetition.trials}"

@@ -40,8 +40,8 @@ class InstallDialog(QDialog):
         fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
         column.addWidget(Text(command, font=fixed))
         explanation = (
-            "It changes the host: the package manager adds the tool and what it needs. Where sudo wants a password, "
-            "you are asked for it. What the command prints is kept."
+            "The package manager installs the tool and its dependencies. Benchwright asks for the sudo password if one "
+            "is needed, and stores the output."
         )
         column.addWidget(Text(explanation, Tone.MUTED))
         self.output = QPlainTextEdit()
