@@ -100,25 +100,21 @@ descriptor() { # path: whether it leads through the open files of a process
 # A program that makes directories, as fio does, then finds something else behind "..". Where this account may not look,
 # one that sudo gives other rights may write.
 missing() { # path
-    case /$1/ in
-    */../*)
-        if [ ! -d "${1%/*}/" ]; then
-            refuse "$1 leads through a directory that does not exist. Write it without \"..\"."
-            return
-        fi
-        ;;
-    esac
     at=$1
-    while :; do
+    while [ ! -e "${at:-/}" ] && [ ! -L "${at:-/}" ]; do
         case $at in
         */*) at=${at%/*} ;;
         *) at=. ;;
         esac
-        [ -e "${at:-/}" ] || [ -L "${at:-/}" ] || continue
-        [ -d "${at:-/}" ] && [ ! -x "${at:-/}" ] && refuse "$1 cannot be judged: this account may not look into ${at:-/}."
-        break
     done
-    case $use in name) ;; *) note "$1" ;; esac
+    if [ -d "${at:-/}" ] && [ ! -x "${at:-/}" ]; then
+        refuse "$1 cannot be judged: this account may not look into ${at:-/}."
+    fi
+    [ "$use" != name ] || return 0
+    case /${1#"$at"}/ in
+    */../*) refuse "$1 leads through a directory that does not exist. Write it without \"..\"." ;;
+    *) note "$1" ;;
+    esac
 }
 
 # A link whose end cannot be seen is judged by where it leads.

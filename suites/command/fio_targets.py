@@ -22,7 +22,9 @@ _AGGREGATED = ("agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log")
 
 
 class Line(Protocol):
-    """The line that fio is in: it knows variables and directories."""
+    """The line that a program is in: it knows variables and directories."""
+
+    fed: str
 
     def written(self, text: str, name: str = "It") -> Iterator[Target]:
         """Yield the targets of what is written."""
@@ -32,8 +34,16 @@ class Line(Protocol):
         """Yield the targets of words with which anything may be done."""
         ...
 
+    def below(self, text: str) -> Iterator[Target]:
+        """Yield the targets of whatever is in a directory."""
+        ...
+
     def line(self, text: str) -> Iterator[Target]:
         """Yield the targets of what a shell is to run."""
+        ...
+
+    def run(self, words: Sequence[str]) -> Iterator[Target]:
+        """Yield the targets of a command."""
         ...
 
     def found(self, target: Target) -> Iterator[Target]:

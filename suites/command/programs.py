@@ -45,7 +45,7 @@ class Program:
 _READS = """
 [ [[ : b2sum base32 base64 break case cat cd cksum cmp column comm continue cut date df diff dirs done du dumpe2fs
 echo esac exit export expr false fi findmnt fold free getconf grep egrep fgrep zgrep head hexdump hostname iconv id in
-iostat join jobs kill local ls lsblk lscpu lsof lspci lsusb man md5sum mpstat nl nproc numfmt od paste pgrep pidof
+iostat join jobs kill local ls lsblk lscpu lsof lspci lsusb md5sum mpstat nl nproc numfmt od paste pgrep pidof
 pidstat popd printf ps pushd pwd read readlink readonly realpath return rev select set sha1sum sha224sum sha256sum
 sha384sum sha512sum shift sleep smartctl sort stat strings sum sync tac tail test times tr true tty type udevadm ulimit
 umask uname unset uptime vmstat wait wc which whoami zcat bzcat xzcat zstdcat bc arch file pv ioping blkid typeset
@@ -68,11 +68,13 @@ _TABLE: dict[str, Program] = {
     **dict.fromkeys(_READS.split(), Program(Does.READS)),
     **dict.fromkeys(_WRITES.split(), Program(Does.WRITES)),
     "sort": Program(Does.READS, otherwise=r"-[A-Za-z]*[oT].*|--(?:o|t|c).*"),
+    "pidstat": Program(Does.READS, otherwise=r"-[A-Za-z]*e.*"),
+    "iconv": Program(Does.READS, otherwise=r"-[A-Za-z]*o.*|--o.*"),
     "file": Program(Does.READS, otherwise=r"-[A-Za-z]*C.*|--c.*"),
     "pv": Program(Does.READS, otherwise=r"-[A-Za-z]*[oP].*|--(?:o|p).*"),
     "ioping": Program(Does.READS, otherwise=r"-[A-Za-z]*W.*"),
     "blkid": Program(Does.READS, otherwise=r"-[A-Za-z]*[cw].*|--cache.*"),
-    "debugfs": Program(Does.READS, otherwise=r"-[A-Za-z]*[wfz].*"),
+    "debugfs": Program(Does.READS, otherwise=r"-[A-Za-z]*[wfzR].*"),
     "hdparm": Program(Does.WRITES, rf"-[tTiIgvqCH]+|--direct|{_OPERAND}"),
     "blockdev": Program(Does.WRITES, rf"--(?:get\w+|report|rereadpt|flushbufs|v)|{_OPERAND}"),
     "fdisk": Program(Does.WRITES, rf"-[lxo]+|--list(?:-details)?|--output|{_OPERAND}", needs=r"-[lx]+|--list.*"),
@@ -91,9 +93,9 @@ _TABLE: dict[str, Program] = {
     "resize2fs": Program(Does.WRITES, r"-P|/.*", needs="-P"),
     "xfs_db": Program(Does.WRITES, rf"-[rcF]+|{_OPERAND}", needs="-[cF]*r[cF]*"),
     "xfs_repair": Program(Does.WRITES, r"-[nvf]+|/.*", needs="-[vf]*n[vf]*"),
-    "cryptsetup": Program(Does.WRITES, r"isLuks|luksDump|luksUUID|status|benchmark|-[vq]|--(?:verbose|type|dump-json-metadata)"
-                                       r"|luks[12]?|/.*"),
-    "dmsetup": Program(Does.WRITES, r"ls|info|status|table|deps|targets|version|-[cC]|--(?:tree|noheadings|target)|/.*"),
+    "cryptsetup": Program(Does.WRITES, r"isLuks|luksDump|luksUUID|status|benchmark|-[vq]|luks[12]?|/.*|"
+                                       r"--(?:verbose|type|dump-json-metadata)"),
+    "dmsetup": Program(Does.WRITES, r"ls|info|status|table|deps|targets|version|-[cC]|--(?:tree|target)|/.*"),
     "mdadm": Program(Does.WRITES, r"-[DEQsvb]+|--(?:detail|examine|query|scan|verbose|brief|export)|/.*",
                      needs="-[DEQ]+|--(?:detail|examine|query)"),
     "losetup": Program(Does.WRITES, r"-[aljnJO]+|--(?:all|list|json|noheadings|raw|output.*|associated)|[A-Z,-]+|/.*",
@@ -233,3 +235,11 @@ def operands_of(program: Program, words: Sequence[str]) -> tuple[list[str], list
         else:
             operands.append(word)
     return operands, targets
+
+
+_LINKING = re.compile(r"-[A-Za-z]*[aRrdPls][A-Za-z]*|--(?:archive|recursive|no-dereference|link|symbolic-link).*")
+
+
+def copies_links(name: str, words: Sequence[str]) -> bool:
+    """Whether a program is cp with an option that copies links and devices as what they are, or whole directories."""
+    return name == "cp" and any(_LINKING.fullmatch(word) for word in words)

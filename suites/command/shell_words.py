@@ -43,6 +43,8 @@ class Part:
     inner: tuple["Command", ...] = ()
     quoted: bool = False
     """It stays one word, whatever blanks it has."""
+    default: tuple["Part", ...] | None = None
+    """What it is where the variable is not set."""
 
 
 Parts = tuple[Part, ...]
@@ -102,7 +104,9 @@ def commands(text: str, *, shell: bool) -> tuple[Command, ...]:
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
-_DEFAULT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*):?[-=]")
+_DEFAULT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*):?([-=+?])")
+CUT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(%%?|##?)([\w.*/~-]*)")
+"""A variable without its end or its beginning."""
 _REDIRECTION = re.compile(r"(?:[0-9]*|&)(<<<|<<|<>|<&|>>|>\||>&|<|>)")
 _BRACES = re.compile(r"\{[^\s{}]*(?:,|\.\.)[^\s{}]*\}")
 
@@ -189,17 +193,13 @@ class _Reader:
             return self._escaped(quoted=quoted)
         if sign in "$`":
             return self._expansion(sign, quoted=quoted)
-        if quoted:
-            return [Part(Kind.TEXT, sign)]
-        if sign == "'":
-            return [Part(Kind.TEXT, self._up_to("'"))]
-        if sign == '"':
+        if sign == '"' and not quoted:
             return self._quoted()
-        if sign in "*?[":
-            return [Part(Kind.GLOB, sign)]
-        if sign == "~" and first:
+        if sign == "~" and first and not quoted:
             return self._home()
-        return [Part(Kind.TEXT, sign) if sign not in "{},." else Part(Kind.GLOB, sign)]
+        if sign == "'" and not quoted:
+            return [Part(Kind.TEXT, self._up_to("'"))]
+        return [Part(Kind.GLOB if sign in "*?[{},." and not quoted else Kind.TEXT, sign)]
 
     def _escaped(self, *, quoted: bool) -> list[Part]:
         sign = self.text[self.at : self.at + 1]
@@ -240,40 +240,46 @@ class _Reader:
 
     def _expansion(self, sign: str, *, quoted: bool) -> list[Part]:
         """Read what follows a dollar sign or a backquote."""
-        begins = self.at
+        after = self.text[self.at : self.at + 1]
         if sign == "`":
-            match = re.compile(r"((?:[^`\\]|\\.)*)`", re.DOTALL).match(self.text, self.at)
-            if match is None:
-                raise ValueError("no `")
-            self.at = match.end()
-            text = re.sub(r"\\([$`\\])" if not quoted else r'\\([$`\\"])', r"\1", match[1])
-            return [Part(Kind.COMMANDS, match[0], _Reader(text, 0, self.depth + 1).commands(), quoted)]
-        if self.text.startswith("((", self.at) and (figure := self._arithmetic()):
-            return [figure]
-        if self.text.startswith("(", self.at):
-            self.at += 1
-            found = self._inner(")")
-            return [Part(Kind.COMMANDS, self.text[begins - 1 : self.at], found, quoted)]
-        if self.text.startswith("{", self.at):
+            return [self._backquoted(quoted=quoted)]
+        if after == "(":
+            return [self._arithmetic() or self._output(quoted=quoted)]
+        if after == "{":
             self.at += 1
             return [self._braced(quoted=quoted)]
-        if self.text.startswith("'", self.at) and not quoted:
-            self.at += 1
-            match = re.compile(r"((?:[^'\\]|\\.)*)'", re.DOTALL).match(self.text, self.at)
-            if match is None:
-                raise ValueError("no '")
-            self.at = match.end()
-            return [Part(Kind.UNKNOWN if "\\" in match[1] else Kind.TEXT, match[1])]
-        if self.text.startswith('"', self.at) and not quoted:
-            return []
+        if after in {"'", '"'} and after and not quoted:
+            return [self._escapes()] if after == "'" else []
         name = _NAME.match(self.text, self.at)
-        if name is None:
-            return [Part(Kind.TEXT, "$")]
-        self.at = name.end()
-        return [Part(Kind.VARIABLE, name[0], quoted=quoted)]
+        self.at = name.end() if name else self.at
+        return [Part(Kind.VARIABLE, name[0], quoted=quoted) if name else Part(Kind.TEXT, "$")]
+
+    def _backquoted(self, *, quoted: bool) -> Part:
+        match = re.compile(r"((?:[^`\\]|\\.)*)`", re.DOTALL).match(self.text, self.at)
+        if match is None:
+            raise ValueError("no `")
+        self.at = match.end()
+        text = re.sub(r"\\([$`\\])" if not quoted else r'\\([$`\\"])', r"\1", match[1])
+        return Part(Kind.COMMANDS, match[0], _Reader(text, 0, self.depth + 1).commands(), quoted)
+
+    def _output(self, *, quoted: bool) -> Part:
+        begins = self.at
+        self.at += 1
+        found = self._inner(")")
+        return Part(Kind.COMMANDS, f"${self.text[begins : self.at]}", found, quoted)
+
+    def _escapes(self) -> Part:
+        """Read ``$'...'``, where a backslash may stand for any character."""
+        match = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL).match(self.text, self.at)
+        if match is None:
+            raise ValueError("no '")
+        self.at = match.end()
+        return Part(Kind.UNKNOWN if "\\" in match[1] else Kind.TEXT, match[1])
 
     def _arithmetic(self) -> Part | None:
-        """Read ``((...))``; None where it is a command in parentheses instead."""
+        """Read ``((...))``; None where it is no arithmetic."""
+        if not self.text.startswith("((", self.at):
+            return None
         opened, at = 0, self.at
         while at < len(self.text):
             opened += {"(": 1, ")": -1}.get(self.text[at], 0)
@@ -290,21 +296,21 @@ class _Reader:
     def _braced(self, *, quoted: bool) -> Part:
         """Read ``${...}`` after its brace."""
         begins = self.at
+        default = _DEFAULT.match(self.text, self.at)
+        self.at = default.end() if default else self.at
         parts: list[Part] = []
         while self.text[self.at : self.at + 1] != "}":
             if self.at >= len(self.text):
                 raise ValueError("no }")
-            quote = self.text[self.at] in "'\""
-            parts += self._part(first=False, quoted=not quote)
+            parts += self._part(first=False, quoted=self.text[self.at] not in "'\"")
         text = self.text[begins : self.at]
         self.at += 1
-        if re.fullmatch(_NAME.pattern, text):
+        if default:
+            return Part(Kind.VARIABLE, default[1], _inner(parts), quoted, _merged(parts) if parts else ())
+        if re.fullmatch(_NAME.pattern, text) or CUT.fullmatch(text):
             return Part(Kind.VARIABLE, text, quoted=quoted)
         if re.fullmatch(r"#\w+(?:\[[@*]\])?", text):
             return Part(Kind.FIGURE, text)
-        default = _DEFAULT.match(text)
-        if default and not re.search(r"[$`\\'\"{]", text):
-            return Part(Kind.VARIABLE, text, quoted=quoted)
         return Part(Kind.UNKNOWN, text, _inner(parts))
 
 
@@ -378,10 +384,6 @@ def _opened_braces(parts: list[Part]) -> list[list[Part]]:
 
 def _with_defaults(parts: Parts) -> Iterator[Parts]:
     """Yield `parts` with each ``${NAME:-text}`` as the variable and as the text."""
-    choices: list[tuple[Part, ...]] = []
-    for part in parts:
-        match = _DEFAULT.match(part.text) if part.kind is Kind.VARIABLE else None
-        given = () if match is None else (Part(Kind.VARIABLE, match[1], quoted=part.quoted),
-                                          Part(Kind.TEXT, part.text[match.end() :]))  # fmt: skip
-        choices.append(given or (part,))
-    yield from islice(product(*choices), MOST_FORMS + 1)
+    choices = [((part,), part.default) if part.default is not None else ((part,),) for part in parts]
+    for form in islice(product(*choices), MOST_FORMS + 1):
+        yield tuple(part for each in form for part in each)

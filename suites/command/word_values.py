@@ -5,21 +5,28 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from suites.command.programs import PLAIN_OUTPUT, name_of, starts
-from suites.command.shell_words import MOST_FORMS, PIPE, Command, Kind, Part, Word
+from suites.command.shell_words import CUT, MOST_FORMS, PIPE, Command, Kind, Part, Word
 
-ANY, ONE, CLASS, UNKNOWN, HOST, HOST_END = map(chr, range(0xE000, 0xE006))
-"""Signs of no language in the text of a word: a pattern's ``*``, ``?`` and ``[``; what is not known; a variable of the
-host, whose name follows up to HOST_END."""
+ANY, ONE, CLASS, FIGURE, UNKNOWN, HOST, HOST_END = map(chr, range(0xE000, 0xE007))
+"""Signs of no language in the text of a word: a pattern's ``*``, ``?`` and ``[``; a number or name that is no path;
+what is not known; a variable of the host, whose name follows up to HOST_END."""
+
+_AS_PATTERN: dict[str, str | int | None] = {
+    ANY: "*",
+    ONE: "?",
+    CLASS: "[",
+    FIGURE: "*",
+    UNKNOWN: "*",
+    HOST: "${",
+    HOST_END: "}",
+}
 
 _SIGNS = {"*": ANY, "?": ONE, "[": CLASS}
 _NUMBERS = frozenset({"?", "#", "$", "!", "RANDOM", "SECONDS", "LINENO", "PPID", "UID", "EUID", "SHLVL"})
 _SHELLS_OWN = frozenset({"IFS", "OLDPWD", "REPLY", "OPTARG", "OPTIND", "DIRSTACK", "FUNCNAME", "ENV", "PS4"})
 _HOSTS = re.compile(r"[A-Z][A-Z0-9_]*")
-_ACTIVE = re.compile(rf"[{ANY}{ONE}{CLASS}{HOST}]")
+_ACTIVE = re.compile(rf"[{ANY}-{FIGURE}{HOST}]")
 _BLANKS = " \t\n"
-
-NESTED = 6
-"""Variables within variables that are looked into."""
 
 
 class Variables:
@@ -28,6 +35,8 @@ class Variables:
     def __init__(self, given: Iterable[tuple[str, str]]) -> None:
         self._values: dict[str, list[str]] = {}
         self._sure: set[str] = set()
+        self.read_from_file = False
+        """A file or an eval may set any variable."""
         for name, value in given:
             self.put(name, [value], sure=True)
 
@@ -38,20 +47,33 @@ class Variables:
         if sure:
             self._sure.add(name)
 
+    def state(self) -> dict[str, tuple[str, ...]]:
+        """Return all values, to see whether they change."""
+        return {name: tuple(values) for name, values in self._values.items()}
+
+    def forget(self, name: str) -> None:
+        """Note that the variable may be anything."""
+        self._values[name] = [UNKNOWN]
+
+    def is_set(self, name: str) -> bool:
+        """Whether the line or its environment sets the variable."""
+        return name in self._values
+
     def copy(self) -> "Variables":
         """Return what a shell within the line begins with."""
         made = Variables(())
         made._values = {name: list(values) for name, values in self._values.items()}
         made._sure = set(self._sure)
+        made.read_from_file = self.read_from_file
         return made
 
     def values(self, name: str) -> list[str]:
         """Return what the variable may be."""
-        if name == "PWD":
-            return ["."]
-        if name in _NUMBERS:
-            return [ANY]
         found = self._values.get(name, [])
+        if name == "PWD" or name in _NUMBERS:
+            return [*found, "." if name == "PWD" else FIGURE]
+        if self.read_from_file:
+            return [*found, UNKNOWN]
         if name in self._sure:
             return found
         if not _HOSTS.fullmatch(name) or name in _SHELLS_OWN or name.startswith("BASH"):
@@ -75,10 +97,20 @@ class Variables:
         if part.kind is Kind.GLOB:
             return [_SIGNS[part.text]]
         if part.kind is Kind.VARIABLE:
-            return self.values(part.text)
+            cut = CUT.fullmatch(part.text)
+            return self.values(part.text) if cut is None else _cut(self.values(cut[1]), cut[2], cut[3])
         if part.kind is Kind.COMMANDS:
             return [_output(part)]
-        return [ANY if part.kind is Kind.FIGURE else UNKNOWN]
+        return [FIGURE if part.kind is Kind.FIGURE else UNKNOWN]
+
+
+def _cut(values: Sequence[str], sign: str, what: str) -> list[str]:
+    """Return values without their end or beginning, as the shell takes it away."""
+    if sign == "##" and what == "*/":
+        return [FIGURE]
+    if "*" in what:
+        return [UNKNOWN]
+    return [*values, *(each.removesuffix(what) if "%" in sign else each.removeprefix(what) for each in values)]
 
 
 def _splits(part: Part, value: str) -> bool:
@@ -97,7 +129,7 @@ def _output(part: Part) -> str:
     if name == "mktemp":
         return f"/tmp/tmp.{ANY}"  # noqa: S108 (a name that nothing has yet)
     plain = name in PLAIN_OUTPUT and ".." not in part.text and ("/" not in part.text or name in {"basename", "wc"})
-    return ANY if plain else UNKNOWN
+    return FIGURE if plain else UNKNOWN
 
 
 def is_plain(text: str) -> bool:
@@ -113,25 +145,17 @@ def is_whole(text: str) -> bool:
 def pattern_of(text: str) -> str:
     """Return the text as the host's pattern; what is not known may be anything within a directory."""
     quoted = re.sub(r"[*?\[$]", r"[\g<0>]", text).replace("\\", "?")
-    for sign, made in (
-        (ANY, "*"), (ONE, "?"), (CLASS, "["), (UNKNOWN, "*"), (HOST, "${"), (HOST_END, "}"),
-    ):  # fmt: skip
-        quoted = quoted.replace(sign, made)
-    return quoted
+    return quoted.translate(str.maketrans(_AS_PATTERN))
 
 
 def line_of(text: str) -> str:
     """Return the text as a line for another shell."""
-    for sign, made in (
-        (ANY, "*"), (ONE, "?"), (CLASS, "["), (UNKNOWN, "$1"), (HOST, "${"), (HOST_END, "}"),
-    ):  # fmt: skip
-        text = text.replace(sign, made)
-    return text
+    return text.translate(str.maketrans({**_AS_PATTERN, FIGURE: "$?", UNKNOWN: "$1"}))
 
 
 def shown(text: str) -> str:
     """Return the text as a person may know it again."""
-    return line_of(text).replace("$1", "...")[:80]
+    return text.translate(str.maketrans({**_AS_PATTERN, FIGURE: "...", UNKNOWN: "..."}))[:80]
 
 
 def clean(text: str) -> str:

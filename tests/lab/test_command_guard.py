@@ -23,17 +23,19 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Names]:
     """Yield a loop device under the names that a line could give it."""
     root = tmp_path_factory.mktemp("guard")
     folder, private, secret = root / "asm", root / "private", root / "secret"
-    for each in (folder / "deep", private / "sub", secret):
+    for each in (folder / "deep", private / "sub", secret, *(root / "work" / name for name in ("src", "sub", "out"))):
         each.mkdir(parents=True)
     with loops(root) as make:
         device = make("precious.img", MIB)
         for link in (folder / "l7", folder / "hostname", folder / "deep" / "hostname", private / "own", secret / "l7"):
             link.symlink_to(device)
         (folder / "up").symlink_to("/dev")
+        (private / "other" / "deep").mkdir(parents=True)
         (private / "precious2.img").symlink_to(folder / "l7")
         os.mknod(folder / "node", 0o600 | 0o060000, Path(device).stat().st_rdev)
         os.link(root / "precious.img", root / "second.img")
         (private / "hostname").touch()
+        (private / "other" / "deep" / "file").symlink_to(device)
         (root / "evil.fio").write_text(f"[j]\nrw=write\nsize=4k\nfilename={device}\n")
         yield {
             "device": device,
@@ -43,17 +45,19 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Names]:
             "link": str(folder / "l7"),
             "root": str(root),
             "private": str(private),
+            "many": " ".join(map(str, range(70))),
+            "work": str(root / "work"),
             "up": "../" * 12,
         }
 
 
-def judge(line: str, names: Names, **values: object) -> str:
+def judge(line: str, names: Names, where: str = "private", **values: object) -> str:
     """Return why the guard of a host refuses `line` in a step's private directory; empty where it does not."""
     step = make_step("command", {"command": line, "shell": True, **values})
     (command,) = step.suite.commands(step.values, Context())
     done = subprocess.run(
         judged(command.targets, ["true"]),
-        cwd=names["private"],
+        cwd=names[where],
         capture_output=True,
         check=False,
         timeout=60,
@@ -468,6 +472,67 @@ fio --name=a --ioengine=rbd --rbdname={device}
 fio --name=a --opendir={folder}
 fio --name=a --read_iolog={root}/evil.fio
 xargs fio --name=a --rw=write < list
+# values that only running the line gives to variables
+while [ ! -e dev ]; do cd ..; done; cd dev; dd of={name}
+for c in / d e v / l o o p {number}; do D=$D$c; done; dd of=$D
+for d in {many} {link}; do dd of=$d; done
+for d in {many} {link}; do ./mytool $d; done
+dd of={folder}/{{l,m}}{{7,8}}
+dd of={folder}/{{{{l,m}},n}}{{7,8}}
+dd of={folder}/{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}
+. ./env; dd of=$TARGET
+source env; dd of="$TARGET"
+eval D={device}; dd of=$D
+: ${{D:={device}}}; dd of=$D
+printf -v D {device}; dd of=$D
+export $(cat env); dd of=$D
+declare "$(cat env)"; dd of=$D
+D=/dev/; D+={name}; dd of=$D
+: $((n=7)); dd of={folder}/l$n
+PWD=/dev; dd of=$PWD/{name}
+HOME=/dev; cd; dd of={name}
+HOME=/dev; dd of=~/{name}
+while IFS= read -r d; do dd of=$d; done < list
+f=l7.bak; dd of={folder}/${{f%.bak}}
+f=xl7; dd of={folder}/${{f#x}}
+f=/x/l7; dd of={folder}/${{f##*/}}
+dd of=${{X:-$HOME/asm/l7}}
+X=1; dd of=${{X:+{link}}}
+X=1; dd of=${{X:+$HOME/asm/l7}}
+cd {folder}; X=l; Y=7; dd of=$X$Y
+a=dd; b=of={device}; $a $b
+a='dd of='; "$a"{device}
+X='echo x'; $X>{link}
+cp -r deep other
+cp -a deep other
+cp -r deep/. other/deep
+debugfs -R 'dump <8> {device}' x.img
+man -P 'dd of={device}' ls
+pidstat -e dd of={device}
+iconv -o {device} x
+sudo -s 'cd /dev; dd of={name}'
+sudo -i dd of={device}
+echo x | (cd /dev; tee {name})
+(cd {folder} && tar cf l7 .)
+(cd {folder} && echo x > l7)
+cd {folder} || exit; echo x > ./l7
+cd {folder}/deep/.. && echo x > l7
+cd {folder}/deep; cd ..; echo x > l7
+touch x && mv x y && dd of={link}
+tee {folder}/../asm/l7 < x
+tee -- {link}
+tee -a -- -x {link}
+bash -c "echo x" >{link}
+bash -c 'echo x >"$1"' x {link}
+bash -c 'eval "$1"' x 'dd of={link}'
+sh -c 'sh -c "$0"' 'dd of={link}'
+sh -c 'sh -c "sh -c \"sh -c \\\"dd of={link}\\\"\""'
+xargs -I{{}} sh -c 'dd of={{}}' < list
+xargs -I {{}} sh -c 'cd /dev; dd of={{}}' < list
+ls | xargs -I{{}} cp {{}} {folder}/
+xargs -a list -n 1 shred
+xargs --replace=% dd of=% < list
+timeout 5 xargs dd < list
 """
 
 WITH_QUESTIONS_OF_ITS_OWN = r"""
@@ -486,3 +551,188 @@ def lines(table: str) -> list[str]:
 @pytest.mark.parametrize("line", lines(REFUSED_LINES) + lines(WITH_QUESTIONS_OF_ITS_OWN))
 def test_a_line_that_reaches_a_device_is_refused(names: Names, line: str) -> None:
     assert judge(line.format(**names), names)
+
+
+EVERYDAY = r"""
+make -j$(nproc) > build.log
+make -j$(nproc) >/dev/null 2>&1
+make -C src -j4 all
+make install DESTDIR=$PWD/out
+for i in 1 2 3; do dd if=/dev/zero of=f$i bs=1M count=1; done
+for f in *.c; do gcc -O2 -c $f; done
+for f in *.c; do cp "$f" "$f.bak"; done
+for s in 4k 64k 1M; do fio --name=a --rw=read --size=1m --bs=$s; done
+for ((i=0; i<3; i++)); do echo $i > out.$i; done
+i=0; while [ $i -lt 5 ]; do i=$((i+1)); dd if=/dev/zero of=part$i bs=1k count=1; done
+n=0; while [ $n -lt 5 ]; do ./bench run $n; n=$((n+1)); done
+pgbench -T 5 2>&1 | tee "out-$(date +%s).log"
+./bench 2>&1 | tee -a log-$(hostname)-$(date +%Y%m%d).txt
+./bench | tee log | grep total
+./bench > results/$(hostname).txt
+sh run.sh > results/$(hostname).txt
+./bench > "out.$$" 2> err.$?
+./bench > run-$RANDOM.log
+cat /etc/passwd > "$OUT"
+cat /etc/passwd > "${{OUT:-/tmp/out}}"
+cp file $HOME/x
+cp file ~/x
+cp a ${{DIR:-/tmp}}/x
+cp a "${{DIR:-/tmp}}/x-$(date +%s)"
+cp -r /etc/apt out/
+cp -a src/. build/
+cp *.c /tmp/y/
+mkdir -p out && cp -r /etc/apt out/
+mkdir -p a/b && echo x > a/b/c
+T=$(mktemp -d); cp /etc/passwd $T/x; rm -r $T
+T=$(mktemp); ./bench > $T; rm "$T"
+D=$(pwd); cd /tmp; ./bench $D/input > $D/out
+cd /tmp && ./bench input && cd - >/dev/null
+cd src && make && ./bench --fast
+dd if={device} of=/dev/null bs=4k count=1
+dd if=/dev/zero of=/dev/shm/bwx bs=4k count=1
+dd if=/dev/zero of=t bs=1M count=1 && rm t
+dd if=/dev/zero of=$HOME/t bs=1M count=1; sync; rm -f ~/t
+dd if=/dev/zero of=t$(nproc) bs=1M count=1 oflag=direct 2>&1 | tail -1
+fio --name=a --filename={device} --rw=randread --readonly --runtime=1
+fio --version
+fio --name=a --size=4k --rw=read --output-format=json
+fio --name=a --size=4k --rw=read --output-format json --output result.json
+fio --name=a --size=4k --rw=read --eta-newline 1
+fio --name=a --size=4k --rw=read --eta=always --status-interval 1
+fio --minimal --name=a --size=4k --rw=read
+fio --name=a --ioengine=io_uring --hipri --rw=read --size=4k
+fio --name=a --rw=write --size=1m --filename={work}/f --direct=1 --group_reporting
+fio --name=a --rw=randrw --size=1m --directory=$HOME --time_based --runtime=$SECS
+fio --name=a --rw=read --size=1g --numjobs=$(nproc) --thread --bs 4k --iodepth 32
+fio --name=w --rw=write --size=1m --stonewall --name=r --rw=read --size=1m
+tune2fs -l {device}
+e2fsck -n {device}
+e2fsck -fn {device}
+fsck.ext4 -n {device}
+xfs_info {device}
+cryptsetup isLuks {device}
+dumpe2fs -h {device}
+blkid {device}
+lsblk -o NAME,SIZE {device}
+smartctl -a {device}
+hdparm -tT {device}
+hdparm -I {device} | grep Model
+sudo hdparm -t {device}
+blockdev --getsize64 {device}
+sudo blockdev --getra {device}
+fdisk -l {device}
+parted -s {device} print
+parted {device} unit MiB print
+sgdisk -p {device}
+wipefs {device}
+badblocks -sv {device}
+ioping -c 5 {device}
+mdadm --detail {device}
+nvme smart-log {device}
+losetup -a
+losetup --list {device}
+sudo cat {device} | head -c 10 > out
+head -c 1M {device} | sha256sum
+cp {device} image
+dd if=$DISK of=/dev/null bs=1M count=1
+pv {device} > /dev/null
+file -s {device}
+stat {link}; readlink -f {link}; ls -l {folder}
+tar -cf - /etc/apt | gzip > out.gz
+tar xf src.tar.gz && cd src && ./configure --prefix=$HOME/x && make
+gzip -c x > x.gz
+(time gzip -k x) 2> t
+{{ time ./bench; }} 2>&1
+find . -type f -exec md5sum {{}} +
+find . -name '*.o' -delete
+find /etc -name '*.conf' | wc -l
+find . -name '*.c' -exec wc -l {{}} \;
+find sub -type f -exec gzip {{}} \;
+find . -name '*.c' | xargs wc -l
+ls *.c | xargs -n1 basename
+find . -name '*.log' -print0 | xargs -0 rm -f
+ls sub | xargs -P4 -I{{}} ./bench sub/{{}}
+seq 8 | xargs -P8 -n1 ./bench
+seq 8 | parallel ./bench {{}}
+cat list | while read f; do ./bench "$f"; done
+while read -r a b; do echo $a; done < list
+./bench $(cat args)
+./bench $1
+gcc $CFLAGS -O2 -o bench bench.c -lm && ./bench
+gcc $(pkg-config --cflags zlib) -o bench bench.c
+CC=clang make
+JAVA_OPTS=-Xmx1g java -jar bench.jar --threads $(nproc)
+"$HOME"/bin/bench --dir /tmp
+echo hi > /dev/null
+echo x >&2
+ls > /dev/stderr
+echo x > /dev/stdout
+sysbench cpu run 2>/dev/null >/dev/null
+cat a 2>err.log 1>out.log
+cat < list | sort -u > sorted; rm sorted
+sort big > sorted; rm sorted
+sort -k2 -n big | uniq -c | sort -rn | head
+sort -o sorted big
+awk '$1 > 5 {{print}}' /etc/passwd
+awk -F: '{{ s += $3 }} END {{ print s }}' /etc/passwd
+sed -n 's/x/y/p' /etc/passwd
+python3 -c 'import json; print(json.dumps({{"a": [1, 2]}}))'
+python3 -c "print(sum(i * i for i in range(10**6)))"
+perl -ne 'print if /x/ && $. > 5' /etc/passwd
+[ 5 -gt 3 ] && [ "a" \> "b" ]
+if [ -f out ]; then rm out; else touch out; fi
+case "$(uname -m)" in x86_64) ./bench;; *) echo no;; esac
+test 1 -lt 2
+true || echo no
+openssl speed -seconds 1 sha256
+ffmpeg -y -i in.mp4 -f null -
+tee log < x
+echo 1 | sudo tee /proc/sys/vm/drop_caches
+sync; echo 3 > /proc/sys/vm/drop_caches
+install -d /tmp/y
+install -m 755 bench $HOME/bin/bench
+rsync -a /etc/apt/ host:/tmp/
+rsync -a --delete src/ dst/
+scp host:/etc/hostname .
+ln -s ../lib lib; ./bench lib/x
+ln -sf /usr/bin/true tool && ./tool
+ln -s /dev/null sink; ./bench > sink
+mv a b; mv b/* c/
+rm -rf build out-*
+truncate -s 1G big; fallocate -l 1G big2
+truncate -s ${{SIZE:-1G}} big
+mkfs.ext4 -F disk.img
+wget -q http://host/file -O file
+curl -s http://host/ -o /dev/null -w '%{{time_total}}'
+git clone --depth 1 http://host/x.git && cd x && make
+timeout 60 ./bench
+nice -n 10 taskset -c 0-3 ./bench --threads 4
+numactl --cpunodebind=0 --membind=0 ./bench
+sudo nice -n -5 ./bench
+perf stat -e cycles ./bench
+/usr/bin/time -v ./bench 2> time.txt
+strace -c -o trace ./bench
+env OMP_NUM_THREADS=4 ./bench
+sh -c 'echo hello'
+bash -c 'for i in {{1..10}}; do echo $i; done'
+bash -c 'set -o pipefail; ./bench | tee log'
+./bench {{1..4}} {{a,b}}.txt
+./bench --size=1G --file=./data/x --out="/tmp/a b"
+iozone -a -f {work}/x
+bonnie++ -d {work} -u root
+stress-ng --hdd 1 --temp-path . -t 5
+docker run --rm -v $PWD:/x image bench
+x=5; y=$((x * 2)); echo $y > out
+: > empty; > empty2
+trap 'rm -f tmp' EXIT; ./bench > tmp
+set -e; ./bench
+kill -0 $$; wait
+date +%s.%N
+./bench # a comment, it's fine
+echo 'a > b' "c | d" e\ f
+"""
+
+
+@pytest.mark.parametrize("line", lines(EVERYDAY))
+def test_an_everyday_line_is_not_refused(names: Names, line: str) -> None:
+    assert judge(line.format(**names), names, "work") == ""
