@@ -50,7 +50,7 @@ def recognised(text: str, *, shell: bool, parameters: Callable[[str], Sequence[P
     What a line says that no suite can say is passed over; a line that cannot be read is not recognised.
     """
     found: list[Recognised] = []
-    for command in _commands(text, shell=shell):
+    for command in _commands(text, by_shell=shell):
         words = command.texts
         name, arguments = _program(words)
         read = _READERS.get(name)
@@ -66,17 +66,17 @@ def recognised(text: str, *, shell: bool, parameters: Callable[[str], Sequence[P
     return tuple(found)
 
 
-def _commands(text: str, *, shell: bool, depth: int = 0) -> Iterator[Command]:
+def _commands(text: str, *, by_shell: bool, depth: int = 0) -> Iterator[Command]:
     """Yield the commands of `text`; of ``sh -c LINE``, those of the line. A line that cannot be read has none."""
     try:
-        found = commands(text, shell=shell)
+        found = commands(text, by_shell=by_shell)
     except ValueError:  # a check of the command says so
         return
     for command in found:
         name, arguments = _program(command.texts)
         lines = [line for option, line in pairwise(arguments) if re.fullmatch(r"-[a-z]*c", option)]
         if name in SHELLS and lines and depth < DEEPEST:
-            yield from _commands(lines[0], shell=True, depth=depth + 1)  # noqa: S604 (nothing is run: it is read)
+            yield from _commands(lines[0], by_shell=True, depth=depth + 1)
         else:
             yield command
 

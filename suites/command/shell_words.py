@@ -93,12 +93,12 @@ def plain_word(text: str) -> Word:
     return Word(text, ((Part(Kind.TEXT, text),),))
 
 
-def commands(text: str, *, shell: bool) -> tuple[Command, ...]:
+def commands(text: str, *, by_shell: bool) -> tuple[Command, ...]:
     """Return the simple commands of `text` in order, those within words not among them.
 
     Without a shell, it is one. Raises ValueError where a quotation or substitution has no end.
     """
-    if not shell:
+    if not by_shell:
         return (Command([plain_word(word) for word in shlex.split(text)]),)
     return _Reader(text).commands()
 

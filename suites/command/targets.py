@@ -21,7 +21,7 @@ from suites.targets import Target, bounded, refused
 DEEPEST = 4
 """Shells within shells that are looked into; what is deeper is refused."""
 
-MOST_COMMANDS = 3000
+MOST_WORDS = 20_000
 
 _BLANK = re.compile(r"\s")
 
@@ -32,7 +32,7 @@ def targets_of_line(text: str, values: Values) -> tuple[Target, ...]:
     variables = Variables((name, clean(value)) for name, _, value in (word.partition("=") for word in given))
     line = _Line(variables, [clean(str(values["working_directory"]))])
     try:
-        return bounded(line.of_text(clean(text), shell=bool(values["shell"])))
+        return bounded(line.of_text(clean(text), by_shell=bool(values["shell"])))
     except (TooLongError, RecursionError):
         return (refused(f"“{shown(text)}” has more forms than can be judged. Write less into one line."),)
 
@@ -44,22 +44,22 @@ class _Line(LinePaths):
         super().__init__(variables, directories)
         self.depth = depth
         self.looked = [0]
-        """How many commands were looked at, by the lines within this one as well."""
+        """How many words were looked at, by the lines within this one as well."""
         self.words: list[list[str]] = []
         self.feeds_shell = False
         """A shell runs what other commands of the line print."""
         self.fed = ""
         """Which program is given words that other commands of the line print."""
 
-    def of_text(self, text: str, *, shell: bool) -> Iterator[Target]:
+    def of_text(self, text: str, *, by_shell: bool) -> Iterator[Target]:
         """Yield what the commands of `text` open; what cannot be judged is among it."""
         try:
-            found = all_commands(commands(text, shell=shell))
+            found = all_commands(commands(text, by_shell=by_shell))
         except ValueError as error:
             what = "a here-document" if "here" in str(error) else "a quotation mark or bracket without its other one"
             yield refused(f"“{shown(text)}” has {what}, so that it cannot be judged.")
             return
-        if shell:
+        if by_shell:
             self.note(found)
         for command in found:
             yield from self._of(command)
@@ -82,8 +82,8 @@ class _Line(LinePaths):
 
     def run(self, words: Sequence[str]) -> Iterator[Target]:
         """Yield what a command opens: the program, and what leads to it."""
-        self.looked[0] += 1
-        if self.looked[0] > MOST_COMMANDS:
+        self.looked[0] += 1 + len(words)
+        if self.looked[0] > MOST_WORDS:
             raise TooLongError
         places, leading = starts(words)
         lead = [words[at] for at in leading]
@@ -183,7 +183,7 @@ class _Line(LinePaths):
             return
         inner = _Line(self.variables.copy(), self.directories and list(self.directories), self.depth + 1)
         inner.links, inner.looked = list(self.links), self.looked
-        yield from inner.of_text(line_of(text), shell=True)  # noqa: S604 (nothing is run: it is read)
+        yield from inner.of_text(line_of(text), by_shell=True)
         self.fed = self.fed or inner.fed
 
     def _any_line(self) -> Iterator[Target]:

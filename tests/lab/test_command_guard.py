@@ -5,8 +5,11 @@ The host's guard alone judges each line; none of them is run.
 
 import os
 import subprocess
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -736,3 +739,98 @@ echo 'a > b' "c | d" e\ f
 @pytest.mark.parametrize("line", lines(EVERYDAY))
 def test_an_everyday_line_is_not_refused(names: Names, line: str) -> None:
     assert judge(line.format(**names), names, "work") == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("dd if=/dev/zero of=$WHERE", {"environment": "WHERE={device}"}),
+        ("dd if=/dev/zero of=x$WHERE", {"environment": "WHERE=/../../asm/l7"}),
+        ("cd dev; dd if=/dev/zero of={name}", {"environment": "CDPATH=/"}),
+        ("dd if=/dev/zero of={name}", {"working_directory": "/dev"}),
+        ("dd if=/dev/zero of=l7", {"working_directory": "{folder}"}),
+        ("dd if=/dev/zero of={name}", {"working_directory": "{folder}/up"}),
+        ("perl prog.pl -f{name}", {"working_directory": "/dev"}),
+        ("dd if=/dev/zero of={link}", {"shell": False}),
+        ("fio {root}/evil.fio", {"shell": False}),
+        ("sh -c 'dd of={link}'", {"shell": False}),
+        ("cp /etc/passwd {link} -v", {"shell": False}),
+    ],
+)
+def test_a_line_reaches_no_device_by_its_other_parameters(
+    names: Names, line: str, values: dict[str, str | bool]
+) -> None:
+    given: dict[str, Any] = {
+        name: value.format(**names) if isinstance(value, str) else value for name, value in values.items()
+    }
+    assert judge(line.format(**names), names, **given)
+
+
+@pytest.mark.parametrize("line", ["dd of=a*b", "echo x > /dev/loop0", "dd of=$X of=~/x", "echo ${x"])
+def test_signs_mean_nothing_where_no_shell_reads_them(names: Names, line: str) -> None:
+    assert judge(line, names, "work", shell=False) == ""
+
+
+def test_what_this_account_may_not_look_at_is_refused(names: Names) -> None:
+    """With sudo the program may write where the guard cannot look."""
+    with tempfile.TemporaryDirectory() as made:
+        open_to_all, secret = Path(made), Path(made) / "secret"
+        open_to_all.chmod(0o755)
+        secret.mkdir(mode=0o700)
+        (secret / "link").symlink_to(names["device"])
+        (open_to_all / "link").symlink_to(secret / "link")
+
+        def refused(line: str) -> bool:
+            step = make_step("command", {"command": line, "shell": True})
+            (command,) = step.suite.commands(step.values, Context())
+            words = judged(command.targets, ["true"])
+            return subprocess.run(words, cwd=made, user=65534, capture_output=True, check=False).returncode == REFUSED
+
+        for path in (f"{secret}/link", f"{made}/link", "link", "secret/link", "secret/new", f"{secret}/l*"):
+            assert refused(f"sudo dd if=/dev/zero of={path}"), path
+        for path in (f"{made}/new", "new", "/nowhere/new", f"{made}/new*"):
+            assert not refused(f"sudo dd if=/dev/zero of={path}"), path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "flock " * 3000,
+        "sudo " * 3000 + "dd of=x",
+        "xargs " * 3000 + "dd of=x",
+        "{a,b}" * 800,
+        "{{{{{{{{" * 300,
+        "{a," * 900,
+        "$(" * 2000,
+        "$(a " * 300 + ")" * 300,
+        "`a " * 2001,
+        "( " * 3000,
+        "${x:-" * 800 + "}" * 800,
+        "$((" * 1500,
+        "sh -c " * 1500 + "x",
+        "eval " * 1500 + "x",
+        "echo 'a b' | sh; " * 300,
+        "ln -s a b; " * 300,
+        "cd a; " * 600,
+        "A=$A$A; " * 300 + "dd of=$A",
+        "for i in 1 2 3; do A=$A$A$i; B=$A$B$i; done; " * 40,
+        "find . -exec find . -exec " * 200 + "x ;",
+        "parallel " * 800,
+        "'a b' " * 1500,
+        "> x " * 2000,
+        "*" * 9000,
+        "\\ " * 4000,
+        "~" * 9000,
+    ],
+)
+def test_a_line_that_asks_too_much_is_answered_at_once(names: Names, line: str) -> None:
+    from_ = time.monotonic()
+    judge(line[:4000], names, "work")
+    assert time.monotonic() - from_ < 10
+
+
+def test_a_refusal_is_readable(names: Names) -> None:
+    assert judge("dd of=$1é", names) == (
+        "dd writes to “...é”, and only a shell can tell which file that is; write it out."
+    )
+    assert "\u009b" not in judge("dd of=$1\u009b31m", names)
