@@ -202,7 +202,7 @@ class _Reader:
         return [Part(Kind.GLOB if sign in "*?[{},." and not quoted else Kind.TEXT, sign)]
 
     def _escaped(self, *, quoted: bool) -> list[Part]:
-        sign = self.text[self.at : self.at + 1]
+        sign = self.text[self.at : self.at + 1] or "\\"
         self.at += 1
         if sign == "\n":
             return []
@@ -371,6 +371,8 @@ def _opened_braces(parts: list[Part]) -> list[list[Part]]:
     match = _BRACES.search(signs)
     if match is None:
         return []
+    if match.start() and parts[match.start() - 1].kind is Kind.VARIABLE:  # braces come first: $A{B,C} is $AB and $AC
+        return [[Part(Kind.UNKNOWN, "{", _inner(parts))]]
     pieces: list[list[Part]] = [[]]
     for part in parts[match.start() + 1 : match.end() - 1]:
         if part.kind is Kind.GLOB and part.text == ",":

@@ -496,6 +496,7 @@ PWD=/dev; dd of=$PWD/{name}
 HOME=/dev; cd; dd of={name}
 HOME=/dev; dd of=~/{name}
 while IFS= read -r d; do dd of=$d; done < list
+Xoo={device}; dd of=$X{{oo,pp}}
 f=l7.bak; dd of={folder}/${{f%.bak}}
 f=xl7; dd of={folder}/${{f#x}}
 f=/x/l7; dd of={folder}/${{f##*/}}
