@@ -257,7 +257,6 @@ main() { # number, then the targets
         use=$1 match=$2 size=$3 path=$4 IFS=$blanks
         shift 4
         left=$((left - 1))
-        case $path in '$HOME'/*) path=${HOME:-}${path#'$HOME'} ;; esac
         case $use:$match in
         refuse:*) refuse "$path" ;;
         *:exact) [ -z "$path" ] || judge "$path" ;;

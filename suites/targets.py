@@ -43,10 +43,7 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A path that a command opens, relative to the step's private directory where it is not absolute.
-
-    A leading ``$HOME/`` is the home directory of the account that runs the command.
-    """
+    """A path that a command opens, relative to the step's private directory where it is not absolute."""
 
     path: str
     use: Use = Use.WRITE

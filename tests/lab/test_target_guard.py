@@ -200,6 +200,7 @@ FILES = {
     "a name of a format": "rw=write\nfilename_format={folder}/$jobnum.data\n",
     "a file behind a link": "rw=write\nfilename={folder}/link\n",
     "a file behind a directory that fio makes": "rw=write\nfilename={folder}/new/../file\n",
+    "a file behind a directory that has the name of a variable": "rw=write\nfilename=$HOME/../../mine/file\n",
     "a file that has the name of a section": "rw=write\nname=file\ndirectory={folder}\n",
 }
 
