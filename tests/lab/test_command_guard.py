@@ -537,6 +537,63 @@ ls | xargs -I{{}} cp {{}} {folder}/
 xargs -a list -n 1 shred
 xargs --replace=% dd of=% < list
 timeout 5 xargs dd < list
+# what leads to a program, and where a command may be
+exec >{link}; echo x
+exec >{link} 2>&1
+set -- {device}; dd of=$1
+dd of={device}&
+(dd of={device})
+if [ x ]; then dd of={device}; fi
+case x in *) dd of={device};; esac
+cat x | sudo tee {link} >/dev/null
+sh -c "cat > {link}" < x
+env -i dd of={device}
+env - dd of={device}
+env -u A dd of={device}
+env -iu A B=1 dd of={device}
+command -p dd of={device}
+exec -a x dd of={device}
+nohup dd of={device} &
+setsid -w dd of={device}
+chrt -f 50 dd of={device}
+ionice -c2 -n7 dd of={device}
+stdbuf -oL dd of={device}
+unshare -r dd of={device}
+taskset 0x1 dd of={device}
+sudo -n -u root -- dd of={device}
+sudo -E env A=1 nice dd of={device}
+doas dd of={device}
+busybox dd of={device}
+busybox tee {link}
+\dd of={device}
+'/bin/dd' of={device}
+parted {device} print rm 1
+e2fsck -n -y {device}
+hdparm -t {device} --security-erase x
+sort -ro {link} x
+sort -S 50% -o{link} x
+tee --append {link}
+badblocks -n {device}
+blockdev --setro {device}
+sgdisk -p -Z {device}
+losetup -d {device}
+xz -dc x | dd of={link}
+gzip -c x > {folder}/l"7"
+dd if=x of={folder}/./l7
+dd if=x of={folder}//l7
+dd if=x of={folder}/deep/../l7
+dd if=x "of={link}"
+dd if=x of="{link}"
+dd if=x o"f="{link}
+split -b 1M x {link}
+ddrescue x {link}
+cat x | bash -c 'cat >{link}'
+nice bash -c 'dd of={link}'
+timeout 5 sh -c 'dd of={link}'
+xargs -0 -n 1 -P 4 bash -c 'dd of="$1"' _ < list
+hyperfine --prepare 'dd of={link}' true
+watch -n1 -t dd of={link}
+ssh host "cat x" | tee {link}
 """
 
 WITH_QUESTIONS_OF_ITS_OWN = r"""
