@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from remote.plain import plain
 from remote.script import script
 from suites.targets import Target, bounded
 
@@ -13,6 +14,8 @@ REFUSED = 77
 """The exit status where a path must not be opened; standard error says which, and what it is."""
 
 MOST_SENTENCES = 5
+LONGEST_SENTENCE = 5000
+"""Characters; a path has 4096 at most."""
 
 
 def refusal(exit_status: int | None, stderr: bytes) -> str:
@@ -20,7 +23,7 @@ def refusal(exit_status: int | None, stderr: bytes) -> str:
     if exit_status != REFUSED:
         return ""
     lines = stderr.decode("utf-8", "replace").split("\n")
-    said = [line.removeprefix(_START) for line in lines if line.startswith(_START)]
+    said = [plain(line.removeprefix(_START), LONGEST_SENTENCE) for line in lines if line.startswith(_START)]
     return " ".join(said[:MOST_SENTENCES])
 
 

@@ -4,7 +4,7 @@
 # its type and number behind all links, at this moment. Where one must not be opened, COMMAND is not started: status 77.
 
 refuse() { # sentence
-    printf 'benchwright: %s\n' "$1" | tr -c ' -~\n' '?' >&2
+    printf 'benchwright: %s\n' "$1" | tr -c ' -~\n\200-\377' '?' >&2
     refused=$((refused + 1))
     [ "$refused" -lt 20 ] || exit 77
 }
@@ -46,13 +46,17 @@ character() { # path
     refuse "$1 is the character device $name, and only the suite fio with \"Raw device\" writes to devices. Use a file."
 }
 
-in_use() { # real path: whether it is swap or the file behind a loop device
+same_file() { # path path
+    [ "$1" = "$2" ] || [ "$1" -ef "$2" ] 2>/dev/null
+}
+
+in_use() { # real path: whether it is, by whatever name, swap or the file behind a loop device
     while read -r file _; do
-        [ "$file" != "$1" ] || return 0
+        ! same_file "$file" "$1" || return 0
     done </proc/swaps
     for file in /sys/block/loop*/loop/backing_file; do
         { [ -r "$file" ] && read -r file <"$file"; } 2>/dev/null || continue
-        [ "$file" != "$1" ] || return 0
+        ! same_file "$file" "$1" || return 0
     done
     return 1
 }
@@ -93,6 +97,53 @@ descriptor() { # path: whether it leads through the open files of a process
     done
 }
 
+# A program that makes directories, as fio does, then finds something else behind "..". Where this account may not look,
+# one that sudo gives other rights may write.
+missing() { # path
+    at=$1
+    while [ ! -e "${at:-/}" ] && [ ! -L "${at:-/}" ]; do
+        case $at in
+        */*) at=${at%/*} ;;
+        *) at=. ;;
+        esac
+    done
+    if [ -d "${at:-/}" ] && [ ! -x "${at:-/}" ]; then
+        refuse "$1 cannot be judged: this account may not look into ${at:-/}."
+    fi
+    [ "$use" != name ] || return 0
+    case /${1#"$at"}/ in
+    */../*) refuse "$1 leads through a directory that does not exist. Write it without \"..\"." ;;
+    *) note "$1" ;;
+    esac
+}
+
+# A link whose end cannot be seen is judged by where it leads.
+led() { # path
+    at=$1 hops=0
+    while [ -L "$at" ] && [ "$hops" -lt 40 ]; do
+        hops=$((hops + 1))
+        to=$(readlink -- "$at")
+        case $at:$to in
+        *:/*) at=$to ;;
+        */*:*) at=${at%/*}/$to ;;
+        *) at=$to ;;
+        esac
+    done
+    missing "$at"
+}
+
+has_devices() { # directory: whether a block device is in it
+    for entry in "$1"/*; do
+        [ ! -b "$entry" ] || return 0
+    done
+    return 1
+}
+
+directory() { # path
+    case $use in name) ;; *) return ;; esac
+    ! has_devices "$1" || refuse "$1 is a directory with block devices, and what is done with them cannot be judged."
+}
+
 judge() { # path
     case $1 in
     */*) link=yes ;;
@@ -103,28 +154,80 @@ judge() { # path
         return
     fi
     if [ ! -e "$1" ]; then
-        # A program that makes directories, as fio does, then finds something else behind them.
-        case /$1/ in
-        */../*)
-            if [ ! -d "${1%/*}/" ]; then
-                refuse "$1 leads through a directory that does not exist. Write it without \"..\"."
-                return
-            fi
-            ;;
-        esac
-        note "$1"
-        return
-    fi
-    if [ -b "$1" ]; then
+        if [ -L "$1" ]; then led "$1"; else missing "$1"; fi
+    elif [ -b "$1" ]; then
         block "$1"
     elif [ -c "$1" ]; then
         character "$1"
     elif [ -f "$1" ]; then
         real=$(readlink -f -- "$1" 2>/dev/null)
         regular "$1" "$real"
-    elif [ ! -d "$1" ] && [ "$use" != name ] && [ "$use" != overwrite ]; then
+    elif [ -d "$1" ]; then
+        directory "$1"
+    elif [ "$use" != name ] && [ "$use" != overwrite ]; then
         refuse "$1 is a pipe or a socket. Use a file."
     fi
+}
+
+expand() { # pattern -> $expanded: with the variables of this host
+    expanded='' rest=$1
+    while :; do
+        case $rest in *'${'*) ;; *) break ;; esac
+        expanded=$expanded${rest%%'${'*}
+        rest=${rest#*'${'}
+        name=${rest%%\}*}
+        rest=${rest#*\}}
+        case $name in '' | *[!A-Z0-9_]* | [0-9]*) continue ;; esac
+        eval "expanded=\$expanded\${$name-}"
+    done
+    expanded=$expanded$rest
+}
+
+# A value of this host may be several words, or have a path in it.
+judge_pattern() { # pattern
+    expand "$1"
+    IFS=
+    # shellcheck disable=SC2086 # a pattern
+    for path in $expanded; do
+        [ -z "$path" ] || judge_one "$path"
+    done
+    [ "$expanded" != "$1" ] || return 0
+    IFS=' =,:
+	'
+    # shellcheck disable=SC2086
+    for path in $expanded; do
+        judge_one "$path"
+    done
+}
+
+judge_one() { # path
+    IFS=$blanks
+    case $match in
+    below) below "$1" ;;
+    *) judge "$1" ;;
+    esac
+}
+
+below() { # directory: each device and link in it
+    [ -d "$1" ] || return 0
+    entries=$(timeout 20 find -H "$1/." \( -type b -o -type l \) -print 2>/dev/null)
+    case $? in
+    124 | 143) refuse "$1 has too many files to look for devices among them. Name the files." ;;
+    esac
+    IFS='
+'
+    set -f
+    for entry in $entries; do
+        IFS=$blanks
+        if [ -b "$entry" ]; then
+            block "$entry"
+        elif [ -d "$entry" ]; then
+            set +f
+            directory "$entry"
+            set -f
+        fi
+    done
+    set +f
 }
 
 judge_all() { # prefix
@@ -147,16 +250,17 @@ judge_all() { # prefix
 main() { # number, then the targets
     LC_ALL=C
     refused=0 left=$1
+    blanks=$IFS
     workspace=$(pwd -P)
     shift
     while [ "$left" -gt 0 ]; do
-        use=$1 match=$2 size=$3 path=$4
+        use=$1 match=$2 size=$3 path=$4 IFS=$blanks
         shift 4
         left=$((left - 1))
-        case $path in '$HOME'/*) path=${HOME:-}${path#'$HOME'} ;; esac
         case $use:$match in
         refuse:*) refuse "$path" ;;
         *:exact) [ -z "$path" ] || judge "$path" ;;
+        *:pattern | *:below) judge_pattern "$path" ;;
         *) judge_all "$path" ;;
         esac
     done

@@ -21,7 +21,8 @@ class Use(StrEnum):
     OVERWRITE = "overwrite"
     """It writes, and the user said so: a regular file that nothing else uses, but no device."""
     NAME = "name"
-    """A program of which nothing is known is given the path: it may be anything but a block device."""
+    """A program of which nothing is known is given the path: it may be anything but a block device or a directory that
+    has one."""
     REFUSE = "refuse"
     """It cannot be judged; the path is the reason, as a sentence."""
 
@@ -34,14 +35,15 @@ class Match(StrEnum):
     """The path followed by numbers and dots, as in fio's “job.0.1” and “job_bw.1.log”."""
     PREFIX = "prefix"
     """Whatever begins like the path."""
+    PATTERN = "pattern"
+    """Whatever the host's shell makes of the path: ``*``, ``?``, ``[a-z]``, and ``${NAME}`` of its environment."""
+    BELOW = "below"
+    """The pattern, and whatever is in the directories that it names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A path that a command opens, relative to the step's private directory where it is not absolute.
-
-    A leading ``$HOME/`` is the home directory of the account that runs the command.
-    """
+    """A path that a command opens, relative to the step's private directory where it is not absolute."""
 
     path: str
     use: Use = Use.WRITE

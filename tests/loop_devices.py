@@ -5,6 +5,7 @@ import shutil
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,15 +50,15 @@ def partition_of(device: str) -> str:
     return partition
 
 
-@pytest.fixture
-def make_loop(tmp_path: Path) -> Iterator[MakeLoop]:
-    """Return a function that makes a loop device over a file of `size` bytes called `name`; all go after the test."""
+@contextmanager
+def loops(folder: Path) -> Iterator[MakeLoop]:
+    """Yield a function that makes a loop device over a file of `size` bytes in `folder`; all go at the end."""
     if os.geteuid() != 0 or shutil.which("losetup") is None or not Path("/dev/loop-control").exists():
         pytest.skip("needs root and loop devices")
     made: list[str] = []
 
     def make(name: str = "disk-1.img", size: int = 16 * MIB, *options: str) -> str:
-        file = tmp_path / name
+        file = folder / name
         with file.open("wb") as content:
             content.truncate(size)
         done = subprocess.run(
@@ -68,6 +69,15 @@ def make_loop(tmp_path: Path) -> Iterator[MakeLoop]:
         made.append(done.stdout.strip())
         return made[-1]
 
-    yield make
-    for device in made:
-        subprocess.run(["losetup", "--detach", device], capture_output=True, check=False)
+    try:
+        yield make
+    finally:
+        for device in made:
+            subprocess.run(["losetup", "--detach", device], capture_output=True, check=False)
+
+
+@pytest.fixture
+def make_loop(tmp_path: Path) -> Iterator[MakeLoop]:
+    """Return a function that makes a loop device over a file of `size` bytes called `name`; all go after the test."""
+    with loops(tmp_path) as make:
+        yield make

@@ -4,12 +4,11 @@ import re
 from collections.abc import Sequence
 from posixpath import normpath
 
+from suites.command.programs import Does, does, known_program, operands_of
+
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|u?random|shm/.*|stdin|stdout|stderr|tty|fd/\d+|pts/\d+|ptmx|mqueue/.*|hugepages/.*)"
 )
-_ALWAYS = frozenset({"shred", "blkdiscard", "mkswap", "tee", "mke2fs"})
-_WITH = {"wipefs": frozenset({"-a", "--all", "-af", "-fa"}), "badblocks": frozenset({"-w", "-wsv", "-svw", "-wv"})}
-"""Programs that only look, unless they are given one of these."""
 
 
 def devices_in(paths: Sequence[str]) -> tuple[str, ...]:
@@ -24,7 +23,8 @@ def _is_device(path: str) -> bool:
 
 def overwritten(program: str, arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the devices that a program writes over."""
-    if program in {"cp", "mv"}:
-        return devices_in(arguments[-1:])
-    told = program in _ALWAYS or program.startswith("mkfs") or _WITH.get(program, frozenset()) & set(arguments)
-    return devices_in(arguments) if told else ()
+    kind = does(program, arguments)
+    if kind is Does.COPIES:
+        operands, named = operands_of(known_program(program), arguments)
+        return devices_in([*operands[-1:], *named])
+    return devices_in(arguments) if kind is Does.WRITES else ()

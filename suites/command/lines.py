@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from suites.command.device_words import devices_in, overwritten
 from suites.command.fio_words import job_file, jobs_of, options_of
-from suites.command.shell_words import commands, program, redirected
+from suites.command.programs import SHELLS, name_of, starts
+from suites.command.shell_words import Command, commands
 from suites.dd.parameters import FILE, URANDOM, ZERO
 from suites.errors import ParameterError
 from suites.fio_job.file import JobFileError, Section, read_job_file
@@ -18,6 +20,9 @@ from suites.parameters import Parameter, Value, parse_size
 OTHER = "command"
 """The suite of a command that no other does: what it writes to is known, and nothing else."""
 
+
+DEEPEST = 3
+"""Shells within shells that are looked into."""
 
 _JOINED = re.compile(r"(?<![|&])[|&](?![|&])")
 """A pipe, whose reader may end what writes to it, or a command in the background, which others may end."""
@@ -45,8 +50,9 @@ def recognised(text: str, *, shell: bool, parameters: Callable[[str], Sequence[P
     What a line says that no suite can say is passed over; a line that cannot be read is not recognised.
     """
     found: list[Recognised] = []
-    for words in commands(text, shell=shell):
-        name, arguments = program(words, frozenset(_READERS))
+    for command in _commands(text, by_shell=shell):
+        words = command.texts
+        name, arguments = _program(words)
         read = _READERS.get(name)
         known = None if read is None else read(arguments, parameters)
         if known is not None:
@@ -54,10 +60,32 @@ def recognised(text: str, *, shell: bool, parameters: Callable[[str], Sequence[P
             found.append(replace(known, endless="") if ended else known)
         if name == "sync":
             found = [_flushed(each) for each in found]
-        lost = (*overwritten(name, arguments), *(devices_in(redirected(words)) if shell else ()))
+        lost = (*overwritten(name, arguments), *(devices_in([word.text for word in command.written])))
         if lost:
             found.append(Recognised(OTHER, devices=lost, written=lost, whole=False))
     return tuple(found)
+
+
+def _commands(text: str, *, by_shell: bool, depth: int = 0) -> Iterator[Command]:
+    """Yield the commands of `text`; of ``sh -c LINE``, those of the line. A line that cannot be read has none."""
+    try:
+        found = commands(text, by_shell=by_shell)
+    except ValueError:  # a check of the command says so
+        return
+    for command in found:
+        name, arguments = _program(command.texts)
+        lines = [line for option, line in pairwise(arguments) if re.fullmatch(r"-[a-z]*c", option)]
+        if name in SHELLS and lines and depth < DEEPEST:
+            yield from _commands(lines[0], by_shell=True, depth=depth + 1)
+        else:
+            yield command
+
+
+def _program(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the name of the program that a command starts, and what it is given."""
+    places, _ = starts(words)
+    known = [at for at in places if name_of(words[at]) in _READERS] or places
+    return (name_of(words[known[0]]), list(words[known[0] + 1 :])) if known else ("", [])
 
 
 def _flushed(copied: Recognised) -> Recognised:
@@ -124,20 +152,20 @@ def _dd_size(text: str) -> int | None:
 
 def _fio(arguments: Sequence[str], parameters: Parameters) -> Recognised | None:
     """Return the jobs that the words describe; of a job file on the host nothing is known here."""
-    options, whole = options_of(arguments)
-    common, jobs = jobs_of(options)
-    if not jobs or not any({"rw", "readwrite"} & job.keys() for job in (common, *jobs)):
+    line = options_of(arguments)
+    common, jobs = jobs_of(line.options)
+    if not jobs or not any(name in {"rw", "readwrite"} for body in (common, *jobs) for name, _ in body):
         return None
     try:
         sections = read_job_file(job_file(common, jobs, where=True))
     except JobFileError:
         return None
-    first = {**common, **jobs[0]}
+    first = dict([*common, *jobs[0]])
     folder = first.get("directory") or str(PurePosixPath(first.get("filename", "").split(":")[0]).parent)
     raw = {"directory": folder} if folder.startswith("/") else {}
     job = job_file(common, jobs, where=False)
     devices, written = _devices_of(sections), _devices_of([each for each in sections if section_writes(each)])
-    return Recognised("fio-job", {**_values("fio-job", raw, parameters), "job": job}, devices, written, whole)
+    return Recognised("fio-job", {**_values("fio-job", raw, parameters), "job": job}, devices, written, not line.files)
 
 
 def _devices_of(sections: Sequence[Section]) -> tuple[str, ...]:

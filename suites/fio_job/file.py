@@ -1,7 +1,7 @@
 """fio job files: read as fio reads them, and each section's effective options, so that they can be judged before."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from suites.errors import BenchwrightError
@@ -62,9 +62,9 @@ class Section:
         return self.bodies or (tuple(self.options.items()),)
 
 
-def section_of(name: str, *bodies: Mapping[str, str]) -> Section:
+def section_of(name: str, *bodies: Sequence[Option]) -> Section:
     """Return the section that consists of `bodies`, the last its own."""
-    given = tuple(tuple((ALIASES.get(key, key), value) for key, value in body.items()) for body in bodies)
+    given = tuple(tuple((ALIASES.get(key, key), value) for key, value in body) for body in bodies)
     return Section(name, dict(option for body in given for option in body), bodies=given)
 
 

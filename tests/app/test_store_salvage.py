@@ -109,7 +109,7 @@ def test_what_cannot_be_read_at_all_is_said_and_nothing_is_left(library: Path, t
 
 def test_no_file_is_overwritten(library: Path) -> None:
     content = library.read_bytes()
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="exists already"):
         salvage(library, library)
     assert library.read_bytes() == content
 

@@ -74,7 +74,7 @@ def test_what_is_before_the_cut_is_saved(whole: Path, tmp_path: Path, share: flo
     assert found.runs + len(found.lost) <= COUNT
     said, doubt = saved_text(found, tmp_path / "new.sqlite3")
     assert f"{1 - share:.0%} of it is missing" in said
-    assert "look at each run" in doubt
+    assert "Check each run" in doubt
 
 
 @pytest.mark.parametrize("share", [0.1, 0.02])

@@ -371,7 +371,7 @@ def test_a_file_that_is_there_is_not_overwritten(workstation: Workstation, libra
             control.stop()
 
     run(workstation, counting_plan(3000, host="local"), hand)
-    assert "is there already" in tried[0].text
+    assert "exists already" in tried[0].text
     assert taken.read_bytes() == b"mine"
 
 

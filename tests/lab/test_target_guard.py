@@ -200,6 +200,7 @@ FILES = {
     "a name of a format": "rw=write\nfilename_format={folder}/$jobnum.data\n",
     "a file behind a link": "rw=write\nfilename={folder}/link\n",
     "a file behind a directory that fio makes": "rw=write\nfilename={folder}/new/../file\n",
+    "a file behind a directory that has the name of a variable": "rw=write\nfilename=$HOME/../../mine/file\n",
     "a file that has the name of a section": "rw=write\nname=file\ndirectory={folder}\n",
 }
 
@@ -245,6 +246,38 @@ def test_who_agrees_may_overwrite_files_but_no_device(
     job = f"[j]\nrw=write\nsize=64k\nfilename={backing_file(device)}\n"
     assert start(tmp_path, "fio-job", job=job, existing_files="overwrite").returncode == REFUSED
     assert digest(backing_file(device)) == before_device
+
+
+def test_a_section_that_has_the_name_of_a_directory_works_on_no_file_of_the_users(tmp_path: Path) -> None:
+    # The first trial makes the directory "sub"; then fio takes the section's name for the file itself.
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "sub").write_bytes(b"precious")
+    job = f"[a]\nrw=write\nsize=64k\nfilename=sub/a\n[sub]\nrw=write\nsize=64k\ndirectory={folder}\n"
+    for _ in range(2):
+        done = start(tmp_path, "fio-job", job=job)
+        assert (folder / "sub").read_bytes() == b"precious"
+    assert (done.returncode, f"{folder}/sub exists" in done.stderr) == (REFUSED, True)
+    (tmp_path / "victims").mkdir()
+    (folder / "below").mkdir()
+    (folder / "victims").write_bytes(b"precious")
+    job = f"[../victims]\nrw=write\nsize=64k\ndirectory={folder}/below\n"
+    assert start(tmp_path, "fio-job", job=job).returncode == REFUSED
+    assert (folder / "victims").read_bytes() == b"precious"
+
+
+def test_the_file_behind_a_device_is_known_by_each_of_its_names(device: str, tmp_path: Path) -> None:
+    os.link(backing_file(device), tmp_path / "second.img")
+    (tmp_path / "third.img").touch()
+    run("mount", "--bind", backing_file(device), tmp_path / "third.img")
+    before = digest(backing_file(device))
+    try:
+        for name in ("second.img", "third.img"):
+            job = f"[j]\nrw=write\nsize=64k\noverwrite=1\nfilename={tmp_path}/{name}\n"
+            assert start(tmp_path, "fio-job", job=job, existing_files="overwrite").returncode == REFUSED
+            assert digest(backing_file(device)) == before
+    finally:
+        subprocess.run(["umount", str(tmp_path / "third.img")], check=False)
 
 
 SHELL = {"shell": True}

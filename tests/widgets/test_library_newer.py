@@ -151,7 +151,7 @@ def test_no_file_is_overwritten_by_what_is_saved(
     assert not library_page(window).panel.isVisible()
     press(qtbot, bar.save_button)
     choose(qtbot, window, tmp_path / "there.sqlite3")
-    assert "is there already" in bar.text()
+    assert "exists already" in bar.text()
     assert bar.save_button.isVisible()
     assert (tmp_path / "there.sqlite3").read_text() == "precious"
     assert workstation.library_path == library
