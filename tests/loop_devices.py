@@ -1,9 +1,12 @@
 """Loop devices that a test makes over files of its own: the only devices that any test may ever write to."""
 
+import contextlib
+import fcntl
 import os
 import shutil
 import struct
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -49,6 +52,14 @@ def partition_of(device: str) -> str:
     return partition
 
 
+@contextlib.contextmanager
+def _loops_of_the_kernel() -> Iterator[None]:
+    """Wait until no other test has loop devices: one that lets go of its own could see another test take it."""
+    with Path(tempfile.gettempdir(), f"benchwright-loops-{os.geteuid()}").open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture
 def make_loop(tmp_path: Path) -> Iterator[MakeLoop]:
     """Return a function that makes a loop device over a file of `size` bytes called `name`; all go after the test."""
@@ -68,6 +79,7 @@ def make_loop(tmp_path: Path) -> Iterator[MakeLoop]:
         made.append(done.stdout.strip())
         return made[-1]
 
-    yield make
-    for device in made:
-        subprocess.run(["losetup", "--detach", device], capture_output=True, check=False)
+    with _loops_of_the_kernel():
+        yield make
+        for device in made:
+            subprocess.run(["losetup", "--detach", device], capture_output=True, check=False)

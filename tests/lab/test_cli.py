@@ -171,17 +171,21 @@ def test_a_plan_is_made_shown_and_changed() -> None:
     assert again.json["steps"][0]["values"]["threads"] == 1
 
 
-@pytest.mark.parametrize("suite", [suite.id for suite in SUITES])
-def test_every_suite_is_planned_tuned_to_this_computer(suite: str) -> None:
-    done(benchwright("plan", "new", "--suite", suite, "--output", "plan.toml"))
-    assert benchwright("plan", "show", "plan.toml").out.splitlines()[0].startswith(f"# {suite} on this computer: ")
+def test_every_suite_is_planned_tuned_to_this_computer() -> None:
+    suites = [suite.id for suite in SUITES]
+    done(
+        benchwright("plan", "new", *(word for suite in suites for word in ("--suite", suite)), "--output", "plan.toml")
+    )
+    shown = done(benchwright("plan", "show", "plan.toml")).out
+    for suite in suites:
+        assert f"# {suite} on this computer: " in shown
 
 
 @pytest.mark.usefixtures("lab")
 def test_from_a_run_to_the_report(folder: Path) -> None:
     disk = folder / "disk"
     disk.mkdir()
-    values = {"directory": disk, "size": "16 MiB", "runtime": "2 s", "rw": "randread"}
+    values = {"directory": disk, "size": "16 MiB", "runtime": "1 s", "rw": "randread"}
     settings = [word for name, value in values.items() for word in ("--set", f"fio.{name}={value}")]
     suites = ("--suite", "sysbench-cpu", "--suite", "fio", "--set", "sysbench-cpu.time=1", "--host", "lab")
     plan = made_plan(*suites, *settings, trials=2)
