@@ -27,7 +27,7 @@ print(2 * 800**3 / best / 1e9)
 """
 
 
-@pytest.mark.parametrize("build", ["shipped", "host", "here"])
+@pytest.mark.parametrize("build", ["shipped", pytest.param("host", marks=pytest.mark.slow), "here"])
 def test_a_run_over_ssh_gives_a_sample_a_second(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:
