@@ -28,8 +28,10 @@ test: setup-test
 	$(BIN)/pytest -m "alone and not slow"
 	$(BIN)/pytest -m "not slow and not alone" -n $$(($$(nproc) + 2)) --dist loadfile
 
+test-slow: export BENCHWRIGHT_EXPLORE = 1
 test-slow: setup-test
-	BENCHWRIGHT_EXPLORE=1 $(BIN)/pytest
+	$(BIN)/pytest -m "alone"
+	$(BIN)/pytest -m "not alone" -n $$(($$(nproc) + 2)) --dist loadfile
 
 lint: setup-dev
 	$(BIN)/ruff format --check .

@@ -53,7 +53,7 @@ def partition_of(device: str) -> str:
 
 
 @contextlib.contextmanager
-def _loops_of_the_kernel() -> Iterator[None]:
+def loops_to_itself() -> Iterator[None]:
     """Wait until no other test has loop devices: one that lets go of its own could see another test take it."""
     with Path(tempfile.gettempdir(), f"benchwright-loops-{os.geteuid()}").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -79,7 +79,7 @@ def make_loop(tmp_path: Path) -> Iterator[MakeLoop]:
         made.append(done.stdout.strip())
         return made[-1]
 
-    with _loops_of_the_kernel():
+    with loops_to_itself():
         yield make
         for device in made:
             subprocess.run(["losetup", "--detach", device], capture_output=True, check=False)
