@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -14,6 +15,10 @@ from tests.lab_sshd import lab_host, lab_keys, start_lab_host
 from tests.may_skip import complaint
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+# Tests start Benchwright hundreds of times. Without compiled modules each start compiles all of it anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Under nohup, or in the background of a script, signals are ignored, and so they would be in every program that a test
 # starts and then interrupts. A handler of our own ends with exec.
@@ -38,18 +43,13 @@ GRACE = 3.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for a Qt fixture as `gui`, what is under tests/lab as `lab`, what needs loop devices as `alone`.
-
-    The kernel has one set of them for all: a test that lets go of one may see another test take it.
-    """
+    """Mark what asks for a Qt fixture as `gui`, and what is under tests/lab as `lab`."""
     for item in items:
         names = getattr(item, "fixturenames", ())
         if "qapp" in names or "qtbot" in names:
             item.add_marker(pytest.mark.gui)
         if "lab" in item.path.parts:
             item.add_marker(pytest.mark.lab)
-        if "make_loop" in names:
-            item.add_marker(pytest.mark.alone)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -116,5 +116,6 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         monkeypatch.setenv(variable, str(home / folder))
     (home / "leases").mkdir()
     monkeypatch.setenv("BENCHWRIGHT_LEASES", str(home / "leases"))  # two tests at once do not measure one host
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path_factory.getbasetemp() / "fonts"))  # listed once, not by each call
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")

@@ -1,9 +1,11 @@
 """Loop devices that a test makes over files of its own: the only devices that any test may ever write to."""
 
+import fcntl
 import os
 import shutil
 import struct
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +53,14 @@ def partition_of(device: str) -> str:
 
 
 @contextmanager
+def loops_to_itself() -> Iterator[None]:
+    """Wait until no other test has loop devices: one that lets go of its own could see another test take it."""
+    with Path(tempfile.gettempdir(), f"benchwright-loops-{os.geteuid()}").open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def loops(folder: Path) -> Iterator[MakeLoop]:
     """Yield a function that makes a loop device over a file of `size` bytes in `folder`; all go at the end."""
     if os.geteuid() != 0 or shutil.which("losetup") is None or not Path("/dev/loop-control").exists():
@@ -79,5 +89,5 @@ def loops(folder: Path) -> Iterator[MakeLoop]:
 @pytest.fixture
 def make_loop(tmp_path: Path) -> Iterator[MakeLoop]:
     """Return a function that makes a loop device over a file of `size` bytes called `name`; all go after the test."""
-    with loops(tmp_path) as make:
+    with loops_to_itself(), loops(tmp_path) as make:
         yield make

@@ -21,7 +21,7 @@ DISPLAYS = frozenset({"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 """The exit statuses as the README promises them."""
 
-PATIENCE = 120.0
+PATIENCE = 240.0
 """Seconds a command may take on a busy machine."""
 
 

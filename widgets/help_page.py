@@ -177,7 +177,12 @@ def text_of(topic: str) -> str:
 
 
 def typeset(document: QTextDocument) -> None:
-    """Give the parsed Markdown the theme's sizes, spacing and colours."""
+    """Give the parsed Markdown the theme's sizes, spacing and colours.
+
+    In one edit: a long table would otherwise be laid out anew after each of its blocks, for seconds.
+    """
+    edit = QTextCursor(document)
+    edit.beginEditBlock()
     block = document.begin()
     while block.isValid():
         _set_block(QTextCursor(block), block.blockFormat())
@@ -185,6 +190,7 @@ def typeset(document: QTextDocument) -> None:
     for frame in document.rootFrame().childFrames():
         if isinstance(frame, QTextTable):
             _set_table(frame)
+    edit.endEditBlock()
 
 
 def _set_block(cursor: QTextCursor, block: QTextBlockFormat) -> None:

@@ -73,6 +73,8 @@ static struct totals watch(struct test *test, int control, teller tell)
         last = all;
     }
     whole_time = (struct totals){before - began, last.bytes - first.bytes, last.units - first.units};
+    if (test->asked.protocol == TCP)
+        atomic_store(&test->stop, 1); /* before the other end hears of it: no end of a flow breaks the test now */
     tell("end", test, control, &whole_time);
     return whole_time;
 }
@@ -174,8 +176,6 @@ static void serve_test(struct end *end, int control, const struct settings *aske
     start_flows(&test, WORK[asked->kind]);
     if (asked->kind == UPLOAD)
         watch(&test, control, tell_client);
-    if (asked->protocol == TCP && asked->kind == UPLOAD)
-        atomic_store(&test.stop, 1); /* what still comes does not count, and no end of a flow breaks it now */
     expect(control, "stop");
     used = 100 * (processor_time() - used) / (now() - began);
     if (asked->kind == UPLOAD && asked->protocol == UDP)
@@ -278,7 +278,7 @@ static void ask_one(const char *host, const struct end *end, int control, const 
     used = 100 * (processor_time() - used) / (now() - began);
     if (asked->kind == UPLOAD)
         stop_flows(&test);
-    else if (asked->kind == LATENCY || asked->protocol == TCP)
+    else if (asked->kind == LATENCY)
         atomic_store(&test.stop, 1);
     say_to(control, "stop");
     conclude(&test, control, &counted, used);

@@ -318,6 +318,7 @@ class Lab:
         patch.setattr(app.store.store, "Recorder", MortalRecorder)
         for module in (app.runs.joining, app.runs.run):
             patch.setattr(module, "read_facts", _facts)
+        patch.setattr(app.runs.run, "TICK", 0.005)  # of hundreds of runs, none needs to wait for anybody's sake
 
     def _connect(self, power: Power) -> Callable[..., ModelSession]:
         def connect(*_words: object) -> ModelSession:

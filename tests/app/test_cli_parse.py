@@ -64,11 +64,16 @@ def test_a_whole_output_gives_its_figures(suite: str) -> None:
 
 
 @pytest.mark.parametrize("suite", WHOLE)
-def test_half_an_output_says_so_and_fails(suite: str, tmp_path: Path) -> None:
+def test_half_an_output_says_so_and_fails(suite: str) -> None:
     whole = (DATA / WHOLE[suite]).read_bytes()
-    half = tmp_path / "half"
-    half.write_bytes(whole[: len(whole) // 2])
-    ran = benchwright("parse", suite, half, "--json")
+    parsed = parse_output(suite, whole[: len(whole) // 2])
+    assert not parsed.complete
+    assert parsed.notes
+
+
+def test_half_an_output_fails_on_the_command_line() -> None:
+    whole = (DATA / WHOLE["fio"]).read_bytes()
+    ran = benchwright("parse", "fio", "-", "--json", stdin=whole[: len(whole) // 2])
     assert ran.status == FAILED
     assert ran.json["notes"]
 

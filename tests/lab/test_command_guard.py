@@ -16,7 +16,7 @@ import pytest
 from app.plans.plan import make_step
 from remote.targets import REFUSED, judged, refusal
 from suites.base import Context
-from tests.loop_devices import MIB, loops
+from tests.loop_devices import MIB, loops, loops_to_itself
 
 Names = dict[str, str]
 
@@ -29,7 +29,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Names]:
     for each in (folder / "deep", private / "sub", secret, *(root / "work" / name for name in ("src", "sub", "out"))):
         each.mkdir(parents=True)
     with loops(root) as make:
-        device = make("precious.img", MIB)
+        with loops_to_itself():
+            device = make("precious.img", MIB)
         for link in (folder / "l7", folder / "hostname", folder / "deep" / "hostname", private / "own", secret / "l7"):
             link.symlink_to(device)
         (folder / "up").symlink_to("/dev")

@@ -16,10 +16,7 @@ from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures, series
 from tests.suites.test_probe_sources import built
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
 MATRIX_PRODUCT = """
 import time
@@ -30,7 +27,7 @@ print(2 * 800**3 / best / 1e9)
 """
 
 
-@pytest.mark.parametrize("build", ["shipped", "host", "here"])
+@pytest.mark.parametrize("build", ["shipped", pytest.param("host", marks=pytest.mark.slow), "here"])
 def test_a_run_over_ssh_gives_a_sample_a_second(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:
@@ -45,6 +42,7 @@ def test_a_run_over_ssh_gives_a_sample_a_second(lab_host: LabHost, tmp_path: Pat
     assert len(series(ended.parsed.samples, "floating_point_rate")) == 2
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_six_hundred_samples_arrive(tmp_path: Path) -> None:
     """A hundred a second instead of one, so that six seconds do."""
@@ -57,6 +55,7 @@ def test_six_hundred_samples_arrive(tmp_path: Path) -> None:
     assert len(series(found.samples, "floating_point_rate")) == pytest.approx(600, abs=20)
 
 
+@pytest.mark.alone
 def test_a_matrix_product_reaches_a_good_part_of_it(tmp_path: Path) -> None:
     """Numpy's BLAS on one thread stays below the peak that the probe measures, and comes near it."""
     with workstation_in(tmp_path) as workstation:

@@ -17,10 +17,7 @@ from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
 JOB = """; two sections, one after the other
 [global]
@@ -54,6 +51,7 @@ def printed(events: list[object]) -> bytes:
     return b"".join(event.data for event in events if isinstance(event, OutputRead) and event.stream == "stdout")
 
 
+@pytest.mark.alone
 def test_a_sweep_over_ssh_has_fios_own_figures_and_grows_with_depth(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     given: dict[str, Any] = {
@@ -76,6 +74,7 @@ def test_a_sweep_over_ssh_has_fios_own_figures_and_grows_with_depth(lab_host: La
     assert "not-from-the-device" not in raised
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_the_commands_by_hand_give_a_figure_of_the_same_size(tmp_path: Path) -> None:
     given: dict[str, Any] = {

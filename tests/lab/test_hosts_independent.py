@@ -122,8 +122,8 @@ def test_live_hosts_do_not_wait_for_a_dead_one(
     ("dead_port", "order"),
     [
         ("silent", Order.RANDOMISED),
-        ("drops", Order.BLOCK),
         ("refuses", Order.BLOCK),
+        pytest.param("drops", Order.BLOCK, marks=pytest.mark.slow),
         pytest.param("silent", Order.BLOCK, marks=pytest.mark.slow),
         pytest.param("refuses", Order.RANDOMISED, marks=pytest.mark.slow),
     ],

@@ -65,7 +65,13 @@ def installed(wheel: Path, folder: Path, leave_out: tuple[str, ...] = ()) -> lis
 
 def ran(call: list[str], *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*call, *words], capture_output=True, text=True, check=False, timeout=120, env=environment(**variables), cwd="/"
+        [*call, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+        env=environment(**variables),
+        cwd="/",
     )
 
 

@@ -18,10 +18,7 @@ from tests.lab_sshd import free_port
 VERSION = subprocess.run(
     ["sh", "-c", "iperf3 --version || true"], capture_output=True, check=False, text=True
 ).stdout.partition("\n")[0]
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(not VERSION, reason="iperf3 is not installed"),
-]
+pytestmark = pytest.mark.skipif(not VERSION, reason="iperf3 is not installed")
 
 SUITE = Iperf3()
 
@@ -60,6 +57,7 @@ def received(found: Parsed, direction: str) -> float:
     return next(figure.value for figure in found.figures if figure.labels == mark)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("given", "direction"),
     [

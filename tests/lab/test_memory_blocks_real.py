@@ -14,15 +14,12 @@ from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
 SHORT: dict[str, Any] = {"time": 0.1, "memory": "16 MiB", "largest_set": "64 KiB"}
 
 
-@pytest.mark.parametrize("build", ["shipped", "host", "here"])
+@pytest.mark.parametrize("build", ["shipped", pytest.param("host", marks=pytest.mark.slow), "here"])
 def test_a_run_over_ssh_tries_every_combination(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:
@@ -32,6 +29,7 @@ def test_a_run_over_ssh_tries_every_combination(lab_host: LabHost, tmp_path: Pat
     assert sum(figure.metric.name == "memory_latency" for figure in ended.parsed.figures) == 9
 
 
+@pytest.mark.alone
 def test_copying_agrees_with_numpy(tmp_path: Path) -> None:
     """Both copy through memory with one thread, and count a copied byte once."""
     given: dict[str, Any] = {
@@ -52,6 +50,7 @@ def test_copying_agrees_with_numpy(tmp_path: Path) -> None:
     assert 0.2 < ended.parsed.figures[0].value / statistics.median(copied) < 5
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_memory_is_slower_than_the_nearest_cache(tmp_path: Path) -> None:
     given: dict[str, Any] = {

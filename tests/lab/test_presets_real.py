@@ -17,7 +17,7 @@ from suites.facts import Facts
 from suites.parameters import Value
 from suites.verdict import Trust
 from tests.lab.probe_runs import workstation_in
-from tests.lab_sshd import LabHost
+from tests.lab_sshd import AnsweringAsker, LabHost
 
 pytestmark = [
     pytest.mark.slow,
@@ -64,7 +64,7 @@ def ran(folder: Path, name: str, **answers: str) -> tuple[Plan, RunRecord]:
         )
         plan = replace(tuned, steps=steps, repetition=Repetition(trials=1))
         assert all(step.suite.commands(step.values, step_context(step, "lab", facts)) for step in steps)
-        for _event in workstation.run(plan, Refuse(), Control()):
+        for _event in workstation.run(plan, AnsweringAsker(), Control()):  # a file on a second volume is asked about
             pass
         return plan, workstation.load("last")
 

@@ -14,10 +14,7 @@ from suites.vocab import labels
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
 ARRAY = 64 * 2**20
 
@@ -41,6 +38,7 @@ def test_a_run_over_ssh_sweeps_and_leaves_nothing(lab_host: LabHost, tmp_path: P
     assert [path for path in lab_host.home.iterdir() if path.name.startswith("benchwright")] == []
 
 
+@pytest.mark.alone
 def test_copy_agrees_with_numpy(tmp_path: Path) -> None:
     """Both copy arrays that no cache holds, with one thread; numpy counts each byte read and written."""
     with workstation_in(tmp_path) as workstation:
@@ -78,6 +76,7 @@ def test_a_program_of_the_users_runs_once_for_each_thread_count(tmp_path: Path) 
     assert found == {None, "1", "2", "4"}
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 def test_writing_agrees_with_sysbench(tmp_path: Path) -> None:
     """Both write to memory that no cache holds: scale writes half of the bytes it counts, sysbench all of them."""

@@ -194,7 +194,10 @@ def test_telemetry_keeps_the_lease_fresh(session: Session, leases: Path) -> None
 # Who goes on with a run that somebody may still watch
 
 
-def test_a_lease_that_telemetry_touches_has_a_living_keeper(session: Session, leases: Path) -> None:
+def test_a_lease_that_telemetry_touches_has_a_living_keeper(
+    session: Session, leases: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remote.jobs.lease.WATCH", 2.0)
     first, second = claim(session, "run-1").lease, claim(session, "run-1").lease
     assert first is not None
     assert second is not None

@@ -34,6 +34,12 @@ def built(name: str, folder: Path, *options: str, compiler: str = "gcc") -> Path
     return program
 
 
+@pytest.fixture(scope="module")
+def plain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the program of the name that is the parameter, built once."""
+    return built(request.param, tmp_path_factory.mktemp("plain"), "-O1", '-DBUILD="-O1 and so on"')
+
+
 def ran(program: Path, *words: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=timeout)
 
@@ -78,16 +84,16 @@ def test_the_sanitizers_find_nothing(name: str, sanitizer: str, tmp_path: Path) 
     assert done.stdout.endswith("done\n")
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_it_says_what_it_is(name: str, tmp_path: Path) -> None:
-    done = ran(built(name, tmp_path, "-O1", '-DBUILD="-O1 and so on"'), *SHORT[name])
+@pytest.mark.parametrize("plain", SOURCES, indirect=True)
+def test_it_says_what_it_is(plain: Path) -> None:
+    done = ran(plain, *SHORT[plain.name])
     head = done.stdout.splitlines()[:3]
-    assert re.fullmatch(rf"# benchwright-{name} \d+", head[0])
+    assert re.fullmatch(rf"# benchwright-{plain.name} \d+", head[0])
     assert re.fullmatch(r"# compiler gcc \d+\.\d+.*", head[1])
     assert head[2] == "# options -O1 and so on"
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("plain", SOURCES, indirect=True)
 @pytest.mark.parametrize(
     "words",
     [
@@ -100,8 +106,21 @@ def test_it_says_what_it_is(name: str, tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_what_it_does_not_understand_it_refuses(name: str, words: tuple[str, ...], tmp_path: Path) -> None:
-    done = ran(built(name, tmp_path, "-O1"), *words)
+def test_what_it_does_not_understand_it_refuses(plain: Path, words: tuple[str, ...]) -> None:
+    done = ran(plain, *words)
     assert done.returncode == 2
     assert re.fullmatch(r"error \S.*\n", done.stderr)
     assert "done" not in done.stdout
+
+
+def test_an_end_that_the_client_hears_first_breaks_no_flow(tmp_path: Path) -> None:
+    """As on a busy host: the server end is held up for a moment after it has said that the test is over."""
+    said = 'tell("end", test, control, &whole_time);'
+    source = (PROBES / "netblocks.c").read_text()
+    assert said in source
+    (tmp_path / "netblocks.c").write_text(source.replace(said, f"{said} sleep_until(now() + 0.05);"))
+    program = tmp_path / "netblocks"
+    words = ["gcc", "-std=gnu11", "-pthread", "-I", str(PROBES), "-o", str(program), str(tmp_path / "netblocks.c")]
+    subprocess.run(words, check=True)
+    done = ran(program, *SHORT["netblocks"])
+    assert (done.returncode, done.stderr) == (0, "")
