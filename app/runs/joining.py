@@ -99,7 +99,7 @@ class Joining:
             return True
         if self._asked != self.asking.asked:
             self._asked, self._heard = self.asking.asked, time.monotonic()
-        connected = host in self.hosts.sessions and not self.hosts.is_away(host)
+        connected = host in self.hosts.sessions and not self.hosts.is_lost(host)
         return connected or time.monotonic() < self._heard + GRACE
 
     def _join(self, host: str) -> Iterator[Event]:
@@ -116,9 +116,12 @@ class Joining:
         except BenchwrightError as error:
             if host in self.needed or (isinstance(error, HostInUseError) and not self.begun):
                 raise
-            self.failed[host] = error
             if len(self._names) > 1:
                 yield LinkChanged(host, LinkState.NOT_REACHED, time.monotonic(), detail=error.message)
+            problems = yield from self.root.put_back([host])
+            self.failed[host] = error
+            if not problems:  # else that is tried again in the end
+                yield from self.hosts.withdraw(host)
 
     def _reach(self, host: str) -> Iterator[Event]:
         yield Activity(f"connecting to {host_words(host)}", host)

@@ -1,6 +1,7 @@
 """The hosts of a run: a session on each that outlives its connection, its lease, and its telemetry."""
 
 import contextlib
+import math
 import statistics
 import threading
 import time
@@ -24,6 +25,9 @@ from suites.errors import BenchwrightError
 
 ASK_AGAIN = 5.0
 """Seconds between two looks at whether a host in use is free."""
+
+AWAY_AFTER = 15.0
+"""Seconds without a connection after which the other hosts no longer wait for a trial's end: most are back by then."""
 
 
 @dataclass(slots=True)
@@ -57,7 +61,7 @@ class RunHosts:
     _loops: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
     _occupied: dict[str, str] = field(default_factory=dict)  # where a command of the run may still run
-    _away: set[str] = field(default_factory=set)
+    _gone: dict[str, float] = field(default_factory=dict)  # since when there is no connection (monotonic seconds)
     _closing: bool = False
     _registering: threading.Lock = field(default_factory=threading.Lock)
     waited_since: float = (
@@ -82,16 +86,20 @@ class RunHosts:
                 return
         session.close()  # the run ended meanwhile
 
-    def is_away(self, host: str) -> bool:
+    def is_lost(self, host: str) -> bool:
         """Return whether the connection to `host` is lost, and sought again."""
-        return host in self._away
+        return host in self._gone
+
+    def is_away(self, host: str) -> bool:
+        """Return whether that is so for longer than the other hosts wait for it."""
+        return time.monotonic() - self._gone.get(host, math.inf) > AWAY_AFTER
 
     def _tell(self, host: str, link: Link) -> None:
         """Pass a change of the link on; called on any thread."""
         if link.state in {LinkState.LOST, LinkState.RECONNECTING}:
-            self._away.add(host)
+            self._gone.setdefault(host, time.monotonic())
         else:
-            self._away.discard(host)
+            self._gone.pop(host, None)
         if self._closing:
             return
         self.mailbox.put(LinkChanged(host, link.state, link.since, link.attempt, link.detail, link.restarted))
@@ -233,6 +241,25 @@ class RunHosts:
                 self._occupied[host] = f"A command of this run still runs on {host} and could not be ended"
 
     # The end
+
+    def withdraw(self, host: str) -> Iterator[Event]:
+        """Let go of `host`, on which nothing of the run is left: nobody watches it, holds it or is connected to it."""
+        session, lease = self.sessions.pop(host, None), self._leases.pop(host, None)
+        telemetry, root = self._telemetry.pop(host, None), self.roots.pop(host, None)
+        if session is None:
+            return
+
+        def let_go() -> None:
+            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
+                if telemetry is not None:
+                    telemetry.stop()
+            with contextlib.suppress(BenchwrightError):
+                if lease is not None:
+                    withdraw(session, lease.nonce)
+            for each in (root or session, session):
+                each.close()
+
+        yield from self.mailbox.during(let_go)
 
     def give_up(self) -> None:
         """From now on, wait for no host that is lost for longer than a last chance takes."""

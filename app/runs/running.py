@@ -77,6 +77,7 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
+    recorder.when_taken_over = control.lose
     watching = Watching() if engine.left is None else watching_again(engine.left.record)
     events = with_verdicts(watching.follow(engine.events()), recorder)
     ended = False

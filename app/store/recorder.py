@@ -4,7 +4,7 @@ import contextlib
 import statistics
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -116,6 +116,8 @@ class Recorder:
         self._begun = left is not None  # the run is in the store
         self._over = False  # its end is, or that it was let go of
         self._taken_over: TakenOverError | None = None
+        self.when_taken_over: Callable[[], None] = lambda: None
+        """Called, from a thread of the recorder's own, where nothing is recorded when it is seen."""
         if left is not None:
             self._take_up(left)
         _live.add(run_id)
@@ -213,6 +215,9 @@ class Recorder:
                 quiet = time.monotonic() - self._committed >= BEAT
                 if self._begun and not self._over and self._taken_over is None and quiet:
                     self._commit()
+            if self._taken_over is not None:
+                self.when_taken_over()
+                return
 
     def stored(self) -> RunRecord:
         """Return what is stored of the run by now, without its samples."""
@@ -382,6 +387,7 @@ class Recorder:
             case RunEnded(_, state, reason, cost):
                 row = {"state": state.value, "reason": reason, "ended": now(), "telemetry_cost": to_text(dict(cost))}
                 self._update_run(connection, row)
+                self._end_open_trials(connection, reason)
             case _:
                 self._write_where(connection, event, known)
 
@@ -445,6 +451,12 @@ class Recorder:
             # The parser's last word: with the whole output it may know more than it did live.
             self._write_samples(connection, event.trial, event.parsed.samples, known)
         self._write_headline(connection, event)
+
+    def _end_open_trials(self, connection: Connection, reason: str) -> None:
+        """End the trials of which no end was told: in a run that has ended, nothing is under way."""
+        table, row = schema.trials, {"state": State.PARTIAL.value, "ended": now(), "reason": reason}
+        still = (table.c.run_id == self._run_id) & (table.c.state == State.RUNNING.value)
+        connection.execute(update(table).where(still).values(storable(row)))
 
     def _write_headline(self, connection: Connection, event: TrialEnded) -> None:
         """Keep the first step's first figure, the median of its trials so far, as the run's line in the library."""
