@@ -57,7 +57,8 @@ def concluded(left: LeftRun, recorder: Recorder, baseline: Baseline, why: str = 
 
 
 def _absent(left: LeftRun) -> Iterator[str]:
-    unread = [host_words(host) for host in left.record.summary.hosts if host not in left.record.facts_after]
+    record = left.record  # of a host that was not reached, there are none from before either
+    unread = [host_words(host) for host in record.facts_before if host not in record.facts_after]
     if unread:
         yield f"No facts after the run of {', '.join(unread)}: Benchwright ended before it read them."
     for used in left.workspaces:

@@ -302,8 +302,8 @@ class Engine:
                 yield event
         except LeftError:
             raise
-        except StoppedError:
-            self._ends.problem(State.PARTIAL, STOPPED)
+        except StoppedError:  # the schedule is not over, which says so
+            return
         except Exception as error:
             if not isinstance(error, BenchwrightError):
                 log.exception("trial %d of the run %s", trial.id, self.run_id)

@@ -35,7 +35,8 @@ class RunState:
             self._say(reason.removeprefix(NOT_MEASURED))
         else:
             self._states.add(state)
-            self.problems += [f"{step}: {reason}"] if reason else []
+            if reason:
+                self._say(f"{step}: {reason}")
 
     def ended(self, step: str, ended: TrialEnded | None) -> None:
         """Take note of a trial that may have ended."""
