@@ -114,7 +114,7 @@ def unsafe(host: str, complaint: str) -> JobError | None:
     match = _UNSAFE.fullmatch(complaint)
     if match is None:
         return None
-    kind, name, parent = match[1], plain(match[2], 32), plain(match[3], 200)
+    kind, name, parent = match[1], plain(match[2], 32) or "an unknown account", plain(match[3], 200)
     harm = "so another account could replace the programs of the test"
     mend = f"Run chmod +t {parent} there, or name another directory, such as /var/tmp."
     if kind == "owner":

@@ -317,12 +317,14 @@ def test_a_trial_that_is_not_begun_since_the_run_is_stopped_lets_the_other_end(
     def started(self: Place, *words: Any) -> Generator[Event, None, Job]:
         if self.host == "web-2":
             return (yield from real(self, *words))
+        away.append(self.host)
         while not self.hosts.control.over:
             yield IDLE
         raise StoppedError
 
     monkeypatch.setattr(Place, "start", started)
-    monkeypatch.setattr(RunHosts, "is_away", lambda _self, host: host == "web-1")
+    away: list[str] = []
+    monkeypatch.setattr(RunHosts, "is_away", lambda _self, host: host in away)
     control = Control()
     events = run(workstation, plan_on(tuple(hosts), count=500), at_count(10, control.stop), control)
     assert states_by_host(events) == {"web-2": [State.PARTIAL]}
