@@ -230,7 +230,7 @@ class SteadySession:
             return
         now = time.monotonic()
         self._deadline = self._deadline or now + LAST_CHANCE
-        if now >= self._deadline:
+        if now >= min(self._deadline, self._answers.end):
             raise ConnectionLostError(
                 f"{self._host} is not reached: {self._why}",
                 self._where_to_look(),

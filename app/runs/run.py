@@ -45,7 +45,7 @@ from app.runs.root_work import RootWork
 from app.runs.run_hosts import RunHosts
 from app.runs.run_state import NOT_MEASURED, RunState
 from app.runs.schedule import PlaceKey, Schedule, Turn
-from app.runs.tasks import Task, stepped, together
+from app.runs.tasks import DefectError, Task, stepped, together
 from app.runs.trial import NEVER_BEGAN, STOPPED, TrialRun
 from remote.errors import ConnectionLostError
 from remote.link import PATIENCE, Patience
@@ -307,7 +307,7 @@ class Engine:
         except Exception as error:
             if not isinstance(error, BenchwrightError):
                 log.exception("trial %d of the run %s", trial.id, self.run_id)
-                error = RunFailedError(f"Benchwright failed ({type(error).__name__}); see the log.")
+                error = DefectError(error)
             if ended:
                 self._ends.problem(State.FAILED, str(error))
             elif told:

@@ -6,6 +6,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -244,22 +245,25 @@ class RunHosts:
 
     def withdraw(self, host: str) -> Iterator[Event]:
         """Let go of `host`, on which nothing of the run is left: nobody watches it, holds it or is connected to it."""
-        session, lease = self.sessions.pop(host, None), self._leases.pop(host, None)
-        telemetry, root = self._telemetry.pop(host, None), self.roots.pop(host, None)
-        if session is None:
-            return
+        yield from self.mailbox.during(partial(self._let_go, host, withdraw))
+        root = self.roots.pop(host, None)
+        if root is not None:
+            root.close()  # it forgets its password
+        self.sessions.pop(host, None)
 
-        def let_go() -> None:
-            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
-                if telemetry is not None:
-                    telemetry.stop()
-            with contextlib.suppress(BenchwrightError):
-                if lease is not None:
-                    withdraw(session, lease.nonce)
-            for each in (root or session, session):
-                each.close()
-
-        yield from self.mailbox.during(let_go)
+    def _let_go(self, host: str, end: Callable[[Session, str], None]) -> None:
+        """Stop watching `host`, `end` its lease and close its session, as far as it answers: the run says where not."""
+        telemetry, lease = self._telemetry.pop(host, None), self._leases.pop(host, None)
+        session = self.sessions.get(host)
+        with contextlib.suppress(BenchwrightError):
+            if telemetry is not None:
+                self._costs.setdefault(host, []).extend([] if telemetry.cost is None else [telemetry.cost])
+                telemetry.stop()
+        with contextlib.suppress(BenchwrightError):  # a lease that nobody touches ends by itself
+            if session is not None and lease is not None:
+                end(session, lease.nonce)
+        if session is not None:
+            session.close()
 
     def give_up(self) -> None:
         """From now on, wait for no host that is lost for longer than a last chance takes."""
@@ -273,20 +277,11 @@ class RunHosts:
         alone: others may be of the run that goes on.
         """
         self.give_up()
-        for host, telemetry in self._telemetry.items():
-            if telemetry.cost is not None:
-                self._costs.setdefault(host, []).append(telemetry.cost)
-            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
-                telemetry.stop()
-        for host in self.sessions.keys() & self._leases.keys():
-            with contextlib.suppress(BenchwrightError):  # a lease that nobody touches ends by itself
-                if refused:
-                    withdraw(self.sessions[host], self._leases[host].nonce)
-                elif keep:
-                    leave(self.sessions[host], self._leases[host].nonce)
-                else:
-                    release(self.sessions[host], self.run_id)
-        for session in self.sessions.values():
-            session.close()
+        end = withdraw if refused else leave if keep else self._release
+        with ThreadPoolExecutor(max(1, len(self.sessions))) as pool:  # one that hangs keeps no other
+            list(pool.map(lambda host: self._let_go(host, end), list(self.sessions)))
         self.mailbox.join(5.0)
         return {host: statistics.fmean(costs) for host, costs in self._costs.items() if costs}
+
+    def _release(self, session: Session, _nonce: str) -> None:
+        release(session, self.run_id)

@@ -136,7 +136,7 @@ def test_what_goes_wrong_in_a_trial_ends_that_host_alone(
     events = run(workstation, plan_on(tuple(hosts), count=5, trials=3, order=Order.INTERLEAVED))
     assert states_by_host(events) == {"web-1": [State.DONE, trial_state], "web-2": DONE * 3}
     assert end(events).state is run_state
-    said = str(error) if isinstance(error, BenchwrightError) else "Benchwright failed (ZeroDivisionError); see the log."
+    said = str(error) if isinstance(error, BenchwrightError) else "Benchwright failed (ZeroDivisionError). See the log."
     assert end(events).reason.count(said) == 1
     assert_all_ended(workstation)
     for host in hosts.values():
@@ -342,8 +342,11 @@ def processes_of(host: LabHost) -> list[int]:
     return sorted({*processes_with(f"HOME={host.home}\0"), *host.connections()})
 
 
+@pytest.mark.parametrize(
+    "error", [PrivilegeError("sudo is not installed."), KeyError("defect")], ids=["refused", "defect"]
+)
 def test_a_host_that_fails_after_it_was_claimed_is_let_go_of(
-    workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
+    workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     hosts = live(start_lab_host, 2)
     real, held = RootWork.open, []
@@ -351,7 +354,7 @@ def test_a_host_that_fails_after_it_was_claimed_is_let_go_of(
     def become(self: RootWork, host: str, purposes: list[str]) -> Iterator[Event]:
         if host == "web-2":
             held.append((len(leases()), bool(processes_of(hosts[host]))))
-            raise PrivilegeError("sudo is not installed.")
+            raise error
         yield from real(self, host, purposes)
 
     def leases() -> list[Path]:
@@ -368,7 +371,8 @@ def test_a_host_that_fails_after_it_was_claimed_is_let_go_of(
     assert held[0][0] >= 1
     assert held[0][1]
     assert still == [(1, [])]
-    assert "sudo is not installed." in end(events).reason
+    said = str(error) if isinstance(error, PrivilegeError) else "Benchwright failed (KeyError). See the log."
+    assert end(events).reason == said
     assert end(events).state is State.PARTIAL
 
 

@@ -16,7 +16,7 @@ from remote import answer_deadline
 from suites import registry
 from tests.lab.counting import Counting, counting_plan
 from tests.lab.dripping import DrippingWire
-from tests.lab.survival import ALIVE, kill_jobs
+from tests.lab.survival import kill_jobs
 from tests.lab_sshd import LabHost
 from tests.widgets.heartbeat import beating
 from widgets import jobs
@@ -58,7 +58,7 @@ def turn_bad(request: pytest.FixtureRequest, start_lab_host: Start) -> Iterator[
     folder = Path.home() / ".ssh"
     folder.mkdir(mode=0o700)
     port = host.port if wire is None else wire.port
-    (folder / "config").write_text(host.config(more=ALIVE).replace(f"Port {host.port}", f"Port {port}"))
+    (folder / "config").write_text(host.config().replace(f"Port {host.port}", f"Port {port}"))
     (folder / "known_hosts").write_text(host.known_hosts_line.replace(f":{host.port} ", f":{port} "))
 
     def act() -> None:
