@@ -91,7 +91,7 @@ def stop_on(qtbot: QtBot, page: LivePage, turn_bad: Callable[[], None]) -> float
     qtbot.waitUntil(lambda: counted(page), timeout=PATIENCE)
     turn_bad()
     began = time.monotonic()
-    with beating(page), qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+    with beating(page, fewest=1), qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
         qtbot.mouseClick(page._stop_button, Qt.MouseButton.LeftButton)
     return time.monotonic() - began
 
