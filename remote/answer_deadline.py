@@ -1,6 +1,7 @@
 """The end of patience with a host that answers nothing once its run is over."""
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -38,6 +39,11 @@ class AnswerDeadline:
         """Note that a request was not answered in its time: that others were says nothing any more."""
         if self._answered:
             self._since = None
+
+    @property
+    def end(self) -> float:
+        """When it passes (monotonic seconds); infinite as long as it is not counted."""
+        return math.inf if self._since is None or self._answered else self._since + ANSWER_TIME
 
     def passed(self, session: Session) -> bool:
         """Return whether the run is over and its host has not answered in time. Asks over `session`; never waits."""

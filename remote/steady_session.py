@@ -4,7 +4,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from remote.answer_deadline import ANSWER_TIME, AnswerDeadline
@@ -93,6 +93,7 @@ class SteadySession:
         self._why = ""
         self._deadline: float | None = None
         self._making_room = threading.Lock()
+        self._asking = threading.local()
         self._full: list[Session] = []  # what is read for long goes on over them
         self._own: set[OwnChannel] = set()
         self._keeper = threading.Thread(target=self._keep, name=f"link {self._host}", daemon=True)
@@ -111,6 +112,15 @@ class SteadySession:
         """Start `argv` and return it under way. It ends with its connection: who reads it opens another."""
         return self._through(lambda session: self._opened(session, argv, stdin, keep_input=keep_input))
 
+    @contextlib.contextmanager
+    def not_once_over(self) -> Iterator[None]:
+        """Within, this thread asks nothing, and nothing again, once the run is over: ConnectionLostError is raised."""
+        self._asking.not_once_over = True
+        try:
+            yield
+        finally:
+            self._asking.not_once_over = False
+
     def close(self) -> None:
         """End the session. Jobs on the host are not stopped. Safe to call twice."""
         with self._changed:
@@ -128,6 +138,8 @@ class SteadySession:
     def _through(self, work: Callable[[Session], T]) -> T:
         while True:
             session = self._current()
+            if self._is_unwanted():
+                raise self._not_asked()
             try:
                 done = work(session)
             except ConnectionLostError as error:
@@ -201,16 +213,24 @@ class SteadySession:
                     raise self._no_answer()
                 if self._failure is not None:
                     raise self._given_up(self._failure) from self._failure
+                if self._is_unwanted():
+                    raise self._not_asked()
                 self._wait_for_the_last_time()
                 self._changed.wait(LOOK)
             return self._session
+
+    def _is_unwanted(self) -> bool:
+        return getattr(self._asking, "not_once_over", False) and self._over()
+
+    def _not_asked(self) -> ConnectionLostError:
+        return ConnectionLostError(f"{self._host} was not asked any more: the run is over.", host=self._host)
 
     def _wait_for_the_last_time(self) -> None:
         if not self._over():
             return
         now = time.monotonic()
         self._deadline = self._deadline or now + LAST_CHANCE
-        if now >= self._deadline:
+        if now >= min(self._deadline, self._answers.end):
             raise ConnectionLostError(
                 f"{self._host} is not reached: {self._why}",
                 self._where_to_look(),

@@ -64,6 +64,7 @@ class OneAtATime:
 
     def _ask(self, ask: Callable[[], T], otherwise: T) -> T:
         if threading.get_ident() == self._mailbox.reader:  # it must not wait for a turn that it has to grant
+            self.asked += 1
             return ask()
         with self._turn:
             if self._mailbox.closed:

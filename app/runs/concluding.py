@@ -4,13 +4,14 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from app.events import Event, RunEnded, State
+from app.events import Event, RunEnded
 from app.judging.verdict_events import with_verdicts
 from app.plans.plan import Policy, host_words
 from app.records import RunRecord
 from app.runs.left import LeftRun
 from app.runs.policies import verdict_rules
 from app.runs.resume import feed
+from app.runs.run_state import RunState
 from app.runs.schedule import Schedule
 from app.store import Recorder, Store, StoreError
 from app.store.errors import ReadOnlyError
@@ -47,18 +48,17 @@ def concluded(left: LeftRun, recorder: Recorder, baseline: Baseline, why: str = 
 
     What its hosts would tell is absent, and the run's reason says so.
     """
-    states = [trial.state for trial in left.record.trials]
-    state = next((one for one in (State.FAILED, State.PARTIAL) if one in states), State.DONE)
-    problems = [f"{trial.trial.step}: {trial.reason}" for trial in left.record.trials if trial.reason]
-    reason = " ".join([*problems, *([why] if why else []), *_absent(left)])
-    events: list[Event] = [*feed(_schedule(left, baseline), left), RunEnded(left.id, state, reason)]
+    stood = RunState.of(left.record.trials)
+    reason = " ".join([*stood.problems, *([why] if why else []), *_absent(left)])
+    events: list[Event] = [*feed(_schedule(left, baseline), left), RunEnded(left.id, stood.state, reason)]
     for event in with_verdicts(iter(events), recorder, resumed=True):
         recorder.record(event)
         yield event
 
 
 def _absent(left: LeftRun) -> Iterator[str]:
-    unread = [host_words(host) for host in left.record.summary.hosts if host not in left.record.facts_after]
+    record = left.record  # of a host that was not reached, there are none from before either
+    unread = [host_words(host) for host in record.facts_before if host not in record.facts_after]
     if unread:
         yield f"No facts after the run of {', '.join(unread)}: Benchwright ended before it read them."
     for used in left.workspaces:

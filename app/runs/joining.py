@@ -1,5 +1,6 @@
 """How the hosts of a run come in: side by side, each by itself, until trials can begin and while they go on."""
 
+import logging
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from app.runs.left import LeftRun
 from app.runs.mailbox import IDLE
 from app.runs.root_work import RootWork
 from app.runs.run_hosts import RunHosts
-from app.runs.tasks import Task, stepped
+from app.runs.tasks import DefectError, Task, stepped
 from remote.devices import read_devices
 from remote.link import LinkState
 from remote.probe import read_facts
@@ -25,6 +26,8 @@ from suites.base import Command, destroys, device_of, directories_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
+
+log = logging.getLogger(__name__)
 
 GRACE = 3.0
 """Seconds for which a host that is not connected keeps the others waiting, once another is: a host that does not answer
@@ -107,7 +110,7 @@ class Joining:
             return True
         if self._asked != self.asking.asked:
             self._asked, self._heard = self.asking.asked, time.monotonic()
-        connected = host in self.hosts.sessions and not self.hosts.is_away(host)
+        connected = host in self.hosts.sessions and not self.hosts.is_lost(host)
         return connected or time.monotonic() < self._heard + GRACE
 
     def _join(self, host: str) -> Iterator[Event]:
@@ -121,12 +124,20 @@ class Joining:
             if self._is_new(host):
                 yield from self.root.apply(host)
             self.ready.add(host)
-        except BenchwrightError as error:
+        except (LeftError, StoppedError):
+            raise
+        except Exception as error:
+            if not isinstance(error, BenchwrightError):
+                log.exception("%s of the run %s", host, self.hosts.run_id)
+                error = DefectError(error)
             if host in self.needed or (isinstance(error, HostInUseError) and not self.begun):
                 raise
-            self.failed[host] = error
             if len(self._names) > 1:
                 yield LinkChanged(host, LinkState.NOT_REACHED, time.monotonic(), detail=error.message)
+            problems = yield from self.root.put_back([host])
+            self.failed[host] = error
+            if not problems:  # else that is tried again in the end
+                yield from self.hosts.withdraw(host)
 
     def _reach(self, host: str) -> Iterator[Event]:
         yield Activity(f"connecting to {host_words(host)}", host)

@@ -101,8 +101,10 @@ class Inbox:
     def close(self) -> None:
         """Take no more; what was not taken is for everybody."""
         self._mailbox.close_inbox(self)
-        while self._letters:
-            self._mailbox.put(self._letters.popleft())
+        for letter in self._letters:
+            if not isinstance(letter, LinkChanged):  # everybody has heard of it
+                self._mailbox.put(letter)
+        self._letters.clear()
 
 
 class Mailbox:
@@ -132,7 +134,10 @@ class Mailbox:
             del self._inboxes[inbox.trial]
 
     def arrived(self, timeout: float) -> Iterator[Event]:
-        """Wait up to `timeout` seconds for letters; put those of a trial into its inbox, and yield the other events."""
+        """Wait up to `timeout` seconds for letters; put those of a trial into its inbox, and yield the other events.
+
+        Changes of a link are yielded at once all the same: the trial may wait for that very host.
+        """
         self.reader = threading.get_ident()
         letters: list[Letter] = []
         try:
@@ -144,9 +149,9 @@ class Mailbox:
             inbox = self._inbox_of(letter)
             if inbox is not None:
                 inbox.put(letter)
-            elif isinstance(letter, Call):
+            if isinstance(letter, Call):
                 letter.answer()
-            else:
+            elif inbox is None or isinstance(letter, LinkChanged):
                 yield from passed_on(self.opened(letter))
 
     def _inbox_of(self, letter: Letter) -> Inbox | None:

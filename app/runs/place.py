@@ -96,15 +96,22 @@ class Place:
         session = self.hosts.session(where, root=command.root)
         directory = job_directory(f"{command.purpose}{trial}")
         yield JobPlanned(trial, command.purpose, number, where, workspace, directory, dict(before))
-        if self.hosts.control.over and command.purpose in {Purpose.MEASURE, Purpose.SERVE}:
+        control, cleans_up = self.hosts.control, command.purpose is Purpose.CLEAN_UP
+        if control.over and not cleans_up:
             # The plan may not be stored: the library failed, or the run was taken over.
-            raise LeftError if self.hosts.control.left else StoppedError
+            raise LeftError if control.left else StoppedError
         lease, limit = self.hosts.lease(where), self._output_limit()
-        job = yield from self.mailbox.during(
-            lambda: Job.start(session, workspace, self._words(command), directory=directory, lease=lease, limit=limit)
-        )
+
+        def start() -> Job:
+            with contextlib.nullcontext() if cleans_up else self.hosts.sessions[where].not_once_over():
+                words = self._words(command)
+                return Job.start(session, workspace, words, directory=directory, lease=lease, limit=limit)
+
+        job = yield from self.mailbox.during(start)
         self.jobs.append(job)
         yield JobBegan(directory, job.began)
+        if control.stopped and not cleans_up:
+            raise StoppedError
         return job
 
     def _output_limit(self) -> int:

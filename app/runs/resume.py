@@ -59,6 +59,12 @@ def restored_places(left: LeftRun, make: Callable[[Turn], Place]) -> Iterator[Pl
     yield from found.values()
 
 
+def beside(left: LeftRun, trial: Trial) -> set[str]:
+    """Return the other hosts on which trials began after `trial`, which is still under way."""
+    later = (record.trial for record in left.record.trials if record.trial.id > trial.id)
+    return {other.host for other in later if other.clock is not None} - {trial.host}
+
+
 class OrphanError(BenchwrightError):
     """A command of the run that is not followed may still run on a host: nothing is started beside it."""
 

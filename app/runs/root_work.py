@@ -1,6 +1,6 @@
 """What a run does as root on its hosts: only what its plan asks for, noted down before, put back after."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -111,10 +111,11 @@ class RootWork:
             return
         yield HostChanged(HostChange(host, "page cache dropped", DROP_PATH, None, "3", trial), now())
 
-    def put_back(self) -> Generator[Event, None, list[str]]:
-        """Put back whatever this run changed; return in words what could not be."""
+    def put_back(self, hosts: Collection[str] | None = None) -> Generator[Event, None, list[str]]:
+        """Put back whatever this run changed, on `hosts` or all; return in words what could not be."""
         problems: list[str] = []
-        for host, root in self.hosts.roots.items() if self.plan.tuning.settings else ():
+        roots = {host: root for host, root in self.hosts.roots.items() if hosts is None or host in hosts}
+        for host, root in roots.items() if self.plan.tuning.settings else ():
             try:
                 yield from self._put_back(host, root, self.run_id)
                 for path in sorted(self.changed.pop(host, ())):

@@ -1,5 +1,6 @@
 """A plan as executed: facts, findings, trials in order, facts again; one stream of events."""
 
+import logging
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -23,6 +24,9 @@ from app.events import (
     StepEnded,
     TelemetryRead,
     Trial,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
 )
 from app.moments import now
 from app.plans.agreed_memory import AgreedMemory
@@ -37,13 +41,14 @@ from app.runs.left import LeftRun, seconds_since
 from app.runs.mailbox import IDLE, TICK, Mailbox
 from app.runs.place import Place
 from app.runs.policies import decided, unsteady_starts, verdict_rules
-from app.runs.resume import OrphanError, end_orphans, feed, find_trial, restored_places, turn_of
+from app.runs.resume import OrphanError, beside, end_orphans, feed, find_trial, restored_places, turn_of
 from app.runs.root_work import RootWork
 from app.runs.run_hosts import RunHosts
+from app.runs.run_state import NOT_MEASURED, RunState
 from app.runs.schedule import PlaceKey, Schedule, Turn
-from app.runs.tasks import Task, stepped, together
-from app.runs.trial import STOPPED, TrialRun
-from remote.errors import RemoteError
+from app.runs.tasks import DefectError, Task, stepped, together
+from app.runs.trial import NEVER_BEGAN, STOPPED, TrialRun
+from remote.errors import ConnectionLostError
 from remote.link import PATIENCE, Patience
 from remote.probe import read_facts
 from remote.questions import Asker, Refuse
@@ -51,6 +56,8 @@ from remote.session import Session
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
+
+log = logging.getLogger(__name__)
 
 Output = tuple[tuple[str, bytes], ...]
 
@@ -91,16 +98,15 @@ class Engine:
     _root: RootWork = field(init=False)
     _joining: Joining = field(init=False)
     _tasks: list[Task] = field(default_factory=list)  # trials under way
+    _measuring: list[TrialRun] = field(default_factory=list)  # those of them whose command has begun
     _last: int = 0  # the id of the last trial
     _facts: dict[str, Facts] = field(default_factory=dict)
     _places: dict[PlaceKey, Place] = field(default_factory=dict)
     _findings: list[Finding] = field(default_factory=list)
     _stepped: set[str] = field(default_factory=set)  # hosts whose clock was seen to be set
     _seen: dict[str, float] = field(default_factory=dict)  # when telemetry last looked, by the host's monotonic clock
-    _states: list[State] = field(default_factory=list)
-    _problems: list[str] = field(default_factory=list)
+    _ends: RunState = field(default_factory=RunState)
     _opened: bool = False
-    _unreached: bool = False  # whether trials were not made, since a host was not reached
 
     def __post_init__(self) -> None:
         mailbox = Mailbox()
@@ -124,10 +130,8 @@ class Engine:
                     self._root.changed.setdefault(record.change.host, set()).add(record.change.path)
             self._facts.update(self.left.record.facts_before)
             self._findings.extend(self.left.record.findings)
-            ended = [trial for trial in self.left.record.trials if trial.state is not State.RUNNING]
             self._last = max((trial.trial.id for trial in self.left.record.trials), default=0)
-            self._states += [State.PARTIAL if trial.trial.host not in self._facts else trial.state for trial in ended]
-            self._problems += [f"{trial.trial.step}: {trial.reason}" for trial in ended if trial.reason]
+            self._ends = RunState.of(self.left.record.trials)
 
     @property
     def _mailbox(self) -> Mailbox:
@@ -160,7 +164,7 @@ class Engine:
             if not self.control.lost:
                 yield from self._close_places(only_unprepared=left_alone)
             if not (left_alone or self.control.lost):
-                self._problems += yield from self._root.put_back()
+                self._ends.problems += yield from self._root.put_back()
         except BaseException:
             # Refused, a defect of ours, or nobody listens any more: whatever it is, nothing stays behind.
             self._hosts.give_up()
@@ -173,7 +177,7 @@ class Engine:
             self._root.close()
             refused = self.left is not None and not self._opened
             cost = self._hosts.close(keep=left_alone or self.control.lost, refused=refused and not left_alone)
-        yield RunLeft(self.run_id) if left_alone else RunEnded(self.run_id, self._state(), self._reason(), cost)
+        yield RunLeft(self.run_id) if left_alone else RunEnded(self.run_id, self._ends.state, self._ends.reason, cost)
 
     def _finish(self, work: Iterator[Event]) -> None:
         """Do `work` to its end, where nobody takes events any more."""
@@ -192,13 +196,12 @@ class Engine:
             yield from self._trials()
             yield from self._facts_after()
         except StoppedError:
-            self._note_stop()
+            self._ends.problem(State.PARTIAL, STOPPED)
         except BenchwrightError as error:
             self.refused = isinstance(error, HostInUseError) or (self.left is not None and not self._opened)
             if self.refused:
                 raise
-            self._states.append(State.FAILED)
-            self._problems.append(str(error))
+            self._ends.problem(State.FAILED, str(error))
 
     def _names(self) -> tuple[str, ...]:
         """Return the hosts to be reached: those where something was left, or, unless stopped, trials are to be made."""
@@ -235,7 +238,7 @@ class Engine:
         except OrphanError as error:
             if not self.control.stopped:
                 raise
-            self._problems.append(str(error))
+            self._ends.problems.append(str(error))
         else:
             yield from map(AttemptEnded, untold)
 
@@ -253,28 +256,30 @@ class Engine:
             if self.control.stopped and not self._tasks:
                 break
             turn = None
-            if not self._is_busy() and not self.control.over:
+            if not self._is_busy(self._hosts.is_away) and not self.control.over:
                 turn = next(turns, None)
                 ahead = turn is not None or not schedule.over()
             if turn is not None:
                 yield _progress(schedule)
-                self._tasks.append(Task(self._turn(turn, schedule), _hosts_of(turn.step, turn.host)))
+                self._last += 1
+                trial = TrialRun(self._last, turn, self._place(turn), self.control, None)
+                self._begin(trial, schedule, self._turn(trial, schedule))
             else:
                 self._note_waiting()
                 yield IDLE
         self._hosts.waited_since = min(self._hosts.waited_since, time.monotonic())
         if self.control.stopped and not schedule.over():
-            self._note_stop()
+            self._ends.problem(State.PARTIAL, STOPPED)
         else:
             yield _progress(schedule)
 
-    def _is_busy(self) -> bool:
-        """Whether a trial is under way whose hosts are there: trials are made one after another."""
-        return any(not any(map(self._hosts.is_away, task.hosts)) for task in self._tasks)
+    def _is_busy(self, is_gone: Callable[[str], bool]) -> bool:
+        """Whether a trial is under way of whose hosts none `is_gone`: trials are made one after another."""
+        return any(not any(map(is_gone, task.hosts)) for task in self._tasks)
 
     def _note_waiting(self) -> None:
         """Let the patience with a lost host begin once there is nothing else to do."""
-        if self._is_busy():
+        if self._is_busy(self._hosts.is_lost):
             self._hosts.waited_since = math.inf
         elif self._hosts.waited_since == math.inf:
             self._hosts.waited_since = time.monotonic()
@@ -285,18 +290,44 @@ class Engine:
         if hosts & self._joining.failed.keys():
             return True
         occupied = {host for task in self._tasks for host in task.hosts}
-        return hosts <= self._joining.ready - occupied and not any(map(self._hosts.is_away, hosts))
+        return hosts <= self._joining.ready - occupied and not any(map(self._hosts.is_lost, hosts))
 
-    def _turn(self, turn: Turn, schedule: Schedule) -> Iterator[Event]:
+    def _begin(self, trial: TrialRun, schedule: Schedule, work: Iterator[Event], *, told: bool = False) -> None:
+        turn = trial.turn
+        self._tasks.append(Task(self._alone(trial, schedule, work, told=told), _hosts_of(turn.step, turn.host)))
+
+    def _alone(self, trial: TrialRun, schedule: Schedule, work: Iterator[Event], *, told: bool) -> Iterator[Event]:
+        """Make `trial` by `work`; what goes wrong ends it and its place, and no other. `told`: its start is stored."""
+        ended = False
+        try:
+            for event in work:
+                told = told or isinstance(event, TrialStarted)
+                ended = ended or isinstance(event, TrialEnded)
+                yield event
+        except LeftError:
+            raise
+        except StoppedError:  # the schedule is not over, which says so
+            return
+        except Exception as error:
+            if not isinstance(error, BenchwrightError):
+                log.exception("trial %d of the run %s", trial.id, self.run_id)
+                error = DefectError(error)
+            if ended:
+                self._ends.problem(State.FAILED, str(error))
+            elif told:
+                yield from trial.broken_off(str(error))
+                self._ends.ended(trial.turn.step.name, trial.ended)
+            else:
+                yield from self._never_began(trial, error)
+            yield from self._give_up(trial.turn, schedule)
+
+    def _turn(self, trial: TrialRun, schedule: Schedule) -> Iterator[Event]:
         """Make one trial, and what belongs to it before and after."""
-        self._last += 1
-        number = self._last
-        failed = [host for host in _hosts_of(turn.step, turn.host) if host in self._joining.failed]
+        turn = trial.turn
+        failed = _hosts_of(turn.step, turn.host) & self._joining.failed.keys()
         if failed:
-            yield from self._not_measured(TrialRun(number, turn, self._place(turn), self.control, None), failed[0])
-            schedule.give_up(turn)
-            self._places.pop(turn.place, None)
-            yield StepEnded(turn.step.name, turn.host)
+            yield from self._not_measured(trial, self._joining.failed[min(failed)])
+            yield from self._give_up(turn, schedule)
             return
         unfit = yield from self._unfit(turn)
         if unfit:
@@ -306,19 +337,31 @@ class Engine:
         yield from self._hosts.watch_or_not(turn.host, watched=turn.step.name not in self.unwatched)
         if not schedule.expected(turn.place):
             schedule.estimated(turn.place, self._estimate(turn))
-        trial = TrialRun(number, turn, self._place(turn), self.control, schedule.expected(turn.place))
+        trial.expected = schedule.expected(turn.place)
         yield from self._one(trial)
         yield from self._account(trial, schedule, time.monotonic() - began)
         if not schedule.over():
             yield from self._hosts.pause(self.plan.repetition.pause)
 
-    def _not_measured(self, trial: TrialRun, host: str) -> Iterator[Event]:
-        """Say of a trial that `host` was not reached for it."""
-        error = self._joining.failed[host]
-        yield from trial.not_measured(f"Not measured: {error.message}")
-        if str(error) not in self._problems:
-            self._problems.append(str(error))
-        self._unreached = True
+    def _give_up(self, turn: Turn, schedule: Schedule) -> Iterator[Event]:
+        schedule.give_up(turn)
+        yield from self._close_place(turn.place)
+        yield StepEnded(turn.step.name, turn.host)
+
+    def _not_measured(self, trial: TrialRun, error: BenchwrightError) -> Iterator[Event]:
+        """Say of a trial that a host was not reached for it."""
+        yield from trial.not_measured(f"{NOT_MEASURED}{error}")
+        self._ends.ended(trial.turn.step.name, trial.ended)
+
+    def _never_began(self, trial: TrialRun, error: BenchwrightError) -> Iterator[Event]:
+        """Say of a trial why it did not begin: its host was lost, or its step cannot run there."""
+        if not isinstance(error, ConnectionLostError):
+            yield from trial.refused(str(error))
+            self._ends.ended(trial.turn.step.name, trial.ended)
+        elif self.control.stopped:
+            self._ends.problem(State.PARTIAL, STOPPED)
+        else:
+            yield from self._not_measured(trial, error)
 
     def _schedule(self) -> Schedule:
         estimates = {
@@ -337,22 +380,22 @@ class Engine:
         for record in left.record.trials:
             if record.state is State.RUNNING:
                 turn = turn_of(left.record.plan, record.trial)
-                work = self._take_up_trial(left, record.trial, turn, schedule)
-                self._tasks.append(Task(work, _hosts_of(turn.step, turn.host)))
+                trial = TrialRun(record.trial.id, turn, self._place(turn), self.control, schedule.expected(turn.place))
+                self._begin(trial, schedule, self._take_up_trial(left, record.trial, trial, schedule), told=True)
         under_way = {host for task in self._tasks for host in task.hosts}
         for key in tuple(self._places):
             if not schedule.open(key) and not _hosts_of(self.plan.step(key[0]), key[1]) & under_way:
                 yield from self._close_place(key)
 
-    def _take_up_trial(self, left: LeftRun, taken: Trial, turn: Turn, schedule: Schedule) -> Iterator[Event]:
+    def _take_up_trial(self, left: LeftRun, taken: Trial, trial: TrialRun, schedule: Schedule) -> Iterator[Event]:
         began = time.monotonic()
         sessions = self._hosts.sessions | self._hosts.roots
         find = partial(find_trial, left, taken, sessions, self.stored_output(taken.id))
-        found = yield from self._mailbox.during(find)
-        trial = TrialRun(taken.id, turn, self._place(turn), self.control, schedule.expected(turn.place), found)
+        trial.left = yield from self._mailbox.during(find)
+        trial.beside |= beside(left, taken)
         yield _progress(schedule)
-        yield from trial.events() if found is not None else trial.broken_off()
-        self._note(trial)
+        yield from self._followed(trial) if trial.left is not None else trial.broken_off(NEVER_BEGAN)
+        self._ends.ended(trial.turn.step.name, trial.ended)
         yield from self._account(trial, schedule, time.monotonic() - began + left.age)
 
     def _one(self, trial: TrialRun) -> Iterator[Event]:
@@ -367,24 +410,26 @@ class Engine:
             if not self.control.over:
                 yield from self._root.before_trial(trial.turn.host, trial.id)
         except BenchwrightError as error:
-            yield from trial.refused(str(error))
-        else:
-            if self.control.over:
-                return
+            yield from self._never_began(trial, error)
+            return
+        if not self.control.over:
             yield Activity(f"measuring {trial.turn.step.name} on {host_words(trial.turn.host)}", trial.turn.host)
-            yield from trial.events()
-        self._note(trial)
+            yield from self._followed(trial)
+            self._ends.ended(trial.turn.step.name, trial.ended)
 
-    def _note_stop(self) -> None:
-        self._states.append(State.PARTIAL)
-        if not any(STOPPED in problem for problem in self._problems):
-            self._problems.append(STOPPED)
-
-    def _note(self, trial: TrialRun) -> None:
-        if trial.ended is not None:
-            self._states.append(trial.ended.state)
-            if trial.ended.reason:
-                self._problems.append(f"{trial.turn.step.name}: {trial.ended.reason}")
+    def _followed(self, trial: TrialRun) -> Iterator[Event]:
+        """Run `trial`, and note on those that are under way at once that they are."""
+        try:
+            for event in trial.events():
+                if isinstance(event, TrialStarted | TrialAttached):
+                    for other in self._measuring:
+                        other.beside.add(trial.turn.host)
+                        trial.beside.add(other.turn.host)
+                    self._measuring.append(trial)
+                yield event
+        finally:
+            if trial in self._measuring:
+                self._measuring.remove(trial)
 
     def _account(self, trial: TrialRun, schedule: Schedule, spent: float) -> Iterator[Event]:
         """Tell the schedule how a trial went, and close the place that gets no other."""
@@ -418,9 +463,7 @@ class Engine:
 
     def _pass_over(self, turn: Turn, schedule: Schedule, reason: str) -> Iterator[Event]:
         schedule.give_up(turn)
-        self._states.append(State.PARTIAL)
-        if reason not in self._problems:
-            self._problems.append(reason)
+        self._ends.problem(State.PARTIAL, reason)
         yield from self._close_place(turn.place)
 
     def _blocked(self, turn: Turn) -> Finding | None:
@@ -444,7 +487,7 @@ class Engine:
     def _close_place(self, key: PlaceKey) -> Iterator[Event]:
         place = self._places.pop(key, None)
         if place is not None:
-            self._problems += yield from place.close()
+            self._ends.problems += yield from place.close()
 
     def _close_places(self, *, only_unprepared: bool = False) -> Iterator[Event]:
         closing = [key for key, place in self._places.items() if not (only_unprepared and place.prepared)]
@@ -467,24 +510,12 @@ class Engine:
     def _facts_of(self, host: str) -> Iterator[Event]:
         try:
             after = yield from self._mailbox.during(partial(read_facts, self._hosts.sessions[host]))
-        except RemoteError as error:
-            self._states.append(State.PARTIAL)
-            self._problems.append(f"The facts after the run could not be read: {error}")
+        except BenchwrightError as error:
+            self._ends.problem(State.PARTIAL, f"The facts after the run could not be read: {error}")
             return
         yield FactsRead(host, Moment.AFTER, after)
         if host not in self._stepped:
             yield from map(FindingRaised, clocks_apart(host, self._facts[host], after))
-
-    def _reason(self) -> str:
-        return " ".join(self._problems)
-
-    def _state(self) -> State:
-        for state in (State.FAILED, State.PARTIAL):
-            if state in self._states:
-                return state
-        if not self._states:
-            return State.FAILED
-        return State.PARTIAL if self._unreached else State.DONE
 
 
 def _hosts_of(step: Step, host: str) -> frozenset[str]:

@@ -1,10 +1,12 @@
 """The hosts of a run: a session on each that outlives its connection, its lease, and its telemetry."""
 
 import contextlib
+import math
 import statistics
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,6 +26,9 @@ from suites.errors import BenchwrightError
 
 ASK_AGAIN = 5.0
 """Seconds between two looks at whether a host in use is free."""
+
+AWAY_AFTER = 15.0
+"""Seconds without a connection after which the other hosts no longer wait for a trial's end: most are back by then."""
 
 
 @dataclass(slots=True)
@@ -57,7 +62,7 @@ class RunHosts:
     _loops: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
     _occupied: dict[str, str] = field(default_factory=dict)  # where a command of the run may still run
-    _away: set[str] = field(default_factory=set)
+    _gone: dict[str, float] = field(default_factory=dict)  # since when there is no connection (monotonic seconds)
     _closing: bool = False
     _registering: threading.Lock = field(default_factory=threading.Lock)
     waited_since: float = (
@@ -82,16 +87,20 @@ class RunHosts:
                 return
         session.close()  # the run ended meanwhile
 
-    def is_away(self, host: str) -> bool:
+    def is_lost(self, host: str) -> bool:
         """Return whether the connection to `host` is lost, and sought again."""
-        return host in self._away
+        return host in self._gone
+
+    def is_away(self, host: str) -> bool:
+        """Return whether that is so for longer than the other hosts wait for it."""
+        return time.monotonic() - self._gone.get(host, math.inf) > AWAY_AFTER
 
     def _tell(self, host: str, link: Link) -> None:
         """Pass a change of the link on; called on any thread."""
         if link.state in {LinkState.LOST, LinkState.RECONNECTING}:
-            self._away.add(host)
+            self._gone.setdefault(host, time.monotonic())
         else:
-            self._away.discard(host)
+            self._gone.pop(host, None)
         if self._closing:
             return
         self.mailbox.put(LinkChanged(host, link.state, link.since, link.attempt, link.detail, link.restarted))
@@ -234,6 +243,28 @@ class RunHosts:
 
     # The end
 
+    def withdraw(self, host: str) -> Iterator[Event]:
+        """Let go of `host`, on which nothing of the run is left: nobody watches it, holds it or is connected to it."""
+        yield from self.mailbox.during(partial(self._let_go, host, withdraw))
+        root = self.roots.pop(host, None)
+        if root is not None:
+            root.close()  # it forgets its password
+        self.sessions.pop(host, None)
+
+    def _let_go(self, host: str, end: Callable[[Session, str], None]) -> None:
+        """Stop watching `host`, `end` its lease and close its session, as far as it answers: the run says where not."""
+        telemetry, lease = self._telemetry.pop(host, None), self._leases.pop(host, None)
+        session = self.sessions.get(host)
+        with contextlib.suppress(BenchwrightError):
+            if telemetry is not None:
+                self._costs.setdefault(host, []).extend([] if telemetry.cost is None else [telemetry.cost])
+                telemetry.stop()
+        with contextlib.suppress(BenchwrightError):  # a lease that nobody touches ends by itself
+            if session is not None and lease is not None:
+                end(session, lease.nonce)
+        if session is not None:
+            session.close()
+
     def give_up(self) -> None:
         """From now on, wait for no host that is lost for longer than a last chance takes."""
         with self._registering:
@@ -246,20 +277,11 @@ class RunHosts:
         alone: others may be of the run that goes on.
         """
         self.give_up()
-        for host, telemetry in self._telemetry.items():
-            if telemetry.cost is not None:
-                self._costs.setdefault(host, []).append(telemetry.cost)
-            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
-                telemetry.stop()
-        for host in self.sessions.keys() & self._leases.keys():
-            with contextlib.suppress(BenchwrightError):  # a lease that nobody touches ends by itself
-                if refused:
-                    withdraw(self.sessions[host], self._leases[host].nonce)
-                elif keep:
-                    leave(self.sessions[host], self._leases[host].nonce)
-                else:
-                    release(self.sessions[host], self.run_id)
-        for session in self.sessions.values():
-            session.close()
+        end = withdraw if refused else leave if keep else self._release
+        with ThreadPoolExecutor(max(1, len(self.sessions))) as pool:  # one that hangs keeps no other
+            list(pool.map(lambda host: self._let_go(host, end), list(self.sessions)))
         self.mailbox.join(5.0)
         return {host: statistics.fmean(costs) for host, costs in self._costs.items() if costs}
+
+    def _release(self, session: Session, _nonce: str) -> None:
+        release(session, self.run_id)

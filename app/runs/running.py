@@ -104,6 +104,7 @@ def _put_elsewhere(recorder: Recorder, why: str) -> StoreLostError:
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
+    recorder.when_taken_over = control.lose
     watching = Watching() if engine.left is None else watching_again(engine.left.record)
     events = with_verdicts(watching.follow(engine.events()), recorder, resumed=engine.left is not None)
     ended = False

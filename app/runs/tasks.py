@@ -5,6 +5,14 @@ from dataclasses import dataclass
 
 from app.events import Event
 from app.runs.mailbox import IDLE
+from suites.errors import BenchwrightError
+
+
+class DefectError(BenchwrightError):
+    """A task failed by a defect of Benchwright, which is in the log: the other tasks go on."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"Benchwright failed ({type(error).__name__}).", "See the log.")
 
 
 @dataclass(slots=True, eq=False)

@@ -28,7 +28,7 @@ from app.runs.place import Place
 from app.runs.sample_gaps import gap_note, samples_of
 from app.runs.schedule import Turn
 from app.wording import duration_text
-from remote.errors import JobError, RemoteError
+from remote.errors import ConnectionLostError, JobError, RemoteError
 from remote.jobs.job import Job
 from remote.link import LinkState
 from remote.targets import refusal
@@ -55,6 +55,8 @@ STDERR_KEPT = 8192
 
 STOPPED = "Stopped by you."
 
+NEVER_BEGAN = "Benchwright ended before its command began."
+
 
 class ServerError(BenchwrightError):
     """The server end did not start."""
@@ -72,6 +74,7 @@ class TrialRun:
     left: TrialLeft | None = None
     ended: TrialEnded | None = None
     seconds: float = 0.0
+    beside: set[str] = field(default_factory=set)  # hosts on which other trials were under way meanwhile
     ended_clock: float | None = None  # the host's monotonic clock, when its last command ended
     _parser: TrialParser = field(init=False)
     _inbox: Inbox = field(init=False)
@@ -115,6 +118,8 @@ class TrialRun:
             self.ended = TrialEnded(self.id, State.PARTIAL, None, self._parser.finish(None), STOPPED)
         except BenchwrightError as error:
             if not self._began:
+                if isinstance(error, ConnectionLostError):
+                    raise
                 yield TrialStarted(self._trial(None), self.expected)
             state = State.PARTIAL if isinstance(error, RemoteError) and self._began else State.FAILED
             self.ended = TrialEnded(self.id, state, None, self._parser.finish(None), str(error))
@@ -122,6 +127,10 @@ class TrialRun:
             yield from self.mailbox.during(partial(_quietly_stop, server))
         yield from self._rest()
         self.ended = self._with_cut_servers(self.ended)
+        if self.beside:
+            parsed = self.ended.parsed
+            notes = (*parsed.notes, _overlap_note(self.beside))
+            self.ended = replace(self.ended, parsed=replace(parsed, notes=notes))
         yield self.ended
 
     def refused(self, reason: str) -> Iterator[Event]:
@@ -138,9 +147,8 @@ class TrialRun:
         yield TrialStarted(Trial(self.id, turn.host, turn.step.name, turn.number, turn.warm_up, (), now()), None)
         yield self.ended
 
-    def broken_off(self) -> Iterator[Event]:
-        """Say that the trial was announced, and that nothing of it ever began."""
-        reason = "Benchwright ended before its command began."
+    def broken_off(self, reason: str) -> Iterator[Event]:
+        """Say why the trial, whose beginning was told, is followed no further."""
         self.ended = TrialEnded(self.id, State.PARTIAL, None, Parsed(notes=(reason,), complete=False), reason)
         yield self.ended
 
@@ -276,7 +284,6 @@ class TrialRun:
                     self._set_deadline()
                 elif state is not LinkState.STALLED:
                     self._deadline = None  # it cannot be late where nobody sees it end
-                yield letter
             case JobEnded(job=job):
                 self._ended_jobs.add(id(job))
             case _:
@@ -355,6 +362,14 @@ def _may_still_run(job: Job, command: Command, host: str, error: RemoteError) ->
         f"{error.message}",
         f"List what is left there with: benchwright hosts leftovers {host}",
         host=host,
+    )
+
+
+def _overlap_note(hosts: set[str]) -> str:
+    names = ", ".join(map(host_words, sorted(hosts)))
+    return (
+        f"Overlapped with trials on {names} while a connection was lost: shared hardware, storage or network may "
+        "change the result."
     )
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,6 +84,8 @@ class Recorder:
         self._begun = left is not None  # the run is in the store
         self._over = False  # its end is, or that it was let go of
         self._taken_over: TakenOverError | None = None
+        self.when_taken_over: Callable[[], None] = lambda: None
+        """Called, from a thread of the recorder's own, where nothing is recorded when it is seen."""
         if left is not None:
             self._hold_stored()
         _live.add(run_id)
@@ -173,6 +175,9 @@ class Recorder:
                 quiet = time.monotonic() - self._committed >= BEAT
                 if self._begun and not self._over and self._taken_over is None and quiet:
                     self._commit()
+            if self._taken_over is not None:
+                self.when_taken_over()
+                return
 
     def stored(self) -> RunRecord:
         """Return what is stored of the run by now, without its samples."""

@@ -109,6 +109,7 @@ class RunWriter:
             case RunEnded(_, state, reason, cost):
                 row = {"state": state.value, "reason": reason, "ended": self._at, "telemetry_cost": to_text(dict(cost))}
                 self._update_run(connection, row)
+                self._end_open_trials(connection, reason)
             case _:
                 self._write_where(connection, event, known)
 
@@ -174,6 +175,12 @@ class RunWriter:
             # The parser's last word: with the whole output it may know more than it did live.
             self._write_samples(connection, event.trial, event.parsed.samples, known)
         self._write_headline(connection, event)
+
+    def _end_open_trials(self, connection: Connection, reason: str) -> None:
+        """End the trials of which no end was recorded: in a run that has ended, none is under way."""
+        table, row = schema.trials, {"state": State.PARTIAL.value, "ended": self._at, "reason": reason}
+        still = (table.c.run_id == self._run_id) & (table.c.state == State.RUNNING.value)
+        connection.execute(update(table).where(still).values(storable(row)))
 
     def _write_headline(self, connection: Connection, event: TrialEnded) -> None:
         """Keep the first step's first figure, the median of its trials so far, as the run's line in the library."""

@@ -19,7 +19,7 @@ _WHY_NOT_MADE: Mapping[str, tuple[str, str]] = {
     "full": ("the file system is full", _FULL),
     "gone": ("the directory is gone", "Start the step again."),
 }
-_UNSAFE = re.compile(r"unsafe (others|group|owner|unknown) (\S{1,64}) (/.{0,4000})")
+_UNSAFE = re.compile(r"unsafe (others|group|owner|unknown) ([^/]{0,256}) (/.{0,4000})", re.DOTALL)
 _IDENTITY = re.compile(r"[0-9a-f-]{36}:\d{1,20}:\d{1,20}")
 _COMPLAINTS: tuple[tuple[str, str, str], ...] = (
     ("Permission denied", "it may not be written in", "Name a directory you may write in."),
@@ -114,7 +114,7 @@ def unsafe(host: str, complaint: str) -> JobError | None:
     match = _UNSAFE.fullmatch(complaint)
     if match is None:
         return None
-    kind, name, parent = match[1], plain(match[2], 32), plain(match[3], 200)
+    kind, name, parent = match[1], plain(match[2], 32) or "an unknown account", plain(match[3], 200)
     harm = "so another account could replace the programs of the test"
     mend = f"Run chmod +t {parent} there, or name another directory, such as /var/tmp."
     if kind == "owner":

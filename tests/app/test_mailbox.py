@@ -88,7 +88,7 @@ def test_each_trial_gets_its_own_letters_and_everybody_the_rest() -> None:
     for letter in letters:
         mailbox.put(letter)
     passed: list[Event] = list(mailbox.arrived(1.0))
-    assert passed == [letters[3], letters[5]]
+    assert passed == [letters[2], letters[3], letters[5]]  # what becomes of a link concerns everybody
     assert list(one.take()) == [letters[0], finding]
     assert list(two.take()) == [ended, letters[2]]
 
@@ -96,11 +96,22 @@ def test_each_trial_gets_its_own_letters_and_everybody_the_rest() -> None:
 def test_what_a_trial_did_not_take_is_for_everybody() -> None:
     mailbox = Mailbox()
     inbox = mailbox.inbox(1, "web-1")
-    mailbox.put(lost("web-1"))
+    finding = FindingRaised(no_lease("web-1"))
+    mailbox.put(finding)
     assert list(mailbox.arrived(1.0)) == []
     inbox.close()
     mailbox.put(JobEnded(_Job(), None, 1))  # nobody waits for it any more
+    assert list(mailbox.arrived(1.0)) == [finding]
+
+
+def test_a_link_that_changes_is_told_once_and_at_once_though_its_trial_takes_no_letters() -> None:
+    mailbox = Mailbox()
+    inbox = mailbox.inbox(1, "web-1")
+    mailbox.put(lost("web-1"))
     assert list(mailbox.arrived(1.0)) == [lost("web-1")]
+    inbox.close()
+    mailbox.put(Activity("later"))
+    assert list(mailbox.arrived(1.0)) == [Activity("later")]
 
 
 def test_a_flood_lets_whoever_takes_letters_go_on() -> None:

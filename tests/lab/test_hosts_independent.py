@@ -66,6 +66,12 @@ def add_dead(port: int, alias: str = "dead", timeout: int = TIMEOUT) -> None:
         config.write(f"Host {alias}\n  HostName 127.0.0.1\n  Port {port}\n  ConnectTimeout {timeout}\n")
 
 
+@pytest.fixture(autouse=True)
+def away_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the other hosts wait for a lost one for a moment only."""
+    monkeypatch.setattr("app.runs.run_hosts.AWAY_AFTER", 0.2)
+
+
 def live(start: Start, count: int) -> dict[str, LabHost]:
     hosts = {f"web-{number}": start() for number in range(1, count + 1)}
     for alias, host in hosts.items():

@@ -2,9 +2,10 @@
 
 import os
 import shutil
+import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,54 @@ def uptime() -> float:
 
 
 # The workspace
+
+
+OWN_ROOT = """
+set -e
+mount --make-rprivate /
+mount -t tmpfs root "$1"
+for name in /*; do
+    [ ! -L "$name" ] || { cp -P "$name" "$1$name"; continue; }
+    [ -d "$name" ] || continue
+    mkdir "$1$name"
+    mount --rbind "$name" "$1$name"
+done
+echo ready
+read -r _
+"""
+
+
+@pytest.fixture
+def own_root(behind: Callable[..., Session], tmp_path: Path) -> Iterator[Session]:
+    """A host whose root directory is its own, so that one may write in it: a namespace that lasts, and a chroot."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None or shutil.which("nsenter") is None:
+        pytest.skip("needs root, unshare and nsenter")
+    (tmp_path / "root").mkdir()
+    root = str(tmp_path / "root")
+    with subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", OWN_ROOT, "sh", root], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as namespace:
+        assert namespace.stdout is not None
+        assert namespace.stdin is not None
+        if namespace.stdout.readline() != b"ready\n":
+            pytest.skip("needs mount namespaces")
+        yield behind("nsenter", "-m", "-t", str(namespace.pid), "chroot", root)
+        namespace.stdin.write(b"\n")
+        namespace.stdin.close()
+        namespace.wait(10.0)
+
+
+def test_a_step_may_work_in_the_root_directory(own_root: Session) -> None:
+    made = make_workspace(own_root, "/")
+    assert made.path == f"/benchwright-{made.nonce}"
+    job = Job.start(own_root, made, script("pwd -P; echo oh >&2"))
+    assert gather(job) == {"stdout": f"{made.path}\n".encode(), "stderr": b"oh\n"}
+    assert (job.exit_status, job.truncated) == (0, "")
+    job.stop()
+    assert Job.under_way(own_root, made) == frozenset()
+    remove_workspace(own_root, made)
+    assert own_root.run(["ls", "-d", made.path]).exit_status != 0
+    assert not Path(made.path).exists()
 
 
 def test_the_workspace_is_private_and_named_by_its_nonce(session: Session, workspace: Workspace) -> None:

@@ -1,6 +1,7 @@
 """Another account of the host renames and imitates what is ours: nothing of its own is run, read or removed."""
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -15,6 +16,8 @@ from remote.errors import JobError
 from remote.jobs.files import put_file
 from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
 from remote.jobs.leftovers import find_workspaces
+from remote.jobs.workspace import unsafe
+from remote.script import script
 from remote.session import Session
 from tests.processes import ends, processes_with
 
@@ -261,3 +264,23 @@ def test_an_acl_is_seen_behind_a_private_group(behind: Callable[..., Session], s
     assert shared.stat().st_mode & 0o777 == 0o775
     with pytest.raises(JobError, match="may be written by the group root"):
         make_workspace(behind("env"), str(shared))
+
+
+def complaints() -> list[str]:
+    """Return what job.sh says of directories that are not safe, one example for each place that says so."""
+    said = re.findall(r'fail "(unsafe [^\n]*)"(?:$|[ ;&])', script("job.sh").decode(), re.MULTILINE)
+    assert len(said) == script("job.sh").count(b"unsafe ")
+    return [re.sub(r"\$\([^)]*\)", "NAME", one).replace("$parent", "/srv/bench") for one in said]
+
+
+@pytest.mark.parametrize("complaint", complaints())
+@pytest.mark.parametrize("name", ["staff", "domain users", "UNKNOWN", ""])
+@pytest.mark.parametrize("parent", ["/srv/bench", "/", "/srv/a b/c"])
+def test_each_complaint_about_a_directory_has_its_words(complaint: str, name: str, parent: str) -> None:
+    said = complaint.replace("NAME", name).replace("/srv/bench", parent)
+    error = unsafe("web-1", said)
+    assert error is not None, said
+    assert error.message.startswith(f"Nothing was run in {parent} on web-1: ")
+    assert "so another account could replace the programs of the test" in error.message
+    assert "unsafe" not in error.message
+    assert name in error.message or "NAME" not in complaint

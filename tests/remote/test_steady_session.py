@@ -275,3 +275,37 @@ def test_pauses_double_up_to_the_longest() -> None:
     assert [patience.pause(attempt, 0.0) for attempt in range(1, 8)] == [1, 2, 4, 8, 16, 30, 30]
     assert patience.pause(1000, 1.0) == 30 * 1.25
     assert patience.pause(1, -1.0) == 0.75
+
+
+def test_what_is_not_wanted_once_the_run_is_over_is_not_asked_then(make: Make) -> None:
+    """A start that was under way as the connection broke is not made over the next, once the user has stopped."""
+    first, second = Wired(), Wired()
+    session, way = make(first)
+    stopped, failed = threading.Event(), list[str]()
+
+    def connect() -> Wired:
+        assert stopped.wait(10.0)
+        return second
+
+    session._connect = connect
+    first.broken = True
+
+    def start() -> None:
+        try:
+            with session.not_once_over():
+                session.run(["start"])
+        except ConnectionLostError as error:
+            failed.append(error.message)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    way.await_state(LinkState.LOST)
+    way.over = True
+    stopped.set()
+    thread.join(10.0)
+    assert failed == ["lab was not asked any more: the run is over."]
+    way.await_state(LinkState.BACK)
+    assert session.run(["remove"]).stdout == b"yes"
+    assert "start" not in second.asked
+    with pytest.raises(ConnectionLostError, match="not asked any more"), session.not_once_over():
+        session.run(["start"])

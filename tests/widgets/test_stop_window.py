@@ -1,0 +1,121 @@
+"""Stop, pressed in the window, ends the run soon whatever its host does; the window stays quick meanwhile."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.events import State
+from app.services import Workstation
+from remote import answer_deadline
+from suites import registry
+from tests.lab.counting import Counting, counting_plan
+from tests.lab.dripping import DrippingWire
+from tests.lab.survival import kill_jobs
+from tests.lab_sshd import LabHost
+from tests.widgets.heartbeat import beating
+from widgets import jobs
+from widgets.live.live_page import LivePage
+from widgets.main_window import MainWindow
+from widgets.rail import Room
+
+pytestmark = pytest.mark.alone
+
+PATIENCE = 60_000
+SOON = 15.0
+"""Seconds after which a run that was stopped has ended, whatever its host does."""
+
+Start = Callable[..., LabHost]
+
+
+@pytest.fixture
+def page(qtbot: QtBot, workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> Iterator[LivePage]:
+    """Return the live page of a window."""
+    monkeypatch.setattr(registry, "SUITES", (*registry.SUITES, Counting()))
+    window = MainWindow(workstation)
+    with qtbot.waitExposed(window):
+        window.show()
+    found = window.show_room(Room.LIVE)
+    assert isinstance(found, LivePage)
+    yield found
+    window.leaving.stop_and_close()
+    qtbot.waitUntil(window.isHidden, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not jobs.running(), timeout=PATIENCE)
+    window.deleteLater()
+
+
+@pytest.fixture(params=["drips", "hangs", "is gone"])
+def turn_bad(request: pytest.FixtureRequest, start_lab_host: Start) -> Iterator[Callable[[], None]]:
+    """A sound host, the alias "lab"; return what makes it answer no more."""
+    host = start_lab_host()
+    wire = DrippingWire(host.port) if request.param == "drips" else None
+    stopped: list[int] = []
+    folder = Path.home() / ".ssh"
+    folder.mkdir(mode=0o700)
+    port = host.port if wire is None else wire.port
+    (folder / "config").write_text(host.config().replace(f"Port {host.port}", f"Port {port}"))
+    (folder / "known_hosts").write_text(host.known_hosts_line.replace(f":{host.port} ", f":{port} "))
+
+    def act() -> None:
+        if wire is not None:
+            wire.drip()
+        elif request.param == "is gone":
+            host.stop()
+        else:
+            stopped.extend([host.pid, *host.connections()])
+            host.cut(signal.SIGSTOP)
+            os.kill(host.pid, signal.SIGSTOP)
+
+    yield act
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+    if wire is not None:
+        wire.close()
+    kill_jobs(host.home)
+
+
+def counted(page: LivePage) -> bool:
+    model = page.model
+    return model is not None and model.current is not None and bool(model.current.series)
+
+
+def stop_on(qtbot: QtBot, page: LivePage, turn_bad: Callable[[], None]) -> float:
+    """Run, turn the host bad, press Stop; return the seconds until the window says that the run has ended."""
+    page.workstation.consents.made_here(plan := counting_plan(3000))
+    assert page.start_run(plan)
+    qtbot.waitUntil(lambda: counted(page), timeout=PATIENCE)
+    turn_bad()
+    began = time.monotonic()
+    with beating(page, fewest=1), qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        qtbot.mouseClick(page._stop_button, Qt.MouseButton.LeftButton)
+    return time.monotonic() - began
+
+
+def assert_told(page: LivePage) -> None:
+    assert page.model is not None
+    record = page.workstation.load("last")
+    assert record.summary.state is State.PARTIAL
+    assert "may still run" in record.reason
+    assert "may be left behind" in record.reason
+    assert not page._stop_button.isVisible()
+
+
+@pytest.mark.slow
+def test_stop_ends_a_run_on_a_host_that_answers_no_more(
+    qtbot: QtBot, page: LivePage, turn_bad: Callable[[], None]
+) -> None:
+    assert stop_on(qtbot, page, turn_bad) < SOON
+    assert_told(page)
+
+
+def test_stop_ends_a_run_in_the_window(
+    qtbot: QtBot, page: LivePage, turn_bad: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_deadline, "ANSWER_TIME", 1.0)
+    assert stop_on(qtbot, page, turn_bad) < SOON
+    assert_told(page)
