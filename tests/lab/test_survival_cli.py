@@ -68,7 +68,7 @@ def test_a_terminal_that_closes_lets_go_of_the_run(lab: LabHost, tmp_path: Path)
     with measuring(plan(tmp_path, seconds=60)) as process:
         process.send_signal(signal.SIGHUP)
         assert process.stderr is not None
-        assert "go on with it with: benchwright attach" in process.stderr.read()
+        assert "detached; resume it with: benchwright" in process.stderr.read()
         process.wait()
     assert jobs_on(lab.home)
     ran = benchwright("attach", "--stop")

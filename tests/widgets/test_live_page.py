@@ -172,7 +172,7 @@ def test_a_failed_run_says_what_happened_and_what_is_kept(qtbot: QtBot, page: Li
     run_through(qtbot, page, plan_of(step, cpu(1)))
     assert page._outcome.message.text() == "Failed on this computer: 1 of 2 trials done."
     assert str(missing) in page._outcome.detail.text()
-    assert "the others are kept with their reason" in page._outcome.detail.text()
+    assert "Finished trials are in the library; the others do not count." in page._outcome.detail.text()
     assert page._strip.tabText(0).endswith("failed")
     assert page._outcome.show_button.isEnabled()
 

@@ -112,7 +112,7 @@ def test_a_window_that_closes_can_keep_its_run_running(stage: Stage, workstation
     window = leave_one(stage, 60, trials=2)
     bar = window.left_bar
     assert bar.message.text().startswith("Detached run on this computer, ")
-    assert "trial 1 of counting was under way" in bar.detail.text()
+    assert "trial 1 of counting on this computer was under way" in bar.detail.text()
     stage.press(bar.attach_button)
     page = window.rooms.live
     assert page is not None
