@@ -127,6 +127,7 @@ def new_plan(
             raise PlanError("Both --preset and --suite are given.", "Add steps to the file that --preset writes.")
         filled = fill_named(preset, hosts, answers_of(preset, answers, peer))
         made = filled.plan
+        workstation.consents.filled_here(made)
         if not defaults:
             made = filled.tuned(facts_of(workstation, places(made, peer), facts_files, asker, _directories(made)))
         repeating = _repeating(made, repeating)

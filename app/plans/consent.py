@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from app.plans.agreed_memory import AgreedMemory
-from app.plans.effects import Part, parts_of
+from app.plans.effects import Part, parts_of, texts_of
 from app.plans.local_files import LocalFile, look
 from app.plans.plan import Plan, host_words
 from app.wording import visible
@@ -42,7 +42,8 @@ class Consents:
     other steps change nothing of what is executed, and so ask nothing again; one character in a command does.
 
     What was made on this computer is agreed to for every host: its author decides where it runs. This does not hold for
-    a text of several lines, such as a job file: it comes from a file, whoever wrote that.
+    a text of several lines, such as a job file: it comes from a file, whoever wrote that. A shipped preset's text is
+    the user's own.
     """
 
     def __init__(self, memory: AgreedMemory) -> None:
@@ -77,13 +78,18 @@ class Consents:
         self._memory.add(_agreed(each.part, host, files) for each in asked for host in each.hosts)
         return digests
 
+    def filled_here(self, plan: Plan) -> None:
+        """Remember the texts of several lines in `plan`, a shipped preset that was filled in, as the user's own."""
+        self._memory.add(_own_text(text) for step in plan.steps for text in texts_of(step))
+
     def made_here(self, plan: Plan, basis: Plan | None = None) -> None:
         """Remember that the user made `plan` on this computer; with a `basis`, by changing that.
 
         A basis may be a stranger's: where it was not agreed to, neither is what was made of it. May read files of this
         computer.
         """
-        parts = [part for part in parts_of(plan) if not part.imported]
+        known = self._memory.known()
+        parts = [part for part in parts_of(plan) if all(_own_text(text) in known for text in part.texts)]
         if not parts:
             return
         if basis is None:
@@ -131,6 +137,10 @@ def _line(text: str) -> str:
 def _name(text: str) -> str:
     text = _line(text)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def _own_text(text: str) -> str:
+    return _digest("own text", text)
 
 
 def _made(part: Part) -> str:

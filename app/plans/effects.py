@@ -16,15 +16,15 @@ from suites.parameters import Type
 class Part:
     """A step, or the tuning, with what it does to the hosts of the plan.
 
-    `content` is everything that decides what is done, as JSON. `name` is the step's, empty for the tuning. `imported`
-    tells that a text in it is too long to have been typed: whoever made the plan has it from a file.
+    `content` is everything that decides what is done, as JSON. `name` is the step's, empty for the tuning. `texts` are
+    those of several lines in it, which nobody types: whoever made the plan has them from a file, or from a preset.
     """
 
     name: str
     content: str
     effects: tuple[Effect, ...]
     peer: str | None = None
-    imported: bool = False
+    texts: tuple[str, ...] = ()
 
 
 def parts_of(plan: Plan) -> tuple[Part, ...]:
@@ -37,7 +37,7 @@ def _steps(plan: Plan) -> Iterator[Part]:
         # Nothing is known of a host yet, and nothing has to be: what a host reports decides no effect.
         effects = effects_of(step.suite, step.whole_values(), step_context(step, plan.hosts[0], {}))
         if effects:
-            yield Part(step.name, _content(step), effects, step.peer, _imported(step))
+            yield Part(step.name, _content(step), effects, step.peer, texts_of(step))
 
 
 def _content(step: Step) -> str:
@@ -47,8 +47,11 @@ def _content(step: Step) -> str:
     return json.dumps({"suite": step.suite_id, "values": given}, sort_keys=True)
 
 
-def _imported(step: Step) -> bool:
-    return any(each.type is Type.LINES and step.whole_values()[each.name] for each in step.suite.parameters)
+def texts_of(step: Step) -> tuple[str, ...]:
+    """Return the texts of several lines that are given to `step`."""
+    values = step.whole_values()
+    lines = [each.name for each in step.suite.parameters if each.type is Type.LINES]
+    return tuple(str(values[name]) for name in lines if values[name])
 
 
 def _tuning(plan: Plan) -> Iterator[Part]:

@@ -14,7 +14,7 @@ from app.plans.agreed_memory import MOST, AgreedMemory
 from app.plans.consent import Consents, NotAgreedError
 from app.plans.effects import parts_of
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
-from app.plans.presets import default_plan, presets
+from app.plans.presets import default_plan, filled_preset, presets
 from app.plans.tuning import Tuning
 from suites.parameters import Type
 from suites.registry import SUITES
@@ -113,7 +113,7 @@ def test_what_a_job_file_runs_replays_or_reaches_is_shown_with_its_section(line:
     assert {effect.what for effect in part.effects} == {"[one]", "[two]"}
     for value in (option.partition("=")[2] for option in line.split("\n")):
         assert any(value in effect.text for effect in part.effects) or value == "exec"
-    assert part.imported
+    assert part.texts
 
 
 @pytest.mark.parametrize(
@@ -196,6 +196,20 @@ def test_what_is_made_here_asks_on_no_host_and_a_job_file_does(consents: Consent
     consents.made_here(plan_of(command(), job))
     assert asked(consents, plan_of(command(), hosts=("web-1", "web-2"))) == []
     assert asked(consents, plan_of(command(), job)) == ["x"]
+
+
+def test_a_shipped_preset_with_a_job_file_asks_nothing_unless_its_file_is_changed(consents: Consents) -> None:
+    plan = filled_preset("two-volumes", [LOCAL], {"first": "/srv", "second": "/data"}).plan
+    consents.made_here(plan)
+    assert asked(consents, plan), "nobody filled it in here"
+    elsewhere = filled_preset("two-volumes", [LOCAL], {"first": "/srv", "second": "/mnt"}).plan
+    consents.filled_here(elsewhere)
+    consents.made_here(tuned := replace(elsewhere, steps=tuple(replace(one, name="t") for one in elsewhere.steps)))
+    assert asked(consents, tuned) == []
+    (step,) = elsewhere.steps
+    changed = make_step("fio-job", {**step.values, "job": str(step.values["job"]) + "[more]\nfilename=/etc/cron.d/x\n"})
+    consents.made_here(plan_of(changed))
+    assert "/etc/cron.d/x" in asked(consents, plan_of(changed))
 
 
 def test_changing_a_strangers_plan_here_agrees_to_none_of_it(consents: Consents) -> None:

@@ -166,7 +166,9 @@ class MeasurePage(Page):
             source.more_requested.connect(self.help_requested)
 
     def _build_starting(self) -> None:
-        self.starting = Starting(self.draft, (self.hosts.band, self.tests.band), self)
+        self.starting = Starting(
+            self.draft, (self.hosts.band, self.tests.band), self, self.workstation.consents.filled_here
+        )
         self.starting.filled.connect(self._take_filled)
         self.starting.failed.connect(self._say_error)
         self.starting.emptied.connect(self.begin)

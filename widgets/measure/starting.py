@@ -1,11 +1,11 @@
 """How a plan begins: from a question that fills it in, or anew with nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.plans.plan import LOCAL
+from app.plans.plan import LOCAL, Plan
 from app.plans.preset import Filled, Preset
 from app.plans.presets import filled_preset, presets
 from app.services import Workstation
@@ -26,8 +26,16 @@ class Starting(QObject):
     failed = Signal(object)  # a BenchwrightError
     emptied = Signal()  # a new plan is begun, with nothing
 
-    def __init__(self, draft: PlanDraft, bands: Sequence[QuestionBand], window: QWidget) -> None:
+    def __init__(
+        self,
+        draft: PlanDraft,
+        bands: Sequence[QuestionBand],
+        window: QWidget,
+        filled_here: Callable[[Plan], None],
+    ) -> None:
+        """Call `filled_here`, in a thread, with each preset that was filled in."""
         super().__init__(window)
+        self._filled_here = filled_here
         self._draft = draft
         self._window = window
         self._hosts: tuple[str, ...] = (LOCAL,)
@@ -101,7 +109,12 @@ class Starting(QObject):
             band.set_presets(found)
 
     def _fill(self, preset: Preset, hosts: Sequence[str], answers: dict[str, str]) -> None:
-        job = Job(lambda: (preset, filled_preset(preset.name, hosts, answers)))
+        def fill() -> tuple[Preset, Filled]:
+            filled = filled_preset(preset.name, hosts, answers)
+            self._filled_here(filled.plan)
+            return preset, filled
+
+        job = Job(fill)
         job.returned.connect(self._take)
         job.failed.connect(self.failed)
         job.start()
