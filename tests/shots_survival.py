@@ -64,7 +64,7 @@ def _changed(change: LibraryChanged, stage: Stage) -> QWidget:
 
 
 def _lost(stage: Stage) -> QWidget:
-    error = lost(LIBRARY, "another file has its place")
+    error = lost(LIBRARY, "was replaced by another file")
     return _changed(LibraryChanged(LIBRARY, error.message, error.remedy), stage)
 
 
@@ -74,7 +74,7 @@ def _busy(stage: Stage) -> QWidget:
 
 
 def _saved_as(stage: Stage) -> QWidget:
-    error = lost(LIBRARY, "no file is there")
+    error = lost(LIBRARY, "is gone: it was moved, removed or unmounted")
     window = stage.window()
     window.library_bar.show_change(LibraryChanged(LIBRARY, error.message, error.remedy))
     window.library_bar.show_change(LibraryChanged(LIBRARY.with_name("runs-saved.sqlite3")))
