@@ -70,7 +70,7 @@ def _outside(section: Section) -> str:
     own = names_of(section) if laid_out else ()
     found = [target for target in targets_of((section,)) if target.use is Use.WRITE and target.path not in own]
     outside = [target for target in found if leads_out(target.path)]
-    return f"writes to {', '.join(dict.fromkeys(map(_shown, outside)))}" if outside else ""
+    return f"writes to {', '.join(dict.fromkeys(map(shown, outside)))}" if outside else ""
 
 
 def leads_out(path: str) -> bool:
@@ -78,7 +78,8 @@ def leads_out(path: str) -> bool:
     return path.startswith("/") or ".." in path.split("/")
 
 
-def _shown(target: Target) -> str:
+def shown(target: Target) -> str:
+    """Return the paths of `target` as people write them."""
     return target.path if target.match is Match.EXACT else f"{target.path}*"
 
 

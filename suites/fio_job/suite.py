@@ -13,7 +13,7 @@ from suites.fio.metrics import METRICS
 from suites.fio.output import FioParser
 from suites.fio.parameters import total_size
 from suites.fio.tuning import tune_fio
-from suites.fio_job.checks import JOB_CHECKS, leads_out
+from suites.fio_job.checks import JOB_CHECKS, leads_out, shown
 from suites.fio_job.file import (
     VARIABLE,
     JobFileError,
@@ -190,15 +190,11 @@ def _outside(sections: Sequence[Section], values: Values) -> Iterator[Effect]:
     or a key, since the job file says what is in it."""
     what = "overwritten or removed" if values["existing_files"] == OVERWRITE else "made where it does not exist"
     paths = dict.fromkeys(
-        target.path
-        for target in targets_of(sections)
-        if target.use is not Use.REFUSE and not (target.use is Use.READ and DEVICE.fullmatch(target.path))
-    )
+        shown(target) for target in targets_of(sections) if target.use is not Use.REFUSE and leads_out(target.path)
+        and not (target.use is Use.READ and (target.size == 0 or DEVICE.fullmatch(target.path)))
+    )  # fmt: skip
     for path in paths:
-        if leads_out(path):
-            yield Effect(
-                EffectKind.CHANGES, path, f"file, below {values['directory'] or 'a directory of its own'}: {what}"
-            )
+        yield Effect(EffectKind.CHANGES, path, f"file, below {values['directory'] or 'a directory of its own'}: {what}")
 
 
 def _targets(values: Values, sections: tuple[Section, ...] | None) -> tuple[Target, ...]:

@@ -22,7 +22,10 @@ _ONCE = frozenset({"rw", "ioengine", "directory", "filename_format", "mem", "nam
 
 _REMOVING = ("unlink", "unlink_each_loop")
 _TRIMMING = ("trim_percentage", "trim_backlog", "trim_backlog_batch")
-_NUMBERS = re.compile(r"\$(?:jobnum|filenum|clientuid)", re.IGNORECASE)
+_NUMBERS = re.compile(r"\$(?:jobnum|filenum)", re.IGNORECASE)
+_KEYWORDS = re.compile(r"\$(?:jobname|jobnum|filenum|clientuid)", re.IGNORECASE)
+"""What fio replaces in a name that it makes itself (init.c, make_filename)."""
+_SHARE = re.compile(r"0*(?:[1-9]\d?|100)%")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
@@ -88,6 +91,14 @@ def opened(section: Section) -> Iterator[Target]:
 def chosen_elsewhere(section: Section) -> Iterator[str]:
     """Yield why other files or the host decide what the section works on, to follow its name."""
     yield from (f"has {name}, which {why}" for name, why in REFUSED.items() if name in section.options)
+    form = section.options.get("filename_format", "")
+    if _KEYWORDS.search(section.name):
+        yield "has a keyword of fio in its name, which fio replaces in the names of files; use another name"
+    if re.search(r"\$clientuid", form, re.IGNORECASE):
+        yield "has $clientuid in filename_format, which is whatever a server of fio makes of it; leave it out"
+    number = _NUMBERS.search(form)
+    if number and ("/" in form[number.start() :] or ".." in form[number.start() :]):
+        yield "has a directory behind a number in filename_format; put numbers behind the last slash"
 
 
 def _outputs(section: Section) -> Iterator[str]:
@@ -150,9 +161,11 @@ def _values(body: Sequence[Option], name: str) -> list[str]:
 
 def laid_out(section: Section) -> int:
     """Return the bytes that a file must have for a section that reads not to lay it out anew (setup_files)."""
-    if section.flag("fill_device"):
+    if section.flag("fill_device") or section.flag("file_append"):
         return ANY_SIZE
     size, named = section.options.get("size", ""), section.options.get("filesize", "").split("-")[-1]
+    if named.endswith("%") or (size.endswith("%") and not _SHARE.fullmatch(size)):
+        return ANY_SIZE
     sizes = [each for each in (size, named) if each and not each.endswith("%")]
     if not sizes:
         return 0
