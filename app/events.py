@@ -74,11 +74,13 @@ class LibraryChanged:
     """The library at `path` takes nothing of the run, and `problem` says why; empty: it takes everything again.
 
     It is said anew for as long as it is so. The run waits meanwhile, and what measures on a host goes on there.
+    `on_stop` is what becomes of the run where it is stopped now.
     """
 
     path: Path
     problem: str = ""
     remedy: str = ""
+    on_stop: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,9 +133,9 @@ class _Library:
                 say(f"Show the run with: benchwright --store {shlex.quote(str(event.path))} show last")
         elif event.problem != self._asked:
             self._asked = event.problem
-            ways = "type the name of a new file and press Enter, or " if sys.stdin.isatty() else ""
             problem = f"{event.problem} " if self._quiet else ""
-            say(f"{problem}To save the run elsewhere, {ways}press Ctrl+C: it ends, and is saved to a new file.")
+            elsewhere = "To go on in another library, type the name of a new file and press Enter. "
+            say(f"{problem}{elsewhere if sys.stdin.isatty() else ''}Ctrl+C ends the run: {event.on_stop}.")
         elif sys.stdin.isatty() and select.select([sys.stdin], [], [], 0)[0]:
             name = sys.stdin.readline(4096).strip()
             if name:

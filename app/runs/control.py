@@ -1,6 +1,7 @@
 """How a run is told to stop, to be left alone, or not to mind others, from any thread."""
 
 import threading
+import time
 from enum import StrEnum
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Control:
         self._left = False
         self._lost = False
         self._library: Path | None = None
+        self._since = float("inf")  # when it was over, by the monotonic clock
 
     def save_to(self, path: Path) -> None:
         """Go on writing the run down in a new library at `path`, where the one that it began in takes nothing."""
@@ -43,18 +45,27 @@ class Control:
 
     def stop(self) -> None:
         """End the run as soon as its process can be ended."""
-        self._over.set()
+        self._end()
 
     def leave(self) -> None:
         """Let go of the run: what measures on a host goes on there, and waits to be attached. Stopping comes first."""
         if not self._over.is_set():
             self._left = True
-            self._over.set()
+            self._end()
 
     def lose(self) -> None:
         """Let go of the run because somebody else took it over: nothing is done on its hosts any more."""
         self._left = self._lost = True
+        self._end()
+
+    def _end(self) -> None:
+        self._since = min(self._since, time.monotonic())
         self._over.set()
+
+    @property
+    def over_for(self) -> float:
+        """The seconds since the first of stop(), leave() and lose() was called; below 0 for none."""
+        return time.monotonic() - self._since
 
     @property
     def lost(self) -> bool:

@@ -2,6 +2,7 @@
 time that somebody goes on with the run."""
 
 import shlex
+import time
 from collections.abc import Generator, Iterator
 
 from app.events import (
@@ -29,8 +30,9 @@ from app.runs.concluding import Baseline, concluded, is_complete
 from app.runs.control import Control, HostInUseError
 from app.runs.left import LeftRun
 from app.runs.run import Engine
+from app.runs.trial import STOPPED
 from app.store import Recorder, Store, StoreError
-from app.store.errors import DamagedError, StoreFullError, StoreLostError, TakenOverError
+from app.store.errors import DamagedError, StoreBusyError, StoreFullError, StoreLostError, TakenOverError
 from app.store.rescue import rescue
 from remote.errors import ConnectError, RemoteError
 from suites.base import Parsed
@@ -38,6 +40,17 @@ from suites.errors import BenchwrightError
 
 FULL_AGAIN = 2.0
 """Seconds between two looks at whether a full disk has room again."""
+
+BUSY_AGAIN = 0.25
+"""Seconds between two tries at a library that another program uses."""
+
+BUSY_SAID = 5.0
+"""Seconds after which it is said that a run waits for that."""
+
+STOPPING = 12.0
+"""Seconds after Stop for which a library that another program uses is waited for."""
+
+FAILED = "Benchwright failed while it ran; see the log."
 
 
 def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]:
@@ -81,7 +94,8 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
                     recorder.record(RunLeft(engine.run_id))
                     _name_way_out(error, taken)
             except (StoreLostError, DamagedError) as lost:
-                raise _put_elsewhere(recorder, f"{error.message} {lost.message}") from error
+                lost.message = f"{error.message} {lost.message}"
+                raise _put_elsewhere(recorder, lost) from error
             raise
 
 
@@ -96,92 +110,187 @@ def _name_way_out(error: BenchwrightError, taken: LeftRun) -> None:
     ).strip()
 
 
-def _put_elsewhere(recorder: Recorder, why: str) -> StoreLostError:
-    """Save a run whose library was lost to a new file, and return what says so."""
-    missing = rescue(recorder)
+def _put_elsewhere(recorder: Recorder, failure: BenchwrightError) -> StoreError:
+    """Save a run whose library takes nothing to a new file; return what says so, or that it could not be saved."""
+    library, intact = recorder.path, isinstance(failure, StoreFullError | StoreBusyError)
+    try:
+        missing = rescue(recorder)
+    except TakenOverError as error:
+        return error
+    except StoreError as error:
+        remedy = error.remedy or failure.remedy
+        if intact:
+            remedy = f"{remedy} Then end the run there with: benchwright attach {recorder.run_id} --stop"
+        return StoreError(f"{failure.message} {error.message}", remedy.strip())
     store = shlex.quote(str(recorder.path))
-    return StoreLostError(f"{why} {_saved(recorder, missing)}", f"Open it with: benchwright --store {store}")
+    copy = f" Delete its beginning in {library}, once that takes it: benchwright delete {recorder.run_id}"
+    return StoreLostError(
+        f"{failure.message} {_saved(recorder, missing)}",
+        f"Open it with: benchwright --store {store} list{'.' + copy if intact else ''}",
+    )
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
     recorder.when_taken_over = control.lose
     watching = Watching() if engine.left is None else watching_again(engine.left.record)
     events = with_verdicts(watching.follow(engine.events()), recorder, resumed=engine.left is not None)
-    ended = False
+    keeping = _Keeping(recorder, control)
+    ended = by_user = False
     try:
         for event in events:
-            yield from _kept(event, recorder, control)
+            yield from keeping.keep(event)
             ended = isinstance(event, RunEnded | RunLeft)
             yield event
+    except (KeyboardInterrupt, GeneratorExit) as error:
+        by_user = True
+        keeping.hurried = isinstance(error, KeyboardInterrupt)
+        raise
     finally:
         if not ended:
             (control.lose if recorder.taken_over else control.stop)()
-            ended = _wound_up(events, recorder, control)
-        if not ended and not engine.refused:
-            recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))
+            state, reason = (State.PARTIAL, STOPPED) if by_user else (State.FAILED, FAILED)
+            keeping.wind_up(events, None if engine.refused else RunEnded(engine.run_id, state, reason))
 
 
-def _wound_up(events: Iterator[Event], recorder: Recorder, control: Control) -> bool:
-    """Let a run that was stopped end in order, whatever the store takes of it; return whether it came to its end.
+class _Keeping:
+    """Records the events of a run, and waits, or saves the run elsewhere, where its library takes nothing.
 
-    Raises, after that, the first StoreError there was; where the library was lost, it says where everything is now.
+    Where this computer's disk is full, another program uses the library, or it is gone or damaged, what measures on a
+    host goes on there, its output waits to be read, and nothing else begins, until the library takes everything, or
+    until another place is named. Where the user stops the run, it is saved to a new file; where another program uses
+    the library, once STOPPING has passed. One that is let go of is saved if its library is lost; otherwise it is found
+    there, at the next start, to be nobody's.
     """
-    failure: StoreError | None = None
-    ended = False
-    for event in events:
-        try:
-            (recorder.put_by if failure else recorder.record)(event)
-        except TakenOverError as error:
-            control.lose()
-            failure = error
-        except StoreError as error:
-            failure = error
-        ended = isinstance(event, RunEnded | RunLeft)
-    if isinstance(failure, StoreLostError | DamagedError):
-        raise _put_elsewhere(recorder, failure.message)
-    if failure is not None:
-        raise failure
-    return ended
 
+    def __init__(self, recorder: Recorder, control: Control) -> None:
+        self._recorder = recorder
+        self._control = control
+        self._put_by = False  # nothing is tried before the end
+        self._reached = False  # the end was recorded, or waits to be
+        self.hurried = False  # nothing is waited for any more
 
-def _kept(event: Event, recorder: Recorder, control: Control) -> Iterator[Event]:
-    """Record `event`, and read back what is stored of the run before its end is told.
+    def keep(self, event: Event) -> Iterator[Event]:
+        """Record `event`, and read back what is stored of the run before its end is told.
 
-    Where this computer's disk is full, or the library is gone, wait until it takes everything, or until another place
-    is named: what measures on a host goes on there, its output waits to be read, and nothing else begins. Where the
-    user stops or leaves the run, it is saved to a new file if the library is gone. Raises StoreFullError where the
-    user stops the run, and what keeps it from being saved.
-
-    A run that is let go of on a full disk is not told to the store: it is found, at the next start, to be nobody's.
-    """
-    waited: StoreError | None = None
-    taken, before = False, recorder.path
-    while True:
-        try:
-            taken = _record(event, recorder, taken=taken)
-        except (StoreFullError, StoreLostError, DamagedError) as error:
-            taken = True
-            if control.over and not isinstance(error, StoreFullError):
-                yield from _rescued(recorder)
-                continue
-            if control.left:
+        Yields what is to be said meanwhile. Raises StoreError where the user stops the run, and it can be saved
+        nowhere.
+        """
+        recorder, control = self._recorder, self._control
+        waited: StoreError | None = None
+        taken, before, began = False, recorder.path, time.monotonic()
+        self._reached = self._reached or isinstance(event, RunEnded | RunLeft)
+        if self._put_by:
+            recorder.put_by(event)
+            if not self._reached:
                 return
-            if control.stopped:
-                raise
-            if waited is None:
-                yield Activity(f"paused: {error} The run goes on once {_once(error)}.")
-            waited = error
-            yield LibraryChanged(recorder.path, error.message, error.remedy)
-            control.wait(FULL_AGAIN)
-            yield from _moved(recorder, control)
-        else:
-            if waited is not None and recorder.path == before:  # where it is elsewhere, that was said
-                yield Activity(f"{_again(waited)}: the run goes on")
-                yield LibraryChanged(recorder.path)
+            taken, self._put_by = True, False
+        while True:
+            try:
+                _record(event, recorder, taken=taken)
+            except (StoreFullError, StoreLostError, DamagedError, StoreBusyError) as error:
+                taken, busy = True, isinstance(error, StoreBusyError)
+                if busy and control.over and not self._reached:
+                    self._put_by = True  # first, what runs on the hosts is ended, or let go of
+                    return
+                patient = busy and not self._out_of_time()
+                if control.left and isinstance(error, StoreFullError | StoreBusyError) and not patient:
+                    return
+                if control.over and not patient:
+                    yield from self._rescued(error)
+                    continue
+                if busy and time.monotonic() - began < BUSY_SAID:
+                    time.sleep(BUSY_AGAIN)
+                    continue
+                if waited is None or (control.over and str(error) != str(waited)):
+                    yield Activity(f"paused: {error} {_once(error, over=control.over)}")
+                waited = error
+                yield LibraryChanged(recorder.path, error.message, error.remedy, _on_stop(error))
+                self._wait(BUSY_AGAIN if busy else FULL_AGAIN)
+                yield from self._moved()
+            else:
+                if waited is not None and recorder.path == before:  # where it is elsewhere, that was said
+                    yield Activity(f"{_again(waited)}: the run goes on")
+                    yield LibraryChanged(recorder.path)
+                return
+
+    def wind_up(self, events: Iterator[Event], otherwise: Event | None) -> None:
+        """Let a run that was stopped end in order, whatever the store takes of it; record `otherwise` as its end where
+        it comes to none.
+
+        Raises, after that, what kept it from being recorded, which says where everything is now.
+        """
+        failure: StoreError | None = None
+        for event in self._to_the_end(events, otherwise):
+            try:
+                (self._recorder.put_by if failure or self._put_by else self._recorder.record)(event)
+            except TakenOverError as error:
+                self._control.lose()
+                failure = error
+            except StoreError as error:
+                failure = error
+        if not isinstance(failure, TakenOverError):
+            failure = self._flushed(failure)
+        if failure is None:
             return
+        if isinstance(failure, TakenOverError) or (
+            self._control.left and isinstance(failure, StoreFullError | StoreBusyError)
+        ):
+            raise failure
+        raise _put_elsewhere(self._recorder, failure)
+
+    def _to_the_end(self, events: Iterator[Event], otherwise: Event | None) -> Iterator[Event]:
+        for event in events:
+            self._reached = self._reached or isinstance(event, RunEnded | RunLeft)
+            yield event
+        if not self._reached and otherwise is not None:
+            yield otherwise
+
+    def _flushed(self, failure: StoreError | None) -> StoreError | None:
+        """Write what waits; return what keeps it from being written, after the time there is for a library in use."""
+        while True:
+            try:
+                self._recorder.flush()
+            except StoreBusyError as error:
+                if self._out_of_time():
+                    return error
+                time.sleep(BUSY_AGAIN)
+            except StoreError as error:
+                return failure or error
+            else:
+                return None
+
+    def _out_of_time(self) -> bool:
+        return self.hurried or self._control.over_for > STOPPING
+
+    def _wait(self, seconds: float) -> None:
+        """Wait `seconds`; of a run that is not over, until it is."""
+        if self._control.over:
+            time.sleep(seconds)
+        else:
+            self._control.wait(seconds)
+
+    def _moved(self) -> Iterator[Event]:
+        """Go on in another library, where one was named."""
+        recorder, path = self._recorder, self._control.take_library()
+        if path is None:
+            return
+        try:
+            missing = recorder.save_as(path)
+        except StoreError as error:
+            yield Activity(f"not saved: {error}")
+            yield LibraryChanged(recorder.path, error.message, error.remedy, _on_stop(error))
+        else:
+            yield Activity(_saved(recorder, missing))
+            yield LibraryChanged(recorder.path)
+
+    def _rescued(self, failure: StoreError) -> Iterator[Event]:
+        yield Activity(f"saving the run to a new file: {failure.message}")
+        missing = rescue(self._recorder)
+        yield Activity(_saved(self._recorder, missing))
+        yield LibraryChanged(self._recorder.path)
 
 
-def _record(event: Event, recorder: Recorder, *, taken: bool) -> bool:
+def _record(event: Event, recorder: Recorder, *, taken: bool) -> None:
     if taken:
         recorder.flush()
     else:
@@ -189,36 +298,31 @@ def _record(event: Event, recorder: Recorder, *, taken: bool) -> bool:
     if isinstance(event, RunEnded | RunLeft):
         recorder.flush()
         recorder.verify()
-    return True
 
 
-def _once(error: StoreError) -> str:
-    return "there is room" if isinstance(error, StoreFullError) else "it is back, or another file is named"
+def _once(error: StoreError, *, over: bool) -> str:
+    """Return what a run waits for whose library refuses with `error`; one that is `over` waits for no other."""
+    if over:
+        return f"The run ends within {STOPPING:.0f} s of Stop all the same."
+    if isinstance(error, StoreBusyError):
+        return "The run goes on once the library is free, or another file is named."
+    if isinstance(error, StoreFullError):
+        return "The run goes on once there is room."
+    return "The run goes on once the library is back, or another file is named."
 
 
 def _again(error: StoreError) -> str:
+    if isinstance(error, StoreBusyError):
+        return "the library is free again"
     return "there is room again" if isinstance(error, StoreFullError) else "the library takes the run again"
 
 
-def _moved(recorder: Recorder, control: Control) -> Iterator[Event]:
-    """Go on in another library, where one was named."""
-    path = control.take_library()
-    if path is None:
-        return
-    try:
-        missing = recorder.save_as(path)
-    except StoreError as error:
-        yield Activity(f"not saved: {error}")
-        yield LibraryChanged(recorder.path, error.message, error.remedy)
-    else:
-        yield Activity(_saved(recorder, missing))
-        yield LibraryChanged(recorder.path)
-
-
-def _rescued(recorder: Recorder) -> Iterator[Event]:
-    missing = rescue(recorder)
-    yield Activity(_saved(recorder, missing))
-    yield LibraryChanged(recorder.path)
+def _on_stop(error: StoreError) -> str:
+    if isinstance(error, StoreBusyError):
+        return f"if the library is still in use {STOPPING:.0f} s later, the run is saved to a new file"
+    if isinstance(error, StoreFullError):
+        return "the run is saved to a new file if another disk has room"
+    return "the run is saved to a new file"
 
 
 def _saved(recorder: Recorder, missing: str) -> str:

@@ -84,7 +84,8 @@ class Batch:
             connection.execute(insert(schema.samples), rows)
         for key, _sample in self.samples:
             known.written.samples[key.trial] += 1
-        known.written.output += sum(len(piece) for _trial, _stream, pieces in self.output for piece in pieces)
+        for trial, _stream, pieces in self.output:
+            known.written.add_output(trial, b"".join(pieces))
 
 
 def write_figures(connection: Connection, run_id: str, trial: int, figures: Iterable[Figure], known: Known) -> None:

@@ -2,7 +2,6 @@
 
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -26,6 +25,8 @@ from app.store.errors import (
     translated,
 )
 from app.store.library_file import (
+    BRIEF,
+    PATIENCE,
     Aside,
     Identity,
     OpenFile,
@@ -35,13 +36,13 @@ from app.store.library_file import (
     for_writing,
     identity_of,
     make_private,
+    patiently,
     wal_of,
 )
 
 _WRITING = "benchwright_writing"
 
-PATIENCE = 5.0
-"""Seconds for which another program may be making the same library."""
+_PATIENCE = "benchwright_patience"
 
 _FILE = "benchwright_file"
 
@@ -79,9 +80,12 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Give a connection in a transaction that is committed, on disk, when the block ends."""
-        with self.connect() as connection, self.transaction(connection):
+    def writing(self, patience: float = PATIENCE) -> Iterator[Connection]:
+        """Give a connection in a transaction that is committed, on disk, when the block ends.
+
+        Raises StoreBusyError where another program has the store locked for `patience` seconds.
+        """
+        with self.connect(patience) as connection, self.transaction(connection):
             yield connection
 
     @contextmanager
@@ -104,14 +108,18 @@ class Database:
                 file.check()  # a file that was emptied reads as a damaged one
                 raise
 
-    def connect(self) -> Connection:
-        """Return a connection for transactions that write. It belongs to the caller. Raises ReadOnlyError."""
+    def connect(self, patience: float = PATIENCE) -> Connection:
+        """Return a connection for transactions that write, each of which waits `patience` seconds for its lock.
+
+        It belongs to the caller. Raises ReadOnlyError.
+        """
         with self._translating():
             engine = self._opened()
             if self._newer is not None:
                 raise read_only(self.path, self._newer, schema.FORMAT)
             file = OpenFile(self.path, self._file or (0, 0))
-            connection = engine.connect().execution_options(**{_WRITING: True, _FILE: file})
+            options = {_WRITING: True, _FILE: file, _PATIENCE: patience}
+            connection = engine.connect().execution_options(**options)
         try:
             file.check()
         except StoreError:
@@ -153,7 +161,7 @@ class Database:
 
     def _refusal(self) -> StoreError | None:
         try:
-            with self.writing():
+            with self.writing(patience=0.0):
                 return None
         except (StoreFullError, StoreLostError) as error:
             return error
@@ -237,14 +245,7 @@ def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
     """
     try:
         with closing(connect()) as connection:
-            application, found, tables = (
-                connection.execute(f"SELECT {what}").fetchone()[0]
-                for what in (
-                    "application_id FROM pragma_application_id",
-                    "user_version FROM pragma_user_version",
-                    "count(*) FROM sqlite_master",
-                )
-            )
+            application, found, tables = patiently(lambda: _described(connection), PATIENCE)
             needed = _read_format(connection, found)
     except sqlite3.Error as error:
         if code_of(error) == sqlite3.SQLITE_NOTADB:
@@ -255,6 +256,18 @@ def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
     if needed > schema.FORMAT:
         raise too_new(path, found, needed, schema.FORMAT)
     return found if found > schema.FORMAT else None
+
+
+def _described(connection: sqlite3.Connection) -> list[int]:
+    """Return the application and the format that a store names, and how many tables and indexes it has."""
+    return [
+        connection.execute(f"SELECT {what}").fetchone()[0]
+        for what in (
+            "application_id FROM pragma_application_id",
+            "user_version FROM pragma_user_version",
+            "count(*) FROM sqlite_master",
+        )
+    ]
 
 
 def _read_format(connection: sqlite3.Connection, found: int) -> int:
@@ -268,9 +281,12 @@ def _read_format(connection: sqlite3.Connection, found: int) -> int:
 
 def _engine_for_writing(path: Path) -> Engine:
     """Return an engine on the library at `path`, which is made or upgraded where that is to be done."""
-    engine = create_engine("sqlite://", creator=lambda: for_writing(path), poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=lambda: for_writing(path, BRIEF), poolclass=NullPool)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
+    with engine.connect() as connection, connection.begin():
+        if connection.exec_driver_sql("PRAGMA user_version").scalar() == schema.FORMAT:
+            return engine
     with engine.connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
         # Looked at again within the transaction: another program may have been first.
         version = connection.exec_driver_sql("PRAGMA user_version").scalar()
@@ -305,28 +321,22 @@ def _engine_for_reading(connect: Callable[[], sqlite3.Connection]) -> Engine:
 
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:
     settings = ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]
-    if connection.execute("PRAGMA page_count").fetchone() == (0,):
+    if patiently(lambda: connection.execute("PRAGMA page_count").fetchone(), PATIENCE) == (0,):
         # What a deleted run took goes back to the disk. Only an empty file can take this, before all else.
         settings.insert(0, "auto_vacuum = FULL")
-    for setting in settings:
-        _set(connection, setting)
-
-
-def _set(connection: sqlite3.Connection, setting: str) -> None:
-    """Make a setting; while another program makes the same library, try again: SQLite waits for no lock here."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute(f"PRAGMA {setting}").close()
-        except sqlite3.OperationalError as error:
-            if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
+    for setting in settings:  # another program may be making the same library
+        patiently(lambda setting=setting: connection.execute(f"PRAGMA {setting}").close(), PATIENCE)
 
 
 def _begin(connection: Connection) -> None:
-    # IMMEDIATE: two writers then wait for each other, instead of one failing in the middle.
-    writing = connection.get_execution_options().get(_WRITING, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    options = connection.get_execution_options()
+
+    def begin() -> None:
+        if options.get(_WRITING, False):
+            # Two writers then wait for each other, instead of one failing in the middle.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            connection.exec_driver_sql("BEGIN")
+            connection.exec_driver_sql("SELECT 1 FROM sqlite_master")  # who has the file locked is met here
+
+    patiently(begin, options.get(_PATIENCE, PATIENCE))

@@ -1,5 +1,6 @@
 """What can go wrong with the library, in words for people."""
 
+import errno
 import os
 import shlex
 import sqlite3
@@ -22,6 +23,10 @@ class StoreLostError(StoreError):
     """The library is not where it was, or may not be written: what is measured waits."""
 
 
+class StoreBusyError(StoreError):
+    """Another program has the library locked: nothing is lost, and it takes everything once that is over."""
+
+
 class ReadOnlyError(StoreError):
     """The library is of a newer Benchwright: this one reads it, and writes nothing to it."""
 
@@ -42,13 +47,18 @@ NOT_HERE = UNWRITABLE | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 
 _REMEDIES: Mapping[int, tuple[str, str]] = MappingProxyType(
     {
-        sqlite3.SQLITE_BUSY: ("is in use by another program", "Wait until it is done and try again."),
         sqlite3.SQLITE_READONLY: ("cannot be written", "Check the permissions of the file and its folder."),
         sqlite3.SQLITE_PERM: ("cannot be opened", "Check the permissions of the file and its folder."),
         sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check the permissions of the file and its folder."),
         sqlite3.SQLITE_IOERR: ("could not be read or written: the disk reports an error", "Check the disk."),
     }
 )
+
+
+IN_USE = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL})
+"""Primary codes of SQLite for a library that another program has locked."""
+
+UNCHANGED = "Nothing in it was changed."
 
 
 def code_of(error: BaseException | None) -> int:
@@ -61,6 +71,14 @@ def translated(error: BaseException | None, path: Path) -> StoreError:
     code = code_of(error)
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return damaged(path, str(error))
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return damaged(path, "it was cut off")
+    if isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" in str(error):  # by Python, without a code
+        return damaged(path, "it holds text that is no UTF-8")
+    if code in IN_USE:
+        return StoreBusyError(
+            f"The library {path} is in use by another program.", "Close that program, or wait until it is done."
+        )
     if code == sqlite3.SQLITE_FULL:
         return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
     if code in NOT_HERE and (refused := _refused_by_disk(path)) is not None:
@@ -85,11 +103,19 @@ def _refused_by_disk(path: Path) -> StoreError | None:
     if found.f_flag & os.ST_RDONLY:
         return StoreLostError(
             f"The library {path} cannot be written: its file system is read-only.",
-            "It can be read. To measure, pin or delete, name another library with --store.",
+            "It can be read. To measure, pin or delete, mount it for writing, or name another library with --store.",
         )
     if found.f_bavail * found.f_frsize < LEAST:
         return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
     return None
+
+
+def cannot_write(path: Path, error: OSError) -> StoreError:
+    """Return the error that says why the file at `path` could not be written."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
+    reason = (error.strerror or "unknown error").lower()
+    return StoreLostError(f"The library {path} cannot be written: {reason}.", "Name another file.")
 
 
 def lost(path: Path, what: str) -> StoreLostError:
@@ -126,7 +152,7 @@ def not_ours(path: Path) -> StoreError:
 def damaged(path: Path, detail: str) -> DamagedError:
     """Return the error that says the file at `path` is left as it is, because it cannot be understood."""
     return DamagedError(
-        f"The library {path} is damaged or is none ({detail}). Nothing in it was changed.",
+        f"The library {path} is damaged or is none ({detail}). {UNCHANGED}",
         f"Restore a copy, or save what can be read: benchwright salvage {shlex.quote(str(path))} NEW. --store names "
         "another library.",
     )

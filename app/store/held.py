@@ -41,6 +41,11 @@ class Held:
             return cls(image, MOST)
         return cls(image, len(image))
 
+    @property
+    def whole(self) -> bool:
+        """Whether all samples and all raw output are held."""
+        return self._size < MOST
+
     def stored(self) -> bytes:
         """Return a library that holds what was stored of the run before, empty where nothing was."""
         return zlib.decompress(self._stored) if self._stored else b""

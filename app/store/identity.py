@@ -64,6 +64,11 @@ def is_alive(owner: Owner) -> bool | None:
     return _start_time(owner.pid) == owner.started if owner.space == _own_space() else None
 
 
+def is_of_this_boot(owner: Owner) -> bool:
+    """Return whether `owner` began since this computer started: its end may not be seen from here all the same."""
+    return owner.boot == _boot_id()
+
+
 def _own_pid() -> int:
     """Return our number as /proc shows it, which is another one where /proc is of an outer PID namespace."""
     try:

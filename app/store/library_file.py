@@ -6,18 +6,33 @@ import shutil
 import sqlite3
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from app.store.errors import StoreError, StoreLostError, damaged, lost
+from sqlalchemy.exc import DBAPIError
 
-BUSY_TIMEOUT = 10.0
-"""Seconds to wait for another program's transaction."""
+from app.store.errors import IN_USE, StoreBusyError, StoreError, StoreLostError, code_of, damaged, lost, translated
+
+PATIENCE = 5.0
+"""Seconds to wait for another program that has the library locked."""
+
+BRIEF = 0.25
+"""Seconds of that which SQLite waits itself: no signal is handled meanwhile."""
 
 SMALLEST = 512
 """Bytes of the smallest database there is: one page of the smallest size (https://www.sqlite.org/fileformat.html)."""
+
+AGAIN = 0.05
+"""Seconds between two tries at a library that another program has locked."""
+
+BESIDE = ("-wal", "-shm", "-journal")
+"""What SQLite adds to the name of a library for the files that belong to it."""
+
+T = TypeVar("T")
 
 Identity = tuple[int, int]
 """The device and the inode of a file."""
@@ -133,9 +148,9 @@ class OpenFile:
             raise lost(self.path, f"lost its write-ahead log {log.name}")
 
 
-def for_writing(path: Path) -> sqlite3.Connection:
+def for_writing(path: Path, timeout: float = PATIENCE) -> sqlite3.Connection:
     """Return a connection to the library at `path`, which is never made by it."""
-    return _connection(path, "mode=rw")
+    return _connection(path, "mode=rw", timeout)
 
 
 def for_reading(path: Path) -> sqlite3.Connection:
@@ -143,9 +158,26 @@ def for_reading(path: Path) -> sqlite3.Connection:
     return _connection(path, "mode=ro")
 
 
-def _connection(path: Path, words: str) -> sqlite3.Connection:
+def _connection(path: Path, words: str, timeout: float = BRIEF) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?{words}"
-    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT, check_same_thread=False, isolation_level=None)
+    return sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False, isolation_level=None)
+
+
+def patiently(work: Callable[[], T], patience: float) -> T:
+    """Return what `work` returns; do it again for `patience` seconds while another program has the library locked.
+
+    The wait is Python's, so that a signal ends it.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return work()
+        except (sqlite3.Error, DBAPIError, StoreBusyError) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            in_use = isinstance(error, StoreBusyError) or code_of(cause) in IN_USE
+            if not in_use or time.monotonic() >= deadline:
+                raise
+            time.sleep(AGAIN)
 
 
 class Aside:
@@ -232,6 +264,27 @@ def _places() -> Iterator[Path]:
 
 
 def copy_open(connection: sqlite3.Connection, target: Path) -> None:
-    """Write all that `connection` sees to the empty file `target`, wherever its own file is by now."""
+    """Write all that `connection` sees to the empty file `target`, wherever its own file is by now.
+
+    Raises sqlite3.Error, StoreBusyError where another program has the file locked.
+    """
+
+    def refuse_busy(status: int, _remaining: int, _total: int) -> None:
+        if status in IN_USE:  # else it would be tried for ever
+            raise translated(_with_code(status), target)
+
     with closing(for_writing(target)) as new:
-        connection.backup(new)
+        connection.backup(new, progress=refuse_busy)
+
+
+def _with_code(code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError()
+    error.sqlite_errorcode = code
+    return error
+
+
+def remove_library(path: Path) -> None:
+    """Remove the library at `path` and all that SQLite makes beside it, where they are there."""
+    for end in ("", *BESIDE):
+        with suppress(OSError):
+            Path(f"{path}{end}").unlink()

@@ -10,7 +10,7 @@ from app.moments import now
 from app.runs.left import seconds_since
 from app.store import schema
 from app.store.errors import StoreError
-from app.store.identity import Owner, is_alive, this_computer, this_process
+from app.store.identity import Owner, is_alive, is_of_this_boot, this_computer, this_process
 from app.store.recorder import BEAT, is_recorded_here
 from app.store.rows import owner_row
 
@@ -96,9 +96,10 @@ def is_unseen(connection: Connection, run_id: str) -> bool:
 
 def watch_seconds(recording: Recording) -> float:
     """Return for how long to look for signs of life before a run is taken over: the clock of another computer may
-    differ from ours."""
+    differ from ours, and another program may have had the library locked for long."""
     owner = recording.owner
-    unseen = owner.where not in {"", this_computer()} and is_alive(owner) is None
+    elsewhere = owner.where not in {"", this_computer()} or is_of_this_boot(owner)
+    unseen = elsewhere and is_alive(owner) is None
     return 2 * BEAT if unseen and abs(recording.silent) > FRESH else 0.0
 
 

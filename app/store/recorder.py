@@ -1,6 +1,7 @@
 """Writes down a run as it happens."""
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,19 +35,33 @@ from app.runs.left import LeftRun
 from app.store import reading, schema
 from app.store.batch import Batch, Known
 from app.store.database import Database
-from app.store.errors import StoreError, TakenOverError, lost
+from app.store.errors import (
+    UNCHANGED,
+    DamagedError,
+    ReadOnlyError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    TakenOverError,
+    cannot_write,
+)
 from app.store.held import Held
-from app.store.library_file import make_new
+from app.store.library_file import PATIENCE, make_new, patiently, remove_library
 from app.store.read_back import Written, read_back
 from app.store.run_connection import RunConnection
 from app.store.run_writer import RunWriter
 from suites.vocab import Sample
+
+log = logging.getLogger(__name__)
 
 GATHERING = 0.5
 """Seconds for which samples and output are gathered before they are committed."""
 
 BEAT = 5.0
 """Seconds after which a recorder that has nothing to write gives a sign of life: it dates the run anew."""
+
+LOOK = 2.0
+"""Seconds for which the pages of a library are looked at when a run ends there; every row of the run is read."""
 
 _live: set[str] = set()
 """Runs that this process records now. A run that names this process as its owner and is not here was given up."""
@@ -79,6 +94,8 @@ class Recorder:
         self._writer = RunWriter(run_id, database.path, left)
         self._committed = time.monotonic()
         self._kept_until = ""
+        self._failure: StoreError | None = None  # why the library takes nothing
+        self._kept = ("", "")  # what of the run is kept after a failure, and its message
         self._samples: dict[int, list[Sample]] = {}
         self._epoch = 0 if left is None else left.epoch
         self._begun = left is not None  # the run is in the store
@@ -87,7 +104,7 @@ class Recorder:
         self.when_taken_over: Callable[[], None] = lambda: None
         """Called, from a thread of the recorder's own, where nothing is recorded when it is seen."""
         if left is not None:
-            self._hold_stored()
+            patiently(self._hold_stored, PATIENCE)
         _live.add(run_id)
         self._closing = threading.Event()
         self._beating = threading.Thread(target=self._beat, name=f"beat {run_id}", daemon=True)
@@ -174,14 +191,14 @@ class Recorder:
             with self._lock, contextlib.suppress(StoreError):  # what is recorded next will meet it, and say so
                 quiet = time.monotonic() - self._committed >= BEAT
                 if self._begun and not self._over and self._taken_over is None and quiet:
-                    self._commit()
+                    self._write()
             if self._taken_over is not None:
                 self.when_taken_over()
                 return
 
     def stored(self) -> RunRecord:
         """Return what is stored of the run by now, without its samples."""
-        self.flush()
+        patiently(self.flush, PATIENCE)
         with self._library.database.reading() as connection:
             return reading.record(connection, self._run_id)
 
@@ -196,34 +213,59 @@ class Recorder:
             )
 
     def verify(self) -> None:
-        """Read back over a new connection how much of the run is at the store's path.
+        """Read over a new connection every row of the run at the store's path, and look at the store's pages.
 
         Raises StoreError where that cannot be read, StoreLostError where it is not what was written.
         """
         with self._lock:
-            if not self._known.written.agrees(self._library.read_back()):
-                raise lost(self.path, f"holds only a part of the run {self._run_id}")
+            try:
+                self._library.check(self._known.written, LOOK)
+            except StoreError as error:
+                self._failure = error
+                raise
 
     def save_as(self, path: Path) -> str:
         """Write the library and what waits of the run to a new file at `path`, and go on there; return what is lost.
 
-        The library is read over the connection that is open, wherever its file is by now. Where that cannot be, the
-        run alone is written, from memory. Raises StoreError, and nothing is changed then.
+        The library is copied over the connection that is open, wherever its file is by now. Where it is damaged, where
+        it is still at its place and takes nothing, or where the copy is not sound, the run alone is written, from
+        memory. All of it is read back. Raises StoreError: nothing is changed then, and nothing is at `path`.
         """
         with self._lock:
-            before = (self._library, self._known)
-            make_new(path)
-            try:
-                missing = self._begin_anew(path)
-                self._commit()
-            except BaseException:
-                self._library.close()
-                self._library, self._known = before
-                self._writer.path = self.path
-                path.unlink(missing_ok=True)
-                raise
-            before[0].discard()
-        self.verify()
+            if self._copies():
+                try:
+                    return self._move_to(path, self._copy)
+                except TakenOverError:
+                    raise
+                except StoreError:
+                    log.info("no sound copy of %s", self.path, exc_info=True)
+            self._refuse_elsewhere()
+            return self._move_to(path, self._write_again)
+
+    def _copies(self) -> bool:
+        """Whether the pages of the library are worth a copy."""
+        if isinstance(self._failure, StoreFullError | StoreBusyError):  # what else it holds stays there
+            return not self._held.whole
+        return not isinstance(self._failure, DamagedError | ReadOnlyError)
+
+    def _move_to(self, path: Path, begin: Callable[[RunConnection], str]) -> str:
+        """Let `begin` write what was committed to a new file at `path`, add what waits, check it, and go on there."""
+        make_new(path)
+        old, known = self._library, self._known
+        self._library, self._writer.path = RunConnection(Database(path), self._run_id), path
+        try:
+            missing = begin(old)
+            new, moment = self._transact()
+            self._library.check(new.written)
+        except BaseException as error:
+            self._library.close()
+            self._library, self._known, self._writer.path = old, known, old.database.path
+            remove_library(path)
+            if isinstance(error, OSError):
+                raise cannot_write(path, error) from error
+            raise
+        self._have_written(new, moment)
+        old.discard()
         return missing
 
     def close(self) -> None:
@@ -232,7 +274,7 @@ class Recorder:
         self._beating.join()
         try:
             if self._taken_over is None:
-                self.flush()
+                patiently(self.flush, PATIENCE)
         finally:
             with self._lock:
                 _live.discard(self._run_id)
@@ -251,18 +293,36 @@ class Recorder:
                 raise
 
     def _commit(self) -> None:
-        """Write what waits in one transaction; where that fails, all of it goes on waiting."""
-        known, moment = self._known.copy(), now()
+        """Write what waits; where that fails, say what is kept."""
         try:
-            with self._library.database.transaction(self._library.connected()) as connection:
-                self._check_epoch(connection)
-                self._writer.write(connection, self._batch, self._waiting, known, moment, over=self._over)
+            self._write()
+        except TakenOverError:
+            raise
+        except StoreError as error:
+            self._failure = error
+            self._library.regain(error, self._known.written)
+            message = error.message.removesuffix(UNCHANGED).strip()  # by us it was
+            raise type(error)(f"{message} {self._kept_text(message)}", error.remedy) from error
+
+    def _write(self) -> None:
+        """Write what waits in one transaction; where that fails, all of it goes on waiting."""
+        try:
+            known, moment = self._transact()
         except TakenOverError as error:
             self._taken_over = error
             raise
-        except StoreError as error:
-            self._library.regain(error, self._known.written)
-            raise type(error)(f"{error.message} {self._kept()}", error.remedy) from error
+        self._have_written(known, moment)
+
+    def _transact(self) -> tuple[Known, str]:
+        known, moment = self._known.copy(), now()
+        with self._library.database.transaction(self._library.connected()) as connection:
+            self._check_epoch(connection)
+            self._writer.write(connection, self._batch, self._waiting, known, moment, over=self._over)
+        return known, moment
+
+    def _have_written(self, known: Known, moment: str) -> None:
+        """Take note that what waited was written at `moment`."""
+        self._failure, self._kept = None, ("", "")
         self._held.add(self._batch, self._waiting, moment)
         self._known = known
         self._begun = True
@@ -272,33 +332,50 @@ class Recorder:
         self._committed = time.monotonic()
         self._kept_until = f"{datetime.now(UTC):%H:%M:%S} UTC"
 
-    def _kept(self) -> str:
-        """Return what is kept of the run, as far as it can be read back."""
-        found = None
-        with contextlib.suppress(StoreError):
-            found = self._library.read_back()
-        if not self._known.written.agrees(found):
-            return f"The measurements of the run {self._run_id} are in memory only."
-        return f"The run {self._run_id} is stored up to {self._kept_until or 'when it was detached'}."
+    def _kept_text(self, failure: str) -> str:
+        """Return what is kept of the run, as far as it can be read back; it is read once for each `failure`."""
+        if self._kept[0] != failure:
+            found = None
+            with contextlib.suppress(StoreError):
+                found = self._library.read_back() if self._begun else None
+            said = f"The run {self._run_id} is stored up to {self._kept_until or 'when it was detached'}."
+            if not self._known.written.agrees(found):
+                said = f"The measurements of the run {self._run_id} are in memory only."
+            self._kept = (failure, said)
+        return self._kept[1]
 
-    def _begin_anew(self, path: Path) -> str:
-        """Go on in the empty file at `path` with what was committed; return what is lost by that."""
-        old, self._library = self._library, RunConnection(Database(path), self._run_id)
-        self._writer.path = path
+    def _copy(self, old: RunConnection) -> str:
+        """Copy the library of `old`; return what is lost by that."""
+        old.copy_to(self.path)
+        return ""
+
+    def _write_again(self, old: RunConnection) -> str:
+        """Write what was committed of the run from memory; return what is lost by that."""
         measured = self._known.written
-        if old.copy_to(path, measured):
-            return ""
         self._known = Known()
-        path.write_bytes(self._held.stored())
+        self.path.write_bytes(self._held.stored())
         with self._library.database.transaction(self._library.connected()) as connection:
             self._known.written = read_back(connection, self._run_id) or Written()
         for batch, events, moment in self._held.commits():
             with self._library.database.transaction(self._library.connected()) as connection:
                 self._writer.write(connection, batch, events, self._known, moment, over=self._over)
         others = "The other runs of the library are not in it."
+        if isinstance(self._failure, StoreFullError | StoreBusyError):
+            others = f"The other runs are in {old.database.path} still, and the beginning of this one."
         if self._known.written.agrees(measured):
             return others
         return f"{others} Some samples and output of this run are missing."
+
+    def _refuse_elsewhere(self) -> None:
+        """Raise TakenOverError where the library, if it can be read, says that another process records the run."""
+        try:
+            with self._library.database.reading() as connection:
+                self._check_epoch(connection)
+        except TakenOverError as error:
+            self._taken_over = error
+            raise
+        except StoreError:
+            log.info("%s does not say who records %s", self.path, self._run_id, exc_info=True)
 
     def _check_epoch(self, connection: Connection) -> None:
         """Raise TakenOverError where the run was taken over since this recorder began."""

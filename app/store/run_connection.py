@@ -5,12 +5,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
+from app.formats import FormatError
 from app.store.database import Database
-from app.store.errors import StoreError, StoreLostError, translated
+from app.store.errors import StoreError, StoreLostError, damaged, lost, translated
 from app.store.library_file import OpenFile, copy_open, identity_of, wal_of
-from app.store.read_back import Written, read_back
+from app.store.read_back import Written, check_pages, read_back
 
 
 class RunConnection:
@@ -25,7 +25,7 @@ class RunConnection:
     def connected(self) -> Connection:
         """Return the connection; raise StoreError where it cannot be opened."""
         if self._connection is None:
-            self._connection = self.database.connect()
+            self._connection = self.database.connect(patience=0.0)  # whoever records tries again, and says so
             self._file = self.database.hold(self._connection)
         return self._connection
 
@@ -52,12 +52,25 @@ class RunConnection:
         return None
 
     def read_back(self) -> Written | None:
-        """Return how much of the run anybody finds at the library's path; raise StoreError."""
+        """Read every row of the run at the library's path; return how much anybody finds there. Raises StoreError."""
         try:
             with self.database.reading() as connection:
                 return read_back(connection, self._run_id)
-        except DBAPIError as error:
-            raise translated(error.orig, self.database.path) from error
+        except (FormatError, ValueError, TypeError, LookupError) as error:
+            raise damaged(self.database.path, f"a row of the run {self._run_id} cannot be understood") from error
+
+    def check(self, written: Written, seconds: float | None = None) -> None:
+        """Raise StoreError unless what is at the library's path is sound, and holds all of the run that was `written`.
+
+        Its pages are looked at for `seconds` at most; None: at every page and every index.
+        """
+        if not written.agrees(self.read_back()):
+            raise lost(self.database.path, f"holds only a part of the run {self._run_id}")
+        try:
+            with self.database.reading() as connection:
+                check_pages(connection, self.database.path, seconds)
+        except sqlite3.Error as error:
+            raise translated(error, self.database.path) from error
 
     def regain(self, error: StoreError, written: Written) -> None:
         """Where the file was lost, and what is at its path now holds all that was `written`, go on there next time.
@@ -89,16 +102,15 @@ class RunConnection:
             ):
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def copy_to(self, path: Path, written: Written) -> bool:
-        """Copy the whole library to the empty file `path`; return whether the run is whole in the copy."""
+    def copy_to(self, path: Path) -> None:
+        """Copy the whole library to the empty file `path`; raise StoreError."""
         raw = self._driver()
         if raw is None:
-            return False
+            raise lost(self.database.path, "is not open")
         try:
             copy_open(raw, path)
-            return written.agrees(RunConnection(Database(path), self._run_id).read_back())
-        except (sqlite3.Error, StoreError):
-            return False
+        except sqlite3.Error as error:
+            raise translated(error, path) from error
 
     def _driver(self) -> sqlite3.Connection | None:
         found = None if self._connection is None else self._connection.connection.driver_connection

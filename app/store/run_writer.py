@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, update
 
 from app.events import (
     AttemptEnded,
@@ -137,10 +137,7 @@ class RunWriter:
 
     def _forget_attempt(self, connection: Connection, trial: int, known: Known) -> None:
         """Delete the commands and the output of a trial that is made anew."""
-        output = schema.output.c
-        chosen = (output.run_id == self._run_id) & (output.trial == trial)
-        length = select(func.sum(func.length(output.data))).where(chosen)
-        known.written.output -= connection.execute(length).scalar() or 0
+        known.written.output.pop(trial, None)
         for table in (schema.jobs, schema.output):
             connection.execute(delete(table).where(table.c.run_id == self._run_id, table.c.trial == trial))
 

@@ -21,7 +21,7 @@ from app.runs.left import LeftRun, StoredWorkspace
 from app.store import baselines, calibrations, history, host_log, left, ownership, reading, remarks, schema
 from app.store.bands import bands
 from app.store.database import Database
-from app.store.errors import StoreError, StoreFullError, StoreLostError
+from app.store.errors import StoreBusyError, StoreError, StoreFullError, StoreLostError
 from app.store.make_room import without_room
 from app.store.ownership import Recording
 from app.store.recorder import Recorder
@@ -172,7 +172,7 @@ class Store:
         """
         if self.read_only() is not None:
             return []
-        with suppress(StoreFullError, StoreLostError), self._database.writing() as connection:
+        with suppress(StoreFullError, StoreLostError, StoreBusyError), self._database.writing(0.0) as connection:
             gone = ownership.gone(connection)
             dead = [run for run in gone if not left.is_attachable(connection, run)]
             _end(connection, dead, INTERRUPTED)
@@ -206,8 +206,11 @@ class Store:
             return replace(taken, epoch=ownership.take_over(connection, found), unseen=unseen)
 
     def _watched(self, run: str) -> Recording | None:
-        """Return who recorded a run, after the time in which a recorder on another computer gives a sign of life."""
-        with self._database.reading() as connection:
+        """Return who recorded a run, after the time in which a recorder that cannot be seen gives a sign of life.
+
+        That begins once the store can be written: while another program had it locked, nobody could give one.
+        """
+        with self._database.writing() as connection:
             recording = ownership.running(connection).get(reading.find(connection, run))
         if recording is not None:
             time.sleep(ownership.watch_seconds(recording))
