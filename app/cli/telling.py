@@ -133,9 +133,13 @@ class _Library:
                 say(f"Show the run with: benchwright --store {shlex.quote(str(event.path))} show last")
         elif event.problem != self._asked:
             self._asked = event.problem
-            problem = f"{event.problem} " if self._quiet else ""
-            elsewhere = "To go on in another library, type the name of a new file and press Enter. "
-            say(f"{problem}{elsewhere if sys.stdin.isatty() else ''}Ctrl+C ends the run: {event.on_stop}.")
+            ways = [event.problem] if self._quiet else []
+            if event.on_stop and sys.stdin.isatty():
+                ways.append("To go on in another library, type the name of a new file and press Enter.")
+            if event.on_stop:
+                ways.append(f"Ctrl+C ends the run: {event.on_stop}.")
+            if ways:
+                say(" ".join(ways))
         elif sys.stdin.isatty() and select.select([sys.stdin], [], [], 0)[0]:
             name = sys.stdin.readline(4096).strip()
             if name:

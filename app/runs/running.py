@@ -4,6 +4,7 @@ time that somebody goes on with the run."""
 import shlex
 import time
 from collections.abc import Generator, Iterator
+from itertools import chain
 
 from app.events import (
     Activity,
@@ -112,7 +113,7 @@ def _name_way_out(error: BenchwrightError, taken: LeftRun) -> None:
 
 def _put_elsewhere(recorder: Recorder, failure: BenchwrightError) -> StoreError:
     """Save a run whose library takes nothing to a new file; return what says so, or that it could not be saved."""
-    library, intact = recorder.path, isinstance(failure, StoreFullError | StoreBusyError)
+    intact = isinstance(failure, StoreFullError | StoreBusyError)
     try:
         missing = rescue(recorder)
     except TakenOverError as error:
@@ -123,17 +124,16 @@ def _put_elsewhere(recorder: Recorder, failure: BenchwrightError) -> StoreError:
             remedy = f"{remedy} Then end the run there with: benchwright attach {recorder.run_id} --stop"
         return StoreError(f"{failure.message} {error.message}", remedy.strip())
     store = shlex.quote(str(recorder.path))
-    copy = f" Delete its beginning in {library}, once that takes it: benchwright delete {recorder.run_id}"
     return StoreLostError(
-        f"{failure.message} {_saved(recorder, missing)}",
-        f"Open it with: benchwright --store {store} list{'.' + copy if intact else ''}",
+        f"{failure.message} {_saved(recorder, missing)}", f"Open it with: benchwright --store {store}"
     )
 
 
 def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[Event]:
     recorder.when_taken_over = control.lose
     watching = Watching() if engine.left is None else watching_again(engine.left.record)
-    events = with_verdicts(watching.follow(engine.events()), recorder, resumed=engine.left is not None)
+    source = engine.events()
+    events = with_verdicts(watching.follow(source), recorder, resumed=engine.left is not None)
     keeping = _Keeping(recorder, control)
     ended = by_user = False
     try:
@@ -149,7 +149,8 @@ def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[E
         if not ended:
             (control.lose if recorder.taken_over else control.stop)()
             state, reason = (State.PARTIAL, STOPPED) if by_user else (State.FAILED, FAILED)
-            keeping.wind_up(events, None if engine.refused else RunEnded(engine.run_id, state, reason))
+            # An interrupt ends the generators that it meets, and may leave the engine's as it was.
+            keeping.wind_up(chain(events, source), None if engine.refused else RunEnded(engine.run_id, state, reason))
 
 
 class _Keeping:
@@ -175,43 +176,60 @@ class _Keeping:
         Yields what is to be said meanwhile. Raises StoreError where the user stops the run, and it can be saved
         nowhere.
         """
-        recorder, control = self._recorder, self._control
-        waited: StoreError | None = None
-        taken, before, began = False, recorder.path, time.monotonic()
         self._reached = self._reached or isinstance(event, RunEnded | RunLeft)
         if self._put_by:
-            recorder.put_by(event)
+            self._recorder.put_by(event)
             if not self._reached:
                 return
-            taken, self._put_by = True, False
+        taken, self._put_by = self._put_by, False
+        waited: StoreError | None = None
+        before, began = self._recorder.path, time.monotonic()
         while True:
             try:
-                _record(event, recorder, taken=taken)
+                _record(event, self._recorder, taken=taken)
             except (StoreFullError, StoreLostError, DamagedError, StoreBusyError) as error:
-                taken, busy = True, isinstance(error, StoreBusyError)
-                if busy and control.over and not self._reached:
-                    self._put_by = True  # first, what runs on the hosts is ended, or let go of
+                taken = True
+                if self._lets_be(error):
                     return
-                patient = busy and not self._out_of_time()
-                if control.left and isinstance(error, StoreFullError | StoreBusyError) and not patient:
-                    return
-                if control.over and not patient:
+                if self._control.over and not self._waits_for(error):
                     yield from self._rescued(error)
-                    continue
-                if busy and time.monotonic() - began < BUSY_SAID:
-                    time.sleep(BUSY_AGAIN)
-                    continue
-                if waited is None or (control.over and str(error) != str(waited)):
-                    yield Activity(f"paused: {error} {_once(error, over=control.over)}")
-                waited = error
-                yield LibraryChanged(recorder.path, error.message, error.remedy, _on_stop(error))
-                self._wait(BUSY_AGAIN if busy else FULL_AGAIN)
-                yield from self._moved()
+                elif self._is_brief(error, time.monotonic() - began):
+                    self._control.wait(BUSY_AGAIN)
+                else:
+                    yield from self._paused(error, waited)
+                    waited = error
             else:
-                if waited is not None and recorder.path == before:  # where it is elsewhere, that was said
+                if waited is not None and self._recorder.path == before:  # where it is elsewhere, that was said
                     yield Activity(f"{_again(waited)}: the run goes on")
-                    yield LibraryChanged(recorder.path)
+                    yield LibraryChanged(before)
                 return
+
+    def _lets_be(self, error: StoreError) -> bool:
+        """Whether what the library refused with `error` is left waiting in memory."""
+        if isinstance(error, StoreBusyError) and self._control.over and not self._reached:
+            self._put_by = True  # first, what runs on the hosts is ended, or let go of
+            return True
+        intact = isinstance(error, StoreFullError | StoreBusyError)
+        return self._control.left and intact and not self._waits_for(error)
+
+    def _waits_for(self, error: StoreError) -> bool:
+        """Whether a run that is over waits for its library all the same."""
+        return isinstance(error, StoreBusyError) and not self._out_of_time()
+
+    def _is_brief(self, error: StoreError, seconds: float) -> bool:
+        """Whether nothing is said of a library that was in use for `seconds`: others write their runs to it, too."""
+        return isinstance(error, StoreBusyError) and seconds < BUSY_SAID and not self._control.over
+
+    def _paused(self, error: StoreError, before: StoreError | None) -> Iterator[Event]:
+        """Say once why the run waits; wait, and go on elsewhere where another library was named."""
+        over = self._control.over
+        if over and (before is None or error.message != before.message):
+            yield Activity(f"{error.message} It is waited for until {STOPPING:.0f} s after the stop.")
+        elif before is None:
+            yield Activity(f"paused: {error} {_once(error)}")
+        yield LibraryChanged(self._recorder.path, error.message, error.remedy, "" if over else _on_stop(error))
+        self._wait(BUSY_AGAIN if isinstance(error, StoreBusyError) else FULL_AGAIN)
+        yield from self._moved()
 
     def wind_up(self, events: Iterator[Event], otherwise: Event | None) -> None:
         """Let a run that was stopped end in order, whatever the store takes of it; record `otherwise` as its end where
@@ -300,10 +318,8 @@ def _record(event: Event, recorder: Recorder, *, taken: bool) -> None:
         recorder.verify()
 
 
-def _once(error: StoreError, *, over: bool) -> str:
-    """Return what a run waits for whose library refuses with `error`; one that is `over` waits for no other."""
-    if over:
-        return f"The run ends within {STOPPING:.0f} s of Stop all the same."
+def _once(error: StoreError) -> str:
+    """Return what a run waits for whose library refuses with `error`."""
     if isinstance(error, StoreBusyError):
         return "The run goes on once the library is free, or another file is named."
     if isinstance(error, StoreFullError):

@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
@@ -325,7 +326,7 @@ def _prepare(connection: sqlite3.Connection, _record: object) -> None:
         # What a deleted run took goes back to the disk. Only an empty file can take this, before all else.
         settings.insert(0, "auto_vacuum = FULL")
     for setting in settings:  # another program may be making the same library
-        patiently(lambda setting=setting: connection.execute(f"PRAGMA {setting}").close(), PATIENCE)
+        patiently(partial(connection.execute, f"PRAGMA {setting}"), PATIENCE).close()
 
 
 def _begin(connection: Connection) -> None:

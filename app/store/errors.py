@@ -68,13 +68,9 @@ def code_of(error: BaseException | None) -> int:
 
 def translated(error: BaseException | None, path: Path) -> StoreError:
     """Return what SQLite's `error` about the store at `path` means to a person."""
-    code = code_of(error)
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return damaged(path, str(error))
-    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ:
-        return damaged(path, "it was cut off")
-    if isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" in str(error):  # by Python, without a code
-        return damaged(path, "it holds text that is no UTF-8")
+    code, damage = code_of(error), _damage(error)
+    if damage:
+        return damaged(path, damage)
     if code in IN_USE:
         return StoreBusyError(
             f"The library {path} is in use by another program.", "Close that program, or wait until it is done."
@@ -90,6 +86,17 @@ def translated(error: BaseException | None, path: Path) -> StoreError:
     return StoreError(f"The library {path} failed: {error}.")
 
 
+def _damage(error: BaseException | None) -> str:
+    """Return what is wrong with the content of a file; empty for another error."""
+    if code_of(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return str(error)
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return "it was cut off"
+    if isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" in str(error):  # by Python, without a code
+        return "it holds text that is not UTF-8"
+    return ""
+
+
 LEAST = 2**16
 """Bytes that SQLite needs beside the library at least: those of the index of its log, and a few pages."""
 
@@ -100,7 +107,7 @@ def _refused_by_disk(path: Path) -> StoreError | None:
         found = os.statvfs(path.parent)
     except OSError:
         return None
-    if found.f_flag & os.ST_RDONLY:
+    if found.f_flag & os.ST_RDONLY or _takes_no_file(path.parent):
         return StoreLostError(
             f"The library {path} cannot be written: its file system is read-only.",
             "It can be read. To measure, pin or delete, mount it for writing, or name another library with --store.",
@@ -108,6 +115,15 @@ def _refused_by_disk(path: Path) -> StoreError | None:
     if found.f_bavail * found.f_frsize < LEAST:
         return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
     return None
+
+
+def _takes_no_file(folder: Path) -> bool:
+    """Return whether a file system that is mounted for writing is read-only: ext4 is so once it met an error."""
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY))
+    except OSError as error:
+        return error.errno == errno.EROFS
+    return False
 
 
 def cannot_write(path: Path, error: OSError) -> StoreError:

@@ -198,7 +198,7 @@ class Recorder:
 
     def stored(self) -> RunRecord:
         """Return what is stored of the run by now, without its samples."""
-        patiently(self.flush, PATIENCE)
+        patiently(self.flush, 0.0 if self._failure else PATIENCE)
         with self._library.database.reading() as connection:
             return reading.record(connection, self._run_id)
 
@@ -361,7 +361,7 @@ class Recorder:
                 self._writer.write(connection, batch, events, self._known, moment, over=self._over)
         others = "The other runs of the library are not in it."
         if isinstance(self._failure, StoreFullError | StoreBusyError):
-            others = f"The other runs are in {old.database.path} still, and the beginning of this one."
+            others = f"{old.database.path} still holds the other runs and the beginning of this one."
         if self._known.written.agrees(measured):
             return others
         return f"{others} Some samples and output of this run are missing."

@@ -2,8 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from app.events import (
     VerdictReached,
     WorkspaceUsed,
 )
-from app.store import Recorder, Store, held
+from app.store import Recorder, Store, StoreError, held
 from app.store.rescue import rescue
 from remote.jobs.workspace import Workspace
 from suites.base import Parsed, Purpose
@@ -150,3 +150,110 @@ def test_what_was_too_much_to_be_held_is_said(store: Store, monkeypatch: pytest.
         missing = recorder.save_as(store.path.with_name("saved.sqlite3"))
         assert missing.endswith("Some samples and output of this run are missing.")
         assert len(Store(recorder.path).load(RUN).trials) == 2
+
+
+ENDING = (
+    TrialEnded(2, State.PARTIAL, None, Parsed((), SAMPLES), "stopped"),
+    RunEnded(RUN, State.PARTIAL, "stopped"),
+)
+
+
+def cut(path: Path, at: int) -> None:
+    os.truncate(path, at)
+
+
+def cut_log(path: Path, at: int) -> None:
+    os.truncate(f"{path}-wal", at)
+
+
+def garbage(path: Path, at: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(os.urandom(4096))
+
+
+def other_copied_over(path: Path, at: int) -> None:
+    """Copy another library over this one, from some page on: in place, as cp does."""
+    with closing(sqlite3.connect(f"{path}-other")) as other:
+        other.execute("CREATE TABLE theirs (x)")
+        other.executemany("INSERT INTO theirs VALUES (?)", [("theirs" * 500,)] * 40)
+        other.commit()
+    with path.open("r+b") as file, open(f"{path}-other", "rb") as theirs:
+        file.seek(at)
+        file.write(theirs.read())
+
+
+def grown(store: Store) -> Recorder:
+    """Return a recorder of a run whose rows are on many pages, some in the file and some in its log."""
+    recorder = store.recorder(RUN)
+    for number, event in enumerate(first_trial()):
+        recorder.record(event)
+        if number == 8:
+            recorder.record(OutputRead(1, "stdout", b"line of output\n" * 4000))
+            recorder.flush()
+            with closing(sqlite3.connect(store.path)) as connection:
+                connection.execute("PRAGMA wal_checkpoint(RESTART)")
+    recorder.record(OutputRead(2, "stderr", bytes(range(256)) * 100))
+    recorder.flush()
+    return recorder
+
+
+def kept(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all that is stored, which another program finds sound and Benchwright can read."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    store = Store(path)
+    assert [run.id for run in store.runs()] == [RUN]
+    assert store.load(RUN).trials
+    store.close()
+    return rows(path)
+
+
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)], ids=["some pages", "all pages"])
+@pytest.mark.parametrize("break_", [cut, cut_log, garbage, other_copied_over])
+def test_what_is_called_saved_is_whole_wherever_the_library_was_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, break_: Callable[[Path, int], None], every: int
+) -> None:
+    monkeypatch.setattr("app.store.recorder.now", lambda: "2026-11-22T14:16:00.000+00:00")
+    whole = Store(tmp_path / "whole.sqlite3")
+    with grown(whole) as recorder:
+        for event in ENDING:
+            recorder.record(event)
+    expected = kept(whole.path)
+    whole.close()
+    size = whole.path.stat().st_size
+    called_whole = 0
+    for number, at in enumerate(range(0, size, 4096 * every)):
+        store = Store(tmp_path / f"{number}.sqlite3")
+        recorder = grown(store)
+        break_(store.path, at)
+        for event in ENDING:
+            with suppress(StoreError):  # it waits then
+                recorder.record(event)
+        try:
+            recorder.flush()
+            recorder.verify()
+            called_whole += 1
+        except StoreError:
+            recorder.save_as(tmp_path / f"{number}-saved.sqlite3")
+        path = recorder.path
+        recorder.close()
+        store.close()
+        assert kept(path) == expected, at
+        assert path.name.endswith("-saved.sqlite3") or path.name == f"{number}.sqlite3"
+    assert called_whole < number + 1
+
+
+def test_nothing_is_left_of_a_copy_that_was_not_sound(store: Store) -> None:
+    with grown(store) as recorder:
+        garbage(store.path, 5 * 4096)
+        target = store.path.with_name("saved.sqlite3")
+        target.write_bytes(b"mine")
+        with pytest.raises(StoreError, match="exists already"):
+            recorder.save_as(target)
+        assert target.read_bytes() == b"mine"
+        target.unlink()
+        recorder.save_as(target)
+    beside = {path.name for path in store.path.parent.iterdir() if path.name.startswith("saved")}
+    assert beside == {"saved.sqlite3"}

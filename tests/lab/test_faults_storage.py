@@ -110,9 +110,14 @@ def test_nothing_else_begins_while_the_disk_is_full(cramped: Workstation, lab: L
         began.extend([event] if isinstance(event, TrialStarted) else [])
         stop(event, control)
 
-    with pytest.raises(StoreFullError, match=r"is stored up to .*"):
-        run(cramped, counting_plan(3000, trials=2), hand)
+    full = cramped.library_path
+    events = run(cramped, counting_plan(3000, trials=2), hand)
+    assert end(events).state is State.PARTIAL
     assert len(began) == 1
+    assert cramped.library_path.parent not in {full.parent, Path()}
+    said = " ".join(event.text for event in events if isinstance(event, Activity))
+    assert f"The run is in {cramped.library_path} now, and was read back." in said
+    assert [trial.state for trial in cramped.load("last").trials] == [State.PARTIAL]
     assert_nothing_left(lab.home)
 
 

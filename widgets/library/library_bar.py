@@ -82,12 +82,14 @@ class LibraryBar(Notice):
         if change.problem:
             self._lost_path = change.path
             self._offer(self.save_as_button)
-            self.say("error", change.problem, f"{change.remedy} {_WAITS}".strip())
+            on_stop = f"Stop ends the run: {change.on_stop}." if change.on_stop else ""
+            self.say("error", change.problem, f"{change.remedy} {_WAITS} {on_stop}".strip())
             return
         self._offer(self.close_button)
         again = f" The next time, start with: benchwright --store {shlex.quote(str(change.path))}"
         moved = change.path != self._lost_path
-        self.say("good", "The library takes the run again.", f"It is in {change.path}.{again if moved else ''}")
+        said = "The run is saved in another library." if moved else "The library takes the run again."
+        self.say("good", said, f"It is in {change.path}.{again if moved else ''}")
         self.opened.emit()
 
     def _ask_for_place(self) -> None:
