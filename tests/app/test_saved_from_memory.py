@@ -178,7 +178,7 @@ def other_copied_over(path: Path, at: int) -> None:
         other.execute("CREATE TABLE theirs (x)")
         other.executemany("INSERT INTO theirs VALUES (?)", [("theirs" * 500,)] * 40)
         other.commit()
-    with path.open("r+b") as file, open(f"{path}-other", "rb") as theirs:
+    with path.open("r+b") as file, Path(f"{path}-other").open("rb") as theirs:
         file.seek(at)
         file.write(theirs.read())
 

@@ -1,4 +1,4 @@
-"""The library of the real program breaks in mid-run: damaged, copied over, on a full disk, locked by another program."""
+"""The library of the real program breaks in mid-run: damaged, copied over, on a full disk, or locked by another."""
 
 import os
 import shutil
@@ -234,7 +234,7 @@ def test_a_stop_ends_though_the_library_is_in_use(library: Path, tmp_path: Path)
             time.sleep(1)
             pressed = run.press()
             status = run.status(40)
-            assert time.monotonic() - pressed < 20, run.said
+            assert time.monotonic() - pressed < 30, run.said  # 15 where nothing else uses the computer
         assert status == FAILED, run.said
     saved = run.saved()
     assert f"The run is in {saved} now, and was read back." in run.said
@@ -308,7 +308,7 @@ def test_reading_says_within_seconds_that_the_library_is_in_use(library: Path, h
         for verb in (["list"], ["show", "last"], ["attach", "--list"]):
             began = time.monotonic()
             ran = benchwright("--store", library, *verb)
-            assert time.monotonic() - began < 12
+            assert time.monotonic() - began < 20  # 6 where nothing else uses the computer
             if "EXCLUSIVE" in how:
                 assert ran.status == BAD_INPUT
                 assert "is in use by another program" in ran.err
