@@ -12,7 +12,7 @@ import pytest
 
 from app.events import FindingRaised, RunEnded, RunLeft, State, TrialEnded
 from app.store import Store, StoreError, identity, ownership, recorder
-from app.store.errors import TakenOverError
+from app.store.errors import StoreBusyError, TakenOverError
 from app.store.identity import Owner, is_alive, this_process
 from remote.jobs.job_record import Began
 from suites.base import Parsed
@@ -86,6 +86,53 @@ def test_a_clock_that_is_wrong_does_not_hide_signs_of_life(store: Store, monkeyp
     assert waited == [2 * recorder.BEAT]
     monkeypatch.setattr(time, "sleep", waited.append)
     assert store.take_over(RUN).unseen
+
+
+def test_a_library_that_was_locked_for_long_does_not_hide_signs_of_life(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container on this computer records a run, and could give no sign of life while another program had the lock."""
+    record_left(store, begun())
+    us = this_process()
+    own(store, owner_pid=1, owner_boot=us.boot, owner_space="pid:[4026532999]", owner_host=us.where, touched=ago(60))
+    waited: list[float] = []
+
+    def freed_meanwhile(seconds: float) -> None:
+        waited.append(seconds)
+        if lock.in_transaction:  # nobody waits for a sign of life before one can be given
+            assert seconds < 1
+            lock.execute("ROLLBACK")
+        elif seconds >= recorder.BEAT:
+            own(store, touched=ago(0))
+
+    monkeypatch.setattr(time, "sleep", freed_meanwhile)
+    lock = sqlite3.connect(store.path, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="is under way"):
+        store.take_over(RUN)
+    assert sum(waited) >= 2 * recorder.BEAT
+    lock.close()
+
+
+def test_a_sign_of_life_waits_for_no_lock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorder must take events at once while another program has the library locked."""
+    monkeypatch.setattr(recorder, "BEAT", 0.05)
+    with store.recorder(RUN) as recording:
+        for event in begun():
+            recording.record(event)
+        monkeypatch.setattr(recording, "_committed", time.monotonic() - 60)
+        lock = sqlite3.connect(store.path, isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        time.sleep(0.3)  # it beats in vain
+        for _ in range(3):
+            began = time.monotonic()
+            recording.put_by(RunLeft(RUN))
+            assert time.monotonic() - began < 2
+            with pytest.raises(StoreBusyError, match="in use by another program"):
+                recording.flush()
+            assert time.monotonic() - began < 4
+        lock.close()
+        recording.flush()
 
 
 def test_a_recorder_that_was_replaced_writes_nothing(store: Store) -> None:

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from app.events import OutputRead, RunEnded, RunStarted, State
 from app.services import Workstation
 from app.store import Store, StoreError
 from app.store.errors import StoreFullError, StoreLostError
+from app.store.library_file import for_writing
 from app.store.schema import FORMAT
 from app.writing import WriteError
 from tests.app import recorded
@@ -155,7 +157,7 @@ def test_deleting_makes_room_on_a_full_disk(library: Path, *, log: bool) -> None
 
 def test_what_measures_meanwhile_is_not_disturbed(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Room is made by the one program that has the library open alone."""
-    monkeypatch.setattr("app.store.library_file.BUSY_TIMEOUT", 0.2)
+    monkeypatch.setattr("app.store.make_room.for_writing", partial(for_writing, timeout=0.2))
     store = Store(library)
     with store.recorder("20261120-141540-busy") as recorder:
         recorder.record(RunStarted("20261120-141540-busy", recorded.plan(), "2026-11-20T14:15:40+00:00"))

@@ -1,6 +1,8 @@
 """The library vanishes under the window: said at once on every page, and the run goes on in another file."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from app.runs import running
 from app.services import Workstation
 from app.store import StoreError
 from suites import registry
+from tests.lab.broken_libraries import locked
 from tests.lab.counting import Counting, counting_plan
 from tests.widgets.test_library_newer import Keep, choose, library_page, opened, press, settle
 from widgets.library.library_bar import LibraryBar
@@ -71,7 +74,7 @@ def test_a_library_that_vanishes_is_said_and_the_run_is_saved_elsewhere(
     assert page.model is not None
     assert (page.model.phase, page.model.stored) == (Phase.DONE, True)
     assert workstation.library_path == tmp_path / "saved.sqlite3"
-    assert "The library takes the run again." in bar.text()
+    assert "The run is saved in another library." in bar.text()
     assert library_page(window).table.runs.row_of(page.model.run_id) >= 0
     picture_of(window, "lost-saved")
 
@@ -90,6 +93,66 @@ def test_a_run_that_could_not_be_stored_is_nowhere_called_kept(
     for word in ("kept", "is in the library", "are in the library"):
         assert word not in said
     assert window.findChildren(QFileDialog) == []
+
+
+def test_a_library_in_use_is_said_until_it_is_free(
+    qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "BUSY_SAID", 1.0)
+    window, page = live
+    bar: LibraryBar = window.library_bar
+    with locked(workstation.library_path):
+        qtbot.waitUntil(bar.isVisible, timeout=20_000)
+        assert "is in use by another program" in bar.text()
+        assert "Stop ends the run: if the library is still in use" in bar.text()
+        assert [button.text() for button in bar._buttons if button.isVisible()] == ["Save as…"]
+        picture_of(window, "in-use-live")
+    qtbot.waitUntil(lambda: not page.running, timeout=30_000)
+    settle(qtbot)
+    assert page.model is not None
+    assert (page.model.phase, page.model.stored) == (Phase.DONE, True)
+    assert "The library takes the run again." in bar.text()
+    assert workstation.load("last").trials[0].figures[0].value == 60
+
+
+def test_a_stop_saves_the_run_elsewhere_while_the_library_is_in_use(
+    qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "BUSY_SAID", 0.5)
+    monkeypatch.setattr(running, "STOPPING", 3.0)
+    window, page = live
+    library = workstation.library_path
+    with locked(library):
+        qtbot.waitUntil(window.library_bar.isVisible, timeout=20_000)
+        page.stop()
+        qtbot.waitUntil(lambda: not page.running, timeout=30_000)
+        assert page.model is not None
+        assert (page.model.phase, page.model.stored) == (Phase.PARTIAL, True)
+        assert workstation.library_path != library
+        assert f"It is in {workstation.library_path}." in window.library_bar.text()
+        assert workstation.load("last").trials[0].reason == "Stopped by you."
+
+
+def test_a_damaged_library_is_said_and_the_run_is_saved_from_memory(
+    qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation
+) -> None:
+    window, page = live
+    bar: LibraryBar = window.library_bar
+    library = workstation.library_path
+    with library.open("r+b") as file:
+        file.write(os.urandom(library.stat().st_size))
+    os.truncate(f"{library}-wal", 0)
+    qtbot.waitUntil(bar.isVisible, timeout=20_000)
+    assert "is damaged" in bar.text()
+    assert "Free some space" not in bar.text()
+    picture_of(window, "damaged-live")
+    page.stop()
+    qtbot.waitUntil(lambda: not page.running, timeout=30_000)
+    settle(qtbot)
+    assert workstation.library_path != library
+    with closing(sqlite3.connect(workstation.library_path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert workstation.load("last").trials[0].reason == "Stopped by you."
 
 
 def _refuse(path: Path) -> None:
