@@ -165,6 +165,7 @@ class _Keeping:
 
     def __init__(self, recorder: Recorder, control: Control) -> None:
         self._recorder = recorder
+        self._recorder.patience = 0.0  # it is tried again here, and said
         self._control = control
         self._put_by = False  # nothing is tried before the end
         self._reached = False  # the end was recorded, or waits to be

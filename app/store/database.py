@@ -86,7 +86,7 @@ class Database:
 
         Raises StoreBusyError where another program has the store locked for `patience` seconds.
         """
-        with self.connect(patience) as connection, self.transaction(connection):
+        with self.connect() as connection, self.transaction(with_patience(connection, patience)):
             yield connection
 
     @contextmanager
@@ -109,18 +109,14 @@ class Database:
                 file.check()  # a file that was emptied reads as a damaged one
                 raise
 
-    def connect(self, patience: float = PATIENCE) -> Connection:
-        """Return a connection for transactions that write, each of which waits `patience` seconds for its lock.
-
-        It belongs to the caller. Raises ReadOnlyError.
-        """
+    def connect(self) -> Connection:
+        """Return a connection for transactions that write. It belongs to the caller. Raises ReadOnlyError."""
         with self._translating():
             engine = self._opened()
             if self._newer is not None:
                 raise read_only(self.path, self._newer, schema.FORMAT)
             file = OpenFile(self.path, self._file or (0, 0))
-            options = {_WRITING: True, _FILE: file, _PATIENCE: patience}
-            connection = engine.connect().execution_options(**options)
+            connection = engine.connect().execution_options(**{_WRITING: True, _FILE: file})
         try:
             file.check()
         except StoreError:
@@ -237,6 +233,11 @@ class Database:
                 make_private(self.path)
         except OSError as error:
             raise cannot_open(self.path, error) from error
+
+
+def with_patience(connection: Connection, patience: float) -> Connection:
+    """Let the transactions of `connection` wait `patience` seconds where another program has the store locked."""
+    return connection.execution_options(**{_PATIENCE: patience})
 
 
 def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from app.store.errors import IN_USE, StoreBusyError, StoreError, StoreLostError, code_of, damaged, lost, translated
+from app.store.errors import IN_USE, StoreError, StoreLostError, code_of, damaged, lost, translated
 
 PATIENCE = 5.0
 """Seconds to wait for another program that has the library locked."""
@@ -172,10 +172,9 @@ def patiently(work: Callable[[], T], patience: float) -> T:
     while True:
         try:
             return work()
-        except (sqlite3.Error, DBAPIError, StoreBusyError) as error:
+        except (sqlite3.Error, DBAPIError) as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
-            in_use = isinstance(error, StoreBusyError) or code_of(cause) in IN_USE
-            if not in_use or time.monotonic() >= deadline:
+            if code_of(cause) not in IN_USE or time.monotonic() >= deadline:
                 raise
             time.sleep(AGAIN)
 

@@ -46,7 +46,7 @@ from app.store.errors import (
     cannot_write,
 )
 from app.store.held import Held
-from app.store.library_file import PATIENCE, make_new, patiently, remove_library
+from app.store.library_file import PATIENCE, make_new, remove_library
 from app.store.read_back import Written, read_back
 from app.store.run_connection import RunConnection
 from app.store.run_writer import RunWriter
@@ -94,6 +94,8 @@ class Recorder:
         self._writer = RunWriter(run_id, database.path, left)
         self._committed = time.monotonic()
         self._kept_until = ""
+        self.patience = PATIENCE
+        """Seconds to wait, at each event, for another program that has the library locked."""
         self._failure: StoreError | None = None  # why the library takes nothing
         self._kept = ("", "")  # what of the run is kept after a failure, and its message
         self._samples: dict[int, list[Sample]] = {}
@@ -104,7 +106,7 @@ class Recorder:
         self.when_taken_over: Callable[[], None] = lambda: None
         """Called, from a thread of the recorder's own, where nothing is recorded when it is seen."""
         if left is not None:
-            patiently(self._hold_stored, PATIENCE)
+            self._hold_stored()
         _live.add(run_id)
         self._closing = threading.Event()
         self._beating = threading.Thread(target=self._beat, name=f"beat {run_id}", daemon=True)
@@ -169,12 +171,12 @@ class Recorder:
             case _:
                 self._waiting.append(event)
 
-    def flush(self) -> None:
-        """Commit what was gathered."""
+    def flush(self, patience: float | None = None) -> None:
+        """Commit what was gathered; wait `patience` seconds for another program, or as long as at each event."""
         with self._lock:
             self._refuse_taken_over()
             if self._batch or self._waiting:
-                self._commit()
+                self._commit(patience)
 
     @property
     def taken_over(self) -> bool:
@@ -191,14 +193,14 @@ class Recorder:
             with self._lock, contextlib.suppress(StoreError):  # what is recorded next will meet it, and say so
                 quiet = time.monotonic() - self._committed >= BEAT
                 if self._begun and not self._over and self._taken_over is None and quiet:
-                    self._write()
+                    self._write(patience=0.0)
             if self._taken_over is not None:
                 self.when_taken_over()
                 return
 
     def stored(self) -> RunRecord:
         """Return what is stored of the run by now, without its samples."""
-        patiently(self.flush, 0.0 if self._failure else PATIENCE)
+        self.flush(None if self._failure else PATIENCE)
         with self._library.database.reading() as connection:
             return reading.record(connection, self._run_id)
 
@@ -274,7 +276,7 @@ class Recorder:
         self._beating.join()
         try:
             if self._taken_over is None:
-                patiently(self.flush, PATIENCE)
+                self.flush(PATIENCE)
         finally:
             with self._lock:
                 _live.discard(self._run_id)
@@ -292,10 +294,10 @@ class Recorder:
             if not isinstance(error, StoreError):  # which says it already
                 raise
 
-    def _commit(self) -> None:
+    def _commit(self, patience: float | None = None) -> None:
         """Write what waits; where that fails, say what is kept."""
         try:
-            self._write()
+            self._write(self.patience if patience is None else patience)
         except TakenOverError:
             raise
         except StoreError as error:
@@ -304,18 +306,18 @@ class Recorder:
             message = error.message.removesuffix(UNCHANGED).strip()  # by us it was
             raise type(error)(f"{message} {self._kept_text(message)}", error.remedy) from error
 
-    def _write(self) -> None:
+    def _write(self, patience: float) -> None:
         """Write what waits in one transaction; where that fails, all of it goes on waiting."""
         try:
-            known, moment = self._transact()
+            known, moment = self._transact(patience)
         except TakenOverError as error:
             self._taken_over = error
             raise
         self._have_written(known, moment)
 
-    def _transact(self) -> tuple[Known, str]:
+    def _transact(self, patience: float = PATIENCE) -> tuple[Known, str]:
         known, moment = self._known.copy(), now()
-        with self._library.database.transaction(self._library.connected()) as connection:
+        with self._library.database.transaction(self._library.connected(patience)) as connection:
             self._check_epoch(connection)
             self._writer.write(connection, self._batch, self._waiting, known, moment, over=self._over)
         return known, moment

@@ -7,9 +7,9 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from app.formats import FormatError
-from app.store.database import Database
+from app.store.database import Database, with_patience
 from app.store.errors import StoreError, StoreLostError, damaged, lost, translated
-from app.store.library_file import OpenFile, copy_open, identity_of, wal_of
+from app.store.library_file import PATIENCE, OpenFile, copy_open, identity_of, wal_of
 from app.store.read_back import Written, check_pages, read_back
 
 
@@ -22,12 +22,12 @@ class RunConnection:
         self._connection: Connection | None = None
         self._file: OpenFile | None = None
 
-    def connected(self) -> Connection:
-        """Return the connection; raise StoreError where it cannot be opened."""
+    def connected(self, patience: float = PATIENCE) -> Connection:
+        """Return the connection, whose transactions wait `patience` seconds for another program; raise StoreError."""
         if self._connection is None:
-            self._connection = self.database.connect(patience=0.0)  # whoever records tries again, and says so
+            self._connection = self.database.connect()
             self._file = self.database.hold(self._connection)
-        return self._connection
+        return with_patience(self._connection, patience)
 
     def close(self) -> None:
         """Let go of the file."""

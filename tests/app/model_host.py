@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -308,9 +309,9 @@ class Lab:
                 self._power = lab.power
                 super().__init__(*arguments)
 
-            def _commit(self) -> None:
+            def _commit(self, patience: float | None = None) -> None:
                 words = [type(event).__name__ for event in self._waiting]
-                self._power.around(super()._commit, *words)
+                self._power.around(partial(super()._commit, patience), *words)
                 if self._power.off:
                     raise Killed
 

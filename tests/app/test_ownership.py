@@ -118,6 +118,7 @@ def test_a_sign_of_life_waits_for_no_lock(store: Store, monkeypatch: pytest.Monk
     """A recorder must take events at once while another program has the library locked."""
     monkeypatch.setattr(recorder, "BEAT", 0.05)
     with store.recorder(RUN) as recording:
+        recording.patience = 0.0
         for event in begun():
             recording.record(event)
         monkeypatch.setattr(recording, "_committed", time.monotonic() - 60)
