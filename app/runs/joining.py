@@ -121,7 +121,7 @@ class Joining:
                 yield IDLE
             if host not in self._checked:
                 yield from self._check({host})
-            if self._is_new(host):
+            if self._is_new(host) and not self.control.over:
                 yield from self.root.apply(host)
             self.ready.add(host)
         except (LeftError, StoppedError):

@@ -1,0 +1,170 @@
+"""One clock runs from Stop: whatever is under way then, the run has ended some 15 s later, and says what it could not
+do."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.events import Activity, Event, Progress, RunEnded, RunLeft, State, TrialStarted, WorkspaceUsed
+from app.plans.plan import Plan, Repetition, make_step
+from app.runs import control as clock
+from app.runs.control import Control
+from app.runs.root_work import RootWork
+from app.runs.run_hosts import RunHosts
+from app.services import Workstation
+from suites import registry
+from tests.lab.counting import Counting, counting_plan
+from tests.lab.survival import assert_nothing_left, at_count, attach, end, jobs_on, kill_jobs, run, trial_ends, workstation
+from tests.lab.test_hosts_independent import live
+from tests.lab_sshd import LabHost
+from tests.program import BENCHWRIGHT, FAILED, benchwright, environment
+
+__all__ = ["workstation"]
+
+Start = Callable[..., LabHost]
+
+HANGS = "sh -c 'trap : INT TERM HUP; sleep 73; sleep 73'"
+SOON = 8.0
+"""Seconds after which a run has ended whose times after Stop are a third of what they are."""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    if "slow" not in request.keywords:
+        set_clock(monkeypatch, 2.0, 3.0, 5.0, 5.5)
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, output: float, clean_up: float, ending: float, last: float) -> None:
+    for module in ("control", "mailbox", "place", "run_hosts", "trial"):
+        for name, value in (
+            ("LAST_OUTPUT_TIME", output),
+            ("CLEAN_UP_TIME", clean_up),
+            ("ENDING_TIME", ending),
+            ("LETTING_GO_TIME", last),
+        ):
+            monkeypatch.setattr(f"app.runs.{module}.{name}", value, raising=False)
+
+
+def plan(hosts: tuple[str, ...] = ("web-1",), **values: str) -> Plan:
+    step = make_step("command", {"command": "sleep 30", **values})
+    return Plan("own", hosts, (step,), repetition=Repetition(trials=2, warm_ups=0))
+
+
+class Pressed:
+    """Presses Stop at the first event that `when` accepts; tells how long the run went on."""
+
+    def __init__(self, when: Callable[[Event], bool], act: Callable[[Control], None] = Control.stop) -> None:
+        self.when, self.act = when, act
+        self.at = 0.0
+
+    def __call__(self, event: Event, control: Control) -> None:
+        if not self.at and self.when(event):
+            self.at = time.monotonic()
+            self.act(control)
+
+    @property
+    def seconds(self) -> float:
+        assert self.at
+        return time.monotonic() - self.at
+
+
+def begins(words: str) -> Callable[[Event], bool]:
+    return lambda event: isinstance(event, Activity) and event.text.startswith(words)
+
+
+def is_trial(event: Event) -> bool:
+    return isinstance(event, TrialStarted)
+
+
+def activities(events: list[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Activity)]
+
+
+# A clean-up command that hangs
+
+
+@pytest.mark.parametrize("pressed_while", ["trial", "clean-up"])
+def test_stop_ends_a_clean_up_command_that_hangs(
+    workstation: Workstation, start_lab_host: Start, pressed_while: str
+) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    hand = Pressed(is_trial if pressed_while == "trial" else begins("cleaning up"))
+    own = plan(clean_up=HANGS) if pressed_while == "trial" else plan(clean_up=HANGS, command="false")
+    events = run(workstation, own, hand)
+    assert hand.seconds < SOON
+    assert end(events).state is (State.PARTIAL if pressed_while == "trial" else State.FAILED)
+    said = "could not clean up on web-1: sh did not end within 3 s of the stop and was ended; what it puts back may not be"
+    assert said in end(events).reason
+    assert "waiting for the clean-up on web-1, at most 3 s" in activities(events)
+    assert_nothing_left(host.home)
+
+
+def test_several_hosts_and_steps_share_the_time_to_clean_up(workstation: Workstation, start_lab_host: Start) -> None:
+    hosts = live(start_lab_host, 2)
+    steps = tuple(
+        make_step("command", {"command": command, "clean_up": clean_up}, name=name)
+        for name, command, clean_up in (("a", "true", HANGS), ("b", "true", "touch cleaned"), ("c", "sleep 30", HANGS))
+    )
+    own = Plan("own", tuple(hosts), steps, repetition=Repetition(trials=2))
+    hand = Pressed(lambda event: isinstance(event, TrialStarted) and event.trial.step == "c")
+    events = run(workstation, own, hand)
+    assert hand.seconds < SOON
+    reason = end(events).reason
+    for host in hosts:
+        assert (f"a could not clean up on {host}: " in reason, f"b could not clean up on {host}: " in reason) == (
+            True, False)  # fmt: skip
+        assert_nothing_left(hosts[host].home)
+    assert reason.count("c could not clean up on") == 1  # it did not begin on the other
+
+
+def test_a_host_that_hangs_does_not_shorten_the_clean_up_of_another(
+    workstation: Workstation, start_lab_host: Start, tmp_path: Path
+) -> None:
+    hosts = live(start_lab_host, 2)
+    done = tmp_path / "cleaned"
+    own = plan(tuple(hosts), command="sleep 2", clean_up=f"sh -c 'sleep 1; touch {done}.$HOSTNAME$$'")
+    begun: list[str] = []
+
+    def hang(event: Event, control: Control) -> None:
+        if isinstance(event, TrialStarted):
+            begun.append(event.trial.host)
+            if len(begun) == 2:
+                hosts[begun[1]].cut(signal.SIGSTOP)
+                hand.at = time.monotonic()
+                control.stop()
+
+    hand = Pressed(lambda _event: False)
+    try:
+        events = run(workstation, own, hang)
+        assert hand.seconds < SOON
+        assert len(list(tmp_path.glob("cleaned*"))) == 1
+        reason = end(events).reason
+        assert f"could not clean up on {begun[1]}" in reason
+        assert f"could not clean up on {begun[0]}" not in reason
+        assert f"The lease on {begun[1]} was not removed: other runs are refused there until 15 s after" in reason
+        assert f"The lease on {begun[0]}" not in reason
+        assert f"on {begun[1]} may be left behind" in reason
+    finally:
+        hosts[begun[1]].cut(signal.SIGCONT)
+        for host in hosts.values():
+            kill_jobs(host.home)
+
+
+def test_who_lets_go_while_a_clean_up_hangs_does_not_wait(workstation: Workstation, start_lab_host: Start) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    hand = Pressed(begins("cleaning up"), Control.leave)
+    events = run(workstation, plan(clean_up=HANGS, command="true"), hand)
+    assert hand.seconds < SOON
+    assert isinstance(events[-1], RunLeft)
+    assert jobs_on(host.home)
+    control = Control()
+    control.stop()
+    began = time.monotonic()
+    assert end(attach(workstation, control=control)).state is State.DONE
+    assert time.monotonic() - began < 2 * SOON
+    assert_nothing_left(host.home)
