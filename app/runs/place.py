@@ -34,6 +34,9 @@ OUTPUT_A_SECOND = 256 * 2**10
 LONGEST_CLEAN_UP = 300.0
 """Seconds a step's own cleaning up may take on a host before it is ended, and said to have failed."""
 
+LEAST_TIME = 1.0
+"""Seconds below which a clean-up command is not begun after Stop."""
+
 CLEAN_UP_GRACE = 0.5
 """Seconds between TERM and KILL for a clean-up command that is ended after Stop: little time is left."""
 
@@ -253,7 +256,7 @@ class Place:
             yield Activity(f"cleaning up {self.step.name}: {' '.join(command.argv[:6])}", self.host)
             following = _Following(self.hosts.control, 1 + others + len(commands) - number - 1)
             try:
-                if not following.left():
+                if following.left() < LEAST_TIME:
                     raise PrepareError(f"{command.argv[0]} was not run: no time was left for it after the stop.")
                 job = yield from self.start(command, self._trial, number, {})
                 yield from self._followed(following, job)
