@@ -4,24 +4,31 @@ do."""
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from app.events import Activity, Event, Progress, RunEnded, RunLeft, State, TrialStarted, WorkspaceUsed
+from app.events import Activity, Event, Progress, RunLeft, SampleRead, State, TrialEnded, TrialStarted, WorkspaceUsed
 from app.plans.plan import Order, Plan, Repetition, make_step
-from app.runs import control as clock
-from app.runs.control import Control
+from app.runs.control import Control, EndingTimeError
 from app.runs.root_work import RootWork
-from app.runs.run_hosts import RunHosts
 from app.services import Workstation
-from suites import registry
-from tests.lab.counting import Counting, counting_plan
-from tests.lab.survival import assert_nothing_left, at_count, attach, end, jobs_on, kill_jobs, run, trial_ends, workstation
+from tests.lab.counting import counting_plan
+from tests.lab.survival import (
+    assert_nothing_left,
+    attach,
+    end,
+    jobs_on,
+    kill_jobs,
+    run,
+    trial_ends,
+    workstation,
+)
 from tests.lab.test_hosts_independent import live
-from tests.lab_sshd import LabHost
+from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.program import BENCHWRIGHT, FAILED, benchwright, environment
 
 __all__ = ["workstation"]
@@ -109,7 +116,9 @@ def test_stop_ends_a_clean_up_command_that_hangs(
     events = run(workstation, own, hand)
     assert hand.seconds < SOON
     assert end(events).state is (State.PARTIAL if pressed_while == "trial" else State.FAILED)
-    said = "could not clean up on web-1: sh did not end within 3 s of the stop and was ended; what it puts back may not be"
+    said = (
+        "could not clean up on web-1: sh did not end within 3 s of the stop and was ended; what it puts back may not be"
+    )
     assert said in end(events).reason
     assert "waiting for the clean-up on web-1, at most 3 s" in activities(events)
     assert_nothing_left(host.home)
@@ -182,3 +191,194 @@ def test_who_lets_go_while_a_clean_up_hangs_does_not_wait(workstation: Workstati
     assert end(attach(workstation, control=control)).state is State.DONE
     assert time.monotonic() - began < 2 * SOON
     assert_nothing_left(host.home)
+
+
+# Stop before anything is measured
+
+
+SLOW_START = {
+    "connecting": begins("connecting"),
+    "facts": begins("reading the facts"),
+    "directory": lambda event: isinstance(event, WorkspaceUsed),
+    "preparing": begins("preparing"),
+}
+
+
+@pytest.mark.parametrize("pressed_while", SLOW_START)
+def test_a_run_that_is_stopped_before_its_first_trial_is_partial(
+    workstation: Workstation, start_lab_host: Start, pressed_while: str
+) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    hand = Pressed(SLOW_START[pressed_while])
+    events = run(workstation, counting_plan(50, host="web-1", trials=2, prepare=60), hand)
+    assert hand.seconds < SOON
+    assert (end(events).state, end(events).reason) == (State.PARTIAL, "Stopped by you.")
+    assert trial_ends(events) == []
+    assert [(event.done, event.total) for event in events if isinstance(event, Progress)][-1:] in ([], [(0, 2)])
+    assert workstation.load("last").reason == "Stopped by you."
+    assert_nothing_left(host.home)
+
+
+def test_a_trial_that_is_stopped_is_not_counted_as_done(workstation: Workstation, start_lab_host: Start) -> None:
+    live(start_lab_host, 1)
+    events = run(workstation, plan(), Pressed(is_trial))
+    assert (end(events).state, end(events).reason) == (State.PARTIAL, "command: Stopped by you.")
+    assert [(event.done, event.total) for event in events if isinstance(event, Progress)][-1] == (0, 2)
+
+
+def test_stop_between_two_trials_is_partial(workstation: Workstation, start_lab_host: Start) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    step = make_step("counting", {"count": 5})
+    own = Plan("pause", ("web-1",), (step,), repetition=Repetition(trials=2, pause=60.0))
+    hand = Pressed(lambda event: isinstance(event, TrialEnded))
+    events = run(workstation, own, hand)
+    assert hand.seconds < SOON
+    assert (end(events).state, end(events).reason) == (State.PARTIAL, "Stopped by you.")
+    assert [(event.done, event.total) for event in events if isinstance(event, Progress)][-1] == (1, 2)
+    assert_nothing_left(host.home)
+
+
+def test_stop_while_a_program_is_built_does_not_wait_for_it(
+    workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    monkeypatch.setattr("app.runs.place.content_of", lambda *_words: time.sleep(5) or b"")
+    hand = Pressed(begins("copying"))
+    events = run(workstation, plan(), hand)
+    assert hand.seconds < 3.0
+    assert (end(events).state, end(events).reason) == (State.PARTIAL, "Stopped by you.")
+    assert_nothing_left(host.home)
+
+
+def test_stop_ends_a_run_whose_host_accepts_a_connection_and_says_nothing(
+    workstation: Workstation, start_lab_host: Start
+) -> None:
+    hosts = live(start_lab_host, 2)
+    freeze(hosts["web-2"])
+    try:
+        hand = Pressed(is_trial)
+        events = run(workstation, plan(("web-1", "web-2")), hand)
+        assert hand.seconds < SOON
+        assert end(events).state is State.PARTIAL
+        hand = Pressed(begins("connecting"))
+        events = run(workstation, plan(("web-2",)), hand)
+        assert hand.seconds < SOON
+        assert (end(events).state, end(events).reason) == (State.PARTIAL, "Stopped by you.")
+    finally:
+        thaw(hosts["web-2"])
+    assert_nothing_left(hosts["web-1"].home)
+
+
+# What else is done at the end
+
+
+def test_settings_that_are_not_put_back_in_time_are_named(
+    workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(start_lab_host, 1)
+    released = threading.Event()
+
+    def hangs(self: RootWork, hosts: list[str]) -> Iterator[Event]:
+        assert hosts == ["web-1"]
+        try:
+            yield from self.hosts.mailbox.during(lambda: released.wait(30))
+        except EndingTimeError as error:
+            return [f"The settings of web-1 were not put back: {error.message}"]
+
+    monkeypatch.setattr(RootWork, "put_back", hangs)
+    hand = Pressed(is_trial)
+    events = run(workstation, plan(), hand)
+    released.set()
+    assert hand.seconds < SOON
+    assert "The settings of web-1 were not put back: it did not end within" in end(events).reason
+
+
+def test_a_directory_whose_removal_hangs_is_named(
+    workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(start_lab_host, 1)
+    released = threading.Event()
+    monkeypatch.setattr("app.runs.place.remove_workspace", lambda *_words: released.wait(30))
+    hand = Pressed(is_trial)
+    events = run(workstation, plan(), hand)
+    released.set()
+    assert hand.seconds < SOON
+    assert "on web-1 may be left behind: it did not end within" in end(events).reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_program_though_a_clean_up_hangs(
+    start_lab_host: Start, tmp_path: Path, number: signal.Signals
+) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    path = tmp_path / "plan.toml"
+    benchwright("plan", "new", "--defaults", "-o", path, "--suite", "command", "--set", "command=sleep 60", "--set",
+                f"clean_up={HANGS}", "--trials", "1", "--host", "web-1")  # fmt: skip
+    with subprocess.Popen(
+        [str(BENCHWRIGHT), "run", "--yes", str(path)],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("command on"):
+                break
+        began = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert time.monotonic() - began < 20.0
+    assert process.returncode == FAILED
+    assert "waiting for the clean-up on web-1, at most 10 s" in err
+    assert "could not clean up on web-1: sh did not end within" in out + err
+    assert "Traceback" not in err
+    assert_nothing_left(host.home)
+
+
+# What is left on a host is found once the run has ended
+
+
+def test_what_a_host_that_hangs_keeps_is_named_and_found_afterwards(
+    workstation: Workstation, start_lab_host: Start
+) -> None:
+    hosts = live(start_lab_host, 2)
+
+    def hang(event: Event, control: Control) -> None:
+        if is_trial(event) and control.remaining(1.0):
+            for host in hosts.values():
+                freeze(host)
+            hand.at = time.monotonic()
+            control.stop()
+
+    hand = Pressed(lambda _event: False)
+    try:
+        events = run(workstation, plan(tuple(hosts)), hang)
+    finally:
+        for host in hosts.values():
+            thaw(host)
+    assert hand.seconds < SOON
+    for name in hosts:
+        assert f"The lease on {name} was not removed" in end(events).reason
+        assert f"Remove it with: benchwright hosts leftovers {name} --remove" in end(events).reason
+    found = [left for left in workstation.leftovers("web-1", AnsweringAsker()) if left.run_id == end(events).run_id]
+    assert any(not left.is_lease for left in found)  # the leases are removed where a host still read that it is to
+    rest = workstation.remove_leftovers("web-1", AnsweringAsker(), [left.nonce for left in found])
+    assert not [left for left in rest if left.run_id == end(events).run_id]
+    assert_nothing_left(hosts["web-1"].home)
+
+
+def test_a_run_that_is_given_up_names_its_directories(workstation: Workstation, start_lab_host: Start) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    run(workstation, counting_plan(400, host="web-1"), at_count_leave)
+    (used,) = workstation.left_runs()[0].workspaces
+    forgotten = workstation.forget("last")
+    assert f"{used.workspace.path} on web-1 may be left behind." in workstation.load(forgotten).reason
+    found = workstation.leftovers("web-1", AnsweringAsker())
+    assert {left.is_lease for left in found if left.run_id == forgotten} == {True, False}
+    ours = [left.nonce for left in found if left.run_id == forgotten]
+    assert workstation.remove_leftovers("web-1", AnsweringAsker(), ours) == []
+    assert_nothing_left(host.home)
+
+
+def at_count_leave(event: Event, control: Control) -> None:
+    if isinstance(event, SampleRead) and event.sample.value >= 5:
+        control.leave()
