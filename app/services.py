@@ -328,7 +328,7 @@ class Workstation(LibraryServices):
         record = self._store.load(run)
         plan = validate(record.plan)
         agreed = self.consents.settle(plan, asker)
-        taken = self._store.take_over(record.summary.id)
+        taken = self._store.detached(record.summary.id)
         taken = replace(taken, record=replace(taken.record, plan=plan))  # the one that was agreed to
         engine = self._engine(taken.id, plan, asker, control, taken)
         engine.agreed = agreed

@@ -89,6 +89,7 @@ class Engine:
     baseline: RunRecord | None = None  # what a plan runs against that is to run until its verdict is settled
     left: LeftRun | None = None
     stored_output: Callable[[int], Output] = lambda _trial: ()
+    take_over: Callable[[], None] = lambda: None  # called before anything of a run that is gone on with is changed
     patience: Patience = PATIENCE
     unwatched: frozenset[str] = frozenset()  # steps during whose trials their host has no telemetry
     refused: bool = False  # whether it raised before anything was done
@@ -187,7 +188,7 @@ class Engine:
 
     def _end_hosts(self, *, left_alone: bool = False) -> Iterator[Event]:
         """End the run on every host, side by side."""
-        hosts = dict.fromkeys([*(host for _, host in self._places), *self._hosts.roots])
+        hosts = dict.fromkeys([*(host for _, host in self._places), *self._hosts.sessions])
         yield from together([self._end_on(host, left_alone=left_alone) for host in hosts])
 
     def _end_on(self, host: str, *, left_alone: bool = False) -> Iterator[Event]:
@@ -239,6 +240,7 @@ class Engine:
         return tuple(dict.fromkeys([*hosts, *peers]))
 
     def _open(self) -> Iterator[Event]:
+        self._joining.take_over = self.take_over
         if self.left is not None:
             running = [trial.trial for trial in self.left.record.trials if trial.state is State.RUNNING]
             held = {used.where for used in self.left.workspaces} | {trial.host for trial in running}
@@ -301,7 +303,7 @@ class Engine:
     def _end_free_hosts(self) -> None:
         """Begin to end the run on the hosts that no trial under way needs: one that hangs keeps no other."""
         occupied = {host for task in self._tasks for host in task.hosts}
-        for host in {host for _, host in self._places} | self._hosts.roots.keys():
+        for host in {host for _, host in self._places} | self._hosts.sessions.keys():
             steps = [self.plan.step(step) for step, at in self._places if at == host]
             needed = {host}.union(*(_hosts_of(step, host) for step in steps))
             if not occupied & needed and (steps or host not in self._closed):

@@ -59,7 +59,8 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
     Raises what kept it from being attached: it then stays left to itself, unless every trial of it is made: then it
     ends without the host that is not reached.
     """
-    with store.recorder(engine.run_id, taken) as recorder:
+    with store.later_recorder(taken) as recorder:
+        engine.take_over = recorder.own
         replayed = False
         try:
             # Read before anything is done: the library may be lost by the time that it is needed.
@@ -75,10 +76,12 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
         except BenchwrightError as error:
             try:
                 if engine.refused and isinstance(error, RemoteError) and is_complete(taken, baseline):
+                    recorder.own()
                     yield from concluded(taken, recorder, baseline, str(error))
                     return
                 if engine.refused or not replayed:  # else its end is recorded, or waits to be
-                    recorder.record(RunLeft(engine.run_id))
+                    if recorder.owns:
+                        recorder.record(RunLeft(engine.run_id))
                     _name_way_out(error, taken)
             except (StoreLostError, DamagedError) as lost:
                 raise _put_elsewhere(recorder, f"{error.message} {lost.message}") from error
