@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from app.checks.after_words import place_text, verdict_text
+from app.cli.asking import end_question
 from app.cli.common import plain, say
 from app.events import (
     Activity,
@@ -100,9 +101,11 @@ def _signals_heeded(control: Control) -> Iterator[None]:
         click.echo("\nStopping: ending the processes on the host.", err=True)
         control.stop()
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        end_question()
 
     def leave(_number: int, _frame: object) -> None:
         control.leave()
+        end_question()
 
     handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
     if not survives_hang_up():
