@@ -265,7 +265,7 @@ class Place:
                 problems.append(f"{self.step.name} could not clean up on {host}: {how}")
                 continue
             if following.ended_by_us:
-                how = f"{command.argv[0]} did not end within {following.allowed} and was ended"
+                how = f"{command.argv[0]} did not end in {following.allowed} and was ended"
                 problems.append(f"{self.step.name} could not clean up on {host}: {how}; what it puts back may not be.")
             elif job.exit_status != 0:
                 said = following.said
@@ -308,7 +308,7 @@ class _Following:
         if self.control.over and not self._shared:
             self._shared = True
             allowed = self.control.remaining(CLEAN_UP_TIME) / self.shares
-            self.allowed = f"{allowed:.0f} s of the stop"
+            self.allowed = f"the {allowed:.0f} s that were left after the stop"
             self._deadline = min(self._deadline, time.monotonic() + allowed)
         return max(0.0, self._deadline - time.monotonic())
 

@@ -2,6 +2,7 @@
 time that somebody goes on with the run."""
 
 import shlex
+import sys
 from collections.abc import Generator, Iterator
 
 from app.events import (
@@ -35,6 +36,8 @@ from app.store.rescue import rescue
 from remote.errors import ConnectError, RemoteError
 from suites.base import Parsed
 from suites.errors import BenchwrightError
+
+INTERRUPTED = "Stopped by you, and interrupted before it had ended in order."
 
 FULL_AGAIN = 2.0
 """Seconds between two looks at whether a full disk has room again."""
@@ -117,11 +120,13 @@ def _stored(engine: Engine, recorder: Recorder, control: Control) -> Generator[E
             ended = isinstance(event, RunEnded | RunLeft)
             yield event
     finally:
+        interrupted = isinstance(sys.exception(), KeyboardInterrupt)
         if not ended:
             (control.lose if recorder.taken_over else control.stop)()
             ended = _wound_up(events, recorder, control)
         if not ended and not engine.refused:
-            recorder.record(RunEnded(engine.run_id, State.FAILED, "Benchwright failed while it ran; see the log."))
+            reason = INTERRUPTED if interrupted else "Benchwright failed while it ran; see the log."
+            recorder.record(RunEnded(engine.run_id, State.PARTIAL if interrupted else State.FAILED, reason))
 
 
 def _wound_up(events: Iterator[Event], recorder: Recorder, control: Control) -> bool:

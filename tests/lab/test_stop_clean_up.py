@@ -1,21 +1,36 @@
 """One clock runs from Stop: whatever is under way then, the run has ended some 15 s later, and says what it could not
 do."""
 
+import json
 import os
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from app.events import Activity, Event, Progress, RunLeft, SampleRead, State, TrialEnded, TrialStarted, WorkspaceUsed
+from app.events import (
+    Activity,
+    Event,
+    LinkChanged,
+    Progress,
+    RunLeft,
+    SampleRead,
+    State,
+    TrialEnded,
+    TrialStarted,
+    WorkspaceUsed,
+)
 from app.plans.plan import Order, Plan, Repetition, make_step
 from app.runs.control import Control, EndingTimeError
 from app.runs.root_work import RootWork
 from app.services import Workstation
+from remote.errors import ConnectError
+from remote.link import LinkState
 from tests.lab.counting import counting_plan
 from tests.lab.survival import (
     assert_nothing_left,
@@ -306,15 +321,16 @@ def test_a_directory_whose_removal_hangs_is_named(
     assert "on web-1 may be left behind: it did not end within" in end(events).reason
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_the_program_though_a_clean_up_hangs(
-    start_lab_host: Start, tmp_path: Path, number: signal.Signals
-) -> None:
-    host = live(start_lab_host, 1)["web-1"]
-    path = tmp_path / "plan.toml"
+def plan_file(folder: Path) -> Path:
+    path = folder / "plan.toml"
     benchwright("plan", "new", "--defaults", "-o", path, "--suite", "command", "--set", "command=sleep 60", "--set",
                 f"clean_up={HANGS}", "--trials", "1", "--host", "web-1")  # fmt: skip
+    return path
+
+
+@contextmanager
+def started(path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Run the program until its first trial has begun."""
     with subprocess.Popen(
         [str(BENCHWRIGHT), "run", "--yes", str(path)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
@@ -323,6 +339,16 @@ def test_signals_end_the_program_though_a_clean_up_hangs(
         for line in process.stderr:
             if line.startswith("command on"):
                 break
+        yield process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_program_though_a_clean_up_hangs(
+    start_lab_host: Start, tmp_path: Path, number: signal.Signals
+) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    with started(plan_file(tmp_path)) as process:
         began = time.monotonic()
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
@@ -382,3 +408,76 @@ def test_a_run_that_is_given_up_names_its_directories(workstation: Workstation, 
 def at_count_leave(event: Event, control: Control) -> None:
     if isinstance(event, SampleRead) and event.sample.value >= 5:
         control.leave()
+
+
+# Stop at other moments
+
+
+def test_stop_twice_is_stopped_by_the_user(start_lab_host: Start, tmp_path: Path) -> None:
+    live(start_lab_host, 1)
+    path = plan_file(tmp_path)
+    with started(path) as process:
+        process.send_signal(signal.SIGINT)
+        time.sleep(1.0)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _out, err = process.communicate(timeout=60)
+    assert time.monotonic() - began < 20.0
+    assert "Traceback" not in err
+    shown = benchwright("show", "last", "--json")
+    assert json.loads(shown.out)["reason"].startswith("command: Stopped by you.")
+    assert json.loads(shown.out)["state"] == "partial"
+
+
+def test_attach_stopped_while_its_host_says_nothing_leaves_the_run(
+    workstation: Workstation, start_lab_host: Start
+) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    run(workstation, counting_plan(400, host="web-1"), at_count_leave)
+    before = workstation.left_runs()
+    freeze(host)
+    hand = Pressed(begins("connecting"))
+    try:
+        with pytest.raises(ConnectError, match="web-1 is not connected: it did not end within"):
+            attach(workstation, hand)
+    finally:
+        thaw(host)
+    assert hand.seconds < SOON
+    assert workstation.left_runs() == before
+    control = Control()
+    control.stop()
+    assert end(attach(workstation, control=control)).state is State.PARTIAL
+    assert_nothing_left(host.home)
+
+
+def test_attach_stopped_in_the_middle_ends_the_run(workstation: Workstation, start_lab_host: Start) -> None:
+    host = live(start_lab_host, 1)["web-1"]
+    run(workstation, counting_plan(2000, host="web-1", trials=2), at_count_leave)
+    hand = Pressed(begins("connecting"))
+    events = attach(workstation, hand)
+    assert hand.seconds < SOON
+    assert end(events).state is State.PARTIAL
+    assert end(events).reason == "counting: Stopped by you."
+    assert_nothing_left(host.home)
+
+
+def test_stop_while_another_host_reconnects(workstation: Workstation, start_lab_host: Start) -> None:
+    hosts = live(start_lab_host, 2)
+    own = plan(tuple(hosts), command="sleep 60", clean_up=HANGS)
+    lost: list[str] = []
+
+    def lose_one(event: Event, control: Control) -> None:
+        if is_trial(event) and not lost:
+            lost.append(event.trial.host)
+            hosts[lost[0]].stop()
+        elif isinstance(event, LinkChanged) and event.state is LinkState.RECONNECTING and not control.over:
+            hand.at = time.monotonic()
+            control.stop()
+
+    hand = Pressed(lambda _event: False)
+    events = run(workstation, own, lose_one)
+    assert hand.seconds < SOON
+    assert end(events).state is State.PARTIAL
+    assert f"The lease on {lost[0]} was not removed" in end(events).reason
+    for host in hosts.values():
+        kill_jobs(host.home)
