@@ -3,6 +3,7 @@ do."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -132,10 +133,10 @@ def test_stop_ends_a_clean_up_command_that_hangs(
     assert hand.seconds < SOON
     assert end(events).state is (State.PARTIAL if pressed_while == "trial" else State.FAILED)
     said = (
-        "could not clean up on web-1: sh did not end within 3 s of the stop and was ended; what it puts back may not be"
+        r"could not clean up on web-1: sh did not end in the [123] s that were left after the stop and was ended; what"
     )
-    assert said in end(events).reason
-    assert "waiting for the clean-up on web-1, at most 3 s" in activities(events)
+    assert re.search(said, end(events).reason)
+    assert any(re.fullmatch(r"waiting for the clean-up on web-1, at most [123] s", text) for text in activities(events))
     assert_nothing_left(host.home)
 
 
@@ -354,8 +355,8 @@ def test_signals_end_the_program_though_a_clean_up_hangs(
         out, err = process.communicate(timeout=60)
     assert time.monotonic() - began < 20.0
     assert process.returncode == FAILED
-    assert "waiting for the clean-up on web-1, at most 10 s" in err
-    assert "could not clean up on web-1: sh did not end within" in out + err
+    assert re.search(r"waiting for the clean-up on web-1, at most \d+ s", err)
+    assert "could not clean up on web-1: sh did not end in the" in out + err
     assert "Traceback" not in err
     assert_nothing_left(host.home)
 
