@@ -17,6 +17,7 @@ import pytest
 from app.events import (
     Activity,
     Event,
+    JobBegan,
     LinkChanged,
     Progress,
     RunLeft,
@@ -217,6 +218,7 @@ SLOW_START = {
     "facts": begins("reading the facts"),
     "directory": lambda event: isinstance(event, WorkspaceUsed),
     "preparing": begins("preparing"),
+    "prepare command": lambda event: isinstance(event, JobBegan),
 }
 
 
@@ -226,6 +228,8 @@ def test_a_run_that_is_stopped_before_its_first_trial_is_partial(
 ) -> None:
     host = live(start_lab_host, 1)["web-1"]
     hand = Pressed(SLOW_START[pressed_while])
+    if pressed_while == "prepare command":
+        hand.act = lambda control: threading.Timer(1.0, control.stop).start()
     events = run(workstation, counting_plan(50, host="web-1", trials=2, prepare=60), hand)
     assert hand.seconds < SOON
     assert (end(events).state, end(events).reason) == (State.PARTIAL, "Stopped by you.")
@@ -370,7 +374,7 @@ def test_what_a_host_that_hangs_keeps_is_named_and_found_afterwards(
     hosts = live(start_lab_host, 2)
 
     def hang(event: Event, control: Control) -> None:
-        if is_trial(event) and control.remaining(1.0):
+        if is_trial(event) and not control.over:
             for host in hosts.values():
                 freeze(host)
             hand.at = time.monotonic()
