@@ -328,7 +328,7 @@ class Workstation(LibraryServices):
         record = self._store.load(run)
         plan = validate(record.plan)
         agreed = self.consents.settle(plan, asker)
-        taken = self._store.take_over(record.summary.id)
+        taken = self._store.detached(record.summary.id)
         taken = replace(taken, record=replace(taken.record, plan=plan))  # the one that was agreed to
         engine = self._engine(taken.id, plan, asker, control, taken)
         engine.agreed = agreed
@@ -352,14 +352,15 @@ class Workstation(LibraryServices):
         It is PARTIAL then, with what was stored; one of which every trial is made ends as it was measured. What is
         still on a host is found by leftovers().
         """
-        from app.runs.concluding import conclude, is_complete
+        from app.runs.concluding import conclude, is_complete, left_behind
 
         run = self._store.load(run).summary.id
         left = next((one for one in self._store.left_runs() if one.id == run), None)
         if left is not None and is_complete(left, self._gathering.record):
             conclude(self._store, run, self._gathering.record)
             return run
-        return self._store.forget(run, "Left to itself and given up; what was measured is kept.")
+        reason = "Left to itself and given up; what was measured is kept."
+        return self._store.forget(run, " ".join([reason, *([] if left is None else left_behind(left))]))
 
     def leftovers(self, name: str, asker: Asker) -> list[Leftover]:
         """Return the private directories of Benchwright that are on a host, whoever left them. Changes nothing."""

@@ -3,6 +3,7 @@
 #   withdraw take the lease NONCE away                             settle note that the lease NONCE does not give way
 #   leave   note that nobody watches the lease NONCE any more; a job may keep it
 #   kept    name the leases of RUN that this user made, but for those that were left
+#   own     name all leases that this user made, each with its path
 #   release take the leases of RUN away      sweep  take away what runs of this user left that were broken off
 # A lease is a directory in a place that everybody on the host may write in. Only its owner can write in it or remove
 # it, nobody can know its name beforehand, and what it says stands in the names of empty files: nothing that another
@@ -184,6 +185,18 @@ kept() {
             case " $found" in *" left=yes "*) continue ;; *" run=$run "*) ;; *) continue ;; esac
             number=$((number + 1))
             say "lease$number" "${lease##*-} $seen 0 $found"
+        done
+    }
+    say now "$(date +%s)"
+}
+
+own() {
+    number=0
+    leases | head -n "$MOST" | {
+        while IFS= read -r lease; do
+            ours "$lease" || continue
+            tell "$lease"
+            say "path$number" "$lease"
         done
     }
     say now "$(date +%s)"

@@ -33,6 +33,10 @@ class Terminal:
         """Type `line` and Enter."""
         os.write(self._descriptor, f"{line}\n".encode())
 
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the command."""
+        self._process.send_signal(number)
+
     def status(self) -> int:
         """Read to the end, and return the exit status."""
         deadline = time.monotonic() + PATIENCE

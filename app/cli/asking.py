@@ -1,6 +1,7 @@
 """Questions to the user at a terminal; without one, nothing is trusted and no secret is known."""
 
 import sys
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -72,7 +73,7 @@ class TerminalAsker:
         if not sys.stdin.isatty():
             click.echo("There is no terminal to ask on: pass --fingerprint to trust exactly this key.", err=True)
             return False
-        answer = click.prompt("Trust this key (yes, or paste the fingerprint)", default="no", err=True)
+        answer = _prompt("Trust this key (yes, or paste the fingerprint)", default="no")
         return answer.strip() == "yes" or _bare(answer) == _bare(question.fingerprint)
 
     def secret(self, question: SecretQuestion) -> str | None:
@@ -83,9 +84,7 @@ class TerminalAsker:
         what = f"Passphrase for {question.key_path} ({whom})" if question.key_path else f"{whom}: {question.prompt}"
         if question.purpose:
             what = f"{whom}: {question.prompt}, to {question.purpose}"
-        answer: str = click.prompt(
-            plain(what.rstrip(": ")), hide_input=not question.echo, default="", show_default=False, err=True
-        )
+        answer = _prompt(plain(what.rstrip(": ")), hide_input=not question.echo, default="", show_default=False)
         return answer or None
 
     def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
@@ -107,9 +106,7 @@ class TerminalAsker:
                 err=True,
             )
             return None
-        answer: str = click.prompt(
-            plain(f"Type its {question.confirmed_by} to go on"), default="", show_default=False, err=True
-        )
+        answer = _prompt(plain(f"Type its {question.confirmed_by} to go on"), default="", show_default=False)
         return answer.strip() or None
 
     def consent(self, question: ConsentQuestion) -> bool:
@@ -126,7 +123,7 @@ class TerminalAsker:
         if not sys.stdin.isatty():
             click.echo("There is no terminal to ask on: pass --yes to agree to all of it.", err=True)
             return False
-        return str(click.prompt("Run it (yes or no)", default="no", err=True)).strip() == "yes"
+        return _prompt("Run it (yes or no)", default="no").strip() == "yes"
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
         """Return whether the program may run: by typing yes, or as allowed when Benchwright was started."""
@@ -142,7 +139,30 @@ class TerminalAsker:
         if not sys.stdin.isatty():
             click.echo("There is no terminal to ask on: pass --allow-proxy-command to let it run.", err=True)
             return False
-        return str(click.prompt("Run it (yes or no)", default="no", err=True)).strip() == "yes"
+        return _prompt("Run it (yes or no)", default="no").strip() == "yes"
+
+
+class _Prompting:
+    """Whether the main thread waits for an answer: a signal then ends the question."""
+
+    now = False
+
+
+def end_question() -> None:
+    """End the question that the main thread asks, if any, as if nothing was answered. Called by handlers of signals."""
+    if _Prompting.now:
+        raise KeyboardInterrupt
+
+
+def _prompt(text: str, **named: Any) -> str:
+    """Return what the user types, empty where they end the question with Ctrl+C or Ctrl+D."""
+    _Prompting.now = threading.current_thread() is threading.main_thread()
+    try:
+        return str(click.prompt(text, err=True, **named))
+    except click.Abort:
+        return ""
+    finally:
+        _Prompting.now = False
 
 
 def _bare(fingerprint: str) -> str:

@@ -1,5 +1,6 @@
 """benchwright attach, hosts leftovers: what was left to itself, found again."""
 
+import shlex
 from typing import Any
 
 import click
@@ -53,10 +54,16 @@ def attach(
             return
         run = left[0].id
     if flags["forget"]:
+        run = workstation.load(run).summary.id
+        hosts = [host for left in workstation.left_runs() if left.id == run for host in left.hosts]
         forgotten = workstation.forget(run)
         given_up = workstation.load(forgotten).summary.state is State.PARTIAL
         how = "Given up" if given_up else "Ended, for every trial was made"
-        say(f"{how}: {forgotten}. What is still on a host: benchwright hosts leftovers HOST")
+        where = " and ".join(
+            f"benchwright hosts leftovers {shlex.quote(host)}"
+            for host in dict.fromkeys(hosts or workstation.load(forgotten).summary.hosts)
+        )
+        say(f"{how}: {forgotten}. List what is still on a host with: {where}")
         return
     _go_on(workstation, run, asker, busy, as_json=as_json, stop=flags["stop"])
 
@@ -104,9 +111,9 @@ def left_to_json(left: LeftRun) -> dict[str, Any]:
 @pass_workstation
 @speaks_to_people
 def leftovers(workstation: Workstation, host: str, asker: TerminalAsker, *, remove: bool, as_json: bool) -> None:
-    """List what runs left on HOST: their private directories, whose they are, and what still runs in them.
+    """List what runs left on HOST: their private directories and leases, whose they are, and what still runs in them.
 
-    Nothing is ever removed but directories of this library whose run has ended.
+    Nothing is ever removed but directories and leases of this library whose run has ended.
     """
     found = workstation.leftovers(host, asker)
     if remove:
@@ -127,7 +134,8 @@ def leftovers(workstation: Workstation, host: str, asker: TerminalAsker, *, remo
 
 
 def _row(leftover: Leftover) -> list[str]:
-    whose = leftover.whose.value if leftover.run_id is None else f"{leftover.whose.value} ({leftover.run_id})"
+    of = f"lease of {leftover.run_id}" if leftover.is_lease else leftover.run_id
+    whose = leftover.whose.value if of is None else f"{leftover.whose.value} ({of})"
     age = "" if leftover.age is None else age_text(leftover.age)
     size = "" if leftover.size is None else bytes_text(leftover.size)
     return [leftover.path, whose, leftover.account, age, size, str(leftover.processes)]
@@ -137,6 +145,7 @@ def _leftover_to_json(leftover: Leftover) -> dict[str, Any]:
     return {
         "host": leftover.host,
         "path": leftover.path,
+        "lease": leftover.is_lease,
         "whose": leftover.whose.value,
         "run": leftover.run_id,
         "account": leftover.account,

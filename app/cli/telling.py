@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from app.checks.after_words import place_text, verdict_text
+from app.cli.asking import end_question
 from app.cli.common import plain, say
 from app.events import (
     Activity,
@@ -36,7 +37,7 @@ from app.events import (
 )
 from app.hosts.link_words import link_text
 from app.plans.plan import Plan, Policy, host_words
-from app.runs.control import Busy, Control
+from app.runs.control import LETTING_GO_TIME, Busy, Control
 from app.runs.decision_words import decision_text, forecast_text
 from app.signals import survives_hang_up
 from app.wording import duration_text, figure_text
@@ -93,16 +94,23 @@ def _decided(event: PolicyDecided) -> str:
 def _signals_heeded(control: Control) -> Iterator[None]:
     """Let Ctrl+C or a TERM stop the run in order, and a terminal that closes let go of it.
 
-    A second Ctrl+C interrupts as usual. A HUP that is ignored, as under nohup, stays so.
+    A further Ctrl+C says how long that may still take, and interrupts once that time is over. A HUP that is ignored, as
+    under nohup, stays so.
     """
 
     def stop(_number: int, _frame: object) -> None:
-        click.echo("\nStopping: ending the processes on the host.", err=True)
+        again = control.stopped
         control.stop()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        left = control.remaining(LETTING_GO_TIME)
+        if again and not left:
+            raise KeyboardInterrupt
+        said = f"Still stopping: at most {left:.0f} s more." if again else "Stopping: ending the processes on the host."
+        click.echo(f"\n{said}", err=True)
+        end_question()
 
     def leave(_number: int, _frame: object) -> None:
         control.leave()
+        end_question()
 
     handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
     if not survives_hang_up():

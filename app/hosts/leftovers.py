@@ -1,11 +1,11 @@
 """What earlier runs left on a host: told from what others left, and removed only where it is ours."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from app.store import Store
-from remote.jobs.lease import release, sweep
+from remote.jobs.lease import own_leases, release, sweep, withdraw
 from remote.jobs.leftovers import find_workspaces
 from remote.jobs.workspace import Workspace, remove_workspace
 from remote.session import Session
@@ -25,7 +25,9 @@ class Whose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A private directory of Benchwright on `host`. `age` is in seconds, `size` in bytes, None where not known.
+    """A private directory of Benchwright on `host`, or the directory of a lease of a run that has ended.
+
+    `age` is in seconds, `size` in bytes, None where not known.
 
     `account` owns it there, `processes` of its commands still run. `run_id` is None where it is not of this library,
     `identity` is Workspace's, empty where it is not known.
@@ -41,10 +43,13 @@ class Leftover:
     whose: Whose
     run_id: str | None = None
     identity: str = ""
+    is_lease: bool = False
 
 
 def find(session: Session, store: Store) -> list[Leftover]:
-    """Return every directory of Benchwright on the session's host, the oldest first."""
+    """Return every directory of Benchwright on the session's host, the oldest first, then the leases of runs of this
+    library that have ended.
+    """
     ours = {used.workspace.nonce: used for used in store.workspaces()}
     running = store.running()
     parents = sorted({used.workspace.path.rpartition("/")[0] or "/" for used in ours.values()})
@@ -67,7 +72,20 @@ def find(session: Session, store: Store) -> list[Leftover]:
                 "" if used is None else used.workspace.identity,
             )
         )
-    return found
+    return found + _leases(session, store, running)
+
+
+def _leases(session: Session, store: Store, running: Collection[str]) -> list[Leftover]:
+    leases = own_leases(session)
+    ended = {run.id for run in store.runs()}.difference(running) if leases else set()
+    return [
+        Leftover(
+            session.host, path, lease.nonce, lease.account, lease.held, None, int(lease.working), Whose.OURS, lease.run,
+            is_lease=True,
+        )
+        for path, lease in leases
+        if lease.run in ended
+    ]  # fmt: skip
 
 
 def remove(session: Session, store: Store, nonces: Sequence[str]) -> list[Leftover]:
@@ -76,7 +94,11 @@ def remove(session: Session, store: Store, nonces: Sequence[str]) -> list[Leftov
     Raises JobError where a directory cannot be removed.
     """
     for leftover in find(session, store):
-        if leftover.nonce in nonces and leftover.whose is Whose.OURS:
+        if leftover.nonce not in nonces or leftover.whose is not Whose.OURS:
+            continue
+        if leftover.is_lease:
+            withdraw(session, leftover.nonce)
+        else:
             remove_workspace(session, Workspace(leftover.path, leftover.nonce, leftover.identity))
             store.forget_workspace(leftover.nonce)
             release(session, leftover.run_id or "")

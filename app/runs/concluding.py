@@ -61,6 +61,11 @@ def _absent(left: LeftRun) -> Iterator[str]:
     unread = [host_words(host) for host in record.facts_before if host not in record.facts_after]
     if unread:
         yield f"No facts after the run of {', '.join(unread)}: Benchwright ended before it read them."
+    yield from left_behind(left)
+
+
+def left_behind(left: LeftRun) -> Iterator[str]:
+    """Yield in words what may still be on the hosts of a run that is ended without them."""
     for used in left.workspaces:
         yield f"{used.workspace.path} on {host_words(used.where)} may be left behind."
     for host in dict.fromkeys(change.change.host for change in left.record.changes if change.pending):

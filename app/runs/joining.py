@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -56,6 +56,7 @@ class Joining:
     facts: dict[str, Facts]
     findings: list[Finding]
     memory: AgreedMemory | None = None
+    take_over: Callable[[], None] = lambda: None
     needed: frozenset[str] = frozenset()
     ready: set[str] = field(default_factory=set)
     failed: dict[str, BenchwrightError] = field(default_factory=dict)
@@ -76,6 +77,7 @@ class Joining:
         self._tasks = [Task(self._join(host)) for host in names]
         yield from self._until(self._read)
         yield from self._check(self._read)
+        self.take_over()  # only now: whoever records the run may live, and a refusal leaves it theirs
         self.begun = self.asking.begun = True
         yield from self._until(self.ready)
 
@@ -121,7 +123,7 @@ class Joining:
                 yield IDLE
             if host not in self._checked:
                 yield from self._check({host})
-            if self._is_new(host):
+            if self._is_new(host) and not self.control.over:
                 yield from self.root.apply(host)
             self.ready.add(host)
         except (LeftError, StoppedError):
@@ -170,7 +172,8 @@ class Joining:
         if keeper:
             raise HostInUseError(
                 f"The run {self.hosts.run_id} is under way: {keeper}.",
-                "Stop it there. If that Benchwright has ended, try again in a few minutes, or attach with --anyway.",
+                "Stop it there, or resume it if it is suspended. If it has ended, try again once its connection to "
+                f"{host_words(host)} is closed, or attach with --anyway.",
             )
 
     def _is_new(self, host: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from app.events import Activity, Event, FindingRaised, LinkChanged, OutputRead, TelemetryRead
+from app.runs.control import ENDING_TIME, Control, EndingTimeError, LeftError, StoppedError
 from app.runs.findings import clock_stepped
 from remote.jobs.job import Job
 from remote.telemetry.telemetry import Telemetry
@@ -110,7 +111,8 @@ class Inbox:
 class Mailbox:
     """A queue of letters, of which only output is ever kept waiting, and the threads that fill it."""
 
-    def __init__(self) -> None:
+    def __init__(self, control: Control | None = None) -> None:
+        self._control = control or Control()
         self._letters: queue.SimpleQueue[Letter] = queue.SimpleQueue()
         self._inboxes: dict[int, Inbox] = {}
         self._threads: list[threading.Thread] = []
@@ -182,19 +184,35 @@ class Mailbox:
             self._held += len(output.data)
         self._letters.put(output)
 
-    def during(self, work: Callable[[], T], *, lasting: bool = True) -> Generator[Event, None, T]:
+    def during(
+        self, work: Callable[[], T], *, lasting: bool = True, until_over: bool = False
+    ) -> Generator[Event, None, T]:
         """Do `work` in a thread of its own and return what it returns; until then, yield IDLE.
 
         So a host that is slow, or lost, holds up nobody else. Nobody waits in the end for work that is not `lasting`.
+        Raises EndingTimeError where it does not end within ENDING_TIME of Stop. What is to be done only `until_over`
+        is dropped at Stop: StoppedError is raised, or LeftError.
         """
         doing = Work()
-        self._start(lambda: self._do(doing, work), "work", lasting=lasting)
+        self._refuse_when_over(until_over=until_over)
+        thread = self._start(lambda: self._do(doing, work), "work", lasting=lasting)
         while not doing.done.is_set():
+            try:
+                self._refuse_when_over(until_over=until_over)
+            except BaseException:
+                self._threads = [other for other in self._threads if other is not thread]
+                raise
             yield IDLE
         if doing.error is not None:
             raise doing.error
         value: T = doing.value
         return value
+
+    def _refuse_when_over(self, *, until_over: bool) -> None:
+        if until_over and self._control.over:
+            raise LeftError if self._control.left else StoppedError
+        if not self._control.remaining(ENDING_TIME):
+            raise EndingTimeError
 
     def _do(self, doing: Work, work: Callable[[], Any]) -> None:
         try:
@@ -254,12 +272,13 @@ class Mailbox:
 
         self._start(read, f"telemetry {host}")
 
-    def _start(self, work: Callable[[], None], name: str, *, lasting: bool = True) -> None:
+    def _start(self, work: Callable[[], None], name: str, *, lasting: bool = True) -> threading.Thread:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         thread = threading.Thread(target=work, name=name, daemon=True)
         if lasting:
             self._threads.append(thread)
         thread.start()
+        return thread
 
     def close(self) -> None:
         """Hold nobody up any more who leaves something: nobody takes it."""

@@ -9,7 +9,7 @@ from functools import partial
 from app.events import Activity, Event, FindingRaised, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
 from app.plans.context import work_directory, writable_directory
 from app.plans.plan import Step, host_words
-from app.runs.control import Control, LeftError, StoppedError
+from app.runs.control import CLEAN_UP_TIME, Control, LeftError, StoppedError
 from app.runs.delivery import content_of, files_of
 from app.runs.findings import path_used
 from app.runs.mailbox import Mailbox
@@ -31,13 +31,18 @@ OUTPUT_AT_ONCE = 4 * 2**20
 OUTPUT_A_SECOND = 256 * 2**10
 """Bytes that a tool may print: eight times what the most talkative, fio with json+ every second, was seen to."""
 
-
-CLEAN_UP_TIME = 300.0
+LONGEST_CLEAN_UP = 300.0
 """Seconds a step's own cleaning up may take on a host before it is ended, and said to have failed."""
+
+LEAST_TIME = 1.0
+"""Seconds below which a clean-up command is not begun after Stop."""
+
+CLEAN_UP_GRACE = 0.5
+"""Seconds between TERM and KILL for a clean-up command that is ended after Stop: little time is left."""
 
 
 class PrepareError(BenchwrightError):
-    """A step could not be prepared on a host."""
+    """A command that belongs to a step could not be run on a host."""
 
 
 @dataclass(slots=True)
@@ -165,8 +170,8 @@ class Place:
         address = str(self.step.values.get("address", "")) or context.peer_address or ""
         sessions = self.hosts.sessions
         read = partial(read_path, sessions[self.host], address, context.facts, context.peer_facts)
-        path = yield from self.mailbox.during(read)
-        meeting = yield from self.mailbox.during(partial(meet, sessions[peer]))
+        path = yield from self.mailbox.during(read, until_over=True)
+        meeting = yield from self.mailbox.during(partial(meet, sessions[peer]), until_over=True)
         self.context = replace(context, meeting=meeting)
         if not self.prepared:
             yield FindingRaised(path_used(self.step.name, self.host, peer, path))
@@ -177,10 +182,9 @@ class Place:
             doing = "building" if file.build else "copying"
             yield Activity(f"{doing} {file.name} for {self.step.name}", self.host)
             session, workspace = self._side(on_peer=on_peer)
-            content = yield from self.mailbox.during(partial(content_of, file, self.agreed))
-            yield from self.mailbox.during(
-                partial(put_file, session, workspace, file.name, content, executable=file.executable)
-            )
+            content = yield from self.mailbox.during(partial(content_of, file, self.agreed), until_over=True)
+            put = partial(put_file, session, workspace, file.name, content, executable=file.executable)
+            yield from self.mailbox.during(put, until_over=True)
 
     def _of(self, purpose: Purpose) -> list[Command]:
         return [command for command in self.commands if command.purpose is purpose]
@@ -205,20 +209,31 @@ class Place:
                 "Nothing was measured. Mend what it says and run again.",
             )
 
-    def close(self) -> Generator[Event, None, list[str]]:
+    @property
+    def cleans_up(self) -> bool:
+        """Whether closing it runs a command."""
+        return self._began and bool(self._of(Purpose.CLEAN_UP))
+
+    @property
+    def _began(self) -> bool:
+        return self.workspace is not None and (self.prepared or bool(self.jobs))
+
+    def close(self, *, others: int = 0) -> Generator[Event, None, list[str]]:
         """End every job, clean up, remove the private directories; return in words what could not be.
 
-        Where something may still run then, `hosts` is told: nothing else is measured there.
+        Where something may still run then, `hosts` is told: nothing else is measured there. After Stop, the time to
+        clean up is shared with the `others` that clean up on the same host. Raises LeftError where the run is let go of
+        while it cleans up: that is done again by whoever attaches.
         """
         if self.hosts.control.lost:
             return []
-        began = self.workspace is not None and (self.prepared or bool(self.jobs))
+        began = self._began
         for job in self.jobs:
             if job.exit_status is None and not job.reason:
                 with contextlib.suppress(BenchwrightError):  # the connection may be gone; the removal below says so
                     yield from self.mailbox.during(job.stop)
         self.jobs.clear()
-        problems = (yield from self._clean_up()) if began else []
+        problems = (yield from self._clean_up(others)) if began else []
         for workspace, on_peer in ((self.workspace, False), (self.peer_workspace, True)):
             if workspace is None:
                 continue
@@ -233,32 +248,78 @@ class Place:
         self.prepared = False
         return problems
 
-    def _clean_up(self) -> Generator[Event, None, list[str]]:
+    def _clean_up(self, others: int) -> Generator[Event, None, list[str]]:
         """Run what puts things back that the private directory does not hold; return in words what failed."""
         problems: list[str] = []
-        for number, command in enumerate(self._of(Purpose.CLEAN_UP)):
+        host, commands = host_words(self.host), self._of(Purpose.CLEAN_UP)
+        for number, command in enumerate(commands):
             yield Activity(f"cleaning up {self.step.name}: {' '.join(command.argv[:6])}", self.host)
+            following = _Following(self.hosts.control, 1 + others + len(commands) - number - 1)
             try:
+                if following.left() < LEAST_TIME:
+                    raise PrepareError(f"{command.argv[0]} was not run: no time was left for it after the stop.")
                 job = yield from self.start(command, self._trial, number, {})
-                said = yield from self.mailbox.during(partial(_said_by, job))
+                yield from self._followed(following, job)
             except BenchwrightError as error:
-                problems.append(f"{self.step.name} could not clean up on {host_words(self.host)}: {error.message}")
+                how = f"{error.message} What it puts back may not be put back."
+                problems.append(f"{self.step.name} could not clean up on {host}: {how}")
                 continue
-            if job.exit_status != 0:
+            if following.ended_by_us:
+                how = f"{command.argv[0]} did not end in {following.allowed} and was ended"
+                problems.append(f"{self.step.name} could not clean up on {host}: {how}; what it puts back may not be.")
+            elif job.exit_status != 0:
+                said = following.said
                 how = f"{command.argv[0]} ended with exit status {job.exit_status}: {said or job.reason or 'no word'}"
-                problems.append(f"{self.step.name} could not clean up on {host_words(self.host)}: {how}.")
+                problems.append(f"{self.step.name} could not clean up on {host}: {how}.")
         self.jobs.clear()
         return problems
 
+    def _followed(self, following: "_Following", job: Job) -> Iterator[Event]:
+        """Follow a job that cleans up to its end; say at Stop for how long that is waited for."""
+        told = False
+        for event in self.mailbox.during(partial(following.follow, job)):
+            if self.hosts.control.left:
+                raise LeftError
+            if self.hosts.control.stopped and not told:
+                told = True
+                yield Activity(
+                    f"waiting for the clean-up on {host_words(self.host)}, at most {following.left():.0f} s", self.host
+                )
+            yield event
 
-def _said_by(job: Job) -> str:
-    """Follow a job that cleans up to its end, and end it where that does not come; return what it printed last."""
-    deadline = time.monotonic() + CLEAN_UP_TIME
-    printed = b""
-    for chunk in job.follow():
-        if chunk is not None:
-            printed = (printed + chunk.data)[-REPORTED:]
-        if time.monotonic() > deadline:
-            job.stop()
-            break
-    return printed.decode("utf-8", "replace").strip()
+
+@dataclass(slots=True)
+class _Following:
+    """Follows a job that cleans up; after Stop, `shares` of them on one host share CLEAN_UP_TIME.
+
+    `ended_by_us`: it did not end within what it was `allowed`, and was ended.
+    """
+
+    control: Control
+    shares: int
+    said: str = ""  # what it printed last
+    ended_by_us: bool = False
+    allowed: str = f"{LONGEST_CLEAN_UP:.0f} s"
+    _deadline: float = field(default_factory=lambda: time.monotonic() + LONGEST_CLEAN_UP)
+    _shared: bool = False
+
+    def left(self) -> float:
+        """Return the seconds it may still take."""
+        if self.control.over and not self._shared:
+            self._shared = True
+            allowed = self.control.remaining(CLEAN_UP_TIME) / self.shares
+            self.allowed = f"the {allowed:.0f} s that were left after the stop"
+            self._deadline = min(self._deadline, time.monotonic() + allowed)
+        return max(0.0, self._deadline - time.monotonic())
+
+    def follow(self, job: Job) -> None:
+        """Follow `job` to its end, and end it where that does not come; raise JobError where it cannot be ended."""
+        printed = b""
+        for chunk in job.follow():
+            if chunk is not None:
+                printed = (printed + chunk.data)[-REPORTED:]
+            if not self.left():
+                self.ended_by_us = True
+                job.stop(CLEAN_UP_GRACE)
+                break
+        self.said = printed.decode("utf-8", "replace").strip()

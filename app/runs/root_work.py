@@ -1,8 +1,9 @@
 """What a run does as root on its hosts: only what its plan asks for, noted down before, put back after."""
 
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Event as Flag
 
 from app.events import Activity, Event, FindingRaised, HostChange, HostChanged, HostPutBack
 from app.hosts.restoring import NO_NOTE
@@ -16,7 +17,7 @@ from remote.devices import read_devices
 from remote.privilege import PrivilegeError, RootSession, as_root
 from remote.questions import Asker
 from remote.session import Session
-from remote.tuning import DROP_PATH, TuningError, apply, drop_caches, notes, put_back
+from remote.tuning import DROP_PATH, Applied, Setting, TuningError, apply, drop_caches, notes, put_back
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 
@@ -30,6 +31,7 @@ class RootWork:
     asker: Asker
     hosts: RunHosts
     changed: dict[str, set[str]] = field(default_factory=dict)  # paths that are to be put back, by host
+    _applied: dict[str, Flag] = field(default_factory=dict)  # by host; set once its settings change no more
 
     def open(self, host: str, purposes: list[str]) -> Iterator[Event]:
         """Become root on `host` for `purposes`, where there are any, asking for a password only if sudo needs one.
@@ -84,7 +86,15 @@ class RootWork:
 
     def _apply(self, host: str, root: Session) -> Iterator[Event]:
         tuning = self.plan.tuning
-        applied, failed = yield from self.hosts.mailbox.during(partial(apply, root, self.run_id, tuning.settings))
+        ended = self._applied[host] = Flag()
+
+        def apply_all() -> tuple[tuple[Applied, ...], Mapping[Setting, str]]:
+            try:
+                return apply(root, self.run_id, tuning.settings)
+            finally:
+                ended.set()
+
+        applied, failed = yield from self.hosts.mailbox.during(apply_all)
         changes = [HostChange(host, path_title(done.path), done.path, done.before, done.during) for done in applied]
         for change in changes:
             self.changed.setdefault(host, set()).add(change.path)
@@ -103,7 +113,7 @@ class RootWork:
             return
         yield Activity(f"dropping the page cache of {host_words(host)}", host)
         try:
-            yield from self.hosts.mailbox.during(partial(drop_caches, root))
+            yield from self.hosts.mailbox.during(partial(drop_caches, root), until_over=True)
         except TuningError as error:
             if not self.plan.tuning.optional:
                 raise
@@ -117,6 +127,8 @@ class RootWork:
         roots = {host: root for host, root in self.hosts.roots.items() if hosts is None or host in hosts}
         for host, root in roots.items() if self.plan.tuning.settings else ():
             try:
+                if host in self._applied:  # at Stop, what changes them is left to itself
+                    yield from self.hosts.mailbox.during(self._applied[host].wait)
                 yield from self._put_back(host, root, self.run_id)
                 for path in sorted(self.changed.pop(host, ())):
                     yield HostPutBack(host, path, now(), NO_NOTE)

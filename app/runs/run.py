@@ -4,6 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -88,6 +89,7 @@ class Engine:
     baseline: RunRecord | None = None  # what a plan runs against that is to run until its verdict is settled
     left: LeftRun | None = None
     stored_output: Callable[[int], Output] = lambda _trial: ()
+    take_over: Callable[[], None] = lambda: None  # called before anything of a run that is gone on with is changed
     patience: Patience = PATIENCE
     unwatched: frozenset[str] = frozenset()  # steps during whose trials their host has no telemetry
     refused: bool = False  # whether it raised before anything was done
@@ -106,10 +108,11 @@ class Engine:
     _stepped: set[str] = field(default_factory=set)  # hosts whose clock was seen to be set
     _seen: dict[str, float] = field(default_factory=dict)  # when telemetry last looked, by the host's monotonic clock
     _ends: RunState = field(default_factory=RunState)
+    _closed: set[str] = field(default_factory=set)  # hosts on which the run is ended
     _opened: bool = False
 
     def __post_init__(self) -> None:
-        mailbox = Mailbox()
+        mailbox = Mailbox(self.control)
         asking = OneAtATime(self.asker, mailbox)
         self._hosts = RunHosts(
             self.run_id,
@@ -158,32 +161,48 @@ class Engine:
         try:
             try:
                 yield from self._measured()
+                self._hosts.give_up()
+                yield from self._end_hosts()
             except LeftError:
                 left_alone = True
-            self._hosts.give_up()
-            if not self.control.lost:
-                yield from self._close_places(only_unprepared=left_alone)
-            if not (left_alone or self.control.lost):
-                self._ends.problems += yield from self._root.put_back()
+                self._hosts.give_up()
+                yield from self._end_hosts(left_alone=True)
         except BaseException:
             # Refused, a defect of ours, or nobody listens any more: whatever it is, nothing stays behind.
             self._hosts.give_up()
-            refused = self.left is not None and not self._opened
-            self._finish(self._close_places(only_unprepared=refused))
-            if not (refused or self.control.lost):
-                self._finish(self._root.put_back())
+            self._finish(self._end_hosts(left_alone=self.left is not None and not self._opened))
             raise
         finally:
             self._root.close()
             refused = self.left is not None and not self._opened
-            cost = self._hosts.close(keep=left_alone or self.control.lost, refused=refused and not left_alone)
+            cost, held = self._hosts.close(keep=left_alone or self.control.lost, refused=refused and not left_alone)
+            self._ends.problems += held
         yield RunLeft(self.run_id) if left_alone else RunEnded(self.run_id, self._ends.state, self._ends.reason, cost)
 
     def _finish(self, work: Iterator[Event]) -> None:
         """Do `work` to its end, where nobody takes events any more."""
-        for event in work:
-            if event is IDLE:
-                list(self._mailbox.arrived(TICK))
+        with suppress(LeftError):
+            for event in work:
+                if event is IDLE:
+                    list(self._mailbox.arrived(TICK))
+
+    def _end_hosts(self, *, left_alone: bool = False) -> Iterator[Event]:
+        """End the run on every host, side by side."""
+        hosts = dict.fromkeys([*(host for _, host in self._places), *self._hosts.sessions])
+        yield from together([self._end_on(host, left_alone=left_alone) for host in hosts])
+
+    def _end_on(self, host: str, *, left_alone: bool = False) -> Iterator[Event]:
+        """Close the places of `host` and put back what was changed there; of a run that is `left_alone`, only close
+        those where nothing was prepared.
+        """
+        if self.control.lost:
+            return
+        for key in [key for key, place in self._places.items() if key[1] == host]:
+            if not (left_alone and self._places[key].prepared):
+                yield from self._close_place(key)
+        if not left_alone and host not in self._closed:
+            self._closed.add(host)
+            self._ends.problems += yield from self._root.put_back([host])
 
     def _beginning(self) -> Event:
         if self.left is None:
@@ -191,8 +210,11 @@ class Engine:
         return RunAttached(self.run_id, self.plan, seconds_since(self.left.record.summary.started))
 
     def _measured(self) -> Iterator[Event]:
+        if self.left is not None and self.control.stopped:
+            self.control.hold_clock()
         try:
             yield from self._open()
+            self.control.start_clock()
             yield from self._trials()
             yield from self._facts_after()
         except StoppedError:
@@ -201,7 +223,9 @@ class Engine:
             self.refused = isinstance(error, HostInUseError) or (self.left is not None and not self._opened)
             if self.refused:
                 raise
-            self._ends.problem(State.FAILED, str(error))
+            if self.control.stopped:
+                self._ends.problem(State.PARTIAL, STOPPED)
+            self._ends.problem(State.PARTIAL if self.control.stopped else State.FAILED, str(error))
 
     def _names(self) -> tuple[str, ...]:
         """Return the hosts to be reached: those where something was left, or, unless stopped, trials are to be made."""
@@ -216,6 +240,7 @@ class Engine:
         return tuple(dict.fromkeys([*hosts, *peers]))
 
     def _open(self) -> Iterator[Event]:
+        self._joining.take_over = self.take_over
         if self.left is not None:
             running = [trial.trial for trial in self.left.record.trials if trial.state is State.RUNNING]
             held = {used.where for used in self.left.workspaces} | {trial.host for trial in running}
@@ -251,7 +276,10 @@ class Engine:
         while ahead or self._tasks:
             if self.control.left:
                 raise LeftError
-            yield from self._joining.step()
+            if self.control.over:
+                self._end_free_hosts()
+            else:
+                yield from self._joining.step()
             yield from stepped(self._tasks)
             if self.control.stopped and not self._tasks:
                 break
@@ -270,8 +298,17 @@ class Engine:
         self._hosts.waited_since = min(self._hosts.waited_since, time.monotonic())
         if self.control.stopped and not schedule.over():
             self._ends.problem(State.PARTIAL, STOPPED)
-        else:
-            yield _progress(schedule)
+        yield _progress(schedule)
+
+    def _end_free_hosts(self) -> None:
+        """Begin to end the run on the hosts that no trial under way needs: one that hangs keeps no other."""
+        occupied = {host for task in self._tasks for host in task.hosts}
+        for host in {host for _, host in self._places} | self._hosts.sessions.keys():
+            steps = [self.plan.step(step) for step, at in self._places if at == host]
+            needed = {host}.union(*(_hosts_of(step, host) for step in steps))
+            if not occupied & needed and (steps or host not in self._closed):
+                self._tasks.append(Task(self._end_on(host), frozenset({host})))
+                occupied.add(host)
 
     def _is_busy(self, is_gone: Callable[[str], bool]) -> bool:
         """Whether a trial is under way of whose hosts none `is_gone`: trials are made one after another."""
@@ -355,11 +392,13 @@ class Engine:
 
     def _never_began(self, trial: TrialRun, error: BenchwrightError) -> Iterator[Event]:
         """Say of a trial why it did not begin: its host was lost, or its step cannot run there."""
-        if not isinstance(error, ConnectionLostError):
+        if self.control.stopped:
+            self._ends.problem(State.PARTIAL, STOPPED)
+            if not isinstance(error, ConnectionLostError):  # the end of its place says what that means
+                self._ends.problem(State.PARTIAL, str(error))
+        elif not isinstance(error, ConnectionLostError):
             yield from trial.refused(str(error))
             self._ends.ended(trial.turn.step.name, trial.ended)
-        elif self.control.stopped:
-            self._ends.problem(State.PARTIAL, STOPPED)
         else:
             yield from self._not_measured(trial, error)
 
@@ -376,7 +415,7 @@ class Engine:
         yield from feed(schedule, left)
         for place in restored_places(left, self._place):
             self._places[place.step.name, place.host] = place
-        yield from self._close_places(only_unprepared=True)
+        yield from self._end_hosts(left_alone=True)
         for record in left.record.trials:
             if record.state is State.RUNNING:
                 turn = turn_of(left.record.plan, record.trial)
@@ -433,6 +472,8 @@ class Engine:
 
     def _account(self, trial: TrialRun, schedule: Schedule, spent: float) -> Iterator[Event]:
         """Tell the schedule how a trial went, and close the place that gets no other."""
+        if self.control.over and (trial.ended is None or trial.ended.reason == STOPPED):
+            return  # it is still to be made
         if trial.ended is None or trial.ended.state is not State.DONE:
             schedule.give_up(trial.turn)
         else:
@@ -487,16 +528,8 @@ class Engine:
     def _close_place(self, key: PlaceKey) -> Iterator[Event]:
         place = self._places.pop(key, None)
         if place is not None:
-            self._ends.problems += yield from place.close()
-
-    def _close_places(self, *, only_unprepared: bool = False) -> Iterator[Event]:
-        closing = [key for key, place in self._places.items() if not (only_unprepared and place.prepared)]
-        hosts = dict.fromkeys(host for _, host in closing)
-        yield from together(self._close_each([key for key in closing if key[1] == host]) for host in hosts)
-
-    def _close_each(self, keys: list[PlaceKey]) -> Iterator[Event]:
-        for key in keys:
-            yield from self._close_place(key)
+            others = sum(other.cleans_up for (_, host), other in self._places.items() if host == key[1])
+            self._ends.problems += yield from place.close(others=others)
 
     def _facts_after(self) -> Iterator[Event]:
         if self.control.left:
@@ -509,7 +542,8 @@ class Engine:
 
     def _facts_of(self, host: str) -> Iterator[Event]:
         try:
-            after = yield from self._mailbox.during(partial(read_facts, self._hosts.sessions[host]))
+            read = partial(read_facts, self._hosts.sessions[host])
+            after = yield from self._mailbox.during(read, until_over=True)
         except BenchwrightError as error:
             self._ends.problem(State.PARTIAL, f"The facts after the run could not be read: {error}")
             return

@@ -1,21 +1,23 @@
 """The hosts of a run: a session on each that outlives its connection, its lease, and its telemetry."""
 
 import contextlib
+import logging
 import math
 import statistics
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
 from app.events import Activity, Event, FindingRaised, LinkChanged
-from app.runs.control import WAITING, Busy, Control
+from app.plans.plan import host_words
+from app.runs.control import LETTING_GO_TIME, WAITING, Busy, Control, EndingTimeError
 from app.runs.findings import connection_lost, holder_text, holders_text, host_in_use, no_lease
-from app.runs.mailbox import IDLE, Mailbox
+from app.runs.mailbox import IDLE, TICK, Mailbox
+from remote.errors import ConnectError, Outcome
 from remote.jobs.job import Job, Workspace
-from remote.jobs.lease import Claim, claim, leave, living_keeper, release, withdraw
+from remote.jobs.lease import FRESH, Claim, claim, leave, living_keeper, release, withdraw
 from remote.link import PATIENCE, Link, LinkState, Patience
 from remote.privilege import PrivilegeError
 from remote.script import new_mark
@@ -23,6 +25,8 @@ from remote.session import Session
 from remote.steady_session import SteadySession
 from remote.telemetry.telemetry import Telemetry
 from suites.errors import BenchwrightError
+
+log = logging.getLogger(__name__)
 
 ASK_AGAIN = 5.0
 """Seconds between two looks at whether a host in use is free."""
@@ -62,6 +66,7 @@ class RunHosts:
     _loops: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
     _occupied: dict[str, str] = field(default_factory=dict)  # where a command of the run may still run
+    _held: dict[str, str] = field(default_factory=dict)  # in words, where a lease could not be removed
     _gone: dict[str, float] = field(default_factory=dict)  # since when there is no connection (monotonic seconds)
     _closing: bool = False
     _registering: threading.Lock = field(default_factory=threading.Lock)
@@ -71,7 +76,10 @@ class RunHosts:
 
     def open(self, host: str) -> Iterator[Event]:
         """Connect to `host`; raise ConnectError where that fails."""
-        yield from self.mailbox.during(partial(self._open, host), lasting=False)
+        try:
+            yield from self.mailbox.during(partial(self._open, host), lasting=False)
+        except EndingTimeError as error:
+            raise ConnectError(Outcome.TIMED_OUT, f"{host} is not connected: {error.message}", host=host) from error
 
     def _open(self, host: str) -> None:
         session = SteadySession(
@@ -245,23 +253,29 @@ class RunHosts:
 
     def withdraw(self, host: str) -> Iterator[Event]:
         """Let go of `host`, on which nothing of the run is left: nobody watches it, holds it or is connected to it."""
-        yield from self.mailbox.during(partial(self._let_go, host, withdraw))
+        with contextlib.suppress(EndingTimeError):
+            yield from self.mailbox.during(partial(self._let_go, host, withdraw))
         root = self.roots.pop(host, None)
         if root is not None:
             root.close()  # it forgets its password
         self.sessions.pop(host, None)
 
     def _let_go(self, host: str, end: Callable[[Session, str], None]) -> None:
-        """Stop watching `host`, `end` its lease and close its session, as far as it answers: the run says where not."""
+        """Stop watching `host`, `end` its lease and close its session; where that is not removed, it is in `_held`."""
         telemetry, lease = self._telemetry.pop(host, None), self._leases.pop(host, None)
         session = self.sessions.get(host)
         with contextlib.suppress(BenchwrightError):
             if telemetry is not None:
                 self._costs.setdefault(host, []).extend([] if telemetry.cost is None else [telemetry.cost])
                 telemetry.stop()
-        with contextlib.suppress(BenchwrightError):  # a lease that nobody touches ends by itself
+        if lease is not None and lease.path is not None:
+            self._held[host] = _held_text(host)
+        try:
             if session is not None and lease is not None:
                 end(session, lease.nonce)
+            self._held.pop(host, None)
+        except BenchwrightError as error:
+            log.info("the lease on %s was not removed: %s", host, error)
         if session is not None:
             session.close()
 
@@ -270,18 +284,35 @@ class RunHosts:
         with self._registering:
             self._closing = True
 
-    def close(self, *, keep: bool, refused: bool = False) -> Mapping[str, float]:
-        """Let go of every host; return the share of one core that watching took on each, where it is known.
+    def close(self, *, keep: bool, refused: bool = False) -> tuple[Mapping[str, float], list[str]]:
+        """Let go of every host; return the share of one core that watching took on each, where it is known, and in
+        words which leases could not be removed.
 
         `keep` leaves the leases: what was left running there keeps them. One that was `refused` takes its own away
         alone: others may be of the run that goes on.
         """
         self.give_up()
         end = withdraw if refused else leave if keep else self._release
-        with ThreadPoolExecutor(max(1, len(self.sessions))) as pool:  # one that hangs keeps no other
-            list(pool.map(lambda host: self._let_go(host, end), list(self.sessions)))
-        self.mailbox.join(5.0)
-        return {host: statistics.fmean(costs) for host, costs in self._costs.items() if costs}
+        # One that hangs keeps no other, nor the end of the program.
+        letting_go = [
+            threading.Thread(target=self._let_go, args=(host, end), name=f"let go {host}", daemon=True)
+            for host in list(self.sessions)
+        ]
+        for thread in letting_go:
+            thread.start()
+        while any(thread.is_alive() for thread in letting_go) and self.control.remaining(LETTING_GO_TIME):
+            next((thread for thread in letting_go if thread.is_alive()), letting_go[0]).join(TICK)
+        self.mailbox.join(min(5.0, self.control.remaining(LETTING_GO_TIME)))
+        costs = {host: statistics.fmean(costs) for host, costs in self._costs.items() if costs}
+        return costs, [] if keep else list(dict(self._held).values())
 
     def _release(self, session: Session, _nonce: str) -> None:
         release(session, self.run_id)
+
+
+def _held_text(host: str) -> str:
+    return (
+        f"The lease on {host_words(host)} was not removed: other runs are refused there until {FRESH:.0f} s after the "
+        "host ends the connection and the commands of this run. "
+        f"Remove it with: benchwright hosts leftovers {host} --remove"
+    )

@@ -73,7 +73,8 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
     Raises what kept it from being attached: it then stays left to itself, unless every trial of it is made: then it
     ends without the host that is not reached.
     """
-    with store.recorder(engine.run_id, taken) as recorder:
+    with store.later_recorder(taken) as recorder:
+        engine.take_over = recorder.own
         replayed = False
         try:
             # Read before anything is done: the library may be lost by the time that it is needed.
@@ -89,10 +90,12 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
         except BenchwrightError as error:
             try:
                 if engine.refused and isinstance(error, RemoteError) and is_complete(taken, baseline):
+                    recorder.own()
                     yield from concluded(taken, recorder, baseline, str(error))
                     return
                 if engine.refused or not replayed:  # else its end is recorded, or waits to be
-                    recorder.record(RunLeft(engine.run_id))
+                    if recorder.owns:
+                        recorder.record(RunLeft(engine.run_id))
                     _name_way_out(error, taken)
             except (StoreLostError, DamagedError) as lost:
                 lost.message = f"{error.message} {lost.message}"
@@ -279,7 +282,7 @@ class _Keeping:
                 return None
 
     def _out_of_time(self) -> bool:
-        return self.hurried or self._control.over_for > STOPPING
+        return self.hurried or not self._control.remaining(STOPPING)
 
     def _wait(self, seconds: float) -> None:
         """Wait `seconds`; of a run that is not over, until it is."""

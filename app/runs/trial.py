@@ -1,5 +1,6 @@
 """One trial: its server end, its measuring commands, and what they print, as events."""
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -21,7 +22,7 @@ from app.events import (
 )
 from app.moments import now
 from app.plans.plan import host_words
-from app.runs.control import Control, LeftError, StoppedError
+from app.runs.control import LAST_OUTPUT_TIME, Control, EndingTimeError, LeftError, StoppedError
 from app.runs.left import TrialLeft
 from app.runs.mailbox import IDLE, Inbox, JobEnded, Letter, Mailbox, passed_on
 from app.runs.place import Place
@@ -124,7 +125,8 @@ class TrialRun:
             state = State.PARTIAL if isinstance(error, RemoteError) and self._began else State.FAILED
             self.ended = TrialEnded(self.id, state, None, self._parser.finish(None), str(error))
         for server in self._servers:
-            yield from self.mailbox.during(partial(_quietly_stop, server))
+            with contextlib.suppress(EndingTimeError):  # the removal of its directory says what may still run
+                yield from self.mailbox.during(partial(_quietly_stop, server))
         yield from self._rest()
         self.ended = self._with_cut_servers(self.ended)
         if self.beside:
@@ -239,7 +241,9 @@ class TrialRun:
         self.mailbox.follow(job, self.id)
         self._set_deadline()
         stopped: float | None = None
-        while stopped is None or time.monotonic() < stopped + LAST_OUTPUT:
+        while stopped is None or (
+            time.monotonic() < stopped + LAST_OUTPUT and self.control.remaining(LAST_OUTPUT_TIME)
+        ):
             for letter in self._inbox.take():
                 if isinstance(letter, JobEnded) and letter.job is job:
                     if letter.error is not None:
@@ -293,6 +297,8 @@ class TrialRun:
         """Hand on what the server end printed last."""
         deadline = time.monotonic() + SERVER_START
         while not self._ended_jobs.issuperset(map(id, self._servers)) and time.monotonic() < deadline:
+            if not self.control.remaining(LAST_OUTPUT_TIME):
+                return
             for letter in self._inbox.take():
                 yield from self._handle(letter)
             yield IDLE

@@ -82,8 +82,17 @@ class Recorder:
     Every transaction is refused with TakenOverError once another process has taken the run over.
     """
 
-    def __init__(self, database: Database, run_id: str, left: LeftRun | None = None) -> None:
-        """Write down the run `run_id`, or go on with one that was `left` to itself."""
+    def __init__(
+        self,
+        database: Database,
+        run_id: str,
+        left: LeftRun | None = None,
+        take_over: Callable[[], int] | None = None,
+    ) -> None:
+        """Write down the run `run_id`, or go on with one that was `left` to itself.
+
+        With `take_over`, which returns the epoch to write under, nothing is written before own() has called it.
+        """
         self._run_id = run_id
         self._lock = threading.Lock()
         self._library = RunConnection(database, run_id)
@@ -105,9 +114,11 @@ class Recorder:
         self._taken_over: TakenOverError | None = None
         self.when_taken_over: Callable[[], None] = lambda: None
         """Called, from a thread of the recorder's own, where nothing is recorded when it is seen."""
+        self._take_over = take_over
         if left is not None:
             self._hold_stored()
-        _live.add(run_id)
+        if self.owns:
+            _live.add(run_id)
         self._closing = threading.Event()
         self._beating = threading.Thread(target=self._beat, name=f"beat {run_id}", daemon=True)
         self._beating.start()
@@ -142,7 +153,7 @@ class Recorder:
         with self._lock:
             self._refuse_taken_over()
             self._take(event)
-            if self._waiting or time.monotonic() - self._committed >= GATHERING:
+            if self.owns and (self._waiting or time.monotonic() - self._committed >= GATHERING):
                 self._commit()
 
     def put_by(self, event: Event) -> None:
@@ -175,8 +186,20 @@ class Recorder:
         """Commit what was gathered; wait `patience` seconds for another program, or as long as at each event."""
         with self._lock:
             self._refuse_taken_over()
-            if self._batch or self._waiting:
+            if self.owns and (self._batch or self._waiting):
                 self._commit(patience)
+
+    @property
+    def owns(self) -> bool:
+        """Whether this process records the run; until then, what is to be recorded waits in memory."""
+        return self._take_over is None
+
+    def own(self) -> None:
+        """Take the run over, where that was put off; raise StoreError where it is not to be had any more."""
+        with self._lock:
+            if self._take_over is not None:
+                self._epoch, self._take_over = self._take_over(), None
+                _live.add(self._run_id)
 
     @property
     def taken_over(self) -> bool:
@@ -192,7 +215,7 @@ class Recorder:
         while not self._closing.wait(BEAT):
             with self._lock, contextlib.suppress(StoreError):  # what is recorded next will meet it, and say so
                 quiet = time.monotonic() - self._committed >= BEAT
-                if self._begun and not self._over and self._taken_over is None and quiet:
+                if self.owns and self._begun and not self._over and self._taken_over is None and quiet:
                     self._write(patience=0.0)
             if self._taken_over is not None:
                 self.when_taken_over()
@@ -220,6 +243,8 @@ class Recorder:
         Raises StoreError where that cannot be read, StoreLostError where it is not what was written.
         """
         with self._lock:
+            if not self.owns:
+                return
             try:
                 self._library.check(self._known.written, LOOK)
             except StoreError as error:
@@ -279,7 +304,8 @@ class Recorder:
                 self.flush(PATIENCE)
         finally:
             with self._lock:
-                _live.discard(self._run_id)
+                if self.owns:
+                    _live.discard(self._run_id)
                 self._library.close()
 
     def __enter__(self) -> Self:

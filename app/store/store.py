@@ -55,6 +55,10 @@ class Store:
         """Return what writes down the run `run_id`: its first event is RunStarted, unless it was `taken` over."""
         return Recorder(self._database, run_id, taken)
 
+    def later_recorder(self, detached: LeftRun) -> Recorder:
+        """Return what writes a run that is `detached` down once its own() has taken it over, as take_over() does."""
+        return Recorder(self._database, detached.id, detached, lambda: self.take_over(detached.id, detached).epoch)
+
     def runs(self) -> list[RunSummary]:
         """Return every run, the newest first."""
         with self._database.reading() as connection:
@@ -192,18 +196,28 @@ class Store:
             found = [left.left_run(connection, run) for run in gone if left.is_attachable(connection, run)]
             return sorted(found, key=lambda run: run.since, reverse=True)
 
-    def take_over(self, run: str) -> LeftRun:
+    def detached(self, run: str) -> LeftRun:
+        """Return a run that was left to itself, and change nothing. Raises what take_over() raises."""
+        before = self._watched(run)
+        with self._database.reading() as connection:
+            return _detached(connection, _left(connection, run, before))
+
+    def take_over(self, run: str, seen: LeftRun | None = None) -> LeftRun:
         """Make this process the one that records a run which was left to itself, and return it.
 
         Whoever recorded it before writes nothing of it from now on. Raises StoreError where it has ended, or where
-        somebody records it: one on another computer is given time for a sign of life.
+        somebody records it: one on another computer is given time for a sign of life. Raises it also where somebody
+        has written to the run since it was `seen`.
         """
-        before = self._watched(run)
+        before = None if seen is not None else self._watched(run)
         with self._database.writing() as connection:
-            found = _left(connection, run, before)
-            taken = left.left_run(connection, found)
-            unseen = ownership.is_unseen(connection, found)
-            return replace(taken, epoch=ownership.take_over(connection, found), unseen=unseen)
+            taken = _detached(connection, _left(connection, run, before))
+            if seen is not None and (seen.epoch, seen.since) != (taken.epoch, taken.since):
+                raise StoreError(
+                    f"Another Benchwright has gone on with the run {taken.id} meanwhile.",
+                    "“benchwright attach --list” shows whether it waits.",
+                )
+            return replace(taken, epoch=ownership.take_over(connection, taken.id))
 
     def _watched(self, run: str) -> Recording | None:
         """Return who recorded a run, after the time in which a recorder that cannot be seen gives a sign of life.
@@ -305,6 +319,11 @@ def _left(connection: Connection, run: str, before: Recording | None) -> str:
     ownership.refuse_recorded(found, recording)
     ownership.refuse_beating(found, before, recording)
     return found
+
+
+def _detached(connection: Connection, run_id: str) -> LeftRun:
+    epoch, unseen = ownership.running(connection)[run_id].epoch, ownership.is_unseen(connection, run_id)
+    return replace(left.left_run(connection, run_id), epoch=epoch, unseen=unseen)
 
 
 def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:

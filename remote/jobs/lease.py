@@ -130,6 +130,13 @@ def _kept(session: Session, run: str, own: Collection[str]) -> dict[str, Holder]
     return {holder.nonce: holder for holder in _told(said) if holder.nonce not in own}
 
 
+def own_leases(session: Session) -> tuple[tuple[str, Holder], ...]:
+    """Return every lease that this account has on the session's host, whether or not it counts, with its path."""
+    said = ask(session, SCRIPT, "own", new_mark())
+    paths = {path.rpartition("-")[2]: path for word, path in said.items() if re.fullmatch(r"path\d{1,3}", word)}
+    return tuple((paths[holder.nonce], holder) for holder in _told(said) if holder.nonce in paths)
+
+
 def leave(session: Session, nonce: str) -> None:
     """Note that nobody watches the host under this lease any more; a job may go on keeping it."""
     ask(session, SCRIPT, "leave", nonce)

@@ -121,7 +121,7 @@ def test_a_run_that_was_taken_over_puts_nothing_back_whatever_goes_wrong(
         raise ZeroDivisionError
         yield
 
-    def put(_self: RootWork) -> Generator[Event, None, list[str]]:
+    def put(_self: RootWork, _hosts: list[str]) -> Generator[Event, None, list[str]]:
         put_back.append(True)
         return []
         yield

@@ -98,7 +98,7 @@ def test_each_proposed_command_works_as_printed(lab: LabHost, tmp_path: Path, mo
     forgetting = proposed(refused.err)
     forgotten = benchwright(*forgetting)
     assert (forgotten.status, forgetting[-1]) == (DONE, "--forget")
-    assert proposed(forgotten.err) == ["--store", "own runs.sqlite3", "hosts", "leftovers", "HOST"]
+    assert proposed(forgotten.err) == ["--store", "own runs.sqlite3", "hosts", "leftovers", "lab"]
     assert benchwright(*attaching[:3], "--list").out == "No run was left to itself.\n"
 
 
@@ -114,7 +114,7 @@ def test_leftovers_are_told_and_only_ours_removed(lab: LabHost, tmp_path: Path) 
     assert sorted(entry["whose"] for entry in listed if entry["path"].startswith(str(lab.home))) == ["others", "ours"]
     removed = benchwright("hosts", "leftovers", "lab", "--remove")
     assert removed.status == DONE
-    assert "Removed 1 from lab." in removed.err
+    assert "Removed 2 from lab." in removed.err  # the directory and the lease
     assert workspaces_on(lab.home) == [foreign]
     assert jobs_on(lab.home) == []
 

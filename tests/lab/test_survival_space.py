@@ -2,10 +2,12 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from app.runs.control import Busy, Control, HostInUseError
 from app.services import Workstation
 from app.store import StoreError, ownership
 from app.store.recorder import BEAT
+from remote.errors import ConnectError
 from tests.lab.counting import counting_plan
 from tests.lab.survival import assert_nothing_left, assert_whole, attach, end, run
 from tests.lab_sshd import LabHost
@@ -99,6 +102,49 @@ def test_who_wakes_up_after_the_run_was_taken_over_writes_nothing(
     for trial in (1, 2):
         assert_whole(workstation, trial, 600)
     assert len(workstation.load("last").trials) == 2
+    assert_nothing_left(lab.home)
+
+
+@pytest.mark.slow
+def test_an_attach_that_is_refused_leaves_the_run_to_its_owner(
+    workstation: Workstation, lab: LabHost, contained: Contained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contained.send(signal.SIGSTOP)
+    monkeypatch.setattr(ownership, "FRESH", 2.0)
+    time.sleep(3.0)
+    for _ in range(2):
+        with pytest.raises(HostInUseError, match=r"is under way: .* measures on lab .* resume it if it is suspended"):
+            attach(workstation, run_id="last")
+    control = Control(Busy.WAIT)
+    control.stop()
+    with pytest.raises(HostInUseError):
+        attach(workstation, control=control)
+    contained.send(signal.SIGCONT)
+    assert contained.finish() == ""
+    assert contained.process.returncode == 0
+    assert workstation.load("last").summary.state is State.DONE
+    for trial in (1, 2):
+        assert_whole(workstation, trial, 600)
+    assert_nothing_left(lab.home)
+
+
+def test_an_attach_whose_host_is_not_reached_changes_nothing(
+    workstation: Workstation, lab: LabHost, tmp_path: Path
+) -> None:
+    run(workstation, counting_plan(400), _leave)
+
+    def stored() -> object:
+        with closing(sqlite3.connect(tmp_path / "runs.sqlite3")) as connection:
+            return connection.execute("SELECT epoch, touched, left_at, owner_pid, owner_started FROM runs").fetchall()
+
+    before = stored()
+    lab.stop()
+    with pytest.raises(ConnectError):
+        attach(workstation)
+    assert stored() == before
+    lab.start()
+    assert end(attach(workstation)).state is State.DONE
+    assert_whole(workstation, 1, 400)
     assert_nothing_left(lab.home)
 
 

@@ -1,5 +1,7 @@
 """What is asked at a terminal before a host is changed or a device is lost, by the real program on a real one."""
 
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,24 @@ def test_sudos_password_is_typed_unseen_and_kept_nowhere(
     with terminal("export", "last", "--csv", str(tmp_path / "run.csv")) as screen:
         assert screen.status() == DONE
     assert files_with(PASSWORD, [tmp_path, Path.home(), host.directory.parent]) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_a_question_stops_the_run(
+    start_sudo_host: StartSudoHost, tmp_path: Path, number: signal.Signals
+) -> None:
+    host = start_sudo_host()
+    host.add_to_home("web-1")
+    plan = Plan("cpu", ("web-1",), (make_step("sysbench-cpu", {"time": 1}),), tuning=Tuning(drop_caches=True))
+    write_plan(plan, tmp_path / "plan.toml")
+    with terminal("run", "--yes", str(tmp_path / "plan.toml")) as screen:
+        screen.expect("Password for sudo, to drop the page cache before each trial")
+        began = time.monotonic()
+        screen.send(number)
+        assert screen.status() == FAILED
+        assert time.monotonic() - began < 20.0
+        assert "partial. Stopped by you." in screen.seen
+        assert "Traceback" not in screen.seen
 
 
 def test_a_wrong_password_is_asked_for_again(

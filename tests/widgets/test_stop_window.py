@@ -11,12 +11,13 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.events import State
+from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
 from remote import answer_deadline
 from suites import registry
 from tests.lab.counting import Counting, counting_plan
 from tests.lab.dripping import DrippingWire
-from tests.lab.survival import kill_jobs
+from tests.lab.survival import assert_nothing_left, kill_jobs
 from tests.lab_sshd import LabHost
 from tests.widgets.heartbeat import beating
 from widgets import jobs
@@ -119,3 +120,34 @@ def test_stop_ends_a_run_in_the_window(
     monkeypatch.setattr(answer_deadline, "ANSWER_TIME", 1.0)
     assert stop_on(qtbot, page, turn_bad) < SOON
     assert_told(page)
+
+
+@pytest.fixture
+def sound(start_lab_host: Start) -> Iterator[LabHost]:
+    """A sound host, the alias "lab"."""
+    host = start_lab_host()
+    host.add_to_home()
+    yield host
+    kill_jobs(host.home)
+
+
+def test_a_window_that_is_closed_while_a_clean_up_hangs_is_gone_soon(
+    qtbot: QtBot, page: LivePage, sound: LabHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.runs.place.CLEAN_UP_TIME", 3.0)
+    hangs = "sh -c 'trap : INT TERM HUP; sleep 73; sleep 73'"
+    step = make_step("command", {"command": "sleep 60", "clean_up": hangs})
+    page.workstation.consents.made_here(plan := Plan("own", ("lab",), (step,), repetition=Repetition(trials=1)))
+    assert page.start_run(plan)
+    qtbot.waitUntil(lambda: page.model is not None and page.model.current is not None, timeout=PATIENCE)
+    window = page.window()
+    assert isinstance(window, MainWindow)
+    began = time.monotonic()
+    with beating(page, fewest=1):
+        window.leaving.stop_and_close()
+        qtbot.waitUntil(window.isHidden, timeout=PATIENCE)
+    assert time.monotonic() - began < SOON
+    record = page.workstation.load("last")
+    assert record.summary.state is State.PARTIAL
+    assert "could not clean up on lab: sh did not end in the" in record.reason
+    assert_nothing_left(sound.home)

@@ -148,7 +148,7 @@ def test_a_run_that_is_forgotten_leaves_what_the_leftovers_remove(stage: Stage, 
     stage.qtbot.waitUntil(dialog.remove_button.isEnabled, timeout=PATIENCE)
     assert "ours" in [row[1] for row in words(dialog.table)]
     stage.press(dialog.remove_button)
-    stage.qtbot.waitUntil(lambda: "Removed 1." in dialog.notice.text(), timeout=PATIENCE)
+    stage.qtbot.waitUntil(lambda: "Removed 2." in dialog.notice.text(), timeout=PATIENCE)
     assert jobs_on(Path.home()) == []
     assert workspaces_on(Path.home()) == []
     stage.press(dialog.close_button)

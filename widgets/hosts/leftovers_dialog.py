@@ -44,7 +44,7 @@ class LeftoversDialog(QDialog):
         self.table = _table()
         self.notice, self.working = Notice(), Working()
         self.remove_button = QPushButton("Remove ours")
-        set_tool_tip(self.remove_button, "End what runs in them, and remove the directories of this library")
+        set_tool_tip(self.remove_button, "End what runs in them, and remove the directories and leases of this library")
         self.remove_button.setAutoDefault(False)
         self.remove_button.clicked.connect(self._remove)
         self.close_button = QPushButton("Close")
@@ -61,7 +61,7 @@ class LeftoversDialog(QDialog):
         rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)))
         explanation = (
             "Each run works in a private directory and removes it at its end. What a crash left is ours where its "
-            "nonce is known to this library. Nothing else is ever removed."
+            "nonce is known to this library. A lease tells others that a host is in use. Nothing else is ever removed."
         )
         rows.addWidget(Text(explanation, Tone.MUTED))
         for widget in (self.working, self.notice):
@@ -130,7 +130,7 @@ def _table() -> QTableWidget:
 
 def _texts(leftover: Leftover) -> tuple[str, ...]:
     whose = {
-        Whose.OURS: "ours",
+        Whose.OURS: "ours (lease)" if leftover.is_lease else "ours",
         Whose.UNDER_WAY: "ours, its run has not ended",
         Whose.OTHERS: f"others ({leftover.account})",
     }[leftover.whose]
