@@ -20,6 +20,7 @@ from app.paths import log_path, store_path
 from app.services import Workstation
 from app.wording import visible
 from remote.errors import Outcome, RemoteError, outcome_of
+from remote.local_directory import make_directory
 from suites.errors import BenchwrightError
 
 P = ParamSpec("P")
@@ -142,7 +143,7 @@ def start_log() -> None:
     """Write the log to the user's log folder, and never more than 4 MiB of it."""
     path: Path = log_path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(path.parent)
         handler: logging.Handler = _PrivateLog(
             path, maxBytes=2**20, backupCount=3, encoding="utf-8", errors="replace", delay=True
         )

@@ -6,6 +6,7 @@ import click
 
 from app.cli.common import speaks_to_people, start_log
 from app.cli.sections import Sectioned
+from app.own_directories import secure_own_directories
 from app.services import Workstation
 from app.version import VERSION
 
@@ -21,6 +22,7 @@ def benchwright(context: click.Context, store: Path | None) -> None:
     Without a verb the window opens; without a display, this computer is benchmarked and the report written.
     """
     start_log()
+    secure_own_directories()
     workstation = Workstation(store)
     context.obj = workstation
     context.call_on_close(workstation.close)

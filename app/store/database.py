@@ -34,9 +34,9 @@ from app.store.library_file import (
     for_reading,
     for_writing,
     identity_of,
-    make_private,
     wal_of,
 )
+from app.writing import make_private
 
 _WRITING = "benchwright_writing"
 

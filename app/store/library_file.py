@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.store.errors import StoreError, StoreLostError, damaged, lost
+from app.writing import make_private
 
 BUSY_TIMEOUT = 10.0
 """Seconds to wait for another program's transaction."""
@@ -26,15 +27,6 @@ Identity = tuple[int, int]
 def wal_of(path: Path) -> Path:
     """Return the write-ahead log of the library at `path`: SQLite names it after the file behind every link."""
     return Path(f"{os.path.realpath(path)}-wal")
-
-
-def make_private(path: Path) -> None:
-    """Make an empty file at `path` that only its user can read, whatever the umask; raise OSError, also for one there.
-
-    SQLite gives what it makes beside it the same permissions.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def make_new(path: Path) -> None:
