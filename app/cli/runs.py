@@ -104,9 +104,7 @@ def run_quick(
 ) -> None:
     """Run the quick benchmark, print its table and findings, write CSV and PNG into `folder`."""
     workstation.check_writable()
-    make_folder(
-        folder, "Name another with --output."
-    )  # before two minutes are spent on what could not be written there
+    make_folder(folder, "Name another with --output.")  # before two minutes are spent
     plan = workstation.quick_plan(host, workstation.facts(host, asker))
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     files = _reports(workstation, run_id, folder)

@@ -25,8 +25,8 @@ _SIZE = 65
 class AgreedMemory:
     """Remembers digests in a file with one on each line.
 
-    The file is read by its owner alone. One that others may write or replace is not believed, and what is no digest in it is
-    passed over: what is not remembered is asked again. Where nothing can be written, a digest is remembered until
+    The file is read by its owner alone. One that others may write or replace is not believed, and what is no digest in
+    it is passed over: what is not remembered is asked again. Where nothing can be written, a digest is remembered until
     this process ends. Several processes may add at once.
     """
 

@@ -24,6 +24,7 @@ from app.store.errors import (
     read_only,
     too_new,
     translated,
+    with_code,
 )
 from app.store.library_file import (
     Aside,
@@ -33,7 +34,9 @@ from app.store.library_file import (
     check_kind,
     for_reading,
     for_writing,
+    foreign_code,
     identity_of,
+    place_to_make,
     wal_of,
 )
 from app.writing import make_private
@@ -225,7 +228,7 @@ class Database:
                     "Put the library back, move the log away, or name another library with --store.",
                 )
             with suppress(FileExistsError):  # another Benchwright was first
-                make_private(self.path)
+                make_private(place_to_make(self.path))
         except OSError as error:
             raise cannot_open(self.path, error) from error
 
@@ -245,13 +248,16 @@ def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
                     "count(*) FROM sqlite_master",
                 )
             )
-            needed = _read_format(connection, found)
+            code = foreign_code(connection)
+            needed = 0 if code else _read_format(connection, found)
     except sqlite3.Error as error:
         if code_of(error) == sqlite3.SQLITE_NOTADB:
             raise damaged(path, "it is not an SQLite file") from error
         raise translated(error, path) from error
     if tables and application != schema.APPLICATION_ID:
         raise not_ours(path)
+    if code:
+        raise with_code(path, code)
     if needed > schema.FORMAT:
         raise too_new(path, found, needed, schema.FORMAT)
     return found if found > schema.FORMAT else None
