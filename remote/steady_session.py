@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -356,7 +357,7 @@ class SteadySession:
         )
 
     def _where_to_look(self) -> str:
-        return f"Commands may still run there. List them with: benchwright hosts leftovers {self._host}"
+        return f"Commands may still run there. List them with: benchwright hosts leftovers {shlex.quote(self._host)}"
 
     def _given_up(self, error: BenchwrightError) -> ConnectionLostError:
         message = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from app.events import HostPutBack
@@ -35,7 +36,7 @@ def restore(session: Session, asker: Asker, store: Store) -> tuple[PutBack, ...]
     found = notes(session)
     done: tuple[PutBack, ...] = ()
     if found:
-        number = store.begin_action(host, "put back settings", f"benchwright hosts restore {host}")
+        number = store.begin_action(host, "put back settings", f"benchwright hosts restore {shlex.quote(host)}")
         reason = "it did not end"
         try:
             root = as_root(session, asker, f"put back {len(found)} setting{'s' if len(found) > 1 else ''}")

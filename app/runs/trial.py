@@ -1,5 +1,6 @@
 """One trial: its server end, its measuring commands, and what they print, as events."""
 
+import shlex
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -360,7 +361,7 @@ def _may_still_run(job: Job, command: Command, host: str, error: RemoteError) ->
     return JobError(
         f"“{command.argv[0]}” (process {job.pid} on {host_words(host)}, in {job.workspace.path}) may still run: "
         f"{error.message}",
-        f"List what is left there with: benchwright hosts leftovers {host}",
+        f"List what is left there with: benchwright hosts leftovers {shlex.quote(host)}",
         host=host,
     )
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from app.proposed import with_library
 from widgets.theme import palette
 
 _UNBREAKABLE = re.compile(
@@ -37,7 +38,11 @@ class Tone(StrEnum):
 
 
 def visible(text: str) -> str:
-    """Return `text` with control, bidirectional and zero-width characters written out, cut at a safe length."""
+    """Return `text` as it is shown: control, bidirectional and zero-width characters written out, cut at a safe length.
+
+    Proposed commands name the library.
+    """
+    text = with_library(text)
     cut = text if len(text) <= MAXIMUM_TEXT else f"{text[: MAXIMUM_TEXT - 1]}…"
     return "".join(
         f"\\u{ord(letter):04x}" if unicodedata.category(letter) in _INVISIBLE and letter != "\n" else letter
