@@ -30,7 +30,7 @@ def benchwright(context: click.Context, store: Path | None) -> None:
     context.obj = workstation
     context.call_on_close(workstation.close)
     use_library(store, benchwright.list_commands(context))
-    context.call_on_close(lambda: use_library(None))
+    context.call_on_close(lambda: use_library(None, ()))
     if context.invoked_subcommand is None:
         from app.__main__ import open_or_measure
 
