@@ -362,7 +362,7 @@ class SteadySession:
     def _given_up(self, error: BenchwrightError) -> ConnectionLostError:
         message = (
             f"The connection to {self._host} was lost, and no other could be made: {error.message} "
-            "What runs there goes on until it ends by itself."
+            "Commands under way there continue until they end."
         )
         return ConnectionLostError(message, error.remedy, host=self._host)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the window's first page needs the words below, and no datab
     from remote.session import Session
     from remote.tuning import Note
 
-NO_NOTE = "the host notes nothing down about it any more: it has restarted since, or somebody put it back"
+NO_NOTE = "the host has no note of it any more: it has restarted since, or the setting was put back"
 
 
 def note_text(note: Note) -> str:

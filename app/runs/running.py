@@ -54,9 +54,9 @@ def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]
 
 
 def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, baseline: Baseline) -> Generator[Event]:
-    """Yield what is stored of a run that was left to itself, then its events from now on.
+    """Yield what is stored of a detached run, then its events from now on.
 
-    Raises what kept it from being attached: it then stays left to itself, unless every trial of it is made: then it
+    Raises what kept it from being attached: it then stays detached, unless every trial of it is made: then it
     ends without the host that is not reached.
     """
     with store.recorder(engine.run_id, taken) as recorder:
@@ -91,7 +91,7 @@ def _name_way_out(error: BenchwrightError, taken: LeftRun) -> None:
     if not isinstance(error, ConnectError) or error.host not in holding:
         return
     error.remedy = (
-        f"{error.remedy} Something of the run {taken.id} is still on {error.host}, so it stays left to itself. To end "
+        f"{error.remedy} Something of the run {taken.id} is still on {error.host}, so it stays detached. To end "
         f"it without its hosts: benchwright attach {taken.id} --forget"
     ).strip()
 
@@ -169,7 +169,7 @@ def _kept(event: Event, recorder: Recorder, control: Control) -> Iterator[Event]
             if control.stopped:
                 raise
             if waited is None:
-                yield Activity(f"paused: {error} The run goes on once {_once(error)}.")
+                yield Activity(f"paused: {error} The run continues once {_once(error)}.")
             waited = error
             yield LibraryChanged(recorder.path, error.message, error.remedy)
             control.wait(FULL_AGAIN)
@@ -226,7 +226,7 @@ def _saved(recorder: Recorder, missing: str) -> str:
 
 
 def _replayed(taken: LeftRun, store: Store) -> Iterator[Event]:
-    """Yield what was stored before the run was left to itself, but for the trial that was under way."""
+    """Yield what was stored before the run was detached, but for the trial that was under way."""
     record, run_id = taken.record, taken.id
     yield RunStarted(run_id, record.plan, record.summary.started)
     for host, facts in record.facts_before.items():

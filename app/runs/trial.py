@@ -163,7 +163,7 @@ class TrialRun:
     def _commands(self, purpose: Purpose) -> list[Command]:
         return [command for command in self.place.commands if command.purpose is purpose]
 
-    # A trial that was left to itself
+    # A detached trial
 
     def _take_up(self, left: TrialLeft) -> Iterator[Event]:
         """Read what was stored anew, and follow the server end again."""

@@ -49,8 +49,10 @@ class RestoreDialog(QDialog):
         self._look()
 
     def _arrange(self) -> None:
-        explanation = "Runs note down on the host what they change there, and put it back as root. What somebody else "
-        explanation += "has changed since is left as it is."
+        explanation = (
+            "Runs note on the host what they change there, and put it back as root. What was changed since by "
+        )
+        explanation += "another program or user is left as it is."
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         buttons.addWidget(self.restore_button)
