@@ -17,7 +17,7 @@ from suites.vocab import Finding, Labels, Metric, Sample
 
 
 class State(StrEnum):
-    """How a run or a trial stands. RUNNING: under way, or left to itself on its host. PARTIAL: stopped or broken off,
+    """How a run or a trial stands. RUNNING: under way, or detached on its host. PARTIAL: stopped or broken off,
     what was measured is kept."""
 
     RUNNING = "running"
@@ -302,7 +302,7 @@ class AttemptEnded:
 
 @dataclass(frozen=True, slots=True)
 class TrialAttached:
-    """A trial that was left to itself is followed again. `samples` are all that its output so far holds."""
+    """A detached trial is followed again. `samples` are all that its output so far holds."""
 
     trial: Trial
     expected: float | None
@@ -311,7 +311,7 @@ class TrialAttached:
 
 @dataclass(frozen=True, slots=True)
 class RunAttached:
-    """A run that was left to itself goes on; it began `age` seconds ago."""
+    """A detached run goes on; it began `age` seconds ago."""
 
     run_id: str
     plan: Plan
@@ -320,7 +320,7 @@ class RunAttached:
 
 @dataclass(frozen=True, slots=True)
 class RunLeft:
-    """The run was let go of. What measures on a host goes on there; the rest waits until the run is attached."""
+    """The run was detached. What measures on a host goes on there; the rest waits until the run is attached."""
 
     run_id: str
 

@@ -22,6 +22,16 @@ def consent_path() -> Path:
     return Path(_DIRECTORIES.user_state_dir) / "consent"
 
 
+def window_path() -> Path:
+    """Return the file of what the window remembers."""
+    return Path(_DIRECTORIES.user_config_dir) / "window.ini"
+
+
+def own_directories() -> tuple[Path, ...]:
+    """Return every directory that is Benchwright's own; each may be missing."""
+    return tuple(dict.fromkeys(path().parent for path in (store_path, hosts_path, consent_path, log_path)))
+
+
 def log_path() -> Path:
     """Return the log file; tracebacks go there and nowhere else."""
     return Path(_DIRECTORIES.user_log_dir) / "benchwright.log"

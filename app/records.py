@@ -34,7 +34,7 @@ class RunSummary:
     @property
     def standing(self) -> str:
         """How it stands, in words."""
-        return "left to itself" if self.left else self.state.value
+        return "detached" if self.left else self.state.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,14 +309,14 @@ class Workstation(LibraryServices):
             memory=self._memory,
         )
 
-    # Runs that were left to themselves
+    # Detached runs
 
     def left_runs(self) -> list[LeftRun]:
         """Return the runs that were let go of, or whose Benchwright ended while they ran, the newest first."""
         return self._store.left_runs()
 
     def attach(self, run: str, asker: Asker, control: Control) -> Generator[Event]:
-        """Go on with a run that was left to itself: yield what is stored of it, then everything that happens.
+        """Go on with a detached run: yield what is stored of it, then everything that happens.
 
         What measured on while nobody looked is read from the very byte where the store ends; the trials that are left
         are run. A stopped `control` only ends it in order, keeping what was measured. Raises StoreError where the run
@@ -347,7 +347,7 @@ class Workstation(LibraryServices):
                 yield event
 
     def forget(self, run: str) -> str:
-        """Give up a run that was left to itself, without looking at its hosts; return its id.
+        """Give up a detached run, without looking at its hosts; return its id.
 
         It is PARTIAL then, with what was stored; one of which every trial is made ends as it was measured. What is
         still on a host is found by leftovers().
@@ -359,7 +359,7 @@ class Workstation(LibraryServices):
         if left is not None and is_complete(left, self._gathering.record):
             conclude(self._store, run, self._gathering.record)
             return run
-        reason = "Left to itself and given up; what was measured is kept."
+        reason = "Detached, then forgotten; what was measured is kept."
         return self._store.forget(run, " ".join([reason, *([] if left is None else left_behind(left))]))
 
     def leftovers(self, name: str, asker: Asker) -> list[Leftover]:

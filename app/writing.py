@@ -5,6 +5,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from remote.local_directory import make_directory
 from suites.errors import BenchwrightError
 
 
@@ -19,7 +20,7 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> Path:
     `private`; of the rest the umask decides, but not everybody may write it. Raises WriteError.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o775)
+        make_directory(path.parent, private=private)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -39,6 +40,25 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> Path:
             f"{path} cannot be written: {reason}.", "Choose another place, or make room and check the permissions."
         ) from error
     return path
+
+
+def make_folder(path: Path, remedy: str) -> None:
+    """Make the folder `path` for files of the user where it is missing; raise WriteError with `remedy`."""
+    try:
+        make_directory(path, private=False)
+    except OSError as error:
+        raise WriteError(
+            f"The folder {path} cannot be made: {(error.strerror or str(error)).lower()}.", remedy
+        ) from error
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file at `path` that only its user can read, whatever the umask; raise OSError, also for one there.
+
+    SQLite gives what it makes beside a library the same permissions.
+    """
+    make_directory(path.parent)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -29,10 +29,13 @@ _START_UP_FILES: Mapping[str, tuple[str, str]] = {
 """What each login shell reads before a command over SSH, and the line that ends it there."""
 
 
+_BEFORE: Mapping[str, tuple[str, ...]] = {"job.sh": ("guard.sh",), "facts.sh": ("guard.sh",)}
+
+
 @cache
 def script(name: str) -> bytes:
-    """Return the script `name` of resources/."""
-    return files("resources").joinpath(name).read_bytes()
+    """Return the script `name` of resources/, behind those that it is sent with."""
+    return b"".join(files("resources").joinpath(part).read_bytes() for part in (*_BEFORE.get(name, ()), name))
 
 
 def run_script(

@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -356,12 +357,12 @@ class SteadySession:
         )
 
     def _where_to_look(self) -> str:
-        return f"Commands may still run there. List them with: benchwright hosts leftovers {self._host}"
+        return f"Commands may still run there. List them with: benchwright hosts leftovers {shlex.quote(self._host)}"
 
     def _given_up(self, error: BenchwrightError) -> ConnectionLostError:
         message = (
             f"The connection to {self._host} was lost, and no other could be made: {error.message} "
-            "What runs there goes on until it ends by itself."
+            "Commands under way there continue until they end."
         )
         return ConnectionLostError(message, error.remedy, host=self._host)
 

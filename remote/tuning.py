@@ -156,5 +156,5 @@ def _problem(outcome: str) -> str:
     if outcome == "gone":
         return "the device is gone"
     if outcome.startswith("other "):
-        return f"somebody has changed it to {outcome.removeprefix('other ')} since; it was left as it is"
+        return f"it was changed to {outcome.removeprefix('other ')} since; it was left as it is"
     return ""

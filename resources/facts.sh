@@ -168,6 +168,9 @@ directory() { # name path
         return
     fi
     item "$1.df" "$(within 1 df -Pk -- "$2" 2>/dev/null)"
+    found=$(cd -- "$2" 2>/dev/null && pwd -P) && {
+        guarded "$found" && item "$1.guard" safe || item "$1.guard" "$unsafe"
+    }
     if have lsattr; then item "$1.attributes" "$(within 1 lsattr -d -- "$2" 2>/dev/null)"; else
         no "$1.attributes" "lsattr is not installed"
     fi

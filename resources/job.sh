@@ -15,10 +15,6 @@ fail() {
 }
 doze() { sleep 0.03 2>/dev/null || sleep 1; }
 
-own() { # uid: this account's, or that of the account for which sudo made this one root
-    [ -n "$1" ] && { [ "$1" = "$uid" ] || { [ "$uid" = 0 ] && [ "$1" = "${SUDO_UID:-0}" ]; }; }
-}
-
 # Goes into the workspace and stays there. Owner, mode, nonce and, within one boot, device and inode are those of the
 # directory that was made; else $complaint says what is there. "-" is an identity that nobody wrote down.
 enter() {
@@ -40,45 +36,6 @@ enter() {
     [ "$found" = "$nonce" ] || return 1
     read -r boot_now </proc/sys/kernel/random/boot_id
     case $identity in "$boot_now":*) [ "$identity" = "$boot_now:$here" ] ;; esac
-}
-
-private() { # gid: the group of root alone or of this account alone, and no ACL names others
-    case $(ls -ld -- "$parent") in ??????????+*) return 1 ;; esac
-    account=$(id -un)
-    [ "$uid" != 0 ] || account=${SUDO_USER:-root}
-    for name in root "$account"; do
-        [ "$(id -g -- "$name" 2>/dev/null) $(id -gn -- "$name" 2>/dev/null)" = "$1 $name" ] || continue
-        group=$(getent group "$1" 2>/dev/null || grep "^[^:]*:[^:]*:$1:" /etc/group)
-        case ${group##*:} in "" | "$name") ;; *) continue ;; esac
-        [ "$name" = root ] || [ "$(grep -c "^[^:]*:[^:]*:[^:]*:$1:" /etc/passwd)" -le 1 ] || continue
-        return 0
-    done
-    return 1
-}
-
-above() { # uid: root's, ours, or that of somebody outside of this user namespace, as the root of a container may be
-    own "$1" || [ "$1" = 0 ] ||
-        { [ "$1" = 65534 ] && read -r _ _ size </proc/self/uid_map && [ "$size" != 4294967295 ]; }
-}
-
-# Nobody else may rename or replace what is in a directory: it and all above it belong to root or this account, and
-# where others may write there, the sticky bit keeps them from what is not theirs.
-guarded() { # real path of a directory
-    parent=$1
-    while :; do
-        # shellcheck disable=SC2046 # split into fields on purpose
-        set -- $(stat -c '%u %g %a' -- "$parent" 2>/dev/null)
-        [ $# -eq 3 ] || fail "unsafe unknown - $parent"
-        above "$1" || fail "unsafe owner $(stat -c %U -- "$parent") $parent"
-        case $3 in
-        [1357]???) ;;
-        *[2367]) fail "unsafe others - $parent" ;;
-        *[2367]?) private "$2" || fail "unsafe group $(stat -c %G -- "$parent") $parent" ;;
-        esac
-        [ "$parent" != / ] || return 0
-        parent=${parent%/*}
-        parent=${parent:-/}
-    done
 }
 
 # /proc/PID/stat names the command in parentheses; after it come state, parent, group and, 17 fields on, the start.
@@ -146,7 +103,7 @@ make() { # directory
     [ -e "$1" ] || fail missing
     [ -d "$1" ] || fail no directory
     path=$(cd -- "$1" && pwd -P) || fail denied
-    guarded "$path"
+    guarded "$path" || fail "$unsafe"
     workspace=${path%/}/benchwright-$nonce identity=-
     if ! enter; then
         complaint=$(mkdir -m 700 -- "$workspace" 2>&1) || fail "$complaint"
@@ -220,7 +177,7 @@ start() { # lease or "", command
     shift
     enter || fail "$complaint"
     parent=${workspace%/*}
-    guarded "${parent:-/}"
+    guarded "${parent:-/}" || fail "$unsafe"
     [ -d "$job" ] || launch "$@"
     clock
     give_up=$((now + 1000)) line=
@@ -373,7 +330,6 @@ jobs() { # the jobs of the workspace of which a process runs
 main() {
     mode=$1 mark=$2 workspace=$3 nonce=$4 identity=$5
     shift 5
-    uid=$(id -u)
     case $mode in
     make) make "$workspace" ;;
     remove) remove ;;

@@ -51,7 +51,7 @@ def best_directory(facts: Facts | None) -> Directory | None:
     candidates = [
         found
         for found in (() if facts is None else facts.directories)
-        if found.writable is True and known(found.kind) not in MEMORY_KINDS
+        if found.writable is True and not found.unsafe and known(found.kind) not in MEMORY_KINDS
     ]
     return max(candidates, key=_merit, default=None)
 

@@ -139,6 +139,10 @@ class FileSystem:
     free: int | Absent = fact("B")  # for this user
 
 
+SAFE = "safe"
+"""What guard.sh says of a directory in which no other account may replace anything."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
     """One directory a disk test may write in, and what was found by trying."""
@@ -152,6 +156,12 @@ class Directory:
     free: int | Absent = fact("B")
     writable: bool | Absent = fact()
     direct: bool | Absent = fact()  # O_DIRECT accepted
+    guard: str | Absent = fact()  # SAFE, or the complaint of guard.sh: other accounts may replace what is in it
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether other accounts are known to be able to replace what is in it."""
+        return not isinstance(self.guard, Absent) and self.guard != SAFE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

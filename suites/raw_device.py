@@ -17,7 +17,7 @@ _KINDS: Mapping[str, str] = MappingProxyType(
         "dm": "It is made of other devices by the device mapper (LVM, encryption); only whole disks can be given up.",
         "md": "It is made of other devices by RAID; only whole disks can be given up.",
         "memory": "It lies in memory: there is no disk below it.",
-        "network": "It lies on another machine, where nobody can tell who else uses it.",
+        "network": "It is on another machine, whose other users are not visible here.",
         "removable": "It is removable; only disks can be given up.",
     }
 )
@@ -87,7 +87,7 @@ def _unseen(device: RawDevice) -> tuple[str, ...]:
     if isinstance(device.signatures, Absent):
         return (f"What is on it could not be looked at: {device.signatures.reason}.",)
     if isinstance(device.free, Absent):
-        return (f"Whether somebody has claimed it could not be looked at: {device.free.reason}.",)
+        return (f"Not checked: exclusive use (O_EXCL): {device.free.reason}.",)
     return ()
 
 

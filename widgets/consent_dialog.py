@@ -1,12 +1,13 @@
 """The question before a plan does more than run benchmark tools: all that it does, word for word."""
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QMimeData, QTimer
 from PySide6.QtGui import QColor, QShowEvent, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import QTextEdit, QWidget
 
 from app.questions import ConsentItem, ConsentQuestion
 from widgets.parts.notice import FieldMessage
 from widgets.parts.question import Question
+from widgets.parts.text import JOINER, unbroken
 from widgets.theme import SPACE, TextSize, code_font, palette, text_font
 
 WIDTH, HEIGHT = 760, 360
@@ -73,6 +74,16 @@ class _EffectList(QTextEdit):
         self.document().setTextWidth(WIDTH - 2 * SPACE[4] - self.verticalScrollBar().sizeHint().width())
         self.setMinimumHeight(min(HEIGHT, round(self.document().size().height()) + SPACE[1]))
 
+    def toPlainText(self) -> str:
+        """Return the text without what keeps its words together."""
+        return super().toPlainText().replace(JOINER, "")
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Copy the text without what keeps its words together."""
+        copied = QMimeData()
+        copied.setText(self.textCursor().selection().toPlainText().replace(JOINER, ""))
+        return copied
+
     def shows_end(self) -> bool:
         """Return whether the last line is in sight. The scroll bar alone does not tell: its range lags the layout."""
         height = self.document().size().height()  # lays out all of it
@@ -95,4 +106,4 @@ class _EffectList(QTextEdit):
         cursor.insertText(item.action, head)
         cursor.insertText(f"   {item.what}", faint)
         cursor.insertBlock(inset)
-        cursor.insertText(item.text, code)
+        cursor.insertText(unbroken(item.text), code)

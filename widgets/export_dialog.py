@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QHBoxLayout, QLin
 
 from app.paths import reports_path
 from app.services import Workstation
+from app.writing import make_folder
 from suites.errors import BenchwrightError
 from widgets.jobs import Job
 from widgets.parts.notice import FieldMessage, Notice, Working
@@ -176,11 +177,7 @@ def _write(
     """Write `runs` to every one of `targets`, by their endings; return all files that came of it."""
     written: list[Path] = []
     for path in targets:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            fault = f"The folder {path.parent} cannot be made: {error.strerror}."
-            raise BenchwrightError(fault, "Choose another place.") from error
+        make_folder(path.parent, "Choose another place.")
         if path.suffix == ".csv":
             written += workstation.export_csv(runs, path)
         else:

@@ -65,7 +65,7 @@ class Leaving:
         live = self._measuring()
         if live is not None and live.running and not self._waits:
             self._waits = True
-            self._waiting("Letting go… what measures goes on")
+            self._waiting("Detaching… trials under way continue")
             live.leave()
 
     def run_ended(self) -> None:
@@ -77,19 +77,19 @@ class Leaving:
     def _ask_to_stop(self) -> None:
         question = self._question(
             "A measurement is running",
-            "Kept running, the trial under way goes on on its host by itself; the trials after it wait until you go on "
-            "with the run, in this window or with “benchwright attach”. Stopped, it ends in order: what was measured "
-            "is stored, and nothing is left behind on the host.",
+            "Detached, the trial under way continues on its host; the trials after it wait until you attach, in this "
+            "window or with “benchwright attach”. Stopped, the run ends in order: what was measured is stored, and "
+            "nothing is left behind on the host.",
             "Stop it and close",
             self.stop_and_close,
         )
-        question.add_way_out("Keep it running and close", self.leave_and_close)
+        question.add_way_out("Detach and close", self.leave_and_close)
         question.open()
 
     def _ask_to_leave_it(self) -> None:
         self._question(
             "The measurement is still being stopped",
-            "If the window closes now, something may go on on the host; the run is then offered here the next time.",
+            "If the window closes now, commands may continue on the host; the run is then offered here the next time.",
             "Close without waiting",
             self._leave,
         ).open()

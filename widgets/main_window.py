@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.events import LibraryChanged
 from app.paths import log_path
+from app.proposed import use_library
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets import jobs, settings, theme
@@ -81,6 +82,8 @@ class MainWindow(QMainWindow):
         if new and page is not None:
             page.status.connect(lambda text: self._tell(page, text))
             page.library_damaged.connect(self.library_bar.show_error)
+            page.salvage_requested.connect(self.library_bar.ask_where_to_save)
+            page.other_library_requested.connect(self.library_bar.ask_for_another)
             self.page_made.emit()
         self.rail.show_room(room)
         self.status_line.show_told(self._told.get(shown, ""))
@@ -206,6 +209,7 @@ class MainWindow(QMainWindow):
 
     def _show_other_library(self) -> None:
         page = self.middle.front
+        use_library(self.workstation.library_path)
         self.rooms.refresh_library()
         if isinstance(page, Page) and page is not self.rooms.made(Room.LIBRARY):
             page.activated()

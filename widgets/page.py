@@ -18,6 +18,8 @@ class Page(QWidget):
     status = Signal(str)  # one line for the bar at the bottom
     help_requested = Signal(str)  # the topic of the help that is asked for
     library_damaged = Signal(object)  # the BenchwrightError that says so
+    salvage_requested = Signal()
+    other_library_requested = Signal()
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -31,7 +31,7 @@ class HostKeyDialog(Question):
     def __init__(self, question: HostKeyQuestion, parent: QWidget | None = None) -> None:
         super().__init__(
             f"Is this really {question.host}?",
-            "Its key is not in your known hosts, so nobody has vouched for it yet. Compare the fingerprint with the "
+            "Its key is not in your known hosts, so it is not verified yet. Compare the fingerprint with the "
             "one from the host’s console or from whoever runs it.",
             "Trust this key and connect",
             parent,

@@ -119,7 +119,7 @@ class Rooms:
             )
 
     def attach(self, left: LeftRun, *, stop: bool = False) -> None:
-        """Go on with a run that was left to itself, or end it in order, and show it live."""
+        """Go on with a detached run, or end it in order, and show it live."""
         if (page := self._door.show_room(Room.LIVE)) and not cast("LivePage", page).attach_run(left, stop=stop):
             self._door.say(
                 "A measurement is running",

@@ -1,12 +1,15 @@
 """What the window remembers between sessions: appearance, size, what is folded."""
 
-from platformdirs import user_config_path
+from contextlib import suppress
+
 from PySide6.QtCore import QByteArray, QSettings
+
+from app.paths import window_path
+from app.writing import make_private
 
 
 def _stored() -> QSettings:
-    path = user_config_path("benchwright", appauthor=False) / "window.ini"
-    return QSettings(str(path), QSettings.Format.IniFormat)
+    return QSettings(str(window_path()), QSettings.Format.IniFormat)
 
 
 def text(key: str, default: str = "") -> str:
@@ -28,6 +31,8 @@ def blob(key: str) -> QByteArray:
 
 def put(key: str, value: str | QByteArray) -> None:
     """Store `value` under `key`."""
+    with suppress(OSError):  # it exists, or nothing is remembered
+        make_private(window_path())
     _stored().setValue(key, value)
 
 

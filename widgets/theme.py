@@ -18,6 +18,9 @@ from widgets.parts import icons
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """Okabe and Ito's colours, told apart by colour-blind readers."""
 
+DARK_SERIES = ("#4DA9EA", "#F0B440", "#2CC59A", "#E29AC6", "#B5DFFA", "#FF8B52")
+"""The same on a dark ground: each at least as far from it as its counterpart is from white."""
+
 SPACE = (4, 8, 12, 16, 24)
 """Every distance between things, in pixels."""
 
@@ -112,8 +115,17 @@ def palette() -> Palette:
 
 
 def series_colour(index: int) -> QColor:
-    """Return the colour of the series `index`; they repeat after six."""
-    return QColor(SERIES[index % len(SERIES)])
+    """Return the colour of the series `index` in the appearance in force; they repeat after six."""
+    return QColor((DARK_SERIES if palette().dark else SERIES)[index % len(SERIES)])
+
+
+def in_force(colour: QColor) -> QColor:
+    """Return the colour of the same series in the appearance in force; other colours as they are."""
+    for series in (SERIES, DARK_SERIES):
+        for index, name in enumerate(series):
+            if QColor(name).rgb() == colour.rgb():
+                return series_colour(index)
+    return colour
 
 
 def text_font(size: TextSize, *, bold: bool = False) -> QFont:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from app.checks.clouds import CLOUD_CHECKS
 from app.checks.conditions import BUSY, CONDITION_CHECKS
-from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK
+from app.checks.directories import DIRECTORY_NOT_WRITABLE, DIRECTORY_UNSAFE, NOT_A_DISK
 from app.checks.disks import LAYER_CHECKS
 from app.checks.own_commands import COMMAND_ENDLESS, COMMAND_WRITES_DEVICE, say_own
 from app.checks.plans import PLAN_CHECKS, PlanEvidence
@@ -21,15 +21,15 @@ from suites.vocab import Finding
 __all__ = ["HOST_CHECKS", "OF_EVERY_SUITE", "PLAN_CHECKS", "CheckReport", "Unsure", "all_checks", "check_plan"]
 
 OF_EVERY_SUITE: tuple[StepCheck, ...] = (
-    TOOL_MISSING, DIRECTORY_NOT_WRITABLE, NOT_A_DISK, NO_SPACE, LOW_SPACE, *LAYER_CHECKS, *CLOUD_CHECKS,
-    COMMAND_WRITES_DEVICE, COMMAND_ENDLESS,
+    TOOL_MISSING, DIRECTORY_NOT_WRITABLE, DIRECTORY_UNSAFE, NOT_A_DISK, NO_SPACE, LOW_SPACE, *LAYER_CHECKS,
+    *CLOUD_CHECKS, COMMAND_WRITES_DEVICE, COMMAND_ENDLESS,
 )  # fmt: skip
 """The checks of a step that hold whatever its suite is."""
 
 HOST_CHECKS: tuple[HostCheck, ...] = (*PROCESSOR_CHECKS, *CONDITION_CHECKS)
 """The checks of a host, told once whatever steps run there."""
 
-_OF_THE_OTHER_END = (TOOL_MISSING,)
+_OF_THE_OTHER_END = (TOOL_MISSING, DIRECTORY_UNSAFE)
 _OF_ITS_HOST = (BUSY,)
 
 

@@ -7,6 +7,7 @@ BLOCKING = frozenset(
         "tool-missing",
         "no-space",
         "directory-not-writable",
+        "directory-unsafe",
         "device-unusable",
         "device-in-use",
         "command-writes-device",

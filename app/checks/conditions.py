@@ -34,7 +34,7 @@ def _busy(_evidence: HostEvidence, facts: Facts) -> Outcome | CannotTell | None:
     crowded = load is not None and cpus is not None and load > LOAD * cpus
     if not used and not crowded:
         return None
-    told = [f"{share * 100:.0f} % of its processors were in use while nothing of ours ran" if share is not None else ""]
+    told = [f"{share * 100:.0f} % CPU in use before the test" if share is not None else ""]
     told.append(f"its load over the last minute is {load:g}" + (f" on {cpus} CPUs" if cpus else "") if load else "")
     words = "; ".join(part for part in told if part)
     # A load beside idle processors is what went before: a run of ours, as likely as not.

@@ -1,5 +1,7 @@
 """Checks of the directory that a step writes in."""
 
+from app.plans.context import work_directory
+from remote.jobs.workspace import unsafe_words
 from suites.checks import CannotTell, Check, Outcome, StepEvidence
 from suites.disk import MEMORY_KINDS, NETWORK_KINDS, best_directory, directory_of, works_in_directory
 from suites.facts import Absent, known
@@ -66,6 +68,18 @@ def _user(evidence: StepEvidence) -> str:
     return f"The user {name}" if name else "The user"
 
 
+def _unsafe(evidence: StepEvidence) -> Outcome | None:
+    facts = evidence.context.facts
+    if facts is None:
+        return None
+    path = work_directory(evidence.suite, evidence.values, facts)
+    found = facts.directory(path)
+    words = unsafe_words(str(found.guard)) if found is not None and found.unsafe else None
+    if words is None:
+        return None  # it is safe, or was not tried: the run asks the host again
+    return Outcome(f"{words[0]}.", remedy=words[1], changes=_elsewhere(evidence))
+
+
 NOT_A_DISK = Check(
     id="not-a-disk",
     level=Level.WARNING,
@@ -86,4 +100,16 @@ DIRECTORY_NOT_WRITABLE = Check(
     source="access(2) on the host, for this user.",
     needs="The directory, tried as this user when the host's facts were read.",
     evaluate=_not_writable,
+)
+
+DIRECTORY_UNSAFE = Check(
+    id="directory-unsafe",
+    level=Level.ERROR,
+    title="Other accounts can replace the test’s files",
+    why="Another account of the host could replace the programs of the test, which then run as this user. Benchwright "
+    "runs nothing there.",
+    remedy="Choose a directory in which no other account may replace files, such as /var/tmp.",
+    source="Owner, mode and ACL of the directory and of all above it, read on the host (stat(1), ls(1)).",
+    needs="The directory that the test runs in, looked at when the host's facts were read.",
+    evaluate=_unsafe,
 )

@@ -103,7 +103,7 @@ COMMAND_ENDLESS = Check(
     id="command-endless",
     level=Level.WARNING,
     title="The command does not end by itself",
-    why="The trial goes on until somebody stops it or the disk is full, and what was stopped has no figure.",
+    why="The trial continues until it is stopped or the disk is full; a stopped trial has no figure.",
     remedy="Give it how much or for how long: count= for dd, --time for sysbench, -t for iperf3, -c for ioping.",
     source="dd(1), count; sysbench --help, time and events; iperf3(1), time; ioping(1), count.",
     needs="The command, where it is dd, sysbench, iperf3 or ioping.",

@@ -20,7 +20,7 @@ def finding_of(check: Check[Place], place: Place, measured: str, remedy: str | N
 
 
 def _by_the_run(_place: Place) -> CannotTell:
-    return CannotTell("It is told by the run itself, when it happens.")
+    return CannotTell("Reported by the run itself, when it happens.")
 
 
 HOST_IN_USE = Check(
@@ -30,7 +30,7 @@ HOST_IN_USE = Check(
     why="Two measurements on one host disturb each other: both figures are lower, and neither says by how much.",
     remedy="Run it again when the host is free.",
     source="The lease on the host.",
-    needs="A place in memory on the host where everybody who measures leaves word.",
+    needs="A directory in memory on the host, /dev/shm or /tmp, for the leases.",
     when=When.DURING,
     evaluate=_by_the_run,
 )
@@ -38,11 +38,11 @@ HOST_IN_USE = Check(
 NO_LEASE = Check(
     id="no-lease",
     level=Level.INFO,
-    title="Others are not told of this run",
+    title="Other users cannot see this run",
     why="A second measurement there gets no warning and disturbs this one.",
-    remedy="Make /dev/shm or /tmp writable for everybody on the host.",
+    remedy="Make /dev/shm or /tmp writable for every account on the host.",
     source="mkdir(2) on the host.",
-    needs="A folder in memory on the host that everybody may write in.",
+    needs="A directory in memory on the host that every account may write to.",
     when=When.DURING,
     evaluate=_by_the_run,
 )

@@ -1,4 +1,4 @@
-"""benchwright attach, hosts leftovers: what was left to itself, found again."""
+"""benchwright attach, hosts leftovers: detached runs, and what runs left on hosts."""
 
 import shlex
 from typing import Any
@@ -30,7 +30,7 @@ from app.wording import bytes_text
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--list", "only_list", is_flag=True, help="Only list the runs that were left to themselves.")
+@click.option("--list", "only_list", is_flag=True, help="Only list the detached runs.")
 @click.option("--stop", is_flag=True, help="End it in order, keeping what was measured.")
 @click.option("--forget", is_flag=True, help="Give it up without looking at its hosts.")
 @asks
@@ -42,9 +42,9 @@ from app.wording import bytes_text
 def attach(
     workstation: Workstation, /, run: str | None, asker: TerminalAsker, busy: Busy, *, as_json: bool, **flags: bool
 ) -> None:
-    """Go on with RUN, which was left to itself. Without RUN, go on with the only one, or list several.
+    """Attach to the detached run RUN and go on with it. Without RUN, attach to the only one, or list several.
 
-    What measured on while nobody looked is read from the very byte where the library ends; then the rest of the plan
+    Output that was written meanwhile is read from the byte where the library ends; then the rest of the plan
     is run.
     """
     if run is None:
@@ -84,13 +84,13 @@ def _list(left: list[LeftRun], *, as_json: bool) -> None:
         print_json([left_to_json(run) for run in left])
         return
     if not left:
-        click.echo("No run was left to itself.")
+        click.echo("No run is detached.")
     for run in left:
         click.echo(plain(f"{run.id}  {left_text(run)}.\n    {left_detail(run)}"))
 
 
 def left_to_json(left: LeftRun) -> dict[str, Any]:
-    """Return a run that was left to itself as ``attach --list --json`` prints it."""
+    """Return a detached run as ``attach --list --json`` prints it."""
     trials = [{"id": one.trial.id, "step": one.trial.step, "host": one.trial.host} for one in left.under_way]
     return {
         "run": left.id,

@@ -5,8 +5,6 @@ import io
 import logging
 import logging.handlers
 import os
-import re
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -16,10 +14,12 @@ from typing import ParamSpec
 import click
 
 from app.escaping import escaped, json_text
-from app.paths import log_path, store_path
+from app.paths import log_path
+from app.proposed import with_library
 from app.services import Workstation
 from app.wording import visible
 from remote.errors import Outcome, RemoteError, outcome_of
+from remote.local_directory import make_directory
 from suites.errors import BenchwrightError
 
 P = ParamSpec("P")
@@ -55,26 +55,12 @@ def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
 
 def say_error(text: str) -> None:
     """Say on standard error what went wrong."""
-    click.echo(plain(f"benchwright: {with_store(text)}"), err=True)
+    click.echo(plain(f"benchwright: {text}"), err=True)
 
 
 def say(text: str) -> None:
     """Say something on standard error."""
-    click.echo(plain(with_store(text)), err=True)
-
-
-def with_store(text: str) -> str:
-    """Return `text` with the library named in every command line of Benchwright, where it is not the user's own."""
-    context = click.get_current_context(silent=True)
-    root = None if context is None else context.find_root()
-    if root is None or not isinstance(root.obj, Workstation) or not isinstance(root.command, click.Group):
-        return text
-    path = root.obj.library_path
-    if path == store_path():
-        return text
-    verbs = "|".join(map(re.escape, root.command.list_commands(root)))
-    store = shlex.quote(str(path))
-    return re.sub(rf"\bbenchwright (?=(?:{verbs})\b)", lambda _: f"benchwright --store {store} ", text)
+    click.echo(plain(text), err=True)
 
 
 def print_file(text: str) -> None:
@@ -106,8 +92,9 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
     console.print(table)
 
 
-plain = visible
-"""What a host, a plan or a library says may not drive the terminal."""
+def plain(text: str) -> str:
+    """Return `text` as it may be printed: it cannot drive the terminal, and proposed commands name the library."""
+    return visible(with_library(text))
 
 
 def bear_any_text() -> None:
@@ -142,7 +129,7 @@ def start_log() -> None:
     """Write the log to the user's log folder, and never more than 4 MiB of it."""
     path: Path = log_path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(path.parent)
         handler: logging.Handler = _PrivateLog(
             path, maxBytes=2**20, backupCount=3, encoding="utf-8", errors="replace", delay=True
         )

@@ -15,7 +15,6 @@ from app.cli.common import (
     print_json,
     print_table,
     speaks_to_people,
-    with_store,
 )
 from app.cli.facts_table import facts_rows
 from app.cli.host_work import install_tools, restore, show_log
@@ -58,7 +57,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 def add_host(workstation: Workstation, /, name: str, **given: str | int | None) -> None:
     """Save the host NAME; what was saved under that name before is replaced."""
     workstation.save_host(HostEntry(name, Origin.SAVED, **given))  # type: ignore[arg-type]  # click has checked the types
-    click.echo(plain(with_store(f"Saved. Try it with: benchwright hosts test {shlex.quote(name)}")))
+    click.echo(plain(f"Saved. Try it with: benchwright hosts test {shlex.quote(name)}"))
 
 
 @hosts.command("remove")

@@ -14,7 +14,6 @@ from app.cli.common import (
     print_json,
     print_table,
     speaks_to_people,
-    with_store,
 )
 from app.cli.comparing import margin_option, overrule_option, share_of
 from app.cli.comparison_table import LEVELS_HEAD, level_cells
@@ -44,7 +43,7 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
         print_json([summary_to_json(summary) for summary in stored])
         return
     if not stored:
-        click.echo(plain(with_store("The library is empty. Benchmark this computer with: benchwright quick")))
+        click.echo(plain("The library is empty. Benchmark this computer with: benchwright quick"))
         return
     rows = [
         [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(map(host_words, run.hosts)), run.standing,
@@ -90,7 +89,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
         told = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
         click.echo(plain(f"{host_words(host)}: {', '.join(fact for fact in told if isinstance(fact, str))}"))
     if record.reason:
-        click.echo(plain(with_store(record.reason)))
+        click.echo(plain(record.reason))
     _print_verdicts(record)
     rows = []
     for figure in summaries(record):

@@ -6,6 +6,8 @@ import click
 
 from app.cli.common import speaks_to_people, start_log
 from app.cli.sections import Sectioned
+from app.own_directories import secure_own_directories
+from app.proposed import use_library
 from app.services import Workstation
 from app.version import VERSION
 
@@ -21,9 +23,14 @@ def benchwright(context: click.Context, store: Path | None) -> None:
     Without a verb the window opens; without a display, this computer is benchmarked and the report written.
     """
     start_log()
+    secure_own_directories()
+    if store is not None and context.invoked_subcommand is None:
+        store = store.absolute()  # commands that the window proposes are run in any folder
     workstation = Workstation(store)
     context.obj = workstation
     context.call_on_close(workstation.close)
+    use_library(store, benchwright.list_commands(context))
+    context.call_on_close(lambda: use_library(None, ()))
     if context.invoked_subcommand is None:
         from app.__main__ import open_or_measure
 

@@ -142,7 +142,9 @@ def _grave(finding: Finding) -> bool:
 
 def _no_change(name: str, findings: Sequence[Finding]) -> PlanError:
     if any(found.id == name for found in findings):
-        return PlanError(f"“{name}” has no change that could be made for you.", "Read its remedy: benchwright check.")
+        return PlanError(
+            f"“{name}” has no change that could be made for you.", "Read its remedy with “benchwright check”."
+        )
     offered = ", ".join(dict.fromkeys(found.id for found in findings if found.changes))
     return PlanError(
         f"No finding of this plan is “{name[:60]}”.", f"Changes are offered by {offered}." if offered else ""

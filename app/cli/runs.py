@@ -23,7 +23,7 @@ from app.plans.plan import LOCAL, Plan
 from app.run_json import run_to_json
 from app.runs.control import Busy, Control
 from app.services import Workstation
-from suites.errors import BenchwrightError
+from app.writing import make_folder
 
 
 @click.command()
@@ -104,21 +104,13 @@ def run_quick(
 ) -> None:
     """Run the quick benchmark, print its table and findings, write CSV and PNG into `folder`."""
     workstation.check_writable()
-    _make_folder(folder)  # before two minutes are spent on what could not be written there
+    make_folder(folder, "Name another with --output.")  # before two minutes are spent
     plan = workstation.quick_plan(host, workstation.facts(host, asker))
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     files = _reports(workstation, run_id, folder)
     say_run(workstation, run_id, as_json=as_json, files=files)
     if state is not State.DONE:
         raise SystemExit(FAILED)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fault = f"The folder {folder} cannot be made: {(error.strerror or str(error)).lower()}."
-        raise BenchwrightError(fault, "Name another with --output.") from error
 
 
 def _reports(workstation: Workstation, run_id: str, folder: Path) -> list[Path]:

@@ -271,7 +271,7 @@ def _directory_of(step: Step, facts: Facts) -> Directory | None:
     except UnknownSuiteError:
         return None
     # A stored step may be older than its parameter.
-    return facts.directory(work_directory(step, facts)) if parameter in step.values else None
+    return facts.directory(work_directory(step.suite, step.values, facts)) if parameter in step.values else None
 
 
 def _instances(side: Profile) -> set[str]:

@@ -44,7 +44,7 @@ class Installing:
         """
         words = shlex.split(self._command)
         number = self._store.begin_action(self._session.host, self._what, self._command)
-        reason = "let go of before it ended"
+        reason = "closed before it ended"
         try:
             session = self._session
             if words[:1] == ["sudo"]:
@@ -67,7 +67,7 @@ class Installing:
             while not channel.ended:
                 if time.monotonic() > deadline:
                     raise InstallError(
-                        f"“{self._command}” on {session.host} took longer than {INSTALL_TIME:g} s and was let go of.",
+                        f"“{self._command}” on {session.host} took longer than {INSTALL_TIME:g} s and was given up.",
                         host=session.host,
                     )
                 for chunk in channel.read(0.2):

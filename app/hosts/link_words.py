@@ -14,9 +14,9 @@ def link_text(event: LinkChanged, now: float) -> str:
         case LinkState.STALLED:
             return f"stalled, {heard}"
         case LinkState.LOST:
-            return f"connection lost, {heard}; the host keeps measuring"
+            return f"connection lost, {heard}; the trial continues"
         case LinkState.RECONNECTING:
-            return f"connection lost, the host keeps measuring; reconnecting, try {event.attempt}"
+            return f"the trial continues; reconnecting, try {event.attempt}"
         case LinkState.NOT_REACHED:
             return "not measured"
         case LinkState.GIVEN_UP:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from app.events import HostPutBack
@@ -17,7 +18,7 @@ if TYPE_CHECKING:  # the window's first page needs the words below, and no datab
     from remote.session import Session
     from remote.tuning import Note
 
-NO_NOTE = "the host notes nothing down about it any more: it has restarted since, or somebody put it back"
+NO_NOTE = "the host has no note of it any more: it has restarted since, or the setting was put back"
 
 
 def note_text(note: Note) -> str:
@@ -35,7 +36,7 @@ def restore(session: Session, asker: Asker, store: Store) -> tuple[PutBack, ...]
     found = notes(session)
     done: tuple[PutBack, ...] = ()
     if found:
-        number = store.begin_action(host, "put back settings", f"benchwright hosts restore {host}")
+        number = store.begin_action(host, "put back settings", f"benchwright hosts restore {shlex.quote(host)}")
         reason = "it did not end"
         try:
             root = as_root(session, asker, f"put back {len(found)} setting{'s' if len(found) > 1 else ''}")

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from app.own_directories import others_may_replace
+from remote.local_directory import make_directory
+
 log = logging.getLogger(__name__)
 
 MOST = 20_000
@@ -22,8 +25,8 @@ _SIZE = 65
 class AgreedMemory:
     """Remembers digests in a file with one on each line.
 
-    The file is read by its owner alone. One that others may write is not believed, and what is no digest in it is
-    passed over: what is not remembered is asked again. Where nothing can be written, a digest is remembered until
+    The file is read by its owner alone. One that others may write or replace is not believed, and what is no digest in
+    it is passed over: what is not remembered is asked again. Where nothing can be written, a digest is remembered until
     this process ends. Several processes may add at once.
     """
 
@@ -51,6 +54,9 @@ class AgreedMemory:
 
     def _read(self) -> list[str]:
         try:
+            if others_may_replace(self._path):
+                log.warning("consent is not believed: other accounts may replace %s", self._path)
+                return []
             with os.fdopen(self._open(os.O_RDONLY), "rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 2 * MOST * _SIZE))
                 content = file.read(2 * MOST * _SIZE)
@@ -59,7 +65,7 @@ class AgreedMemory:
         return [line.decode() for line in content.split(b"\n") if _LINE.fullmatch(line)][-MOST:]
 
     def _append(self, new: list[str]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(self._path.parent)
         try:
             descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
         except PermissionError:

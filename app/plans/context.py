@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from app.plans.plan import LOCAL, Plan, Step
-from suites.base import Context, device_of
+from suites.base import Context, Suite, device_of
 from suites.disk import LOOP, lowest_device
 from suites.facts import Facts, known
+from suites.parameters import Values
 from suites.vocab import Resource
 
 LOOPBACK = "127.0.0.1"
@@ -40,18 +41,19 @@ def loops_below(plan: Plan, host: str, facts: Facts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name is not None and name.startswith(LOOP)))
 
 
-def work_directory(step: Step, facts: Facts | None) -> str:
-    """Return the directory in which the step's private directory is made on a host with these facts."""
-    parameter = None if device_of(step.suite, step.values) else step.suite.directory_parameter
-    chosen = "" if parameter is None else str(step.values[parameter])
+def work_directory(suite: Suite, values: Values, facts: Facts | None) -> str:
+    """Return the directory in which a step's private directory is made on a host with these facts."""
+    parameter = None if device_of(suite, values) else suite.directory_parameter
+    chosen = "" if parameter is None else str(values[parameter])
     if chosen:
         return chosen
     return writable_directory(facts)
 
 
 def writable_directory(facts: Facts | None) -> str:
-    """Return the first directory that may be written in on a host with these facts, or else the one ON_EVERY_HOST."""
-    for found in () if facts is None else facts.directories:
-        if found.writable is True:
-            return found.path
-    return ON_EVERY_HOST
+    """Return the first directory that may be written in on a host with these facts, or else the one ON_EVERY_HOST.
+
+    One in which other accounts may replace files comes last: nothing runs there.
+    """
+    writable = [found for found in (() if facts is None else facts.directories) if found.writable is True]
+    return min(writable, key=lambda found: found.unsafe).path if writable else ON_EVERY_HOST

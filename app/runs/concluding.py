@@ -1,6 +1,7 @@
 """Ends a run whose every trial is made, though its Benchwright ended before it could say so: it needs no host."""
 
 import logging
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
@@ -69,7 +70,7 @@ def left_behind(left: LeftRun) -> Iterator[str]:
     for used in left.workspaces:
         yield f"{used.workspace.path} on {host_words(used.where)} may be left behind."
     for host in dict.fromkeys(change.change.host for change in left.record.changes if change.pending):
-        yield f"The settings of {host} were not put back. Do it with: benchwright hosts restore {host}"
+        yield f"The settings of {host} were not put back. Do it with: benchwright hosts restore {shlex.quote(host)}"
 
 
 def conclude_interrupted(store: Store, baseline: Baseline) -> list[str]:

@@ -131,4 +131,4 @@ class StoppedError(Exception):
 
 
 class LeftError(Exception):
-    """The run was let go of: whoever sees this leaves everything on the hosts as it is."""
+    """The run was detached: whoever sees this leaves everything on the hosts as it is."""

@@ -43,7 +43,7 @@ class Joining:
     """Connects to the hosts of a run, claims them, reads their facts, checks the plan and tunes them.
 
     A host that fails is in `failed` with the reason, and fails no other; `needed` are those without which a run that
-    was left to itself stays as it is.
+    is detached stays as it is.
     """
 
     plan: Plan
@@ -101,7 +101,7 @@ class Joining:
             raise reasons[0] if len(reasons) == 1 else UnreachedError(" ".join(map(str, reasons)))
 
     def _only_ends(self) -> bool:
-        """Whether a run that was left to itself is only ended: nothing is measured any more."""
+        """Whether a detached run is only ended: nothing is measured any more."""
         return self.left is not None and self.control.stopped
 
     def _keeps_waiting(self, host: str, there: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""A run that was left to itself: what must be known to find what still measures on its hosts, and to go on with it."""
+"""A detached run: what must be known to find what still measures on its hosts, and to go on with it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

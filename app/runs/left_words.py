@@ -1,4 +1,4 @@
-"""Runs that were left to themselves, in words."""
+"""Detached runs, in words."""
 
 from app.events import Trial
 from app.moments import age_text

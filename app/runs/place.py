@@ -76,7 +76,9 @@ class Place:
     def open(self) -> Iterator[Event]:
         """Make the private directories, once."""
         if self.workspace is None:
-            self.workspace = yield from self._make(work_directory(self.step, self.context.facts), on_peer=False)
+            self.workspace = yield from self._make(
+                work_directory(self.step.suite, self.step.values, self.context.facts), on_peer=False
+            )
         if self.step.peer is not None and self.peer_workspace is None:
             self.peer_workspace = yield from self._make(writable_directory(self.context.peer_facts), on_peer=True)
 

@@ -1,4 +1,4 @@
-"""Finds again what a run that was left to itself has on its hosts."""
+"""Finds again what a detached run has on its hosts."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -92,7 +92,7 @@ def end_orphans(left: LeftRun, sessions: Mapping[str, Session]) -> tuple[int, ..
         except BenchwrightError as error:
             raise OrphanError(
                 f"A command of the run {left.id} may still run on {host_words(used.where)}: {error.message} "
-                "No other is started beside it.",
+                "No other command is started meanwhile.",
                 f"End it there by hand and attach again, or end the run: benchwright attach {left.id} --stop",
             ) from error
     return tuple(sorted({job.trial for job in rest} - known))

@@ -1,5 +1,6 @@
 """What is found about running as root on a host, and about settings that were changed there."""
 
+import shlex
 from collections.abc import Sequence
 
 from app.checks import raised
@@ -45,5 +46,5 @@ def host_changed(host: str, notes: Sequence[Note]) -> Finding:
         raised.HOST_CHANGED,
         Place(host),
         f"{'; '.join(told)}{more} (run {first.run} of {first.workstation}{age}).",
-        f"Put it back with: benchwright hosts restore {host}",
+        f"Put it back with: benchwright hosts restore {shlex.quote(host)}",
     )

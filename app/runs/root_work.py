@@ -1,5 +1,6 @@
 """What a run does as root on its hosts: only what its plan asks for, noted down before, put back after."""
 
+import shlex
 from collections.abc import Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -135,7 +136,7 @@ class RootWork:
             except BenchwrightError as error:
                 problems.append(
                     f"The settings of {host} were not put back: {error.message} "
-                    f"Do it with: benchwright hosts restore {host}"
+                    f"Do it with: benchwright hosts restore {shlex.quote(host)}"
                 )
         return problems
 

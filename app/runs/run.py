@@ -77,7 +77,7 @@ class Engine:
     Trials are made one after another. Hosts are independent all the same: one that is not reached keeps no other
     waiting, and while the connection to one is lost the others are measured; its trial is read on once it is back.
 
-    With `left` it goes on with a run that was left to itself; `stored_output` is then what of a trial is stored.
+    With `left` it goes on with a detached run; `stored_output` is then what of a trial is stored.
     """
 
     run_id: str
@@ -144,7 +144,7 @@ class Engine:
         """Run the plan; yield everything that happens. The first event is RunStarted or RunAttached, the last
         RunEnded, or RunLeft where the user lets go of the run.
 
-        Raises HostInUseError where somebody else measures a host, and what kept a run that was left to itself from
+        Raises HostInUseError where somebody else measures a host, and what kept a detached run from
         being attached: nothing was changed then.
         """
         for event in self._events():
@@ -411,7 +411,7 @@ class Engine:
         return Schedule(self.plan, estimates, verdict_rules(self.plan, self.baseline, self._facts))
 
     def _take_up(self, left: LeftRun, schedule: Schedule) -> Iterator[Event]:
-        """Go on with a run that was left to itself: tell the schedule what is done, and follow what is under way."""
+        """Go on with a detached run: tell the schedule what is done, and follow what is under way."""
         yield from feed(schedule, left)
         for place in restored_places(left, self._place):
             self._places[place.step.name, place.host] = place

@@ -124,7 +124,7 @@ class RunHosts:
             return self.sessions[host]
         if host not in self.roots:
             raise PrivilegeError(
-                f"This has to run as root on {host}, and nobody became root there.",
+                f"This has to run as root on {host}, and no root session was opened there.",
                 "Sign in as root, or let the account use sudo.",
                 host=host,
             )

@@ -68,9 +68,9 @@ def recorded(engine: Engine, store: Store, control: Control) -> Generator[Event]
 
 
 def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, baseline: Baseline) -> Generator[Event]:
-    """Yield what is stored of a run that was left to itself, then its events from now on.
+    """Yield what is stored of a detached run, then its events from now on.
 
-    Raises what kept it from being attached: it then stays left to itself, unless every trial of it is made: then it
+    Raises what kept it from being attached: it then stays detached, unless every trial of it is made: then it
     ends without the host that is not reached.
     """
     with store.later_recorder(taken) as recorder:
@@ -109,7 +109,7 @@ def _name_way_out(error: BenchwrightError, taken: LeftRun) -> None:
     if not isinstance(error, ConnectError) or error.host not in holding:
         return
     error.remedy = (
-        f"{error.remedy} Something of the run {taken.id} is still on {error.host}, so it stays left to itself. To end "
+        f"{error.remedy} Something of the run {taken.id} is still on {error.host}, so it stays detached. To end "
         f"it without its hosts: benchwright attach {taken.id} --forget"
     ).strip()
 
@@ -204,7 +204,7 @@ class _Keeping:
                     waited = error
             else:
                 if waited is not None and self._recorder.path == before:  # where it is elsewhere, that was said
-                    yield Activity(f"{_again(waited)}: the run goes on")
+                    yield Activity(f"{_again(waited)}: the run continues")
                     yield LibraryChanged(before)
                 return
 
@@ -350,7 +350,7 @@ def _saved(recorder: Recorder, missing: str) -> str:
 
 
 def _replayed(taken: LeftRun, store: Store) -> Iterator[Event]:
-    """Yield what was stored before the run was left to itself, but for the trial that was under way."""
+    """Yield what was stored before the run was detached, but for the trial that was under way."""
     record, run_id = taken.record, taken.id
     yield RunStarted(run_id, record.plan, record.summary.started)
     for host, facts in record.facts_before.items():

@@ -1,6 +1,7 @@
 """One trial: its server end, its measuring commands, and what they print, as events."""
 
 import contextlib
+import shlex
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -164,7 +165,7 @@ class TrialRun:
     def _commands(self, purpose: Purpose) -> list[Command]:
         return [command for command in self.place.commands if command.purpose is purpose]
 
-    # A trial that was left to itself
+    # A detached trial
 
     def _take_up(self, left: TrialLeft) -> Iterator[Event]:
         """Read what was stored anew, and follow the server end again."""
@@ -366,7 +367,7 @@ def _may_still_run(job: Job, command: Command, host: str, error: RemoteError) ->
     return JobError(
         f"“{command.argv[0]}” (process {job.pid} on {host_words(host)}, in {job.workspace.path}) may still run: "
         f"{error.message}",
-        f"List what is left there with: benchwright hosts leftovers {host}",
+        f"List what is left there with: benchwright hosts leftovers {shlex.quote(host)}",
         host=host,
     )
 

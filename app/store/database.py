@@ -24,6 +24,7 @@ from app.store.errors import (
     read_only,
     too_new,
     translated,
+    with_code,
 )
 from app.store.library_file import (
     BRIEF,
@@ -35,11 +36,13 @@ from app.store.library_file import (
     check_kind,
     for_reading,
     for_writing,
+    foreign_code,
     identity_of,
-    make_private,
     patiently,
+    place_to_make,
     wal_of,
 )
+from app.writing import make_private
 
 _WRITING = "benchwright_writing"
 
@@ -230,7 +233,7 @@ class Database:
                     "Put the library back, move the log away, or name another library with --store.",
                 )
             with suppress(FileExistsError):  # another Benchwright was first
-                make_private(self.path)
+                make_private(place_to_make(self.path))
         except OSError as error:
             raise cannot_open(self.path, error) from error
 
@@ -248,13 +251,16 @@ def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
     try:
         with closing(connect()) as connection:
             application, found, tables = patiently(lambda: _described(connection), PATIENCE)
-            needed = _read_format(connection, found)
+            code = foreign_code(connection)
+            needed = 0 if code else _read_format(connection, found)
     except sqlite3.Error as error:
         if code_of(error) == sqlite3.SQLITE_NOTADB:
             raise damaged(path, "it is not an SQLite file") from error
         raise translated(error, path) from error
     if tables and application != schema.APPLICATION_ID:
         raise not_ours(path)
+    if code:
+        raise with_code(path, code)
     if needed > schema.FORMAT:
         raise too_new(path, found, needed, schema.FORMAT)
     return found if found > schema.FORMAT else None

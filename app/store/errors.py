@@ -4,7 +4,7 @@ import errno
 import os
 import shlex
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -61,6 +61,11 @@ IN_USE = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL})
 UNCHANGED = "Nothing in it was changed."
 
 
+def named(path: Path) -> str:
+    """Return `path`, and the file behind it where it is a symbolic link."""
+    return f"{path} (a link to {os.path.realpath(path)})" if path.is_symlink() else str(path)
+
+
 def code_of(error: BaseException | None) -> int:
     """Return SQLite's primary code of an error, 0 for an error that is not its own."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF  # the low byte
@@ -73,16 +78,16 @@ def translated(error: BaseException | None, path: Path) -> StoreError:
         return damaged(path, damage)
     if code in IN_USE:
         return StoreBusyError(
-            f"The library {path} is in use by another program.", "Close that program, or wait until it is done."
+            f"The library {named(path)} is in use by another program.", "Close that program, or wait until it is done."
         )
     if code == sqlite3.SQLITE_FULL:
-        return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
+        return StoreFullError(f"No space is left for the library {named(path)}.", "Free some space on its disk.")
     if code in NOT_HERE and (refused := _refused_by_disk(path)) is not None:
         return refused
     if code in _REMEDIES:
         what, remedy = _REMEDIES[code]
         kind = StoreLostError if code in UNWRITABLE else StoreError
-        return kind(f"The library {path} {what}.", remedy)
+        return kind(f"The library {named(path)} {what}.", remedy)
     return StoreError(f"The library {path} failed: {error}.")
 
 
@@ -104,16 +109,16 @@ LEAST = 2**16
 def _refused_by_disk(path: Path) -> StoreError | None:
     """Return what the file system of the library refuses to everybody; None where it is something else."""
     try:
-        found = os.statvfs(path.parent)
+        found = os.statvfs(Path(os.path.realpath(path)).parent)
     except OSError:
         return None
     if found.f_flag & os.ST_RDONLY or _takes_no_file(path.parent):
         return StoreLostError(
-            f"The library {path} cannot be written: its file system is read-only.",
+            f"The library {named(path)} cannot be written: its file system is read-only.",
             "It can be read. To measure, pin or delete, mount it for writing, or name another library with --store.",
         )
     if found.f_bavail * found.f_frsize < LEAST:
-        return StoreFullError(f"No space is left for the library {path}.", "Free some space on its disk.")
+        return StoreFullError(f"No space is left for the library {named(path)}.", "Free some space on its disk.")
     return None
 
 
@@ -162,6 +167,15 @@ def not_ours(path: Path) -> StoreError:
     return StoreError(
         f"{path} is no library: it is a database of another program. Nothing in it was changed.",
         "Name another file with --store.",
+    )
+
+
+def with_code(path: Path, names: Sequence[str]) -> DamagedError:
+    """Return the error that says the file at `path` holds triggers or the like, which Benchwright never makes."""
+    return DamagedError(
+        f"The library {path} holds SQL code that Benchwright did not write: {', '.join(names)}. Nothing in it was run "
+        "or changed.",
+        f"Save its tables alone: benchwright salvage {shlex.quote(str(path))} NEW. --store names another library.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Runs that were left to themselves: what the store knows of them, of their commands and of their directories."""
+"""Detached runs: what the store knows of them, of their commands and of their directories."""
 
 import json
 from typing import Any

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,8 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from app.store.errors import IN_USE, StoreError, StoreLostError, code_of, damaged, lost, translated
+from app.store.errors import IN_USE, StoreError, StoreLostError, code_of, damaged, lost, named, translated
+from app.writing import make_private
 
 PATIENCE = 5.0
 """Seconds to wait for another program that has the library locked."""
@@ -43,15 +45,6 @@ def wal_of(path: Path) -> Path:
     return Path(f"{os.path.realpath(path)}-wal")
 
 
-def make_private(path: Path) -> None:
-    """Make an empty file at `path` that only its user can read, whatever the umask; raise OSError, also for one there.
-
-    SQLite gives what it makes beside it the same permissions.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-
-
 def make_new(path: Path) -> None:
     """Make an empty file for a library at `path`; raise StoreError where something is there, or it cannot be made."""
     try:
@@ -74,10 +67,30 @@ def check_kind(path: Path) -> os.stat_result | None:
     except OSError as error:
         raise cannot_open(path, error) from error
     if not stat.S_ISREG(found.st_mode):
-        raise StoreError(f"The library {path} cannot be opened: it is {_kind(found)}.", "Name a file with --store.")
+        raise StoreError(
+            f"The library {named(path)} cannot be opened: it is {_kind(found)}.", "Name a file with --store."
+        )
     if 0 < found.st_size < SMALLEST:  # SQLite itself would take a very short file for an empty database
         raise damaged(path, "it is not an SQLite file")
     return found
+
+
+def place_to_make(path: Path) -> Path:
+    """Return where a new library at `path` is to be made: the target where that is a link to a file that is missing.
+
+    Raises StoreError where the folder of the target is missing too: a disk may not be mounted.
+    """
+    for part in (path, *path.parents):
+        if part.is_symlink() and not part.exists():
+            target = Path(os.path.realpath(part))
+            if part == path and target.parent.is_dir():
+                return target
+            raise StoreError(
+                f"The library {path} cannot be made: {part} is a link to {target}, which does not exist.",
+                f"Make the folder {target.parent if part == path else target} or mount its disk, or name another "
+                "library with --store.",
+            )
+    return path
 
 
 def _kind(found: os.stat_result) -> str:
@@ -89,9 +102,14 @@ def _kind(found: os.stat_result) -> str:
 
 def cannot_open(path: Path, error: OSError) -> StoreLostError:
     """Return the error that says why the library cannot be opened."""
+    if error.errno == errno.ELOOP:
+        return StoreLostError(
+            f"The library {path} cannot be opened: its symbolic link leads back to itself.",
+            "Correct the link, or name another library with --store.",
+        )
     reason = (error.strerror or "unknown error").lower()
     return StoreLostError(
-        f"The library {path} cannot be opened: {reason}.", "Check its folder, or name another with --store."
+        f"The library {named(path)} cannot be opened: {reason}.", "Check its folder, or name another with --store."
     )
 
 
@@ -160,7 +178,8 @@ def for_reading(path: Path) -> sqlite3.Connection:
 
 def _connection(path: Path, words: str, timeout: float = BRIEF) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?{words}"
-    return sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False, isolation_level=None)
+    connection = sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False, isolation_level=None)
+    return hardened(connection)
 
 
 def patiently(work: Callable[[], T], patience: float) -> T:
@@ -177,6 +196,47 @@ def patiently(work: Callable[[], T], patience: float) -> T:
             if code_of(cause) not in IN_USE or time.monotonic() >= deadline:
                 raise
             time.sleep(AGAIN)
+
+
+_LIMITS = (
+    (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200),
+    (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 2**20),
+    (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 20),  # deleting a run cascades
+)
+"""Limits that no statement of Benchwright comes near; SQLite refuses a schema that needs more."""
+
+
+def hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Return `connection`, set so that what is in its file runs nothing: anybody may have written it.
+
+    Triggers and views are refused when a library is opened (foreign_code()); where Python can set it (3.12), SQLite
+    also runs none. Source: https://www.sqlite.org/security.html.
+    """
+    connection.execute("PRAGMA trusted_schema = OFF").close()
+    connection.execute("PRAGMA cell_size_check = ON").close()
+    for limit, most in _LIMITS:
+        connection.setlimit(limit, most)
+    if sys.version_info >= (3, 12):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
+    return connection
+
+
+def foreign_code(connection: sqlite3.Connection) -> list[str]:
+    """Return the triggers, views, virtual tables and computed columns of a file: Benchwright makes none of them."""
+    objects = connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') "
+        "OR (type = 'table' AND rootpage = 0) ORDER BY name"
+    )
+    found = [f"{'virtual table' if kind == 'table' else kind} {name}" for kind, name in objects]
+    return found or [f"computed column {name}" for (name,) in connection.execute(_COMPUTED)]
+
+
+_COMPUTED = (
+    "SELECT m.name || '.' || c.name FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c "
+    "WHERE m.type = 'table' AND c.hidden IN (2, 3)"
+)
 
 
 class Aside:

@@ -110,7 +110,7 @@ class Recorder:
         self._samples: dict[int, list[Sample]] = {}
         self._epoch = 0 if left is None else left.epoch
         self._begun = left is not None  # the run is in the store
-        self._over = False  # its end is, or that it was let go of
+        self._over = False  # its end is, or that it was detached
         self._taken_over: TakenOverError | None = None
         self.when_taken_over: Callable[[], None] = lambda: None
         """Called, from a thread of the recorder's own, where nothing is recorded when it is seen."""
@@ -414,5 +414,5 @@ class Recorder:
             by = f" by Benchwright on {found.owner_host} (process {found.owner_pid})" if found.owner_pid else ""
             raise TakenOverError(
                 f"The run {self._run_id} was taken over{by}: this Benchwright records nothing more of it.",
-                "What runs on its hosts goes on. “benchwright attach --list” shows whether the run waits.",
+                "Its commands continue on the hosts. “benchwright attach --list” shows whether the run waits.",
             )

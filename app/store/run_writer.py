@@ -89,7 +89,7 @@ class RunWriter:
                 self._insert(connection, schema.runs, {**run_row(self._run_id, plan, started), "epoch": self._epoch})
             case FactsRead(host, moment, facts):
                 row = {"run_id": self._run_id, "host": host, "moment": moment.value}
-                table = schema.facts  # they may have been read before the run was left to itself
+                table = schema.facts  # they may have been read before the run was detached
                 same = [table.c[name] == value for name, value in row.items()]
                 connection.execute(delete(table).where(*same))
                 self._insert(connection, table, {**row, "content": to_text(facts_to_json(facts))})
@@ -114,7 +114,7 @@ class RunWriter:
                 self._write_where(connection, event, known)
 
     def _write_where(self, connection: Connection, event: Event, known: Known) -> None:
-        """Write what is needed to find a command again, or that the run was left to itself."""
+        """Write what is needed to find a command again, or that the run was detached."""
         jobs, workspaces = schema.jobs, schema.workspaces
         match event:
             case WorkspaceUsed(workspace=workspace):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.store.errors import StoreError, translated
-from app.store.library_file import SMALLEST, check_kind, for_writing, make_new, room_for, wal_of
+from app.store.library_file import SMALLEST, check_kind, for_writing, hardened, make_new, room_for, wal_of
 from app.store.schema import APPLICATION_ID
 
 NAME = '"{}"'
@@ -151,13 +151,15 @@ def _say_length(path: Path) -> None:
 
 
 def _saved(copy: Path, target: Path, cut: float) -> Salvaged:
-    with closing(sqlite3.connect(copy)) as old, closing(for_writing(target)) as new:
+    with closing(hardened(sqlite3.connect(copy))) as old, closing(for_writing(target)) as new:
         return _transferred(old, new, cut)
 
 
 def _transferred(old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -> Salvaged:
     old.text_factory = lambda data: data.decode("utf-8", "replace")
-    described = old.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    described = old.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND rootpage > 0"
+    ).fetchall()
     ours = [row for row in described if row[0] in {"table", "index"} and not row[1].startswith("sqlite_")]
     tables = [name for kind, name, _ in ours if kind == "table"]
     if "runs" not in tables:

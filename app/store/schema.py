@@ -333,7 +333,7 @@ def _to_2(connection: Connection) -> None:
 
 
 def _to_3(connection: Connection) -> None:
-    """From 2 to 3 tables are added, and when a run was last recorded and when it was let go of."""
+    """From 2 to 3 tables are added, and when a run was last recorded and when it was detached."""
     _tables.create_all(connection)
     for column in ("touched", "left_at"):
         connection.exec_driver_sql(f"ALTER TABLE runs ADD COLUMN {column} TEXT")

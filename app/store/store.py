@@ -190,20 +190,20 @@ class Store:
             return [left.left_run(connection, run) for run in gone if not left.is_kept(connection, run)]
 
     def left_runs(self) -> list[LeftRun]:
-        """Return the runs that were left to themselves, the newest first."""
+        """Return the detached runs, the newest first."""
         with self._database.reading() as connection:
             gone = ownership.gone(connection)
             found = [left.left_run(connection, run) for run in gone if left.is_attachable(connection, run)]
             return sorted(found, key=lambda run: run.since, reverse=True)
 
     def detached(self, run: str) -> LeftRun:
-        """Return a run that was left to itself, and change nothing. Raises what take_over() raises."""
+        """Return a detached run, and change nothing. Raises what take_over() raises."""
         before = self._watched(run)
         with self._database.reading() as connection:
             return _detached(connection, _left(connection, run, before))
 
     def take_over(self, run: str, seen: LeftRun | None = None) -> LeftRun:
-        """Make this process the one that records a run which was left to itself, and return it.
+        """Make this process the one that records a detached run, and return it.
 
         Whoever recorded it before writes nothing of it from now on. Raises StoreError where it has ended, or where
         somebody records it: one on another computer is given time for a sign of life. Raises it also where somebody
@@ -231,7 +231,7 @@ class Store:
         return recording
 
     def forget(self, run: str, reason: str) -> str:
-        """End a run that was left to itself as PARTIAL, because of `reason`; return its id.
+        """End a detached run as PARTIAL, because of `reason`; return its id.
 
         Its directories on hosts stay known. Raises StoreError where it has ended, or where somebody records it.
         """
@@ -302,20 +302,20 @@ def _delete(connection: Connection, run_id: str) -> None:
     if recorded is not None:
         ownership.refuse_recorded(found, recorded)
         if left.is_attachable(connection, found):
-            raise StoreError(f"The run {found} was left to itself.", "Attach it, or forget it first.")
+            raise StoreError(f"The run {found} is detached.", "Attach it, or forget it first.")
     connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
     baselines.forget_empty(connection)
 
 
 def _left(connection: Connection, run: str, before: Recording | None) -> str:
-    """Return the id of a run that was left to itself; raise StoreError for one that was not.
+    """Return the id of a detached run; raise StoreError for one that was not.
 
     `before` is who recorded it when it was looked at first.
     """
     found = reading.find(connection, run)
     recording = ownership.running(connection).get(found)
     if recording is None:
-        raise StoreError(f"The run {found} has ended.", "“benchwright attach” lists the runs left to themselves.")
+        raise StoreError(f"The run {found} has ended.", "“benchwright attach --list” lists the detached runs.")
     ownership.refuse_recorded(found, recording)
     ownership.refuse_beating(found, before, recording)
     return found
@@ -334,7 +334,7 @@ def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:
 
 
 def _with_left(connection: Connection, lines: list[RunSummary]) -> list[RunSummary]:
-    """Return `lines`, with those marked that were left to themselves."""
+    """Return `lines`, with those marked that are detached."""
     left_ones = set(ownership.gone(connection))
     return [replace(line, left=True) if line.id in left_ones else line for line in lines]
 

@@ -141,6 +141,7 @@ def _directory(items: Items, name: str, path: str, mounts: Mapping[str, Mount], 
         free=space.free,
         writable=_writable(items, name),
         direct=_direct(items, name),
+        guard=word(items.text(f"{name}.guard") or "", 4200) or items.missing(f"{name}.guard", "it was not looked at"),
     )
 
 

@@ -109,13 +109,12 @@ def explain(complaint: str) -> tuple[str, str]:
     return complaint.strip() or "the host gave no reason", "Try it by hand on the host."
 
 
-def unsafe(host: str, complaint: str) -> JobError | None:
-    """Return why nothing runs below a directory in which others may rename what is not theirs; None if it is safe."""
+def unsafe_words(complaint: str) -> tuple[str, str] | None:
+    """Return who may replace files in a directory, by the `complaint` of guard.sh, and what to do; None if nobody."""
     match = _UNSAFE.fullmatch(complaint)
     if match is None:
         return None
     kind, name, parent = match[1], plain(match[2], 32) or "an unknown account", plain(match[3], 200)
-    harm = "so another account could replace the programs of the test"
     mend = f"Run chmod +t {parent} there, or name another directory, such as /var/tmp."
     if kind == "owner":
         who, mend = f"{parent} belongs to {name}", "Name a directory of the account itself, or /var/tmp."
@@ -124,7 +123,16 @@ def unsafe(host: str, complaint: str) -> JobError | None:
     else:
         writer = f"the group {name}" if kind == "group" else "every account"
         who = f"{parent} may be written by {writer} and has no sticky bit"
-    return JobError(f"Nothing was run in {parent} on {host}: {who}, {harm}.", mend, host=host)
+    return who, mend
+
+
+def unsafe(host: str, complaint: str) -> JobError | None:
+    """Return why nothing runs below a directory in which others may rename what is not theirs; None if it is safe."""
+    words = unsafe_words(complaint)
+    if words is None:
+        return None
+    harm = "so another account could replace the programs of the test"
+    return JobError(f"Nothing was run on {host}: {words[0]}, {harm}.", words[1], host=host)
 
 
 def _not_made(host: str, directory: str, complaint: str | None) -> JobError:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from remote.errors import ConnectError, Outcome
+from remote.local_directory import make_directory
 from remote.local_file import read_bounded
 from remote.ssh.patterns import matches_list
 
@@ -204,7 +205,7 @@ def append(path: Path, host: str, port: int, key_type: str, key: bytes, *, hashe
     name = host_pattern(host, port)
     line = f"{_hashed(name) if hashed else name} {key_type} {base64.b64encode(key).decode()}\n"
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(path.parent)
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with open(descriptor, "r+b", buffering=0) as file:  # noqa: PTH123 (Path.open cannot set the mode of a new file)
             with contextlib.suppress(OSError):  # not every file system has locks; most files need none

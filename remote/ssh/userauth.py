@@ -76,7 +76,7 @@ class UserAuth:
     def _keeper(self, number: int) -> Callable[[paramiko.Message], None]:
         def keep(message: paramiko.Message) -> None:
             if self._replies.qsize() >= MOST_REPLIES:
-                raise ExcessError("answers that nobody asked for")
+                raise ExcessError("answers without a question")
             self._success = self._success or number == MSG_USERAUTH_SUCCESS
             self._replies.put((number, message))
 

@@ -67,7 +67,7 @@ def _destroys(evidence: StepEvidence) -> Outcome | CannotTell | None:
     holds = "" if device.written is not True else " Its first or last MiB is not empty: something was written there."
     return Outcome(
         f"{described(device)}. {evidence.values['rw']} writes over what is on it.{holds}",
-        remedy=f"Make sure that nobody needs what is on it. When the run starts you are asked to type “{token}”.",
+        remedy=f"Make sure that its content is not needed. When the run starts you are asked to type “{token}”.",
     )
 
 
@@ -124,7 +124,7 @@ DEVICE_CHECKS = (
         level=Level.ERROR,
         title="Everything on this device is lost",
         why="A write test of a raw device overwrites it. Nothing brings back what was there.",
-        remedy="Make sure that nobody needs what is on it.",
+        remedy="Make sure that its content is not needed.",
         source="The plan; the device as the host describes it.",
         needs="The pattern; the device as the host describes it.",
         evaluate=_destroys,

@@ -130,7 +130,7 @@ JOB_CHECKS: tuple[StepCheck, ...] = (
         level=Level.ERROR,
         title="A variable of the job file has no value",
         why="fio puts nothing in its place: a size or path comes out wrong or empty. Until it is given, fio is started "
-        "with --readonly, because nobody knows what it would write to.",
+        "with --readonly, because its targets are not known.",
         remedy="Give it under “Environment”, as NAME=value.",
         source="fio manual, Environment variables.",
         needs="The job file and the environment that is given with it.",

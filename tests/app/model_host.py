@@ -341,7 +341,7 @@ class Lab:
         return self._lives(lambda made: made.run(PLAN, Refuse(), Control()), at, after=after)
 
     def attach(self, at: int | str | None = None, *, after: bool = False) -> bool:
-        """Go on with the run, if it was left to itself; return whether there is none any more."""
+        """Go on with the run, if it is detached; return whether there is none any more."""
 
         def go_on(made: Workstation) -> Iterator[Event]:
             for left in made.left_runs():

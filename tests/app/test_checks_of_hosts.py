@@ -57,7 +57,7 @@ def test_nothing_is_told_of_a_host_that_was_not_read() -> None:
         ("burstable-cpu", changed("cloud", instance_type="t3.medium"), "It is a t3.medium: its CPU is paid with"),
         ("burstable-cpu", changed("cloud", instance_type="e2-micro"), "It is a e2-micro: it shares its cores."),
         ("burstable-cpu", changed("cloud", instance_type="Standard_B2ms"), "Standard_B2ms"),
-        ("host-busy", changed("measured", foreign_cpu=0.2), "20 % of its processors were in use"),
+        ("host-busy", changed("measured", foreign_cpu=0.2), "20 % CPU in use before the test"),
         ("clock-off", changed("system", clock_offset=-3.0), "It is 3.0 s behind this computer's."),
         ("slow-clock", changed("system", clock_source="hpet"), "The kernel reads the time from hpet."),
         ("old-kernel", changed("system", kernel="3.10.0-1160.el7"), "The kernel is 3.10.0-1160.el7."),

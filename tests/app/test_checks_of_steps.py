@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from app.checks.directories import DIRECTORY_NOT_WRITABLE, NOT_A_DISK, UNUSABLE
+from app.checks.blocking import blocks
+from app.checks.directories import DIRECTORY_NOT_WRITABLE, DIRECTORY_UNSAFE, NOT_A_DISK, UNUSABLE
 from app.checks.space import LOW_SPACE, NO_SPACE
 from app.checks.tools import TOOL_MISSING
-from suites.base import Context
+from app.plans.context import work_directory
+from suites.base import Context, Suite
 from suites.checks import CannotTell, StepCheck, StepEvidence
 from suites.facts import Absent, Directory, Facts
 from suites.fio.suite import Fio
+from suites.registry import SUITES
 from suites.sysbench.cpu import SysbenchCpu
 from suites.vocab import Finding, Level
 from tests.disk_host import DATA, GIB, HOME, SHM, disk_host, tuned_step, without_tool
@@ -139,6 +142,28 @@ def test_a_directory_that_is_not_there_is_an_error(reason: str) -> None:
     step = tuned_step(FIO, disk_host(SHM, nowhere), directory="/nowhere")
     assert finding(DIRECTORY_NOT_WRITABLE, step).measured == f"/nowhere: {reason}."
     assert finding(DIRECTORY_NOT_WRITABLE, step).changes == {}
+
+
+OPEN = "unsafe others - /srv"
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.id)
+def test_a_directory_in_which_others_replace_files_is_an_error_of_every_suite(suite: Suite) -> None:
+    facts = disk_host(*(replace(one, guard=OPEN) for one in (DATA, HOME, SHM)))
+    named = {suite.directory_parameter: "/srv"} if suite.directory_parameter else {}
+    found = finding(DIRECTORY_UNSAFE, tuned_step(suite, facts, **named))
+    assert found.measured == "/srv may be written by every account and has no sticky bit."
+    assert found.remedy == "Run chmod +t /srv there, or name another directory, such as /var/tmp."
+    assert blocks(found)
+
+
+def test_a_step_without_a_directory_of_its_own_runs_where_nobody_replaces_files() -> None:
+    facts = disk_host(replace(DATA, guard=OPEN), HOME)
+    step = tuned_step(SysbenchCpu(), facts)
+    assert DIRECTORY_UNSAFE.finding(step) is None
+    assert work_directory(step.suite, step.values, facts) == "/home/ann"
+    named = tuned_step(FIO, facts, directory="/srv")
+    assert finding(DIRECTORY_UNSAFE, named).changes == {"directory": "/home/ann"}
 
 
 def test_a_suite_that_writes_nothing_is_not_asked_for_a_directory() -> None:

@@ -52,9 +52,9 @@ def test_a_lost_connection_is_said_from_the_loss_to_the_return(capsys: pytest.Ca
         RunEnded("run-1", State.DONE),
     )
     assert said[0].startswith("web-1: connection lost, last data ")
-    assert said[0].endswith("the host keeps measuring (The other end closed it.)")
+    assert said[0].endswith("the trial continues (The other end closed it.)")
     assert said[1:3] == [
-        "web-1: connection lost, the host keeps measuring; reconnecting, try 1",
+        "web-1: the trial continues; reconnecting, try 1",
         "web-1: the connection is back",
     ]
     assert state is State.DONE

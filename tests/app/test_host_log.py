@@ -51,10 +51,10 @@ def test_a_later_run_may_put_back_what_an_earlier_one_left(store: Store) -> None
     with store.recorder(later) as recorder:
         for event in recorded.run_events(later):
             recorder.record(event)
-        recorder.record(HostPutBack("web-1", SCHEDULER.path, LATER, "somebody has changed it since", run=RUN))
+        recorder.record(HostPutBack("web-1", SCHEDULER.path, LATER, "it was changed since", run=RUN))
     assert store.pending_changes() == []
     (change,) = store.load(RUN).changes
-    assert (change.put_back, change.problem) == (LATER, "somebody has changed it since")
+    assert (change.put_back, change.problem) == (LATER, "it was changed since")
 
 
 def test_what_a_run_under_way_has_changed_is_its_own(store: Store) -> None:

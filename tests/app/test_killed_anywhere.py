@@ -64,7 +64,9 @@ def test_a_start_that_arrives_late_starts_nothing(lab: Lab) -> None:
 def test_nothing_is_started_beside_an_orphan_that_cannot_be_ended(lab: Lab) -> None:
     assert not lab.run("TrialStarted")
     lab.host.stubborn = True
-    with pytest.raises(OrphanError, match=r"may still run on web-1: .*left|4711.* No other is started beside it"):
+    with pytest.raises(
+        OrphanError, match=r"may still run on web-1: .*left|4711.* No other command is started meanwhile"
+    ):
         lab.attach()
     assert len(lab.host.jobs) == 2  # what prepared, and the orphan
     lab.host.stubborn = False

@@ -1,4 +1,4 @@
-"""What the library keeps of a run that was left to itself: enough to find it, and nothing lost by going on."""
+"""What the library keeps of a detached run: enough to find it, and nothing lost by going on."""
 
 import shutil
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ def test_a_run_with_a_directory_on_a_host_is_left_alone(store: Store) -> None:
     assert left.record.summary.state is State.RUNNING
     assert store.output_in_order(RUN, 1) == (("stdout", b"one\n"), ("stderr", b"warning\n"), ("stdout", b"two\n"))
     (line,) = store.runs()
-    assert (line.left, line.standing) == (True, "left to itself")
+    assert (line.left, line.standing) == (True, "detached")
 
 
 def test_each_trial_under_way_is_named_with_its_host(store: Store) -> None:
@@ -131,7 +131,7 @@ def test_only_one_takes_it_over(store: Store) -> None:
 
 
 def test_it_can_be_forgotten_and_its_directory_stays_known(store: Store) -> None:
-    with pytest.raises(StoreError, match="was left to itself"):
+    with pytest.raises(StoreError, match="is detached"):
         store.delete(RUN)
     assert store.forget("last", "given up") == RUN
     found = store.load(RUN)

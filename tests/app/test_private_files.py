@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import stat
 import subprocess
 import threading
@@ -14,9 +15,10 @@ import pytest
 from app.escaping import escaped, json_text
 from app.export import csv_text
 from app.hosts.hosts import HostEntry, Origin, SavedHosts
+from app.plans.agreed_memory import AgreedMemory
 from app.store import Store
 from app.store.salvage import salvage
-from app.writing import write_whole
+from app.writing import WriteError, make_folder, write_whole
 from remote.local_file import read_bounded
 from tests.program import BAD_INPUT, BENCHWRIGHT, environment
 
@@ -56,6 +58,86 @@ def test_the_log_is_private_also_one_of_before(tmp_path: Path) -> None:
         assert mode(log) == 0o600
         assert mode(log.parent) == 0o700
         log.chmod(0o644)
+
+
+def run_with(home: Path, umask: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run Benchwright as a new user of `home` would, without any XDG directory named."""
+    own = {name: value for name, value in environment().items() if not name.startswith("XDG_")} | {"HOME": str(home)}
+    command = [str(BENCHWRIGHT), *map(str, words)]
+    return subprocess.run(command, env=own, umask=umask, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    made = tmp_path / "home"
+    made.mkdir(0o700)
+    return made
+
+
+def test_every_directory_is_private_with_no_umask(home: Path) -> None:
+    run_with(home, 0, "hosts", "add", "web")
+    run_with(home, 0, "list")
+    assert {mode(path) for path in home.rglob("*") if path.is_dir()} == {0o700}
+    assert {mode(path) for path in home.rglob("*") if path.is_file()} == {0o600}
+
+
+def test_directories_that_others_may_write_are_tightened(home: Path) -> None:
+    run_with(home, 0o022, "list")
+    share, state = home / ".local/share/benchwright", home / ".local/state/benchwright"
+    (state / "consent").write_text("0" * 64 + "\n")
+    (state / "consent").chmod(0o600)
+    (share / "runs.sqlite3").chmod(0o666)
+    share.chmod(0o777)
+    state.chmod(0o777)
+    assert run_with(home, 0o022, "list").returncode == 0
+    assert mode(share) == mode(state) == 0o700
+    assert mode(share / "runs.sqlite3") == 0o600
+    assert not (state / "consent").exists()  # anybody may have put it there
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_a_directory_of_another_account_is_refused(home: Path) -> None:
+    state = home / ".local/state/benchwright"
+    state.mkdir(parents=True)
+    os.chown(state, 65534, 65534)
+    done = run_with(home, 0o022, "list")
+    assert done.returncode == BAD_INPUT
+    assert f"The directory {state} belongs to the account nobody" in done.stderr
+    assert "sudo chown -R root" in done.stderr
+
+
+def test_consent_below_a_directory_that_everybody_may_write_is_not_believed(tmp_path: Path) -> None:
+    memory = AgreedMemory(tmp_path / "above" / "state" / "consent")
+    memory.add(["0" * 64])
+    assert AgreedMemory(tmp_path / "above" / "state" / "consent").known()
+    (tmp_path / "above").chmod(0o777)
+    assert not AgreedMemory(tmp_path / "above" / "state" / "consent").known()
+    (tmp_path / "above").chmod(0o1777)
+    assert AgreedMemory(tmp_path / "above" / "state" / "consent").known()
+
+
+@pytest.mark.usefixtures("no_umask")
+def test_folders_of_reports_are_not_everybodys_to_write(tmp_path: Path) -> None:
+    make_folder(tmp_path / "new" / "reports", "")
+    assert mode(tmp_path / "new") == mode(tmp_path / "new" / "reports") == 0o775
+    write_whole(tmp_path / "other" / "plan.toml", b"")
+    assert mode(tmp_path / "other") == 0o775
+    (tmp_path / "file").touch()
+    with pytest.raises(WriteError, match="file cannot be made"):
+        make_folder(tmp_path / "file", "Name another.")
+
+
+def test_directories_are_made_in_one_place() -> None:
+    """Every other way makes those above them with the umask alone."""
+    root = Path(__file__).parents[2]
+    makes = re.compile(r"\.mkdir\(|makedirs\(")
+    found = [
+        str(path.relative_to(root))
+        for part in ("app", "widgets", "remote")
+        for path in (root / part).rglob("*.py")
+        if makes.search(path.read_text())
+    ]
+    assert found == ["remote/local_directory.py"]
 
 
 PATHS = [

@@ -77,7 +77,7 @@ def run(workstation: Workstation, plan: Plan, hand: Hand | None = None, control:
 def attach(
     workstation: Workstation, hand: Hand | None = None, control: Control | None = None, run_id: str = "last"
 ) -> list[Event]:
-    """Go on with the run that was left to itself."""
+    """Go on with the run that is detached."""
     return watch(workstation.attach(run_id, Refuse(), control := control or Control()), control, hand)
 
 

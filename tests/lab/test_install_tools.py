@@ -78,7 +78,7 @@ def test_what_is_let_go_of_is_noted_as_that(workstation: Workstation) -> None:
     assert next(lines) == "begun"
     lines.close()
     (action,) = workstation.host_log(LOCAL)
-    assert (action.exit_status, action.output, action.reason) == (None, b"begun\n", "let go of before it ended")
+    assert (action.exit_status, action.output, action.reason) == (None, b"begun\n", "closed before it ended")
 
 
 def test_a_password_is_given_to_sudo_alone_and_kept_nowhere(

@@ -199,7 +199,7 @@ def test_a_run_that_is_let_go_of_goes_on(workstation: Workstation, lab: LabHost)
     assert jobs_on(lab.home)
     left = the_left(workstation)
     assert left.by_choice
-    with pytest.raises(StoreError, match="was left to itself"):
+    with pytest.raises(StoreError, match="is detached"):
         workstation.delete(left.id)
     assert end(attach(workstation)).state is State.DONE
     assert_whole(workstation, 1, 50)

@@ -1,4 +1,4 @@
-"""What was left to itself, and who measures a host, from the command line."""
+"""What is detached, and who measures a host, from the command line."""
 
 import shlex
 import signal
@@ -52,7 +52,7 @@ def test_a_killed_run_is_listed_attached_and_whole(lab: LabHost, tmp_path: Path)
         process.wait()
     (listed,) = benchwright("attach", "--list", "--json").json
     assert (listed["hosts"], listed["by_choice"], listed["trial"]["id"]) == (["lab"], False, 1)
-    assert "left to itself" in benchwright("list").out
+    assert "detached" in benchwright("list").out
 
     ran = benchwright("attach", "--json")
     assert ran.status == DONE, ran.err
@@ -60,7 +60,7 @@ def test_a_killed_run_is_listed_attached_and_whole(lab: LabHost, tmp_path: Path)
     assert [trial["state"] for trial in ran.json["trials"]] == ["done", "done"]
     assert ran.json["clock_offset"].keys() == {"lab"}
     assert all(abs(offset) < 1.0 for offset in ran.json["clock_offset"]["lab"].values())
-    assert benchwright("attach").out == "No run was left to itself.\n"
+    assert benchwright("attach").out == "No run is detached.\n"
     assert benchwright("attach", "last").status == BAD_INPUT
 
 
@@ -99,7 +99,7 @@ def test_each_proposed_command_works_as_printed(lab: LabHost, tmp_path: Path, mo
     forgotten = benchwright(*forgetting)
     assert (forgotten.status, forgetting[-1]) == (DONE, "--forget")
     assert proposed(forgotten.err) == ["--store", "own runs.sqlite3", "hosts", "leftovers", "lab"]
-    assert benchwright(*attaching[:3], "--list").out == "No run was left to itself.\n"
+    assert benchwright(*attaching[:3], "--list").out == "No run is detached.\n"
 
 
 def test_leftovers_are_told_and_only_ours_removed(lab: LabHost, tmp_path: Path) -> None:

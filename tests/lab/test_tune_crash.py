@@ -79,7 +79,7 @@ def found_by(workstation: Workstation, plan: Plan, run: Control | None = None) -
 
 
 def give_up(workstation: Workstation) -> None:
-    """Give up what was left to itself, and end what still runs of it: the host is free, and still changed."""
+    """Give up what is detached, and end what still runs of it: the host is free, and still changed."""
     for left in workstation.left_runs():
         workstation.forget(left.id)
     found = workstation.leftovers("web-1", AnsweringAsker())

@@ -16,9 +16,11 @@ from remote.errors import JobError
 from remote.jobs.files import put_file
 from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
 from remote.jobs.leftovers import find_workspaces
-from remote.jobs.workspace import unsafe
+from remote.jobs.workspace import unsafe, unsafe_words
+from remote.probe import read_facts
 from remote.script import script
 from remote.session import Session
+from suites.facts import SAFE
 from tests.processes import ends, processes_with
 
 OTHER = 65534
@@ -266,10 +268,30 @@ def test_an_acl_is_seen_behind_a_private_group(behind: Callable[..., Session], s
         make_workspace(behind("env"), str(shared))
 
 
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o1777, 0o775, 0o707])
+def test_the_facts_say_of_a_directory_what_a_run_says(session: Session, shared: Path, mode: int) -> None:
+    below = shared / "below"
+    below.mkdir(0o755)
+    os.chown(shared, 0, OTHER if mode == 0o775 else 0)
+    shared.chmod(mode)
+    found = read_facts(session, [str(below)]).directory(str(below))
+    assert found is not None
+    assert found.unsafe == (mode in {0o777, 0o775, 0o707})
+    if not found.unsafe:
+        assert found.guard == SAFE
+        remove_workspace(session, make_workspace(session, str(below)))
+        return
+    words = unsafe_words(str(found.guard))
+    assert words is not None
+    with pytest.raises(JobError, match=re.escape(words[0])) as caught:
+        make_workspace(session, str(below))
+    assert caught.value.remedy == words[1]
+
+
 def complaints() -> list[str]:
-    """Return what job.sh says of directories that are not safe, one example for each place that says so."""
-    said = re.findall(r'fail "(unsafe [^\n]*)"(?:$|[ ;&])', script("job.sh").decode(), re.MULTILINE)
-    assert len(said) == script("job.sh").count(b"unsafe ")
+    """Return what guard.sh says of directories that are not safe, one example for each place that says so."""
+    said = re.findall(r'unsafe="(unsafe [^\n]*)"(?:$|[ ;&])', script("job.sh").decode(), re.MULTILINE)
+    assert len(said) == script("job.sh").count(b'"unsafe ')
     return [re.sub(r"\$\([^)]*\)", "NAME", one).replace("$parent", "/srv/bench") for one in said]
 
 
@@ -280,7 +302,7 @@ def test_each_complaint_about_a_directory_has_its_words(complaint: str, name: st
     said = complaint.replace("NAME", name).replace("/srv/bench", parent)
     error = unsafe("web-1", said)
     assert error is not None, said
-    assert error.message.startswith(f"Nothing was run in {parent} on web-1: ")
+    assert error.message.startswith(f"Nothing was run on web-1: {parent} ")
     assert "so another account could replace the programs of the test" in error.message
     assert "unsafe" not in error.message
     assert name in error.message or "NAME" not in complaint

@@ -18,6 +18,7 @@ from widgets.consent_dialog import ConsentDialog
 from widgets.jobs import Job
 from widgets.main_window import MainWindow
 from widgets.measure.measure_page import REVIEW, MeasurePage
+from widgets.parts.text import JOINER
 from widgets.questions import WindowAsker
 from widgets.rail import Room
 
@@ -64,6 +65,19 @@ def test_only_who_has_scrolled_to_the_end_can_agree(qtbot: QtBot) -> None:
     assert dialog.list.toPlainText().endswith("; rm -rf ~")
     bar.setValue(0)
     assert dialog.accept_button.isEnabled()
+
+
+def test_no_line_ends_within_an_option_and_what_is_copied_is_the_command(qtbot: QtBot) -> None:
+    command = "cargo build --release --manifest-path server/Cargo.toml --self-test " * 6 + "end"
+    dialog = dialog_of(qtbot, ConsentQuestion("build", (ConsentItem("Executes on web-1", "Command", command),)))
+    layout = dialog.list.document().lastBlock().layout()
+    text = layout.text()
+    lines = [layout.lineAt(index) for index in range(layout.lineCount())]
+    assert len(lines) > 3
+    assert not [shown for line in lines if (shown := text[: line.textStart()]).rstrip(JOINER).endswith("-")]
+    dialog.list.selectAll()
+    assert command in dialog.list.createMimeDataFromSelection().text()
+    assert command in dialog.list.toPlainText()
 
 
 def test_markup_in_a_command_is_text(qtbot: QtBot) -> None:

@@ -141,6 +141,23 @@ def test_what_can_be_read_of_a_damaged_library_is_saved_and_opened(
     assert library.read_bytes() == before
 
 
+def test_the_place_of_the_runs_says_that_the_library_is_damaged(
+    qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path, tmp_path: Path
+) -> None:
+    spoil_verdicts(library)
+    window = opened(qtbot, keep, workstation, Room.LIBRARY)
+    page = library_page(window)
+    assert not page.table.isVisible()
+    place = page.unreadable.state
+    assert place is not None
+    assert place.button is not None
+    press(qtbot, place.button)
+    choose(qtbot, window, tmp_path / "saved.sqlite3")
+    assert "saved to" in window.library_bar.text()
+    assert not page.unreadable.isVisible()
+    assert page.table.isVisible()
+
+
 def test_no_file_is_overwritten_by_what_is_saved(
     qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from widgets.library.library_page import LibraryPage
 from widgets.library.pin_dialog import PinDialog
 from widgets.library.run_actions import ActionButton
 from widgets.live.log_view import LINE_LIMIT
+from widgets.parts.text import Text
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -320,8 +321,10 @@ def test_a_damaged_run_is_told_and_hides_no_other(qtbot: QtBot, page: LibraryPag
 def test_a_library_that_cannot_be_opened_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     workstation._store_path.mkdir()
     page = _made(qtbot, keep, workstation)
-    assert page.notice.isVisible()
-    assert page.notice.accessibleName().startswith("Error: ")
+    assert page.unreadable.state is not None
+    assert page.unreadable.state.isVisible()
+    words = " ".join(label.text() for label in page.unreadable.state.findChildren(Text))
+    assert "cannot be opened: it is a directory" in words
 
 
 def test_a_damaged_library_is_for_the_window_to_say(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:

@@ -3,15 +3,21 @@
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QToolTip
+from pytestqt.qtbot import QtBot
 
-from app.events import Activity, Progress, RunEnded, State
+from app.events import Activity, LinkChanged, Progress, RunEnded, State
 from app.plans.plan import Policy, Repetition
 from app.records import Band
+from remote.link import LinkState
 from suites.base import Command
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample
 from widgets.live.headline import NOTHING, headline
+from widgets.live.headline_bar import HeadlineBar
 from widgets.live.model import RunModel
 from widgets.live.outcome_words import outcome
 from widgets.live.words import (
@@ -26,6 +32,8 @@ from widgets.live.words import (
     summary_text,
     trial_text,
 )
+from widgets.parts.one_line import OneLine
+from widgets.theme import TextSize, text_font
 
 BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0, trials=8)
 
@@ -220,3 +228,43 @@ def test_a_published_figure_gives_a_ratio_and_never_says_better() -> None:
 def test_a_baseline_of_another_universe_says_so_beside_the_ratio() -> None:
     other = replace(BAND, note="another universe: kernel 4.1.10")
     assert headline(running(*[50_000.0] * 4), PLACE, [other]).ratio_caption == f"no verdict yet · weekly ({other.note})"
+
+
+def test_the_time_left_and_the_state_of_a_lost_host_are_not_cut_at_900_pixels(qtbot: QtBot) -> None:
+    """The live page is some 470 pixels wide then, beside the rail and the findings."""
+    bar = HeadlineBar()
+    qtbot.addWidget(bar)
+    bar.resize(470, bar.sizeHint().height())
+    bar.show()
+    bar.show_headline(headline(running(41_000, 41_200, 41_400, 41_600, 41_800), PLACE, [BAND]))
+    bar.show_time("00:12", remaining_text(75.0))
+    QApplication.processEvents()
+    assert bar.time.note.text() == "about 1 min 15 s left"
+    assert bar.time.note.fits()
+    assert bar.time.value.fits()
+    assert bar.figure.value.fits()
+    bar.show_time("1:00:12", remaining_text(3725.0))
+    QApplication.processEvents()
+    assert bar.time.note.fits()
+    state = OneLine(text_font(TextSize.BODY))
+    qtbot.addWidget(state)
+    state.resize(405, 20)
+    for kind in (LinkState.LOST, LinkState.RECONNECTING):
+        state.set_text(state_text(folded([begin(), LinkChanged("web-1", kind, 10.0, 3)]), 22.0))
+        assert state.fits()
+
+
+def test_a_line_that_is_cut_has_a_tool_tip_with_the_whole(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _where, text, _widget: shown.append(text))
+    line = OneLine(text_font(TextSize.BODY))
+    qtbot.addWidget(line)
+    line.set_text("a text that is far too long for its place")
+    line.resize(60, 20)
+    line.show()
+    assert not line.fits()
+    where = QPoint(5, 5)
+    QApplication.sendEvent(line, QHelpEvent(QEvent.Type.ToolTip, where, line.mapToGlobal(where)))
+    assert line.text() in shown[0]
+    line.resize(600, 20)
+    assert line.fits()

@@ -1,4 +1,4 @@
-"""What the live view knows of lost connections, gaps, and runs that were left to themselves. No Qt."""
+"""What the live view knows of lost connections, gaps, and detached runs. No Qt."""
 
 import math
 from collections.abc import Iterable
@@ -23,10 +23,10 @@ def link(state: LinkState, *, since: float = 10.0, attempt: int = 0, restarted: 
     ("event", "words"),
     [
         (link(LinkState.STALLED), "stalled, last data 12 s ago"),
-        (link(LinkState.LOST), "connection lost, last data 12 s ago; the host keeps measuring"),
+        (link(LinkState.LOST), "connection lost, last data 12 s ago; the trial continues"),
         (
             link(LinkState.RECONNECTING, attempt=3),
-            "connection lost, the host keeps measuring; reconnecting, try 3",
+            "the trial continues; reconnecting, try 3",
         ),
         (link(LinkState.GIVEN_UP), "connection lost, given up"),
         (link(LinkState.NOT_REACHED), "not measured"),
@@ -40,7 +40,7 @@ def test_every_state_of_a_link_has_its_words(event: LinkChanged, words: str) -> 
 
 def test_a_lost_link_is_said_on_the_page_and_in_the_bar_until_it_is_back() -> None:
     model = folded([Activity("measuring"), begin(), link(LinkState.LOST)])
-    words = "web-1: connection lost, last data 12 s ago; the host keeps measuring"
+    words = "web-1: connection lost, last data 12 s ago; the trial continues"
     assert state_text(model, 22.0) == words
     assert summary_text(model, 22.0) == f"disk · {words}"
     model.fold(link(LinkState.BACK), 5.0)
@@ -116,6 +116,6 @@ def test_a_run_that_is_let_go_of_is_over_here_and_says_what_goes_on() -> None:
     assert (model.phase, model.phase.over) == (Phase.LEFT, True)
     level, said, more = outcome(model)
     assert level == "info"
-    assert said.startswith("Left to itself on web-1")
+    assert said.startswith("Detached on web-1")
     assert "wait until the run is attached" in more
-    assert state_text(model, 22.0) == "left to itself; it waits to be attached"
+    assert state_text(model, 22.0) == "detached; attach to go on"

@@ -86,7 +86,7 @@ def test_what_is_changed_is_shown_and_left_alone(qtbot: QtBot, window: QWidget, 
 
 
 def test_it_is_put_back_by_its_button(qtbot: QtBot, window: QWidget, tmp_path: Path) -> None:
-    other = PutBack(SCHEDULER, RUN, "somebody has changed it to none since; it was left as it is")
+    other = PutBack(SCHEDULER, RUN, "it was changed to none since; it was left as it is")
     workstation = Changed(tmp_path, PutBack(GOVERNOR.format(0), RUN), other)
     dialog = opened(qtbot, window, workstation)
     with qtbot.waitSignal(dialog.restored) as said:
@@ -94,7 +94,7 @@ def test_it_is_put_back_by_its_button(qtbot: QtBot, window: QWidget, tmp_path: P
     assert said.args == ["web-1"]
     assert dialog.settings.text().splitlines() == [
         "CPU governor of CPU 0: put back",
-        "I/O scheduler of vdb: somebody has changed it to none since; it was left as it is",
+        "I/O scheduler of vdb: it was changed to none since; it was left as it is",
     ]
     assert "as it was" in dialog.notice.text()
     assert not dialog.restore_button.isEnabled()

@@ -99,7 +99,7 @@ def leave_one(stage: Stage, count: int, trials: int = 1) -> MainWindow:
     stage.measure(window, count, trials)
     window.close()
     assert window.isVisible()
-    stage.answer(window, "Keep it running and close")
+    stage.answer(window, "Detach and close")
     stage.qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENCE)
     stage.settle()
     assert jobs_on(Path.home())

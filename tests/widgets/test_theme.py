@@ -8,8 +8,11 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.picture import look
+from suites.units import Unit
 from widgets import settings, theme
 from widgets.parts.icons import icon, pixmap, set_icon
+from widgets.plots.time_plot import TimePlot
 from widgets.theme import DARK, LIGHT, Appearance, Palette
 
 
@@ -42,6 +45,40 @@ def test_every_text_can_be_read_on_every_ground(colours: Palette, name: str, beh
 def test_the_selection_and_the_primary_button_can_be_read(colours: Palette) -> None:
     assert _contrast(colours.text, colours.selected) >= 4.5
     assert _contrast(colours.on_accent, colours.accent) >= 4.5
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_curve_stands_out_from_its_ground(dark: bool) -> None:  # noqa: FBT001 (a parameter of pytest)
+    theme.set_appearance(Appearance.DARK if dark else Appearance.LIGHT)
+    series = [theme.series_colour(index).name() for index in range(6)]
+    # Okabe and Ito's orange and sky blue are lighter than that on white; labels tell them apart as well.
+    contrasts = [_contrast(colour, theme.palette().surface) for colour in series]
+    assert min(contrasts) >= (3.0 if dark else 2.2)
+    assert len(set(series)) == 6
+
+
+def test_each_curve_is_as_visible_in_dark_as_in_light() -> None:
+    pairs = zip(theme.DARK_SERIES, theme.SERIES, strict=True)
+    assert all(_contrast(dark, DARK.surface) >= _contrast(light, LIGHT.surface) for dark, light in pairs)
+
+
+def test_report_images_keep_the_colours_of_white_paper() -> None:
+    theme.set_appearance(Appearance.DARK)
+    assert tuple(look.series_colour(index) for index in range(6)) == theme.SERIES
+
+
+def test_a_plot_follows_the_appearance(qtbot: QtBot) -> None:
+    plot = TimePlot("IOPS", Unit.PER_SECOND)
+    qtbot.addWidget(plot)
+    plot.show()
+    plot.add_series("a", "a", theme.series_colour(0))
+    theme.set_appearance(Appearance.DARK)
+    QApplication.processEvents()
+    assert plot.lines["a"].colour.name().upper() == theme.DARK_SERIES[0]
+    assert plot.lines["a"].curve.opts["pen"].color().name().upper() == theme.DARK_SERIES[0]
+    theme.set_appearance(Appearance.LIGHT)
+    QApplication.processEvents()
+    assert plot.lines["a"].colour.name().upper() == theme.SERIES[0]
 
 
 def test_the_choice_takes_effect_at_once_and_is_remembered(qapp: QApplication) -> None:

@@ -43,7 +43,7 @@ class HostCard(QFrame):
         self.leftovers_button = self._button("Leftovers…", self.leftovers_requested)
         self.calibrate_button = self._button("Calibrate…", self.calibrate_requested)
         set_tool_tip(self.calibrate_button, "Measure the instrument on this host, so that margins are its own")
-        set_tool_tip(self.leftovers_button, "What runs that were broken off left on the host")
+        set_tool_tip(self.leftovers_button, "Directories and processes that interrupted runs left on the host")
         self.edit_button = self._tool("edit", "Change how the host is reached", "F2", self.edit_requested)
         self.remove_button = self._tool("remove", "Remove the host from the list", "Del", self.remove_requested)
         set_tool_tip(self.quick_button, "CPU, memory and disk in under two minutes")

@@ -1,4 +1,4 @@
-"""A quiet bar for runs that were left to themselves: go on with one, end it, or forget it."""
+"""A quiet bar for detached runs: go on with one, end it, or forget it."""
 
 from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget

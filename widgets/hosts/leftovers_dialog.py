@@ -1,4 +1,4 @@
-"""What runs left on a host: whose it is, what still runs in it, and its removal where it is ours."""
+"""Leftovers of runs on a host: whose it is, what still runs in it, and its removal where it is ours."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -57,7 +57,7 @@ class LeftoversDialog(QDialog):
         rows = QVBoxLayout(self)
         rows.setContentsMargins(SPACE[4], SPACE[4], SPACE[4], SPACE[3])
         rows.setSpacing(SPACE[2])
-        title = f"What runs left on {host_words(self._host)}"
+        title = f"Leftovers of runs on {host_words(self._host)}"
         rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)))
         explanation = (
             "Each run works in a private directory and removes it at its end. What a crash left is ours where its "

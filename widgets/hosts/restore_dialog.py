@@ -1,5 +1,7 @@
 """Looks at what is changed on a host, and puts it back once the user says so."""
 
+import shlex
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -47,8 +49,10 @@ class RestoreDialog(QDialog):
         self._look()
 
     def _arrange(self) -> None:
-        explanation = "Runs note down on the host what they change there, and put it back as root. What somebody else "
-        explanation += "has changed since is left as it is."
+        explanation = (
+            "Runs note on the host what they change there, and put it back as root. What was changed since by "
+        )
+        explanation += "another program or user is left as it is."
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         buttons.addWidget(self.restore_button)
@@ -101,7 +105,8 @@ class RestoreDialog(QDialog):
             self.settings.setText("\n".join(f"{path_title(each.path)}: {each.problem or 'put back'}" for each in found))
             kept = any(each.kept for each in found)
             said = "Something could not be put back." if kept else "The host is as it was."
-            self.notice.say("warning" if kept else "good", said, f"Kept: benchwright hosts log {self._host}")
+            log = f"Recorded in: benchwright hosts log {shlex.quote(self._host)}"
+            self.notice.say("warning" if kept else "good", said, log)
         self.close_button.setText("Close")
         self.restored.emit(self._host)
 

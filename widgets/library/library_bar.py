@@ -40,10 +40,10 @@ class LibraryBar(Notice):
         self.close_button = QPushButton("Close")
         set_tool_tip(self.save_button, "Write what can still be read to a new file, and open that")
         set_tool_tip(self.other_button, "Choose another library, or name a new one")
-        self.save_button.clicked.connect(self._ask_where_to_save)
-        self.other_button.clicked.connect(self._ask_for_another)
+        self.save_button.clicked.connect(self.ask_where_to_save)
+        self.other_button.clicked.connect(self.ask_for_another)
         self.close_button.clicked.connect(self.hide)
-        set_tool_tip(self.save_as_button, "Write what was measured to a new library, and go on there")
+        set_tool_tip(self.save_as_button, "Write what was measured to a new library, and continue there")
         self.save_as_button.clicked.connect(self._ask_for_place)
         self._buttons = (self.save_button, self.save_as_button, self.other_button, self.close_button)
         row = self.layout()
@@ -100,7 +100,8 @@ class LibraryBar(Notice):
 
     # Save what can be read
 
-    def _ask_where_to_save(self) -> None:
+    def ask_where_to_save(self) -> None:
+        """Ask for a new file, and save what can be read of the library to it."""
         damaged = self._workstation.library_path
         chooser = self._chooser("Save what can be read", damaged.with_name(f"{damaged.stem}-saved{damaged.suffix}"))
         chooser.fileSelected.connect(lambda path: self._save(Path(path)))
@@ -125,7 +126,8 @@ class LibraryBar(Notice):
 
     # Open another
 
-    def _ask_for_another(self) -> None:
+    def ask_for_another(self) -> None:
+        """Ask for another library, and open it."""
         chooser = self._chooser("Open a library", self._workstation.library_path.parent, "Open")
         chooser.fileSelected.connect(lambda path: self._open(Path(path)))
         chooser.open()

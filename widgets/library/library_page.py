@@ -25,6 +25,7 @@ from widgets.library.run_actions import RunActions
 from widgets.library.run_lines import RunLine, baseline_first, lines_of
 from widgets.library.run_panel import RunPanel
 from widgets.library.run_table import RunTable
+from widgets.library.unreadable import Unreadable
 from widgets.library.verdict_reader import VerdictReader
 from widgets.live.run_side import RunSide
 from widgets.page import Page
@@ -68,6 +69,7 @@ class LibraryPage(Page):
         self.search = QLineEdit()
         self.notice = Notice()
         self.empty = self._build_empty()
+        self.unreadable = Unreadable(self.salvage_requested, self.other_library_requested)
         self._arrange()
         self._connect()
         self.begin_at(self.table)
@@ -294,7 +296,8 @@ class LibraryPage(Page):
     def _fail(self, error: BenchwrightError) -> None:
         if not self.tell_damage(error):
             self.notice.say_error(error)
-        self._stack.setCurrentWidget(self._body)
+        self.unreadable.show_error(error)
+        self._stack.setCurrentWidget(self._body if self.table.runs.lines else self.unreadable)
         self._show_current()
 
     # Building
@@ -387,8 +390,8 @@ class LibraryPage(Page):
             rows.addWidget(widget)
         rows.addWidget(splitter, 1)
         self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._body)
-        self._stack.addWidget(self.empty)
+        for widget in (self._body, self.empty, self.unreadable):
+            self._stack.addWidget(widget)
 
 
 def _holding(widget: QWidget) -> QWidget:

@@ -21,7 +21,7 @@ class BusyBar(QFrame):
         self.wait_button = QPushButton("Wait for it")
         self.anyway_button = QPushButton("Run anyway")
         set_tool_tip(self.wait_button, "Begin as soon as the other measurement is over")
-        set_tool_tip(self.anyway_button, "Run beside it; the run records it")
+        set_tool_tip(self.anyway_button, "Run at the same time; the run records it")
         self.wait_button.clicked.connect(self.wait_requested)
         self.anyway_button.clicked.connect(self.anyway_requested)
         first = QHBoxLayout()

@@ -72,8 +72,11 @@ class HeadlineBar(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Give the figure all its width; what stands beside it shares the rest, or goes."""
+        """Give the figure and the time left all their width; the others share the rest, or go."""
         self.figure.setMinimumWidth(min(self.figure.value.sizeHint().width(), self.width()))
+        rest = self.width() - self.figure.minimumWidth() - SPACE[3]
+        wanted = max(line.sizeHint().width() for line in (self.time.value, self.time.note))
+        self.time.setMinimumWidth(max(0, min(wanted, rest)))
         for cell in (self.others, self.tail):
             cell.set_room(has_room=self.width() >= NARROW)
 
@@ -88,3 +91,4 @@ class HeadlineBar(QWidget):
     def show_time(self, elapsed: str, remaining: str, *, over: bool = False) -> None:
         """Show how long it has taken, and what is known of the rest."""
         self.time.show_texts("took" if over else "elapsed", elapsed, remaining)
+        self._fit()

@@ -111,7 +111,7 @@ class LivePage(Page):
         return self._begin(plan, control, events)
 
     def attach_run(self, left: LeftRun, busy: Busy = Busy.REFUSE, *, stop: bool = False) -> bool:
-        """Go on with a run that was left to itself, or end it in order; return False while another is under way."""
+        """Go on with a detached run, or end it in order; return False while another is under way."""
         control, workstation, asker = Control(busy), self.workstation, self.asker
         self._try_again = self._try_again if self.running else partial(self.attach_run, left, stop=stop)
         if stop:

@@ -57,7 +57,7 @@ class Phase(StrEnum):
     DONE = "done"
     PARTIAL = "stopped"
     FAILED = "failed"
-    LEFT = "left to itself"
+    LEFT = "detached"
 
     @property
     def over(self) -> bool:
@@ -264,7 +264,7 @@ class RunModel:
                 self.links[event.host] = event
 
     def _take_up(self, event: TrialAttached, now: float) -> None:
-        """Go on with a trial that was left to itself."""
+        """Go on with a detached trial."""
         self.current = self.trials[event.trial.id] = TrialView(event.trial, event.expected)
         for sample in event.samples:
             self.current.take(sample)

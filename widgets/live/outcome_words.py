@@ -21,8 +21,8 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
             return "good", said, "Everything is in the library."
         return MARKS[verdict.level], said, verdict.summary
     if model.phase is Phase.LEFT:
-        left = f"Left to itself on {hosts}: {_share(counted, wanted)} done."
-        return "info", left, "What measures there goes on; the trials after it wait until the run is attached."
+        left = f"Detached on {hosts}: {_share(counted, wanted)} done."
+        return "info", left, "The trial under way continues there; the trials after it wait until the run is attached."
     if model.phase is Phase.PARTIAL:
         said = f"Ended early on {hosts}: {_share(counted, wanted)} done."
         rest = _without_stop(model)

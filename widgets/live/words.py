@@ -88,7 +88,7 @@ def state_text(model: RunModel, now: float) -> str:
     return {
         Phase.DONE: "finished",
         Phase.PARTIAL: "ended early",
-        Phase.LEFT: "left to itself; it waits to be attached",
+        Phase.LEFT: "detached; attach to go on",
     }.get(model.phase, "failed")
 
 

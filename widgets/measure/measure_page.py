@@ -1,5 +1,6 @@
 """The wizard inside the window: hosts, tests, parameters, findings, review; it asks for the run and starts none."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -133,7 +134,11 @@ class MeasurePage(Page):
 
     def _saved(self, path: Path) -> None:
         self.status.emit(f"Plan saved to {path}")
-        self.notice.say("good", f"The plan is saved as {path}.", "Run it without a window: benchwright run FILE")
+        self.notice.say(
+            "good",
+            f"The plan is saved as {path}.",
+            f"Run it without a window: benchwright run {shlex.quote(str(path))}",
+        )
 
     # Building
 

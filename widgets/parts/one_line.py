@@ -1,10 +1,10 @@
 """One line of plain text that gives way: cut with … where it does not fit."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from widgets.parts.text import visible
+from widgets.parts.text import tool_tip, visible
 from widgets.theme import palette
 
 
@@ -41,6 +41,17 @@ class OneLine(QWidget):
     def minimumSizeHint(self) -> QSize:
         """Return next to no width: the text is cut."""
         return QSize(24, self.sizeHint().height())
+
+    def fits(self) -> bool:
+        """Return whether all of the text is shown."""
+        return QFontMetricsF(self.font()).horizontalAdvance(self._text) <= self.width()
+
+    def event(self, event: QEvent) -> bool:
+        """Show a text that is cut as a tool tip, where there is no other."""
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and not self.toolTip():
+            QToolTip.showText(event.globalPos(), "" if self.fits() else tool_tip(self._text), self)
+            return True
+        return super().event(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw what fits."""

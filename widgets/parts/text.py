@@ -7,9 +7,10 @@ import unicodedata
 from enum import StrEnum
 
 from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QTextLayout, QTextOption
+from PySide6.QtGui import QColor, QFont, QFontInfo, QPainter, QPaintEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from app.proposed import with_library
 from widgets.theme import palette
 
 _UNBREAKABLE = re.compile(
@@ -18,7 +19,8 @@ _UNBREAKABLE = re.compile(
 """The space between a figure and its unit: no line ends there."""
 
 _OPTION = re.compile(r"(?<!\S)--(?=\w)")
-_JOINER = "\u2060"
+JOINER = "\u2060"
+"""Takes no room, and no line ends at it."""
 
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 MAXIMUM_TEXT = 4096
@@ -37,7 +39,11 @@ class Tone(StrEnum):
 
 
 def visible(text: str) -> str:
-    """Return `text` with control, bidirectional and zero-width characters written out, cut at a safe length."""
+    """Return `text` as it is shown: control, bidirectional and zero-width characters written out, cut at a safe length.
+
+    Proposed commands name the library.
+    """
+    text = with_library(text)
     cut = text if len(text) <= MAXIMUM_TEXT else f"{text[: MAXIMUM_TEXT - 1]}…"
     return "".join(
         f"\\u{ord(letter):04x}" if unicodedata.category(letter) in _INVISIBLE and letter != "\n" else letter
@@ -134,7 +140,11 @@ class Text(QLabel):
 
     def _lay_out(self, width: int) -> tuple[QTextLayout, float]:
         """Return the lines in `width` pixels and their height; a word longer than a line breaks anywhere."""
-        layout = QTextLayout(_kept_together(self.text()).replace("\n", "\u2028"), self.font(), self)
+        layout = QTextLayout(
+            _kept_together(self.text(), code=QFontInfo(self.font()).fixedPitch()).replace("\n", "\u2028"),
+            self.font(),
+            self,
+        )
         option = QTextOption(self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask)
         wrap = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
         option.setWrapMode(wrap if self.wordWrap() else QTextOption.WrapMode.ManualWrap)
@@ -158,12 +168,19 @@ class Text(QLabel):
         return margins.top() + margins.bottom()
 
 
-def _kept_together(text: str) -> str:
+def unbroken(command: str) -> str:
+    """Return `command` as it is laid out: no line ends behind a hyphen, which would make two words of one."""
+    return re.sub(r"-(?=\S)", f"-{JOINER}", command)
+
+
+def _kept_together(text: str, *, code: bool) -> str:
     """Return `text` as it is laid out: no line ends between a figure and its unit, nor within the dashes of an option.
 
     What is copied or read out is the text itself.
     """
-    return _OPTION.sub(f"-{_JOINER}-{_JOINER}", _UNBREAKABLE.sub("\u00a0", text))
+    if code:
+        return unbroken(text)
+    return _OPTION.sub(f"-{JOINER}-{JOINER}", _UNBREAKABLE.sub("\u00a0", text))
 
 
 def strong() -> QFont:

@@ -23,7 +23,7 @@ from widgets.plots.redraw import Redraw
 from widgets.plots.series import SeriesBuffer
 from widgets.plots.time_window import TimeWindow
 from widgets.plots.view import PlotView
-from widgets.theme import palette
+from widgets.theme import in_force, palette
 
 NAMED_AT_CURVE = 4
 """Up to so many curves are named where they end; more get a legend."""
@@ -31,7 +31,7 @@ NAMED_AT_CURVE = 4
 _SMOOTH = 1500
 """Points in all, up to which lines are drawn smooth; beyond, that costs twice as much."""
 
-_FAINT = 110
+_FAINT, _FAINT_DARK = 110, 140
 _NAME_LIMIT = 60
 _NOTE_LIMIT = 120
 
@@ -88,9 +88,7 @@ class TimePlot(QWidget):
         `offset` is the buffer's time at this plot's zero, `factor` turns its values into this plot's unit. A `faint`
         curve stands behind the others, without a name; a `dashed` one shares its colour with another.
         """
-        toned = QColor(colour)
-        toned.setAlpha(_FAINT if faint else 255)
-        curve = Curve(toned, dots=not faint, dashed=dashed)
+        curve = Curve(_toned(colour, faint=faint), dots=not faint, dashed=dashed)
         curve.setZValue(-1 if faint else 0)
         kept = buffer if buffer is not None else SeriesBuffer()
         line = Line(key, title, colour, kept, curve, faint, offset, factor, dashed)
@@ -356,4 +354,13 @@ class TimePlot(QWidget):
         super().changeEvent(event)
         if event.type() in {QEvent.Type.PaletteChange, QEvent.Type.StyleChange}:
             self.view.restyle()
+            for line in self.lines.values():
+                line.colour = in_force(line.colour)
+                line.curve.set_colour(_toned(line.colour, faint=line.faint))
             self.touch()
+
+
+def _toned(colour: QColor, *, faint: bool) -> QColor:
+    toned = QColor(colour)
+    toned.setAlpha((_FAINT_DARK if palette().dark else _FAINT) if faint else 255)
+    return toned
