@@ -57,7 +57,6 @@ def received(found: Parsed, direction: str) -> float:
     return next(figure.value for figure in found.figures if figure.labels == mark)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     ("given", "direction"),
     [

@@ -14,8 +14,6 @@ from app.services import Workstation
 from tests.widgets.heartbeat import beating
 from widgets.live.live_page import LivePage
 
-pytestmark = pytest.mark.alone
-
 Keep = Callable[[QWidget], QWidget]
 
 SCRIPTS = {

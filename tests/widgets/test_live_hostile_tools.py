@@ -18,8 +18,6 @@ from app.services import Workstation
 from tests.widgets.heartbeat import beating
 from widgets.live.live_page import LivePage
 
-pytestmark = pytest.mark.alone
-
 Keep = Callable[[QWidget], QWidget]
 
 CAPTURE = Path(__file__).parent.parent / "data" / "fio" / "3.39" / "jsonplus_status1_randrw.stdout"

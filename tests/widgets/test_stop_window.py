@@ -24,8 +24,6 @@ from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
 from widgets.rail import Room
 
-pytestmark = pytest.mark.alone
-
 PATIENCE = 60_000
 SOON = 15.0
 """Seconds after which a run that was stopped has ended, whatever its host does."""
