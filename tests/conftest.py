@@ -28,13 +28,16 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda _number, _frame: None)
 
-# A busy computer is slow, not wrong. What decides whether a change may land is the same each time; the long tests
-# look for inputs that nobody thought of.
+EXPLORING = bool(os.environ.get("BENCHWRIGHT_EXPLORE"))
+
+# A busy computer is slow, not wrong. What decides whether a change may land is the same each time, and takes half
+# of hypothesis' own number of examples; the long tests look for inputs that nobody thought of.
 settings.register_profile(
     "patient",
     deadline=None,
+    max_examples=100 if EXPLORING else 50,
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=not os.environ.get("BENCHWRIGHT_EXPLORE"),
+    derandomize=not EXPLORING,
 )
 settings.load_profile("patient")
 

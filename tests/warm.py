@@ -11,6 +11,8 @@ import gc
 import json
 import os
 import runpy
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -44,15 +46,14 @@ def run(
         given.write(stdin)
         given.seek(0)
         server = _server()
-        server.settimeout(patience)
         socket.send_fds(server, [message], [file.fileno() for file in (given, out, err)])
         pid = int(server.recv(_LARGEST))
-        try:
-            status = int(server.recv(_LARGEST))
-        except TimeoutError:
-            os.kill(pid, 9)
-            server.recv(_LARGEST)
-            raise subprocess.TimeoutExpired([str(SCRIPT), *words], patience) from None
+        in_time = select.select([server], [], [], patience)[0]
+        if not in_time:
+            os.kill(pid, signal.SIGKILL)
+        status = int(server.recv(_LARGEST))
+        if not in_time:
+            raise subprocess.TimeoutExpired([str(SCRIPT), *words], patience)
         out.seek(0)
         err.seek(0)
         return status, out.read(), err.read()
