@@ -103,6 +103,7 @@ def assert_told(page: LivePage) -> None:
     assert not page._stop_button.isVisible()
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_stop_ends_a_run_on_a_host_that_answers_no_more(
     qtbot: QtBot, page: LivePage, turn_bad: Callable[[], None]
