@@ -64,7 +64,13 @@ def wild_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     return install
 
 
-@pytest.mark.parametrize("script", list(SCRIPTS.values()), ids=list(SCRIPTS))
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(script, id=name, marks=pytest.mark.slow if name in {"noise", "samples out of order"} else ())
+        for name, script in SCRIPTS.items()
+    ],
+)
 def test_the_window_stays_quick_and_shows_plain_words(
     qtbot: QtBot, page: LivePage, wild_tool: Callable[[str], None], script: str
 ) -> None:
