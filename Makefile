@@ -22,16 +22,16 @@ help:
 run: setup
 	@$(BIN)/benchwright
 
-# What measures has the computer to itself; the rest shares the processors, two more at a time than there are of them:
+# What measures has the computer to itself; the rest shares the processors, four more at a time than there are of them:
 # much of the lab waits. The first round compiles all tests, for each of the second's processes to read.
 test: setup-test
 	$(BIN)/pytest -m "alone and not slow"
-	$(BIN)/pytest -m "not slow and not alone" -n $$(($$(nproc) + 2)) --dist loadfile
+	$(BIN)/pytest -m "not slow and not alone" -n $$(($$(nproc) + 4)) --dist loadfile
 
 test-slow: export BENCHWRIGHT_EXPLORE = 1
 test-slow: setup-test
 	$(BIN)/pytest -m "alone"
-	$(BIN)/pytest -m "not alone" -n $$(($$(nproc) + 2)) --dist loadfile
+	$(BIN)/pytest -m "not alone" -n $$(($$(nproc) + 4)) --dist loadfile
 
 lint: setup-dev
 	$(BIN)/ruff format --check .

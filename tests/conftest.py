@@ -1,5 +1,6 @@
 """Shared by all tests: markers that set themselves, and a check that nothing outlives its test."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from tests.host_shells import behind, shell_session
 from tests.lab_sshd import lab_host, lab_keys, start_lab_host
 from tests.may_skip import complaint
+from tests.processes import processes_with
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -26,13 +28,16 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda _number, _frame: None)
 
-# A busy computer is slow, not wrong. What decides whether a change may land is the same each time; the long tests
-# look for inputs that nobody thought of.
+EXPLORING = bool(os.environ.get("BENCHWRIGHT_EXPLORE"))
+
+# A busy computer is slow, not wrong. What decides whether a change may land is the same each time, and takes half
+# of hypothesis' own number of examples; the long tests look for inputs that nobody thought of.
 settings.register_profile(
     "patient",
     deadline=None,
+    max_examples=100 if EXPLORING else 50,
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=not os.environ.get("BENCHWRIGHT_EXPLORE"),
+    derandomize=not EXPLORING,
 )
 settings.load_profile("patient")
 
@@ -103,8 +108,12 @@ def no_timer_outlives_its_test(request: pytest.FixtureRequest) -> Iterator[None]
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give every test a home of its own, so that none reads or writes the user's hosts, keys or library."""
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give every test a home of its own, so that none reads or writes the user's hosts, keys or library.
+
+    A job outlives the Benchwright that a test has killed, and the connection that it has cut. Whatever still measures
+    when the test has ended would take the processors from the others: it is ended.
+    """
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     for variable, folder in (
@@ -114,8 +123,14 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         ("XDG_STATE_HOME", "state"),
     ):
         monkeypatch.setenv(variable, str(home / folder))
-    (home / "leases").mkdir()
-    monkeypatch.setenv("BENCHWRIGHT_LEASES", str(home / "leases"))  # two tests at once do not measure one host
+    leases = home / "leases"
+    leases.mkdir()
+    monkeypatch.setenv("BENCHWRIGHT_LEASES", str(leases))  # two tests at once do not measure one host
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path_factory.getbasetemp() / "fonts"))  # listed once, not by each call
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    yield
+    if leases.is_dir() and any(leases.iterdir()):
+        for pid in processes_with(f"BENCHWRIGHT_LEASES={leases}"):
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                os.kill(pid, signal.SIGKILL)

@@ -187,7 +187,7 @@ def test_from_a_run_to_the_report(folder: Path) -> None:
     disk.mkdir()
     values = {"directory": disk, "size": "16 MiB", "runtime": "1 s", "rw": "randread"}
     settings = [word for name, value in values.items() for word in ("--set", f"fio.{name}={value}")]
-    suites = ("--suite", "sysbench-cpu", "--suite", "fio", "--set", "sysbench-cpu.time=1", "--host", "lab")
+    suites = ("--suite", "sysbench-cpu", "--suite", "fio", "--set", "sysbench-cpu.events=100", "--host", "lab")
     plan = made_plan(*suites, *settings, trials=2)
 
     first = done(benchwright("run", plan))

@@ -23,8 +23,6 @@ from widgets.hosts.hosts_page import HostsPage
 from widgets.main_window import MainWindow
 from widgets.rail import Room
 
-pytestmark = pytest.mark.alone
-
 HERE = Path(__file__).parent
 CAPTURE = HERE.parent / "data" / "facts" / "debian12-vm.txt"
 PATIENCE = 60_000

@@ -29,7 +29,7 @@ from app.services import Workstation
 from remote.link import Patience
 from tests.lab_sshd import LabHost
 
-CPU = {"time": 2, "threads": 1}
+CPU = {"time": 1, "threads": 1}
 TOOLS = {b"fio", b"sysbench", b"iperf3"}
 
 
@@ -47,7 +47,7 @@ def lab(lab_host: LabHost) -> LabHost:
 
 
 def disk_values(directory: Path, **more: object) -> dict[str, object]:
-    return {"directory": str(directory), "size": "16 MiB", "runtime": 2, "rw": "randread", **more}
+    return {"directory": str(directory), "size": "16 MiB", "runtime": 1, "rw": "randread", **more}
 
 
 def plan_of(*steps: object, host: str = "lab", trials: int = 1) -> Plan:
@@ -142,7 +142,7 @@ def test_samples_arrive_while_the_tool_runs(workstation: Workstation, lab: LabHo
             seen_before_end.append(event)
             running.append(tools_running())
 
-    run(workstation, plan_of(make_step("sysbench-cpu", {"time": 3})), look)
+    run(workstation, plan_of(make_step("sysbench-cpu", {"time": 2})), look)
     assert len(seen_before_end) >= 2
     assert "sysbench" in running[0][0]
 
@@ -262,7 +262,7 @@ def test_a_host_that_never_comes_back_keeps_what_was_measured(lab: LabHost, tmp_
     ("host", "peer"), [("lab", LOCAL), (LOCAL, "lab"), pytest.param("lab", "lab", marks=pytest.mark.slow)]
 )
 def test_the_server_end_is_started_used_and_ended(workstation: Workstation, lab: LabHost, host: str, peer: str) -> None:
-    step = make_step("iperf3", {"time": 2, "port": 5390}, peer=peer)
+    step = make_step("iperf3", {"time": 1, "port": 5390}, peer=peer)
     events = run(workstation, plan_of(step, host=host, trials=2))
     assert [end.state for end in ends(events)] == [State.DONE, State.DONE]
     assert ends(events)[0].parsed.figures[0].value > 1e8

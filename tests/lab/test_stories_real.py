@@ -10,8 +10,6 @@ from suites.checks import When
 from tests.lab.staging import NotStagedError, Stage
 from tests.lab.stories import CASES, Case, Seen, false_alarms, look, missed, run
 
-pytestmark = pytest.mark.alone
-
 BEFORE = {entry.id for entry in catalogue() if entry.when == When.BEFORE.value}
 CORE = [case for case in CASES if case.core]
 OTHERS = [case for case in CASES if not case.core]
@@ -37,6 +35,7 @@ def test_what_can_be_told_before_is_told_and_nothing_else(case: Case, stage: Sta
     assert false_alarms(case, found) == []
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("case", CORE, ids=lambda case: case.name)
 def test_a_quick_story_is_told(case: Case, stage: Stage) -> None:
     found = staged(case, run, stage)
@@ -44,6 +43,7 @@ def test_a_quick_story_is_told(case: Case, stage: Stage) -> None:
     assert false_alarms(case, found) == [], found.summary
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.parametrize("case", OTHERS, ids=lambda case: case.name)
 def test_every_story_is_told_and_no_twin(case: Case, stage: Stage) -> None:

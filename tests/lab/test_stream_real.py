@@ -77,6 +77,7 @@ def test_a_program_of_the_users_runs_once_for_each_thread_count(tmp_path: Path) 
 
 
 @pytest.mark.alone
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 def test_writing_agrees_with_sysbench(tmp_path: Path) -> None:
     """Both write to memory that no cache holds: scale writes half of the bytes it counts, sysbench all of them."""

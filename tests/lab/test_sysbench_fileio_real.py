@@ -13,7 +13,7 @@ from suites.sysbench.fileio import SysbenchFileio
 pytestmark = pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 
 SUITE = SysbenchFileio()
-SMALL = {"total_size": "16 MiB", "file_num": 4, "time": 2, "threads": 2}
+SMALL = {"total_size": "16 MiB", "file_num": 4, "time": 2, "threads": 1}
 
 
 def run(directory: Path, *, prepare: bool = True, **given: object) -> tuple[Parsed, str]:

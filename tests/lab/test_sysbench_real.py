@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     reason="sysbench is not installed",
 )
 
-SHORT = {"time": 2, "threads": 2}
+SHORT = {"time": 2, "threads": 1}
 
 
 def argv(suite: Suite, **given: object) -> list[str]:

@@ -35,7 +35,9 @@ def test_a_loss_is_confirmed_by_typing(make_loop: MakeLoop, tmp_path: Path) -> N
     assert any(backing_file(device).read_bytes())
 
 
-@pytest.mark.parametrize("answer", ["", "y", "yes", "scratch", "/dev/loop0"])
+@pytest.mark.parametrize(
+    "answer", ["", "yes", *(pytest.param(answer, marks=pytest.mark.slow) for answer in ("y", "scratch", "/dev/loop0"))]
+)
 def test_any_other_answer_gives_up(make_loop: MakeLoop, tmp_path: Path, answer: str) -> None:
     device = make_loop("scratch.img")
     with terminal("run", plan_file(tmp_path, device)) as screen:

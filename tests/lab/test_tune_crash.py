@@ -24,7 +24,7 @@ __all__ = ["start_sudo_host"]
 PLAN = Plan(
     "tuned",
     ("web-1",),
-    (make_step("sysbench-cpu", {"time": 20}),),
+    (make_step("sysbench-cpu", {"time": 6}),),
     repetition=Repetition(trials=1),
     tuning=Tuning(governor="performance"),
 )

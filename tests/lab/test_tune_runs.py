@@ -30,7 +30,7 @@ from tests.sudo_host import (
 
 __all__ = ["start_sudo_host"]
 
-STEP = make_step("sysbench-cpu", {"time": 1})
+STEP = make_step("sysbench-cpu", {"events": 100})
 TUNED = Plan(
     "tuned",
     ("web-1",),

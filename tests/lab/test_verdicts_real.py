@@ -82,6 +82,7 @@ def test_a_copy_of_random_bytes_measures_the_generator_and_one_of_zeros_does_not
     assert "generator-bound" not in ids(zero)
 
 
+@pytest.mark.slow
 def test_an_unflushed_write_is_no_figure_of_the_disk(workstation: Workstation, disk: str) -> None:
     given = {"directory": disk, "block_size": MIB, "count": 512}
     _, verdict = judged(workstation, make_step("dd", {**given, "flush": "none"}))

@@ -19,8 +19,6 @@ from remote.probe import ProbeError, read_facts
 from remote.session import Session
 from suites.facts import Absent, Facts
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture
 def session() -> Iterator[LocalSession]:
@@ -48,6 +46,7 @@ def test_every_shell_reads_the_truth(shell_session: Session, tmp_path: Path) -> 
     assert {interface.name for interface in facts.interfaces} == set(os.listdir("/sys/class/net"))  # noqa: PTH208 (names are all we compare)
 
 
+@pytest.mark.alone
 def test_it_takes_less_than_a_second(session: LocalSession) -> None:
     started = time.monotonic()
     read_facts(session)
@@ -242,6 +241,7 @@ def test_wget_serves_where_curl_is_missing(
     assert told(in_cloud(cloud.base, vendor="Amazon EC2", path=str(folder))) == AWS_TOLD
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("vendor", ["Amazon EC2", "Google"])
 def test_a_silent_service_costs_little_time(in_cloud: InCloud, vendor: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -12,8 +12,6 @@ from remote.link import Link, LinkState, Patience
 from remote.session import LIMIT, Channel, Completed
 from remote.steady_session import SteadySession
 
-pytestmark = pytest.mark.alone
-
 QUICK = Patience(first=0.01, longest=0.02, total=10.0)
 
 

@@ -25,7 +25,7 @@ from widgets.export_dialog import ExportDialog
 from widgets.measure.install_dialog import InstallDialog
 from widgets.measure.plan_files import PlanFiles
 
-pytestmark = [pytest.mark.usefixtures("idle"), pytest.mark.alone]
+pytestmark = pytest.mark.usefixtures("idle")
 
 RUN = "20260114-140831-k3vd"
 FORMULA = '=HYPERLINK("http://x")'

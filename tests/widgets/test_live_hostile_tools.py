@@ -18,8 +18,6 @@ from app.services import Workstation
 from tests.widgets.heartbeat import beating
 from widgets.live.live_page import LivePage
 
-pytestmark = pytest.mark.alone
-
 Keep = Callable[[QWidget], QWidget]
 
 CAPTURE = Path(__file__).parent.parent / "data" / "fio" / "3.39" / "jsonplus_status1_randrw.stdout"
@@ -91,7 +89,13 @@ DOCUMENTS: dict[str, tuple[Callable[[str], str], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", list(DOCUMENTS))
+OTHERS = ("an infinite number", "two values of one name")
+"""What the parser alone is asked, too, in tests/suites/test_fio_output.py."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in OTHERS else ()) for name in DOCUMENTS]
+)
 def test_a_document_that_cannot_be_is_no_figure(
     qtbot: QtBot, page: LivePage, tool: Callable[..., None], tmp_path: Path, name: str
 ) -> None:
@@ -142,7 +146,13 @@ def test_a_tool_that_is_killed_after_it_said_done_is_no_success(
 
 
 @pytest.mark.parametrize(
-    "name", ["$(touch HERE)", "a; touch HERE", "-rf", "--", 'it\'s "quoted"', "<b>&amp;", "`touch HERE`"]
+    "name",
+    [
+        "$(touch HERE)",
+        "-rf",
+        'it\'s "quoted"',
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("a; touch HERE", "--", "<b>&amp;", "`touch HERE`")),
+    ],
 )
 def test_a_directory_of_any_name_is_only_a_directory(qtbot: QtBot, page: LivePage, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "names"

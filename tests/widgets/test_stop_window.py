@@ -25,8 +25,6 @@ from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
 from widgets.rail import Room
 
-pytestmark = pytest.mark.alone
-
 PATIENCE = 60_000
 SOON = 15.0
 """Seconds after which a run that was stopped has ended, whatever its host does."""
@@ -106,6 +104,7 @@ def assert_told(page: LivePage) -> None:
     assert not page._stop_button.isVisible()
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_stop_ends_a_run_on_a_host_that_answers_no_more(
     qtbot: QtBot, page: LivePage, turn_bad: Callable[[], None]
