@@ -1,0 +1,471 @@
+"""The kernel keeps a step from writing to block devices, whatever its line does, and lets it run otherwise."""
+
+import hashlib
+import itertools
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import resources
+from app.events import RunEnded, State
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.runs.control import Control
+from app.services import Workstation
+from remote.jobs.files import put_file
+from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
+from remote.local import LocalSession
+from remote.targets import CGROUP_PROGRAM, REFUSED, judged, refusal
+from suites.base import Context
+from suites.targets import Target
+from tests.lab_sshd import AnsweringAsker
+from tests.loop_devices import MIB, backing_file, loops, loops_to_itself
+
+PROGRAM = Path(resources.__file__).parent / "probes" / "bin" / platform.machine() / CGROUP_PROGRAM
+CONTENT = b"precious" * (MIB // 8)
+CGROUPS = Path("/sys/fs/cgroup")
+NONCE = "0123456789abcdef"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+def groups(nonce: str = "") -> list[Path]:
+    """Return the control groups of jobs that are there."""
+    return [path for path in CGROUPS.rglob(f"benchwright-{nonce}*") if path.is_dir()]
+
+
+def offers(version: str) -> bool:
+    """Whether this host has writable control groups of the version in which devices can be denied."""
+    kind = "cgroup2" if version == "v2" else "devices"
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return any(kind in line.split(" - ")[1].replace(",", " ").split() for line in lines)
+
+
+@pytest.fixture(scope="module")
+def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """Yield two loop devices that hold something."""
+    with loops(tmp_path_factory.mktemp("disks")) as make:
+        with loops_to_itself():
+            made = [make(name, MIB) for name in ("one.img", "two.img")]
+        yield made
+
+
+@dataclass
+class Step:
+    """A private directory with a device, in which commands begin as jobs do."""
+
+    folder: Path
+    device: str
+    other: str
+    numbers: Iterator[int]
+
+    def run(
+        self,
+        targets: Sequence[Target],
+        argv: Sequence[str],
+        *versions: str,
+        device: str = "",
+        lead: Sequence[str] = (),
+        user: int | None = None,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run `argv` as a job of this step; its control group is left to `leave`."""
+        job = self.folder / f".job-{next(self.numbers)}"
+        job.mkdir()
+        return subprocess.run(
+            [*lead, *judged(targets, argv, versions=versions, device=device)],
+            cwd=self.folder,
+            env={**os.environ, "BENCHWRIGHT_JOB": f"{NONCE}/{job.name}"},
+            capture_output=True,
+            check=False,
+            timeout=60,
+            user=user,
+        )
+
+    def line(self, line: str, *versions: str, argv: Sequence[str] = ()) -> subprocess.CompletedProcess[bytes]:
+        """Run a line of the user's own, or `argv` in its place once the host has judged it."""
+        text = line.format(device=self.device, name=Path(self.device).name, folder=self.folder)
+        (command,) = make_command(text)
+        return self.run(command, argv or ["sh", "-c", text], *versions)
+
+    def number(self) -> str:
+        """Return the number of the device."""
+        return Path(f"/sys/block/{Path(self.device).name}/dev").read_text().strip()
+
+    def contents(self) -> list[str]:
+        """Return what is on the devices, and that they are devices."""
+        for device in (self.device, self.other):
+            subprocess.run(["blockdev", "--flushbufs", device], check=False)
+            assert Path(device).is_block_device()
+        return [hashlib.sha256(backing_file(each).read_bytes()).hexdigest() for each in (self.device, self.other)]
+
+
+def make_command(line: str) -> list[tuple[Target, ...]]:
+    step = make_step("command", {"command": line, "shell": True})
+    return [command.targets for command in step.suite.commands(step.values, Context())]
+
+
+@pytest.fixture
+def step(tmp_path: Path, disks: list[str]) -> Iterator[Step]:
+    for device in disks:
+        backing_file(device).write_bytes(CONTENT)
+        subprocess.run(["blockdev", "--flushbufs", device], check=True)
+    shutil.copy(PROGRAM, tmp_path / CGROUP_PROGRAM)
+    tmp_path.chmod(0o755)
+    made = Step(tmp_path, disks[0], disks[1], itertools.count())
+    (tmp_path / "l7").symlink_to(made.device)
+    (tmp_path / "f").write_bytes(b"garbage!" * 64)
+    (tmp_path / "t").write_text(f"{made.device}\n")
+    (tmp_path / "a.csv").touch()
+    yield made
+    for group in groups(NONCE):
+        group.rmdir()
+
+
+@pytest.fixture(params=["v1", "v2"])
+def version(request: pytest.FixtureRequest) -> str:
+    """Return a version of control groups that this host offers."""
+    if not offers(request.param):
+        pytest.skip(f"this host has no control groups {request.param} for devices")
+    return str(request.param)
+
+
+# The third review of hostile lines, a to k: each of them changed the device when only its words were read.
+LINES = r"""
+zstd -q -f f -o x.zst; zstdcat -f x.zst -o {device}
+sed 'w{folder}/l7' f
+sed -n -e 'w{folder}/l7' f
+D=$(head -1 t && date >&2); cp f $D
+D=$(head -1 t; pwd >&2); cp f $D
+dd if=f of=$(cat t || hostname)
+X={device}; dd if=f of=$(expr $X)
+X={device}; dd if=f of=$(date +$X)
+date() {{ cat t; }}; cp f $(date)
+printf '#!/bin/sh\ncat t\n' >date; chmod +x date; PATH=.:$PATH; cp f $(date)
+find /dev -maxdepth 1 -name {name} -execdir dd if={folder}/f of={name} \;
+find {folder} -name l7 -execdir dd if=f of=l7 \;
+mkdir dev; cp f dev/{name}; cp --parents dev/{name} /
+mkdir dev; cp f dev/{name}; cp -r --parents dev/{name} /
+mkdir -p s/dev; cp f s/dev/{name}; cp -rT s /
+bash -c "jobs -x dd if=f of={device}"
+bash -c "mapfile -c1 -C 'dd if=f of={device} #' A <f"
+bash -c 'test -v "a[$(dd if=f of={device})]"'
+bash -O extglob -c 'cp f {folder}/@(l7)'
+bash -O extglob -c 'echo x > {folder}/l+([0-9])'
+bash -c 'shopt -s cdable_vars; D=/dev; cd D; dd if={folder}/f of={name}'
+printf '\144\144 if=f of=\057dev\057{name}' | sh
+base64 f | base64 -d >/dev/null; printf 'dd if=f of={device}' | base64 | base64 -d | sh
+unshare -m sh -c 'mkdir m; mount -t devtmpfs none m; dd if=f of=m/{name}'
+IFS=,; A=if=f,of={device},bs=512,count=1; dd $A
+while read d; do dd if=f of=$d; done <t
+xargs -I% dd if=f of=% <t
+python3 -c 'import os; os.write(os.open(open("t").read().strip(), os.O_WRONLY), b"x" * 512)'
+python3 -c 'import os, mmap; mmap.mmap(os.open("{device}", os.O_RDWR), 4096)[:4] = b"xxxx"'
+mknod n b $(stat -L -c '0x%t 0x%T' {device}); dd if=f of=n
+(setsid sh -c 'dd if=f of=$(cat t)' & wait)
+env -i sh -c 'dd if=f of=$(cat t)'
+blkdiscard -f $(cat t)
+chroot / dd if={folder}/f of=$(cat t)
+"""
+
+# f1 to f4 of the same review: refused, although they write to no device.
+FALSE_ALARMS = r"""
+[[ $a > $b ]] && echo more
+while read f; do ./bench "$f" > "$f.out"; done <t
+while read f; do ./bench "$f" | tee "logs/$f.log"; done <t
+for f in data/*.csv; do ./bench $f > "${{f%.*}}.out"; done
+A=(1 2 3); for x in "${{A[@]}}"; do echo $x > out.$x; done
+./bench > "results/$(git rev-parse --short HEAD).txt"
+seq 4 | xargs -P4 -I% dd if=f of=f%
+parallel 'dd if=f of=f{{}}' ::: 1 2
+hyperfine 'dd if={device} of=/dev/null'
+hyperfine 'sha256sum {device}'
+perf stat dd if={device} of=/dev/null
+flock L hdparm -t {device}
+su -c 'hdparm -t {device}'
+openssl dgst -sha256 {device}
+xz -c {device} | wc -c
+zstd -c {device} | wc -c
+xxd -l 64 {device}
+blktrace -d {device} -w 1
+sg_readcap {device}
+sdparm --all {device}
+e2freefrag {device}
+partclone.info {device}
+fdisk -lu {device}
+badblocks -sv -o bad.txt {device}
+"""
+
+# These need to open a device for writing themselves, or have it opened: the line alone decides.
+WITHOUT_A_GROUP = r"""
+mkfs.ext4 -q -F disk.img && mkdir d && mount -o loop disk.img d && umount d
+D=$(losetup --find --show disk.img) && losetup -d $D
+"""
+
+
+def lines(table: str) -> list[str]:
+    return [line for line in table.split("\n") if line]
+
+
+@pytest.mark.parametrize("line", lines(LINES))
+def test_no_line_reaches_a_device(step: Step, version: str, line: str) -> None:
+    before = step.contents()
+    step.line(line, version)
+    assert step.contents() == before
+
+
+@pytest.mark.parametrize("line", lines(FALSE_ALARMS))
+def test_what_only_the_kernel_can_tell_is_not_refused(step: Step, version: str, line: str) -> None:
+    done = step.line(line, version, argv=["true"])
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(groups(NONCE)) == 1
+
+
+@pytest.mark.parametrize("line", ["dd if=f of={device}", "cp f l7", "echo x > l7", "nvme format $(cat t)",
+                                  "systemd-run dd if=f of=$(cat t)", "docker run -v $(cat t):/x image",
+                                  "sh -c 'echo $$ >/sys/fs/cgroup/devices/cgroup.procs; dd if=f of=$(cat t)'"])  # fmt: skip
+def test_what_is_known_and_what_the_kernel_does_not_see_is_refused_all_the_same(
+    step: Step, version: str, line: str
+) -> None:
+    done = step.line(line, version, argv=["true"])
+    assert refusal(done.returncode, done.stderr)
+
+
+def test_reading_and_files_are_not_touched(step: Step, version: str) -> None:
+    done = step.line(
+        "dd if={device} of=copy bs=1M 2>/dev/null; echo x >>f; cat /dev/urandom | head -c 9 >/dev/null", version
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (step.folder / "copy").read_bytes() == CONTENT
+
+
+def test_the_confirmed_device_can_be_written_to_and_no_other(step: Step, version: str) -> None:
+    line = f"dd if=f of={step.device} conv=fsync && dd if={step.device} of=/dev/null count=1 && dd if=f of={step.other}"
+    before = step.contents()
+    done = step.run([], ["sh", "-c", line], version, device=step.number())
+    assert b"failed to open '" + step.other.encode() + b"': Operation not permitted" in done.stderr
+    after = step.contents()
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+
+
+def test_the_other_control_groups_stay_as_they_are(step: Step, version: str) -> None:
+    kind = ":devices:" if version == "v1" else "0::"
+    own = Path("/proc/self/cgroup").read_text().splitlines()
+    theirs = step.run([], ["cat", "/proc/self/cgroup"], version).stdout.decode().splitlines()
+    for mine, its in zip(own, theirs, strict=True):
+        assert its.startswith(mine.rstrip("/") + "/benchwright-" if kind in mine else mine)
+
+
+@pytest.mark.parametrize("line", lines(WITHOUT_A_GROUP))
+def test_lines_that_need_a_device_opened_go_on_working(step: Step, version: str, line: str) -> None:
+    (step.folder / "disk.img").write_bytes(bytes(4 * MIB))
+    with loops_to_itself():
+        done = step.line(line, version)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert groups(NONCE) == []
+
+
+def test_such_a_line_is_read_strictly(step: Step, version: str) -> None:
+    done = step.line("losetup --find disk.img; dd if=f of=$(cat t)", version, argv=["true"])
+    assert "only a shell can tell" in refusal(done.returncode, done.stderr)
+
+
+READ_ONLY = (
+    'for at in $(sed -n "s/^[^ ]* \\([^ ]*\\) cgroup.*/\\1/p" /proc/mounts); do mount -o remount,bind,ro "$at"; done'
+)
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        ["unshare", "-m", "sh", "-c", f'{READ_ONLY}; exec "$@"', "sh"],
+        ["unshare", "-m", "sh", "-c", 'umount -R /sys/fs/cgroup; exec "$@"', "sh"],
+        ["unshare", "-m", "sh", "-c", 'umount -l /proc; exec "$@"', "sh"],
+        ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"],
+        ["env", "-u", "BENCHWRIGHT_JOB"],
+    ],
+    ids=["read-only", "not mounted", "no proc", "no capability", "no job"],
+)
+def test_where_there_is_no_group_the_line_alone_decides(step: Step, lead: Sequence[str]) -> None:
+    (targets,) = make_command("dd if=f of=$(cat t)")
+    done = step.run(targets, ["true"], "v1", "v2", lead=lead)
+    assert "only a shell can tell" in refusal(done.returncode, done.stderr)
+    done = step.run([], ["sh", "-c", "echo ran"], "v1", "v2", lead=lead)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"ran\n", b"")
+    assert groups(NONCE) == []
+    assert not list(step.folder.glob(".job-*/cgroup"))
+
+
+def test_a_namespace_of_control_groups_is_no_way_out(step: Step, version: str) -> None:
+    before = step.contents()
+    (targets,) = make_command("dd if=f of=$(cat t)")
+    done = step.run(targets, ["dd", "if=f", f"of={step.device}"], version, lead=["unshare", "-C"])
+    assert done.returncode != 0
+    assert step.contents() == before
+
+
+def test_what_a_group_above_allows_is_not_widened(step: Step) -> None:
+    """As in a container: everything is denied, with a list of what is allowed."""
+    above = CGROUPS / "devices" / "benchwright-test-above"
+    if not offers("v1"):
+        pytest.skip("no devices controller")
+    above.mkdir()
+    try:
+        (above / "devices.deny").write_text("a")
+        for allowed in ("c *:* rwm", "b *:* m", f"b {step.number()} rw"):
+            (above / "devices.allow").write_text(allowed)
+        lead = ["sh", "-c", f'echo $$ >{above}/cgroup.procs; exec "$@"', "sh"]
+        before = step.contents()
+        done = step.run([], ["sh", "-c", f"cat {step.device} >/dev/null && dd if=f of={step.device}"], "v1", lead=lead)
+        assert b"failed to open" in done.stderr
+        assert step.contents() == before
+        done = step.run([], ["sh", "-c", f"dd if=f of={step.device}"], "v1", lead=lead, device=step.number())
+        assert done.returncode == 0
+        assert step.contents()[0] != before[0]
+    finally:
+        for group in [*groups(NONCE), above]:
+            group.rmdir()
+
+
+def test_an_account_that_can_write_to_no_device_is_asked_nothing(step: Step) -> None:
+    (targets,) = make_command("dd if=f of=$(cat t)")
+    (with_sudo,) = make_command("sudo dd if=f of=$(cat t)")
+    node = Path(step.device)
+    mode = node.stat().st_mode & 0o777
+    writable = [path for path in Path("/dev").rglob("*") if path.is_block_device() and path.stat().st_mode & 0o002]
+    assert step.run(with_sudo, ["true"], "v1", "v2", user=65534).returncode == REFUSED
+    assert step.run(targets, ["true"], "v1", "v2", user=65534).returncode == (REFUSED if writable else 0)
+    try:
+        node.chmod(0o666)
+        assert step.run(targets, ["true"], "v1", "v2", user=65534).returncode == REFUSED
+    finally:
+        node.chmod(mode)
+    assert groups(NONCE) == []
+
+
+# Jobs
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[tuple[LocalSession, Workspace]]:
+    session = LocalSession()
+    made = make_workspace(session, str(tmp_path))
+    put_file(session, made, CGROUP_PROGRAM, PROGRAM.read_bytes(), executable=True)
+    yield session, made
+    remove_workspace(session, made)
+    assert groups(made.nonce) == []
+    session.close()
+
+
+Start = Callable[[str], Job]
+
+
+@pytest.fixture
+def start(workspace: tuple[LocalSession, Workspace], version: str) -> Start:
+    return lambda line: Job.start(*workspace, judged([], ["sh", "-c", line], versions=[version]))
+
+
+def followed(job: Job) -> bytes:
+    return b"".join(chunk.data for chunk in job.follow() if chunk is not None)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_job_has_its_group_while_it_runs(start: Start) -> None:
+    job = start("sleep 0.5; cat /proc/self/cgroup")
+    until(lambda: len(groups(job.workspace.nonce)) == 1)
+    assert f"benchwright-{job.workspace.nonce}-{job.directory}".encode() in followed(job)
+    assert (job.exit_status, job.closed) == (0, True)
+    assert groups(job.workspace.nonce) == []
+
+
+def test_a_stopped_job_leaves_no_group(start: Start) -> None:
+    job = start("trap : TERM; sleep 60 & sleep 60")
+    until(lambda: len(groups(job.workspace.nonce)) == 1)
+    job.stop(0.1)
+    assert groups(job.workspace.nonce) == []
+
+
+def test_a_job_whose_leader_was_killed_leaves_no_group_once_it_is_found_again(start: Start) -> None:
+    job = start("sleep 60")
+    until(lambda: len(groups(job.workspace.nonce)) == 1)
+    for pid in (job.began.group, job.pid):
+        os.kill(pid, signal.SIGKILL)
+    assert len(groups(job.workspace.nonce)) == 1
+    found = Job.find(LocalSession(), job.workspace, job.directory)
+    assert found is not None
+    followed(found)
+    assert found.exit_status is None
+    assert groups(job.workspace.nonce) == []
+
+
+def test_what_a_job_leaves_behind_ends_with_the_workspace(start: Start) -> None:
+    """It has no mark in its environment, and a session of its own."""
+    job = start("env -i setsid -f sleep 61")
+    followed(job)
+    (group,) = groups(job.workspace.nonce)
+    (pid,) = (group / "cgroup.procs").read_text().split()
+    remove_workspace(LocalSession(), job.workspace)
+    assert not Path(f"/proc/{pid}").exists()
+    assert groups(job.workspace.nonce) == []
+
+
+# Runs
+
+
+@pytest.fixture
+def workstation(tmp_path: Path) -> Iterator[Workstation]:
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    yield made
+    made.close()
+
+
+def execute(workstation: Workstation, suite: str, **values: str | bool) -> RunEnded:
+    plan = Plan("closed", (LOCAL,), (make_step(suite, values),), repetition=Repetition(trials=1))
+    ended = list(workstation.run(plan, AnsweringAsker(), Control()))[-1]
+    assert isinstance(ended, RunEnded)
+    return ended
+
+
+WHY = "Writing to block devices was closed for this step on this computer, which may be why"
+
+
+def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation, step: Step) -> None:
+    before = step.contents()
+    line = f"dd if=/dev/zero of=$(cat {step.folder}/t) count=1"
+    ended = execute(workstation, "command", command=line, shell=True)
+    assert ended.state is not State.DONE
+    assert WHY in ended.reason
+    ended = execute(workstation, "command", command="true", prepare=line, shell=True)
+    assert WHY in ended.reason
+    assert step.contents() == before
+    assert groups() == []
+
+
+@pytest.mark.parametrize(
+    ("suite", "values"),
+    [
+        ("dd", {"count": "4", "block_size": "4k"}),
+        ("sysbench-fileio", {"file_total_size": "4m", "time": "1", "file_num": "2"}),
+        ("fio", {"size": "1m", "runtime": "1", "time_based": False}),
+        ("fio-job", {"job": "[a]\nrw=write\nsize=64k\n"}),
+    ],
+)
+def test_suites_run_as_before(workstation: Workstation, tmp_path: Path, suite: str, values: dict[str, str]) -> None:
+    known = {parameter.name for parameter in make_step(suite, {}).suite.parameters}
+    values = {name: value for name, value in values.items() if name in known}
+    ended = execute(workstation, suite, directory=str(tmp_path), **values)
+    assert ended.state is State.DONE, ended.reason
+    assert groups() == []
