@@ -74,9 +74,9 @@ def unsure(reason: str) -> Target:
     return Target(reason, Use.UNSURE)
 
 
-def reasons(targets: Iterable[Target]) -> tuple[str, ...]:
-    """Return why a command must not run; () where it may."""
-    return tuple(dict.fromkeys(target.path for target in targets if target.use is Use.REFUSE))
+def reasons(targets: Iterable[Target], use: Use = Use.REFUSE) -> tuple[str, ...]:
+    """Return why a command must not run, or with UNSURE cannot be judged; () where nothing is against it."""
+    return tuple(dict.fromkeys(target.path for target in targets if target.use is use))
 
 
 def agreed(targets: Iterable[Target]) -> tuple[Target, ...]:

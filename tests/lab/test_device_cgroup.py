@@ -17,7 +17,7 @@ import pytest
 
 import resources
 from app.events import RunEnded, State, WorkspaceUsed
-from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.runs.control import Control
 from app.services import Workstation
 from remote.jobs.files import put_file
@@ -59,7 +59,7 @@ def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
 
 
 @dataclass
-class Step:
+class Private:
     """A private directory with a device, in which commands begin as jobs do."""
 
     folder: Path
@@ -91,9 +91,13 @@ class Step:
 
     def line(self, line: str, *versions: str, argv: Sequence[str] = ()) -> subprocess.CompletedProcess[bytes]:
         """Run a line of the user's own, or `argv` in its place once the host has judged it."""
-        text = line.format(device=self.device, name=Path(self.device).name, folder=self.folder)
+        text = self.text(line)
         (command,) = make_command(text)
         return self.run(command, argv or ["sh", "-c", text], *versions)
+
+    def text(self, line: str, folder: str = "") -> str:
+        """Return a line of a table with the names of this step."""
+        return line.format(device=self.device, name=Path(self.device).name, folder=folder or self.folder)
 
     def number(self) -> str:
         """Return the number of the device."""
@@ -113,13 +117,13 @@ def make_command(line: str) -> list[tuple[Target, ...]]:
 
 
 @pytest.fixture
-def step(tmp_path: Path, disks: list[str]) -> Iterator[Step]:
+def step(tmp_path: Path, disks: list[str]) -> Iterator[Private]:
     for device in disks:
         backing_file(device).write_bytes(CONTENT)
         subprocess.run(["blockdev", "--flushbufs", device], check=True)
     shutil.copy(PROGRAM, tmp_path / CGROUP_PROGRAM)
     tmp_path.chmod(0o755)
-    made = Step(tmp_path, disks[0], disks[1], itertools.count())
+    made = Private(tmp_path, disks[0], disks[1], itertools.count())
     (tmp_path / "l7").symlink_to(made.device)
     (tmp_path / "f").write_bytes(b"garbage!" * 64)
     (tmp_path / "t").write_text(f"{made.device}\n")
@@ -215,15 +219,37 @@ def lines(table: str) -> list[str]:
 
 
 @pytest.mark.parametrize("line", lines(LINES))
-def test_no_line_reaches_a_device(step: Step, version: str, line: str) -> None:
+def test_no_line_reaches_a_device(step: Private, line: str) -> None:
     before = step.contents()
-    step.line(line, version)
+    step.line(line, "v1", "v2")
     assert step.contents() == before
 
 
+# Runs each line in a directory of its own, and prints the numbers of those that change what is behind the device.
+EACH = """
+for line do
+    mkdir "d$((n += 1))" && cd "d$n" && ln -s "$DEVICE" l7 && cp ../f . && echo "$DEVICE" >t
+    sh -c "$(printf %s "$line" | sed "s|@@|$PWD|g")" >/dev/null 2>&1
+    cd .. && blockdev --flushbufs "$DEVICE"
+    cmp -s "$FILE" whole || { echo "$n"; cat whole >"$FILE"; }
+done
+"""
+
+
+def test_the_kernel_alone_keeps_every_line_from_the_device(
+    step: Private, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (step.folder / "whole").write_bytes(CONTENT)
+    monkeypatch.setenv("DEVICE", step.device)
+    monkeypatch.setenv("FILE", str(backing_file(step.device)))
+    words = ["sh", "-c", EACH, "each", *(step.text(line, "@@") for line in lines(LINES))]
+    done = step.run([], words, version, lead=["unshare", "-m"])
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
 @pytest.mark.parametrize("line", lines(FALSE_ALARMS))
-def test_what_only_the_kernel_can_tell_is_not_refused(step: Step, version: str, line: str) -> None:
-    done = step.line(line, version, argv=["true"])
+def test_what_only_the_kernel_can_tell_is_not_refused(step: Private, line: str) -> None:
+    done = step.line(line, "v1", "v2", argv=["true"])
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -240,14 +266,12 @@ def test_what_only_the_kernel_can_tell_is_not_refused(step: Step, version: str, 
         "cgexec -g devices:/ dd if=f of=$(cat t)",
     ],
 )
-def test_what_is_known_and_what_the_kernel_does_not_see_is_refused_all_the_same(
-    step: Step, version: str, line: str
-) -> None:
-    done = step.line(line, version, argv=["true"])
+def test_what_is_known_and_what_the_kernel_does_not_see_is_refused_all_the_same(step: Private, line: str) -> None:
+    done = step.line(line, "v1", "v2", argv=["true"])
     assert refusal(done.returncode, done.stderr)
 
 
-def test_reading_and_files_are_not_touched(step: Step, version: str) -> None:
+def test_reading_and_files_are_not_touched(step: Private, version: str) -> None:
     done = step.line(
         "dd if={device} of=copy bs=1M 2>/dev/null; echo x >>f; cat /dev/urandom | head -c 9 >/dev/null", version
     )
@@ -255,7 +279,7 @@ def test_reading_and_files_are_not_touched(step: Step, version: str) -> None:
     assert (step.folder / "copy").read_bytes() == CONTENT
 
 
-def test_the_confirmed_device_can_be_written_to_and_no_other(step: Step, version: str) -> None:
+def test_the_confirmed_device_can_be_written_to_and_no_other(step: Private, version: str) -> None:
     line = f"dd if=f of={step.device} conv=fsync && dd if={step.device} of=/dev/null count=1 && dd if=f of={step.other}"
     before = step.contents()
     done = step.run([], ["sh", "-c", line], version, device=step.number())
@@ -265,7 +289,7 @@ def test_the_confirmed_device_can_be_written_to_and_no_other(step: Step, version
     assert after[1] == before[1]
 
 
-def test_the_other_control_groups_stay_as_they_are(step: Step, version: str) -> None:
+def test_the_other_control_groups_stay_as_they_are(step: Private, version: str) -> None:
     kind = ":devices:" if version == "v1" else "0::"
     own = Path("/proc/self/cgroup").read_text().splitlines()
     theirs = step.run([], ["cat", "/proc/self/cgroup"], version).stdout.decode().splitlines()
@@ -274,10 +298,10 @@ def test_the_other_control_groups_stay_as_they_are(step: Step, version: str) -> 
 
 
 @pytest.mark.parametrize("line", lines(WITHOUT_A_GROUP))
-def test_lines_that_need_a_device_opened_go_on_working(step: Step, version: str, line: str) -> None:
+def test_lines_that_need_a_device_opened_go_on_working(step: Private, line: str) -> None:
     (step.folder / "disk.img").write_bytes(bytes(4 * MIB))
     with loops_to_itself():
-        done = step.line(line, version)
+        done = step.line(line, "v1", "v2")
         made = subprocess.run(
             ["losetup", "-nlOname", "-j", "disk.img"], check=True, cwd=step.folder, capture_output=True, text=True
         )
@@ -287,8 +311,8 @@ def test_lines_that_need_a_device_opened_go_on_working(step: Step, version: str,
     assert groups(NONCE) == []
 
 
-def test_such_a_line_is_read_strictly(step: Step, version: str) -> None:
-    done = step.line("losetup --find disk.img; dd if=f of=$(cat t)", version, argv=["true"])
+def test_such_a_line_is_read_strictly(step: Private) -> None:
+    done = step.line("losetup --find disk.img; dd if=f of=$(cat t)", "v1", "v2", argv=["true"])
     assert "only a shell can tell" in refusal(done.returncode, done.stderr)
 
 
@@ -308,7 +332,7 @@ READ_ONLY = (
     ],
     ids=["read-only", "not mounted", "no proc", "no capability", "no job"],
 )
-def test_where_there_is_no_group_the_line_alone_decides(step: Step, lead: Sequence[str]) -> None:
+def test_where_there_is_no_group_the_line_alone_decides(step: Private, lead: Sequence[str]) -> None:
     (targets,) = make_command("dd if=f of=$(cat t)")
     done = step.run(targets, ["true"], "v1", "v2", lead=lead)
     assert "only a shell can tell" in refusal(done.returncode, done.stderr)
@@ -318,7 +342,7 @@ def test_where_there_is_no_group_the_line_alone_decides(step: Step, lead: Sequen
     assert not list(step.folder.glob(".job-*/cgroup"))
 
 
-def test_a_namespace_of_control_groups_is_no_way_out(step: Step, version: str) -> None:
+def test_a_namespace_of_control_groups_is_no_way_out(step: Private, version: str) -> None:
     before = step.contents()
     (targets,) = make_command("dd if=f of=$(cat t)")
     done = step.run(targets, ["dd", "if=f", f"of={step.device}"], version, lead=["unshare", "-C"])
@@ -326,7 +350,7 @@ def test_a_namespace_of_control_groups_is_no_way_out(step: Step, version: str) -
     assert step.contents() == before
 
 
-def test_what_a_group_above_allows_is_not_widened(step: Step) -> None:
+def test_what_a_group_above_allows_is_not_widened(step: Private) -> None:
     """As in a container: everything is denied, with a list of what is allowed."""
     above = CGROUPS / "devices" / "benchwright-test-above"
     if not offers("v1"):
@@ -349,7 +373,7 @@ def test_what_a_group_above_allows_is_not_widened(step: Step) -> None:
             group.rmdir()
 
 
-def test_an_account_that_can_write_to_no_device_is_asked_nothing(step: Step) -> None:
+def test_an_account_that_can_write_to_no_device_is_asked_nothing(step: Private) -> None:
     (targets,) = make_command("dd if=f of=$(cat t)")
     (with_sudo,) = make_command("sudo dd if=f of=$(cat t)")
     node = Path(step.device)
@@ -446,8 +470,8 @@ def workstation(tmp_path: Path) -> Iterator[Workstation]:
     made.close()
 
 
-def execute(workstation: Workstation, suite: str, **values: str | bool) -> RunEnded:
-    plan = Plan("closed", (LOCAL,), (make_step(suite, values),), repetition=Repetition(trials=1))
+def execute(workstation: Workstation, *steps: Step) -> RunEnded:
+    plan = Plan("closed", (LOCAL,), steps, repetition=Repetition(trials=1))
     events = list(workstation.run(plan, AnsweringAsker(), Control()))
     ended = events[-1]
     assert isinstance(ended, RunEnded)
@@ -461,28 +485,24 @@ BY_SHELL = {"shell": True}
 WHY = "Writing to block devices was closed for this step on this computer, which may be why"
 
 
-def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation, step: Step) -> None:
+def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation, step: Private) -> None:
     before = step.contents()
     line = f"dd if=/dev/zero of=$(cat {step.folder}/t) count=1"
-    ended = execute(workstation, "command", command=line, **BY_SHELL)
+    ended = execute(workstation, make_step("command", {"command": line, **BY_SHELL}))
     assert ended.state is not State.DONE
     assert WHY in ended.reason
-    ended = execute(workstation, "command", command="true", prepare=line, **BY_SHELL)
+    ended = execute(workstation, make_step("command", {"command": "true", "prepare": line, **BY_SHELL}))
     assert WHY in ended.reason
     assert step.contents() == before
 
 
-@pytest.mark.parametrize(
-    ("suite", "values"),
-    [
-        ("dd", {"count": "4", "block_size": "4k"}),
-        ("sysbench-fileio", {"file_total_size": "4m", "time": "1", "file_num": "2"}),
-        ("fio", {"size": "1m", "runtime": "1", "time_based": False}),
-        ("fio-job", {"job": "[a]\nrw=write\nsize=64k\n"}),
-    ],
-)
-def test_suites_run_as_before(workstation: Workstation, tmp_path: Path, suite: str, values: dict[str, str]) -> None:
-    known = {parameter.name for parameter in make_step(suite, {}).suite.parameters}
-    values = {name: value for name, value in values.items() if name in known}
-    ended = execute(workstation, suite, directory=str(tmp_path), **values)
+def test_suites_run_as_before(workstation: Workstation, tmp_path: Path) -> None:
+    given: dict[str, dict[str, str]] = {
+        "dd": {"count": "4"},
+        "sysbench-fileio": {"total_size": "4 MiB", "time": "1", "file_num": "2"},
+        "fio": {"size": "1 MiB", "runtime": "1"},
+        "fio-job": {"job": "[a]\nrw=write\nsize=64k\n"},
+    }
+    steps = [make_step(suite, {"directory": str(tmp_path), **values}) for suite, values in given.items()]
+    ended = execute(workstation, *steps)
     assert ended.state is State.DONE, ended.reason
