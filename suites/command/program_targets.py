@@ -104,7 +104,7 @@ def mounts_no_device(arguments: Sequence[str]) -> bool:
     types = [after for word, after in pairwise([*arguments, ""]) if word in {"-t", "--types"}]
     types += [match[1] for word in arguments if (match := re.fullmatch(r"(?:-t|--types=)(.+)", word))]
     bound = any(re.fullmatch(r"--r?bind|--move|-[BRM]", word) for word in arguments)
-    return bound or (bool(types) and _NO_DEVICE.issuperset(types))
+    return bound or not arguments or (bool(types) and _NO_DEVICE.issuperset(types))
 
 
 def mount_targets(arguments: Sequence[str], line: Line) -> Iterator[Target]:

@@ -137,11 +137,13 @@ TAKES_LINES = frozenset({"eval", "trap", "su", "runuser", "watch", "flock", "par
 """Programs that give a word of theirs to a shell."""
 
 OPENS = re.compile(
-    r"(?:u?mount|losetup|swapo(?:n|ff)|zramctl|cryptsetup|dmsetup|mdadm|kpartx|partx|bcache\S*|nbd-client|qemu-nbd|rbd|"
-    r"modprobe|insmod|zpool|zfs|btrfs|[plv]v(?:create|change|extend|resize|convert|remove)|vg\w+|lv\w+|"
-    r"smartctl|sdparm|scsi\w*|sg_\w+)"
+    r"(?:mount|losetup|swapo(?:n|ff)|zramctl|cryptsetup|dmsetup|mdadm|kpartx|partx|bcache\S*|nbd-client|qemu-nbd|rbd|"
+    r"modprobe|insmod|zpool|zfs|btrfs|pv\w+|vg\w+|lv\w+|scsi\w*|sg_\w+)"
 )
-"""Programs that have the kernel open block devices for writing, or open some themselves to ask for something."""
+"""Programs that have the kernel open block devices for writing, where they do more than to read."""
+
+ASKS = frozenset({"smartctl", "sg_inq", "sg_readcap", "sg_turs", "sg_vpd", "sdparm"})
+"""Programs that open a device for writing only to ask it something."""
 
 LEAVES = re.compile(
     r"(?:systemd-run|systemctl|busctl|machinectl|udisksctl|cgexec|cgclassify|docker|podman|nerdctl|ctr|lxc\S*|incus|virsh|"

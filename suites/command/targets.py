@@ -13,6 +13,7 @@ from suites.command.line_paths import ASSIGNMENT, LinePaths, TooLongError
 from suites.command.parameters import words as words_of
 from suites.command.program_targets import SPECIAL, copy_targets, mounts_no_device
 from suites.command.programs import (
+    ASKS,
     LEAVES,
     LISTS_DEVICES,
     OPENS,
@@ -123,9 +124,11 @@ class _Line(LinePaths):
 
     def _whole(self, name: str, arguments: Sequence[str]) -> Iterator[Target]:
         """Yield what a program means for the command as a whole."""
-        if OPENS.fullmatch(name) and not (name == "mount" and mounts_no_device(arguments)):
+        more = does(name, arguments) is not Does.READS
+        opens = OPENS.fullmatch(name) and more and not (name == "mount" and mounts_no_device(arguments))
+        if opens or name in ASKS:
             yield Target("", Use.OPENS)
-        if LEAVES.fullmatch(name) or (name in PASSES and does(name, arguments) is not Does.READS):
+        if LEAVES.fullmatch(name) or (name in PASSES and more):
             yield Target("", Use.LEAVES)
         if RAISES.fullmatch(name) or UNKNOWN in name or HOST in name:
             yield Target("", Use.RAISES)
