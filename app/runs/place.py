@@ -124,7 +124,7 @@ class Place:
 
     def _words(self, command: Command) -> tuple[str, ...]:
         """Return the words that start `command` once the host has looked at what it opens, in the same moment."""
-        if not command.targets and (command.on_peer or not self._on_disk):
+        if not command.targets and (command.on_peer or not self._confined):
             return command.argv
         if command.on_peer:
             return judged(command.targets, command.argv, versions=())
@@ -139,9 +139,9 @@ class Place:
         return guarded(device, judged(command.targets, command.argv, device=device.number))
 
     @property
-    def _on_disk(self) -> bool:
-        """Whether the step works on disks."""
-        return self.step.suite.resource is Resource.DISK
+    def _confined(self) -> bool:
+        """Whether block devices are closed to the step's commands: it works on disks, or nobody knows on what."""
+        return self.step.suite.resource in {Resource.DISK, Resource.APPLICATION}
 
     def _where(self, *, on_peer: bool) -> str:
         return self.step.peer or self.host if on_peer else self.host
@@ -199,7 +199,7 @@ class Place:
         resource = shipped_resource(CGROUP_PROGRAM, architecture_of(self.context.facts))
         facts = self.context.facts
         root = any(each.root for each in self.commands) or (facts is not None and facts.system.user == "root")
-        if resource is None or not root or not (self._on_disk or any(each.targets for each in self.commands)):
+        if resource is None or not root or not (self._confined or any(each.targets for each in self.commands)):
             return files
         return (*files, (HostFile(CGROUP_PROGRAM, resource=resource, executable=True), False))
 

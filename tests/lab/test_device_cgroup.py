@@ -1,5 +1,6 @@
 """The kernel keeps a step from writing to block devices, whatever its line does, and lets it run otherwise."""
 
+import contextlib
 import hashlib
 import itertools
 import os
@@ -26,8 +27,10 @@ from remote.local import LocalSession
 from remote.targets import CGROUP_PROGRAM, REFUSED, judged, refusal
 from suites.base import Context
 from suites.targets import Target
-from tests.lab_sshd import AnsweringAsker
+from tests.lab.survival import ALIVE, kill_jobs
+from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.loop_devices import MIB, backing_file, loops, loops_to_itself
+from tests.program import BENCHWRIGHT, DONE, benchwright, environment
 
 PROGRAM = Path(resources.__file__).parent / "probes" / "bin" / platform.machine() / CGROUP_PROGRAM
 CONTENT = b"precious" * (MIB // 8)
@@ -416,7 +419,7 @@ def followed(job: Job) -> bytes:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -506,3 +509,31 @@ def test_suites_run_as_before(workstation: Workstation, tmp_path: Path) -> None:
     steps = [make_step(suite, {"directory": str(tmp_path), **values}) for suite, values in given.items()]
     ended = execute(workstation, *steps)
     assert ended.state is State.DONE, ended.reason
+
+
+def test_a_run_that_is_attached_leaves_no_group(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home(more=ALIVE)
+    path, seconds = tmp_path / "plan.toml", f"2.{secrets.randbelow(10**6)}"
+    words = ("--suite", "command", "--set", f"command=sleep {seconds}", "--trials", "1", "--host", "lab")
+    assert benchwright("plan", "new", "--defaults", "-o", path, *words).status == DONE
+    try:
+        with subprocess.Popen([str(BENCHWRIGHT), "run", str(path)], env=environment()) as process:
+            until(lambda: bool(groups_of(f"sleep {seconds}")))
+            (group,) = groups_of(f"sleep {seconds}")
+            process.kill()
+        ran = benchwright("attach")
+        assert ran.status == DONE, ran.err
+        assert not group.exists()
+    finally:
+        kill_jobs(lab_host.home)
+
+
+def groups_of(command: str) -> list[Path]:
+    """Return the control groups of jobs in which `command` runs."""
+    found = []
+    for group in groups(""):
+        with contextlib.suppress(OSError):
+            pids = (group / "cgroup.procs").read_text().split()
+            lines = [Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip() for pid in pids]
+            found += [group] if command in lines else []
+    return found
