@@ -496,6 +496,8 @@ def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation
     assert WHY in ended.reason
     ended = execute(workstation, make_step("command", {"command": "true", "prepare": line, **BY_SHELL}))
     assert WHY in ended.reason
+    line = f"bash -c 'test -v \"a[$(dd if=/dev/zero of={step.device} count=1)]\"'"  # of which nothing is judged
+    execute(workstation, make_step("command", {"command": line, **BY_SHELL}))
     assert step.contents() == before
 
 
