@@ -115,8 +115,10 @@ in_group() { # pids that run in group $1; zombies nobody collects do not count
     done
 }
 
-in_cgroups() { # pids of what runs in control groups of the workspace, whatever became of its environment
-    grep -ls -- "/benchwright-$nonce-" /proc/[0-9]*/cgroup 2>/dev/null | while IFS=/ read -r _ _ pid _; do echo "$pid"; done
+in_cgroups() { # pids of what runs in control groups of the workspace, whatever became of its environment; no zombies
+    grep -ls -- "/benchwright-$nonce-" /proc/[0-9]*/cgroup 2>/dev/null | while IFS=/ read -r _ _ pid _; do
+        identify "$pid" && [ "$state" != Z ] && echo "$pid"
+    done
 }
 
 # Each is noted down in the directory of its job, by device-cgroup.sh; only an empty one goes.

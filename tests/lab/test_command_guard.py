@@ -914,6 +914,7 @@ def test_a_line_that_asks_too_much_is_answered_at_once(names: Names, line: str) 
 
 
 def test_a_refusal_is_readable(names: Names) -> None:
+    assert "To read it, give it as standard input (< " in judge("./bench {device}".format(**names), names)
     assert judge("dd of=$1é", names) == (
         "dd writes to “...é”, and only a shell can tell which file that is; write it out."
     )

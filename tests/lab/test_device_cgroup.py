@@ -454,8 +454,8 @@ def test_a_job_whose_leader_was_killed_leaves_no_group_once_it_is_found_again(st
 
 
 def test_what_a_job_leaves_behind_ends_with_the_workspace(start: Start) -> None:
-    """It has no mark in its environment, and a session of its own."""
-    job = start("env -i setsid -f sleep 61")
+    """It has no mark in its environment, a session of its own, and a child that nobody collects."""
+    job = start("env -i setsid -f sh -c 'sleep 0 & exec sleep 61'")
     followed(job)
     (group,) = groups(job.workspace.nonce)
     assert (group / "cgroup.procs").read_text().split()
@@ -513,6 +513,7 @@ def test_suites_run_as_before(workstation: Workstation, tmp_path: Path) -> None:
     assert ended.state is State.DONE, ended.reason
 
 
+@pytest.mark.slow
 def test_a_run_that_is_attached_leaves_no_group(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home(more=ALIVE)
     path, seconds = tmp_path / "plan.toml", f"2.{secrets.randbelow(10**6)}"
