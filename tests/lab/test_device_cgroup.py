@@ -1,147 +1,30 @@
 """The kernel keeps a step from writing to block devices, whatever its line does, and lets it run otherwise."""
 
-import contextlib
-import hashlib
-import itertools
 import os
-import platform
-import secrets
-import shutil
-import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-import resources
-from app.events import RunEnded, State, WorkspaceUsed
-from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
-from app.runs.control import Control
-from app.services import Workstation
-from remote.jobs.files import put_file
-from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
-from remote.local import LocalSession
-from remote.targets import CGROUP_PROGRAM, REFUSED, judged, refusal
-from suites.base import Context
-from suites.targets import Target
-from tests.lab.survival import ALIVE, kill_jobs
-from tests.lab_sshd import AnsweringAsker, LabHost
-from tests.loop_devices import MIB, backing_file, loops, loops_to_itself
-from tests.program import BENCHWRIGHT, DONE, benchwright, environment
+from remote.targets import REFUSED, refusal
+from tests.lab.device_cgroups import (
+    CGROUPS,
+    CONTENT,
+    NONCE,
+    Private,
+    disks,
+    groups,
+    make_command,
+    offers,
+    step,
+    version,
+)
+from tests.loop_devices import MIB, backing_file, loops_to_itself
 
-PROGRAM = Path(resources.__file__).parent / "probes" / "bin" / platform.machine() / CGROUP_PROGRAM
-CONTENT = b"precious" * (MIB // 8)
-CGROUPS = Path("/sys/fs/cgroup")
-NONCE = secrets.token_hex(8)
+__all__ = ["disks", "step", "version"]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-def groups(nonce: str) -> list[Path]:
-    """Return the control groups of jobs that are there."""
-    return [path for path in CGROUPS.rglob(f"benchwright-{nonce}*") if path.is_dir()]
-
-
-def offers(version: str) -> bool:
-    """Whether this host has writable control groups of the version in which devices can be denied."""
-    kind = "cgroup2" if version == "v2" else "devices"
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    return any(kind in line.split(" - ")[1].replace(",", " ").split() for line in lines)
-
-
-@pytest.fixture(scope="module")
-def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """Yield two loop devices that hold something."""
-    with loops(tmp_path_factory.mktemp("disks")) as make:
-        with loops_to_itself():
-            made = [make(name, MIB) for name in ("one.img", "two.img")]
-        yield made
-
-
-@dataclass
-class Private:
-    """A private directory with a device, in which commands begin as jobs do."""
-
-    folder: Path
-    device: str
-    other: str
-    numbers: Iterator[int]
-
-    def run(
-        self,
-        targets: Sequence[Target],
-        argv: Sequence[str],
-        *versions: str,
-        device: str = "",
-        lead: Sequence[str] = (),
-        user: int | None = None,
-    ) -> subprocess.CompletedProcess[bytes]:
-        """Run `argv` as a job of this step; its control group is left to `leave`."""
-        job = self.folder / f".job-{next(self.numbers)}"
-        job.mkdir()
-        return subprocess.run(
-            [*lead, *judged(targets, argv, versions=versions, device=device)],
-            cwd=self.folder,
-            env={**os.environ, "BENCHWRIGHT_JOB": f"{NONCE}/{job.name}"},
-            capture_output=True,
-            check=False,
-            timeout=60,
-            user=user,
-        )
-
-    def line(self, line: str, *versions: str, argv: Sequence[str] = ()) -> subprocess.CompletedProcess[bytes]:
-        """Run a line of the user's own, or `argv` in its place once the host has judged it."""
-        text = self.text(line)
-        (command,) = make_command(text)
-        return self.run(command, argv or ["sh", "-c", text], *versions)
-
-    def text(self, line: str, folder: str = "") -> str:
-        """Return a line of a table with the names of this step."""
-        return line.format(device=self.device, name=Path(self.device).name, folder=folder or self.folder)
-
-    def number(self) -> str:
-        """Return the number of the device."""
-        return Path(f"/sys/block/{Path(self.device).name}/dev").read_text().strip()
-
-    def contents(self) -> list[str]:
-        """Return what is on the devices, and that they are devices."""
-        for device in (self.device, self.other):
-            subprocess.run(["blockdev", "--flushbufs", device], check=False)
-            assert Path(device).is_block_device()
-        return [hashlib.sha256(backing_file(each).read_bytes()).hexdigest() for each in (self.device, self.other)]
-
-
-def make_command(line: str) -> list[tuple[Target, ...]]:
-    step = make_step("command", {"command": line, "shell": True})
-    return [command.targets for command in step.suite.commands(step.values, Context())]
-
-
-@pytest.fixture
-def step(tmp_path: Path, disks: list[str]) -> Iterator[Private]:
-    for device in disks:
-        backing_file(device).write_bytes(CONTENT)
-        subprocess.run(["blockdev", "--flushbufs", device], check=True)
-    shutil.copy(PROGRAM, tmp_path / CGROUP_PROGRAM)
-    tmp_path.chmod(0o755)
-    made = Private(tmp_path, disks[0], disks[1], itertools.count())
-    (tmp_path / "l7").symlink_to(made.device)
-    (tmp_path / "f").write_bytes(b"garbage!" * 64)
-    (tmp_path / "t").write_text(f"{made.device}\n")
-    (tmp_path / "a.csv").touch()
-    yield made
-    for group in groups(NONCE):
-        group.rmdir()
-
-
-@pytest.fixture(params=["v1", "v2"])
-def version(request: pytest.FixtureRequest) -> str:
-    """Return a version of control groups that this host offers."""
-    if not offers(request.param):
-        pytest.skip(f"this host has no control groups {request.param} for devices")
-    return str(request.param)
 
 
 # The third review of hostile lines, a to k: each of them changed the device when only its words were read.
@@ -390,153 +273,3 @@ def test_an_account_that_can_write_to_no_device_is_asked_nothing(step: Private) 
     finally:
         node.chmod(mode)
     assert groups(NONCE) == []
-
-
-# Jobs
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[tuple[LocalSession, Workspace]]:
-    session = LocalSession()
-    made = make_workspace(session, str(tmp_path))
-    put_file(session, made, CGROUP_PROGRAM, PROGRAM.read_bytes(), executable=True)
-    yield session, made
-    remove_workspace(session, made)
-    assert groups(made.nonce) == []
-    session.close()
-
-
-Start = Callable[[str], Job]
-
-
-@pytest.fixture
-def start(workspace: tuple[LocalSession, Workspace], version: str) -> Start:
-    return lambda line: Job.start(*workspace, judged([], ["sh", "-c", line], versions=[version]))
-
-
-def followed(job: Job) -> bytes:
-    return b"".join(chunk.data for chunk in job.follow() if chunk is not None)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def test_a_job_has_its_group_while_it_runs(start: Start) -> None:
-    job = start("sleep 0.5; cat /proc/self/cgroup")
-    until(lambda: len(groups(job.workspace.nonce)) == 1)
-    assert f"benchwright-{job.workspace.nonce}-{job.directory}".encode() in followed(job)
-    assert (job.exit_status, job.closed) == (0, True)
-    assert groups(job.workspace.nonce) == []
-
-
-def test_a_stopped_job_leaves_no_group(start: Start) -> None:
-    job = start("trap : TERM; sleep 60 & sleep 60")
-    until(lambda: len(groups(job.workspace.nonce)) == 1)
-    job.stop(0.1)
-    assert groups(job.workspace.nonce) == []
-
-
-def test_a_job_whose_leader_was_killed_leaves_no_group_once_it_is_found_again(start: Start) -> None:
-    job = start("sleep 60")
-    until(lambda: len(groups(job.workspace.nonce)) == 1)
-    for pid in (job.began.group, job.pid):
-        os.kill(pid, signal.SIGKILL)
-    assert len(groups(job.workspace.nonce)) == 1
-    found = Job.find(LocalSession(), job.workspace, job.directory)
-    assert found is not None
-    followed(found)
-    assert found.exit_status is None
-    assert groups(job.workspace.nonce) == []
-
-
-def test_what_a_job_leaves_behind_ends_with_the_workspace(start: Start) -> None:
-    """It has no mark in its environment, a session of its own, and a child that nobody collects."""
-    job = start("env -i setsid -f sh -c 'sleep 0 & exec sleep 61'")
-    followed(job)
-    (group,) = groups(job.workspace.nonce)
-    assert (group / "cgroup.procs").read_text().split()
-    remove_workspace(LocalSession(), job.workspace)
-    assert groups(job.workspace.nonce) == []
-
-
-# Runs
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
-
-
-def execute(workstation: Workstation, *steps: Step) -> RunEnded:
-    plan = Plan("closed", (LOCAL,), steps, repetition=Repetition(trials=1))
-    events = list(workstation.run(plan, AnsweringAsker(), Control()))
-    ended = events[-1]
-    assert isinstance(ended, RunEnded)
-    used = {event.workspace.nonce for event in events if isinstance(event, WorkspaceUsed)}
-    assert used
-    assert [group for nonce in used for group in groups(nonce)] == []
-    return ended
-
-
-BY_SHELL = {"shell": True}
-WHY = "Writing to block devices was closed for this step on this computer, which may be why"
-
-
-def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation, step: Private) -> None:
-    before = step.contents()
-    line = f"dd if=/dev/zero of=$(cat {step.folder}/t) count=1"
-    ended = execute(workstation, make_step("command", {"command": line, **BY_SHELL}))
-    assert ended.state is not State.DONE
-    assert WHY in ended.reason
-    ended = execute(workstation, make_step("command", {"command": "true", "prepare": line, **BY_SHELL}))
-    assert WHY in ended.reason
-    line = f"bash -c 'test -v \"a[$(dd if=/dev/zero of={step.device} count=1)]\"'"  # of which nothing is judged
-    execute(workstation, make_step("command", {"command": line, **BY_SHELL}))
-    assert step.contents() == before
-
-
-def test_suites_run_as_before(workstation: Workstation, tmp_path: Path) -> None:
-    given: dict[str, dict[str, str]] = {
-        "dd": {"count": "4"},
-        "sysbench-fileio": {"total_size": "4 MiB", "time": "1", "file_num": "2"},
-        "fio": {"size": "1 MiB", "runtime": "1"},
-        "fio-job": {"job": "[a]\nrw=write\nsize=64k\n"},
-    }
-    steps = [make_step(suite, {"directory": str(tmp_path), **values}) for suite, values in given.items()]
-    ended = execute(workstation, *steps)
-    assert ended.state is State.DONE, ended.reason
-
-
-@pytest.mark.slow
-def test_a_run_that_is_attached_leaves_no_group(lab_host: LabHost, tmp_path: Path) -> None:
-    lab_host.add_to_home(more=ALIVE)
-    path, seconds = tmp_path / "plan.toml", f"2.{secrets.randbelow(10**6)}"
-    words = ("--suite", "command", "--set", f"command=sleep {seconds}", "--trials", "1", "--host", "lab")
-    assert benchwright("plan", "new", "--defaults", "-o", path, *words).status == DONE
-    try:
-        with subprocess.Popen([str(BENCHWRIGHT), "run", str(path)], env=environment()) as process:
-            until(lambda: bool(groups_of(f"sleep {seconds}")))
-            (group,) = groups_of(f"sleep {seconds}")
-            process.kill()
-        ran = benchwright("attach")
-        assert ran.status == DONE, ran.err
-        assert not group.exists()
-    finally:
-        kill_jobs(lab_host.home)
-
-
-def groups_of(command: str) -> list[Path]:
-    """Return the control groups of jobs in which `command` runs."""
-    found = []
-    for group in groups(""):
-        with contextlib.suppress(OSError):
-            pids = (group / "cgroup.procs").read_text().split()
-            lines = [Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip() for pid in pids]
-            found += [group] if command in lines else []
-    return found
