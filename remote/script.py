@@ -1,5 +1,6 @@
 """Our own shell scripts on a host: sent over standard input, answering in marked lines that noise cannot forge."""
 
+import re
 import secrets
 from collections.abc import Mapping
 from functools import cache
@@ -29,13 +30,13 @@ _START_UP_FILES: Mapping[str, tuple[str, str]] = {
 """What each login shell reads before a command over SSH, and the line that ends it there."""
 
 
-_BEFORE: Mapping[str, tuple[str, ...]] = {"job.sh": ("guard.sh",), "facts.sh": ("guard.sh",)}
+_INCLUDE = re.compile(rb"^# include ([\w-]+\.sh)\n", re.MULTILINE)
 
 
 @cache
 def script(name: str) -> bytes:
-    """Return the script `name` of resources/, behind those that it is sent with."""
-    return b"".join(files("resources").joinpath(part).read_bytes() for part in (*_BEFORE.get(name, ()), name))
+    """Return the script `name` of resources/, with those that its lines ``# include NAME`` name in their place."""
+    return _INCLUDE.sub(lambda line: script(line[1].decode()), files("resources").joinpath(name).read_bytes())
 
 
 def run_script(

@@ -10,6 +10,11 @@ SCRIPT = "targets.sh"
 
 _START = "benchwright: "
 
+CGROUPS = ("v1", "v2")
+"""Versions of control groups; version 2 needs CGROUP_PROGRAM beside the command."""
+
+CGROUP_PROGRAM = "device_cgroup"
+
 REFUSED = 77
 """The exit status where a path must not be opened; standard error says which, and what it is."""
 
@@ -27,10 +32,37 @@ def refusal(exit_status: int | None, stderr: bytes) -> str:
     return " ".join(said[:MOST_SENTENCES])
 
 
-def judged(targets: Sequence[Target], argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the words that become `argv` where the host finds nothing against any of `targets`."""
-    if not targets:
-        return tuple(argv)
+def denied(host: str, stderr: bytes, *, closed: bool) -> str:
+    """Return that the kernel may have kept a command that failed from a block device; empty where it did not.
+
+    `closed` is the job's; `host` is in words.
+    """
+    if not closed or b"Operation not permitted" not in stderr:
+        return ""
+    return (
+        f" Writing to block devices was closed for this step on {host}, which may be why: to write to a device on "
+        "purpose, use the suite fio with “Raw device”."
+    )
+
+
+def judged(
+    targets: Sequence[Target], argv: Sequence[str], *, device: str = "", versions: Sequence[str] = CGROUPS
+) -> tuple[str, ...]:
+    """Return the words that become `argv` where the host finds nothing against any of `targets`.
+
+    In a job, root's command gets a control group of its own, of the first of `versions` that the host offers, in which
+    the kernel opens no block device for writing but `device` (``MAJOR:MINOR``).
+    """
     found = bounded(targets)
     words = (word for target in found for word in target.words)
-    return ("sh", "-c", script(SCRIPT).decode(), "benchwright", str(len(found)), *words, *argv)
+    return (
+        "sh",
+        "-c",
+        script(SCRIPT).decode(),
+        "benchwright",
+        " ".join(versions),
+        device,
+        str(len(found)),
+        *words,
+        *argv,
+    )

@@ -5,6 +5,7 @@
 set -u
 LC_ALL=C
 export LC_ALL
+# include guard.sh
 mark=$1
 shift
 

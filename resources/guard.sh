@@ -1,5 +1,5 @@
 # Whether other accounts of the host may replace what is in a directory: job.sh asks before it runs anything there,
-# facts.sh before a run is begun. Sent in front of both.
+# facts.sh before a run is begun. Both include it.
 uid=$(id -u)
 
 own() { # uid: this account's, or that of the account for which sudo made this one root

@@ -7,6 +7,7 @@
 set -u
 LC_ALL=C
 export LC_ALL
+# include guard.sh
 
 say() { printf '@@%s %s\n' "$mark" "$*"; }
 fail() {
@@ -72,6 +73,22 @@ in_group() { # pids that run in group $1; zombies nobody collects do not count
     done
 }
 
+in_cgroups() { # pids of what runs in control groups of the workspace, whatever became of its environment; no zombies
+    grep -ls -- "/benchwright-$nonce-" /proc/[0-9]*/cgroup 2>/dev/null | while IFS=/ read -r _ _ pid _; do
+        identify "$pid" && [ "$state" != Z ] && echo "$pid"
+    done
+}
+
+# Each is noted down in the directory of its job, by device-cgroup.sh; only an empty one goes.
+leave_cgroups() { # job or a pattern of jobs
+    for note in $1/cgroup; do
+        { read -r cgroup <"$note"; } 2>/dev/null || continue
+        case ${cgroup##*/} in
+        "benchwright-$nonce-"*) [ ! -d "$cgroup" ] || rmdir -- "$cgroup" 2>/dev/null || { doze && rmdir -- "$cgroup"; } ;;
+        esac
+    done 2>/dev/null
+}
+
 clock() { # $now: hundredths of a second since boot
     read -r now _ </proc/uptime
     now=${now%.*}${now#*.}
@@ -82,6 +99,7 @@ end() { # marker, group or "", hundredths of grace: TERM, later KILL; 1 and $lef
     patience=$((now + $3)) give_up=$((now + $3 + 300)) signal=TERM sent=
     while :; do
         left=$(marked "$1")
+        [ -n "$left" ] || [ "$1" != "$nonce/" ] || left=$(in_cgroups)
         [ -n "$left" ] || [ -z "$2" ] || left=$(in_group "$2")
         [ -n "$left" ] || return 0
         clock
@@ -127,6 +145,7 @@ remove() {
         say removed
         return
     fi
+    leave_cgroups ".job-*"
     for entry in ./* ./.[!.]* ./..?*; do
         [ "$entry" = ./.benchwright ] || rm -rf -- "$entry"
     done
@@ -160,6 +179,7 @@ read -r clock rest </proc/uptime
 wrote="$(while read -r word bytes; do [ "$word" != pos: ] || echo "$bytes"; done <"/proc/$$/fdinfo/6")"
 wrote="$wrote $(while read -r word bytes; do [ "$word" != pos: ] || echo "$bytes"; done <"/proc/$$/fdinfo/7")"
 printf "%-100s\n" "$status $clock $wrote ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$job/rc"
+[ ! -s "$job/cgroup" ] || { read -r group <"$job/cgroup" && rmdir -- "$group"; }
 '
 begin='
 job=$1 leader=$2
@@ -281,6 +301,8 @@ status() {
         say alive
     else
         [ -z "$(marked "$nonce/$job")" ] || say astray
+        leave_cgroups "$job"
+        [ ! -e "$job/cgroup" ] || say closed
         if [ -e "$job/rc" ]; then
             ended=
             read -r ended <"$job/rc"
@@ -318,6 +340,7 @@ stop() { # hundredths of grace
     fi
     alive || group=
     end "$nonce/$job" "$group" "$1" || fail "left" $left
+    ! enter || leave_cgroups "$job"
     say stopped
 }
 

@@ -1,7 +1,12 @@
-# Judges every path that a command opens, and becomes that command: POSIX sh with coreutils or busybox. Changes nothing.
-#   sh -c SCRIPT benchwright NUMBER [USE MATCH SIZE PATH]... COMMAND...
+# Judges every path that a command opens, and becomes that command: POSIX sh with coreutils or busybox. Changes nothing
+# but the control group that the command is in.
+#   sh -c SCRIPT benchwright VERSIONS DEVICE NUMBER [USE MATCH SIZE PATH]... COMMAND...
 # runs in the step's private directory. suites/targets.py says what USE and MATCH mean. What a path is says the kernel:
 # its type and number behind all links, at this moment. Where one must not be opened, COMMAND is not started: status 77.
+# VERSIONS of control groups are tried for one in which only the block device DEVICE (MAJOR:MINOR, or none) may be opened
+# for writing. There, and where the account may write to no block device, what cannot be judged is not refused.
+
+# include device-cgroup.sh
 
 refuse() { # sentence
     printf 'benchwright: %s\n' "$1" | tr -c ' -~\n\200-\377' '?' >&2
@@ -31,9 +36,11 @@ device_name() { # path -> $name: the kernel's own
 }
 
 block() { # path
-    case $use in read) return ;; esac
+    case $use:$closed in read:* | name:?*) return ;; esac
     device_name "$1" block
-    refuse "$1 is the block device $name, whose loss was not confirmed for this step. Use the suite fio with \"Raw device\"."
+    [ "$use" != name ] ||
+        refuse "$1 is the block device $name, and what the command does with it cannot be judged. To read it, give it as standard input (< $1)."
+    [ "$use" = name ] || refuse "$1 is the block device $name, whose loss was not confirmed for this step. Use the suite fio with \"Raw device\"."
 }
 
 # null, zero, full and the random numbers; terminals for what the user typed.
@@ -107,7 +114,7 @@ missing() { # path
         *) at=. ;;
         esac
     done
-    if [ -d "${at:-/}" ] && [ ! -x "${at:-/}" ]; then
+    if [ -z "$closed" ] && [ -d "${at:-/}" ] && [ ! -x "${at:-/}" ]; then
         refuse "$1 cannot be judged: this account may not look into ${at:-/}."
     fi
     [ "$use" != name ] || return 0
@@ -140,7 +147,7 @@ has_devices() { # directory: whether a block device is in it
 }
 
 directory() { # path
-    case $use in name) ;; *) return ;; esac
+    case $use:$closed in name:) ;; *) return ;; esac
     ! has_devices "$1" || refuse "$1 is a directory with block devices, and what is done with them cannot be judged."
 }
 
@@ -247,6 +254,28 @@ judge_all() { # prefix
     [ -n "$found" ] || note "$1*"
 }
 
+# Whether this account may write to no block device, whatever it starts: it is not root and has none of its rights.
+powerless() {
+    [ "$(id -u)" != 0 ] && grep -q '^CapPrm:[[:space:]]*0*$' /proc/self/status || return
+    nodes=$(find /dev -type b 2>/dev/null)
+    IFS='
+'
+    for node in $nodes; do
+        [ ! -w "$node" ] || return
+    done
+}
+
+# Prints the uses that are said of the command as a whole.
+said_of_all() { # number, then the targets
+    left=$1
+    shift
+    while [ "$left" -gt 0 ]; do
+        case $1 in opens | leaves | raises) echo "$1" ;; esac
+        shift 4
+        left=$((left - 1))
+    done
+}
+
 main() { # number, then the targets
     LC_ALL=C
     refused=0 left=$1
@@ -258,6 +287,8 @@ main() { # number, then the targets
         shift 4
         left=$((left - 1))
         case $use:$match in
+        opens:* | leaves:* | raises:*) ;;
+        unsure:*) [ -n "$closed" ] || refuse "$path" ;;
         refuse:*) refuse "$path" ;;
         *:exact) [ -z "$path" ] || judge "$path" ;;
         *:pattern | *:below) judge_pattern "$path" ;;
@@ -267,6 +298,20 @@ main() { # number, then the targets
     [ "$refused" = 0 ]
 }
 
-(main "$@") || exit 77
-shift "$((4 * $1 + 1))"
+# Prints why no block device can be written to: v1 or v2 of control groups, or "account"; nothing where one can be.
+closed() { # versions, device, number, then the targets
+    versions=$1 device=$2
+    shift 2
+    whole=$(said_of_all "$@")
+    case $whole in *opens*) versions= ;; esac
+    version=$(enter_group "$versions" "$device")
+    [ -n "$version$whole" ] || [ "$1" = 0 ] || ! powerless || version=account
+    case $whole in *leaves*) version= ;; esac
+    echo "$version"
+}
+
+# In shells of their own: no variable of theirs is one of the command's environment.
+benchwright_closed=$(closed "$@")
+(closed=$benchwright_closed && shift 2 && main "$@") || exit 77
+shift "$((4 * $3 + 3))"
 exec "$@"

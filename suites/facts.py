@@ -1,5 +1,6 @@
 """What was read off a host: every fact with its unit, or absent with the reason why."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -191,6 +192,12 @@ class RawDevice:
     endurance_used: float | Absent = fact("%")  # of what the drive is rated for, as SMART tells it
     lifetime_written: int | Absent = fact("B")  # in its whole life, as SMART tells it
     state: str | Absent = field(default=NOT_READ, metadata={"unit": "", "internal": True})
+
+    @property
+    def number(self) -> str:
+        """The kernel's number of the device, as ``MAJOR:MINOR``; empty where it was not read."""
+        found = None if isinstance(self.state, Absent) else re.search(r"^number (\d+:\d+)$", self.state, re.MULTILINE)
+        return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

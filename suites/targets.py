@@ -21,10 +21,18 @@ class Use(StrEnum):
     OVERWRITE = "overwrite"
     """It writes, and the user said so: a regular file that nothing else uses, but no device."""
     NAME = "name"
-    """A program of which nothing is known is given the path: it may be anything but a block device or a directory that
-    has one."""
+    """A program of which nothing is known is given the path: where the command could write to block devices, it may be
+    anything but one or a directory that has one."""
     REFUSE = "refuse"
-    """It cannot be judged; the path is the reason, as a sentence."""
+    """It must not run; the path is the reason, as a sentence."""
+    UNSURE = "unsure"
+    """It cannot be judged; the path is the reason. It runs where it can write to no block device all the same."""
+    OPENS = "opens"
+    """The command has the kernel open devices, as mount(8) does, so that this may not be denied to it."""
+    LEAVES = "leaves"
+    """The command may have another service act for it, or change a device in another way than by writing to it."""
+    RAISES = "raises"
+    """The command may become root, or another account."""
 
 
 class Match(StrEnum):
@@ -57,13 +65,18 @@ class Target:
 
 
 def refused(reason: str) -> Target:
-    """Return the target of a command that cannot be judged; `reason` is a sentence."""
+    """Return the target of a command that must not run, wherever; `reason` is a sentence."""
     return Target(reason, Use.REFUSE)
 
 
-def reasons(targets: Iterable[Target]) -> tuple[str, ...]:
-    """Return why a command cannot be judged; () where it can."""
-    return tuple(dict.fromkeys(target.path for target in targets if target.use is Use.REFUSE))
+def unsure(reason: str) -> Target:
+    """Return the target of a command that cannot be judged, and does no harm where it can write to no block device."""
+    return Target(reason, Use.UNSURE)
+
+
+def reasons(targets: Iterable[Target], use: Use = Use.REFUSE) -> tuple[str, ...]:
+    """Return why a command must not run, or with UNSURE cannot be judged; () where nothing is against it."""
+    return tuple(dict.fromkeys(target.path for target in targets if target.use is use))
 
 
 def agreed(targets: Iterable[Target]) -> tuple[Target, ...]:

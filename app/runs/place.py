@@ -20,9 +20,12 @@ from remote.jobs.job import OUTPUT_LIMIT, Job, Workspace, job_directory, make_wo
 from remote.path import meet, read_path
 from remote.script import new_mark
 from remote.session import Chunk, Session
-from remote.targets import judged
+from remote.targets import CGROUP_PROGRAM, denied, judged
 from suites.base import Command, Context, Purpose, destroys, device_of
 from suites.errors import BenchwrightError
+from suites.host_files import HostFile
+from suites.probe.probe import architecture_of, shipped_resource
+from suites.vocab import Resource
 
 REPORTED = 2000
 """Characters of a failed command's output that its error message shows."""
@@ -128,16 +131,24 @@ class Place:
 
     def _words(self, command: Command) -> tuple[str, ...]:
         """Return the words that start `command` once the host has looked at what it opens, in the same moment."""
-        words = judged(command.targets, command.argv)
-        if command.on_peer or not destroys(self.step.suite, self.step.values):
-            return words
+        if not command.targets and (command.on_peer or not self._confined):
+            return command.argv
+        if command.on_peer:
+            return judged(command.targets, command.argv, versions=())
+        if not destroys(self.step.suite, self.step.values):
+            return judged(command.targets, command.argv)
         path, facts = device_of(self.step.suite, self.step.values), self.context.facts
         device = None if facts is None else facts.device(path)
         if device is None:
             raise PrepareError(
                 f"{self.step.name}: nothing was read about {path} on {host_words(self.host)}.", "Run it again."
             )
-        return guarded(device, words)
+        return guarded(device, judged(command.targets, command.argv, device=device.number))
+
+    @property
+    def _confined(self) -> bool:
+        """Whether block devices are closed to the step's commands: it works on disks, or nobody knows on what."""
+        return self.step.suite.resource in {Resource.DISK, Resource.APPLICATION}
 
     def _where(self, *, on_peer: bool) -> str:
         return self.step.peer or self.host if on_peer else self.host
@@ -180,13 +191,23 @@ class Place:
 
     def _deliver(self) -> Iterator[Event]:
         """Put what the commands need beside them."""
-        for file, on_peer in files_of(self.commands):
+        for file, on_peer in self._files():
             doing = "building" if file.build else "copying"
             yield Activity(f"{doing} {file.name} for {self.step.name}", self.host)
             session, workspace = self._side(on_peer=on_peer)
             content = yield from self.mailbox.during(partial(content_of, file, self.agreed), until_over=True)
             put = partial(put_file, session, workspace, file.name, content, executable=file.executable)
             yield from self.mailbox.during(put, until_over=True)
+
+    def _files(self) -> tuple[tuple[HostFile, bool], ...]:
+        """Return what the commands need, and what closes block devices to them where root runs them."""
+        files = files_of(self.commands)
+        resource = shipped_resource(CGROUP_PROGRAM, architecture_of(self.context.facts))
+        facts = self.context.facts
+        root = any(each.root for each in self.commands) or (facts is not None and facts.system.user == "root")
+        if resource is None or not root or not (self._confined or any(each.targets for each in self.commands)):
+            return files
+        return (*files, (HostFile(CGROUP_PROGRAM, resource=resource, executable=True), False))
 
     def _of(self, purpose: Purpose) -> list[Command]:
         return [command for command in self.commands if command.purpose is purpose]
@@ -207,7 +228,7 @@ class Place:
             status += f" ({job.reason})" if job.reason else ""
             raise PrepareError(
                 f"{self.step.name} could not be prepared on {host_words(self.host)}: "
-                f"{command.argv[0]} {status}: {said}",
+                f"{command.argv[0]} {status}: {said}{denied(host_words(self.host), said.encode(), closed=job.closed)}",
                 "Nothing was measured. Mend what it says and run again.",
             )
 
@@ -272,7 +293,8 @@ class Place:
             elif job.exit_status != 0:
                 said = following.said
                 how = f"{command.argv[0]} ended with exit status {job.exit_status}: {said or job.reason or 'no word'}"
-                problems.append(f"{self.step.name} could not clean up on {host}: {how}.")
+                why = denied(host, said.encode(), closed=job.closed)
+                problems.append(f"{self.step.name} could not clean up on {host}: {how}.{why}")
         self.jobs.clear()
         return problems
 

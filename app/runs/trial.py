@@ -33,7 +33,7 @@ from app.wording import duration_text
 from remote.errors import ConnectionLostError, JobError, RemoteError
 from remote.jobs.job import Job
 from remote.link import LinkState
-from remote.targets import refusal
+from remote.targets import denied, refusal
 from suites.base import Command, Parsed, Purpose, TrialParser
 from suites.errors import BenchwrightError
 from suites.facts import known
@@ -86,6 +86,7 @@ class TrialRun:
     _stderr: bytes = b""  # its beginning
     _began: bool = False
     _why: str = ""  # the last command ended as it did
+    _closed: bool = False  # the kernel let the last command write to no block device
     _truncated: str = ""  # what of its output was lost on the host
     _deadline: float | None = None
     _late: bool = False  # the command was ended, because it took far longer than expected
@@ -232,6 +233,7 @@ class TrialRun:
                 self._began = True
             yield from self._measure(job, command)
             exit_status, self._why, self.ended_clock = job.exit_status, job.reason, job.ended_clock
+            self._closed = job.closed
             self._truncated = self._truncated or job.truncated
             self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
             if exit_status != 0 or self._truncated:
@@ -326,7 +328,8 @@ class TrialRun:
             return f"{tool} was not started on {host}: {why} (exit status {exit_status})"
         said = "; ".join(parsed.notes) or "the output holds no figure"
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
-        return f"{tool} on {host}: {said} ({f'{status}; {self._why}' if self._why else status})."
+        denial = denied(host, self._stderr + said.encode(), closed=self._closed)
+        return f"{tool} on {host}: {said} ({f'{status}; {self._why}' if self._why else status}).{denial}"
 
     def _with_gaps(self, parsed: Parsed) -> Parsed:
         """Return `parsed` with a note where samples are missing; several commands pause between their series."""

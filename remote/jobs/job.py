@@ -40,6 +40,7 @@ class Job:
 
     `exit_status` and `ended_clock` are known after `follow` or `stop`; both are None where the command left no
     exit status behind, and `reason` then says why. `reason` is also set where the status tells of a signal.
+    `closed` then says whether the kernel let it write to no block device but one whose loss was confirmed.
     `truncated` is empty, or says which stream `follow` could not read whole, with the bytes read and written.
     """
 
@@ -60,6 +61,7 @@ class Job:
         self.ended_clock: float | None = None
         self.reason = ""
         self.truncated = ""
+        self.closed = False
         self._ending = Ending()
         self._session = session
         self._limit = limit
@@ -268,6 +270,7 @@ class Job:
         return blank == 0 or "blank" in self._ask("byte", _FILES[stream], str(blank))
 
     def _settle(self, said: Mapping[str, str]) -> None:
+        self.closed = "closed" in said
         self._ending = Ending.parse(said, stopped=self._stopped, boot_id=self.began.boot_id)
         ending = self._ending
         self.exit_status, self.ended_clock, self.reason = ending.exit_status, ending.clock, ending.reason

@@ -2,12 +2,13 @@
 
 import re
 import shlex
+from functools import partial
 
 from suites.checks import Check, Outcome, StepCheck, StepEvidence
 from suites.command.parameters import JSON, PATTERN, words
 from suites.command.pattern import Pattern, PatternError
 from suites.command.targets import targets_of_line
-from suites.targets import reasons
+from suites.targets import Use, reasons
 from suites.vocab import Level
 
 _META = re.compile(r"[|<>;`*]|&|\$[\w({]|^~/")
@@ -87,10 +88,10 @@ def _shell_timed(evidence: StepEvidence) -> Outcome | None:
     return Outcome("shell is yes, and the command has nothing for a shell to do.", changes={"shell": False})
 
 
-def _unjudged(evidence: StepEvidence) -> Outcome | None:
+def _unjudged(evidence: StepEvidence, use: Use = Use.REFUSE) -> Outcome | None:
     values, shell = evidence.values, bool(evidence.values["shell"])
     lines = [str(values[name]) for name in _NAMES if words(values[name], shell=shell) is not None]
-    found = [reasons(targets_of_line(line, values)) for line in lines]
+    found = [reasons(targets_of_line(line, values), use) for line in lines]
     said = list(dict.fromkeys(reason for each in found for reason in each))
     return Outcome(" ".join(said[:3])) if said else None
 
@@ -165,12 +166,23 @@ COMMAND_SHELL_TIMED = Check(
 COMMAND_UNJUDGED = Check(
     id="command-unjudged",
     level=Level.ERROR,
-    title="Not known what the command writes to",
+    title="What the command writes to cannot be judged",
     why="It could write to any device, and nothing could look first what is on it. It is not started.",
     remedy="Write the path out.",
     source="The command line, and those that prepare and clean up.",
     needs="The commands, where they are dd, fio, tee, cp and others that write, or redirect.",
     evaluate=_unjudged,
+)
+
+COMMAND_UNSURE = Check(
+    id="command-unsure",
+    level=Level.INFO,
+    title="Not known what the command writes to",
+    why="It starts only where the host’s kernel closes block devices to it, or where the account can write to none.",
+    remedy="Write the path out if the host refuses it.",
+    source="The command line, and those that prepare and clean up.",
+    needs="The commands, where they are dd, fio, tee, cp and others that write, or redirect.",
+    evaluate=partial(_unjudged, use=Use.UNSURE),
 )
 
 COMMAND_CHECKS: tuple[StepCheck, ...] = (
@@ -181,4 +193,5 @@ COMMAND_CHECKS: tuple[StepCheck, ...] = (
     COMMAND_SECRET,
     COMMAND_SHELL_TIMED,
     COMMAND_UNJUDGED,
+    COMMAND_UNSURE,
 )

@@ -19,7 +19,7 @@ from suites.command.word_values import (
     pattern_of,
     shown,
 )
-from suites.targets import Match, Target, Use, refused
+from suites.targets import Match, Target, Use, unsure
 
 MAXIMUM_PATH = 4096
 MOST_DIRECTORIES = 20
@@ -185,11 +185,11 @@ class LinePaths:
     def written(self, text: str, name: str = "It") -> Iterator[Target]:
         """Yield the targets of a tool that writes; only the host may be needed to tell what they are."""
         if UNKNOWN in text:
-            yield refused(
+            yield unsure(
                 f"{name} writes to “{shown(text)}”, and only a shell can tell which file that is; write it out."
             )
         elif self.directories is None and not is_whole(text):
-            yield refused(f"{name} writes to “{shown(text)}” in a directory that only a shell can tell; write it out.")
+            yield unsure(f"{name} writes to “{shown(text)}” in a directory that only a shell can tell; write it out.")
         elif text:
             yield from (self.target(path, Use.OVERWRITE) for path in self.paths(text))
 
@@ -211,7 +211,7 @@ class LinePaths:
     def found(self, target: Target) -> Iterator[Target]:
         """Yield a target where it is, as far as the host alone can tell."""
         if UNKNOWN in target.path or (self.directories is None and not is_whole(target.path)):
-            yield refused(f"fio is given “{shown(target.path)}”, and only a shell can tell what that is; write it out.")
+            yield unsure(f"fio is given “{shown(target.path)}”, and only a shell can tell what that is; write it out.")
         else:
             for path in self.paths(target.path):
                 more = "" if target.match is Match.EXACT else "*"

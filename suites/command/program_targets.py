@@ -2,15 +2,19 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from posixpath import basename, dirname, join
 from types import MappingProxyType
 
 from suites.command.fio_targets import Line, fio_targets
 from suites.command.programs import copies_links, known_program, operands_of
 from suites.command.word_values import ANY, UNKNOWN, is_whole
-from suites.targets import Target, refused
+from suites.targets import Target, unsure
 
 _RUNNING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_NO_DEVICE = frozenset({"tmpfs", "ramfs", "devtmpfs", "devpts", "proc", "sysfs", "overlay", "cgroup", "cgroup2", "nfs",
+                        "nfs4", "cifs", "9p", "virtiofs", "hugetlbfs", "debugfs", "tracefs", "securityfs"})  # fmt: skip
+"""Types of file systems that are on no block device of this host."""
 _PRINTING = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 
 
@@ -27,7 +31,7 @@ def mknod_targets(arguments: Sequence[str], line: Line) -> Iterator[Target]:
     """Yield a refusal where mknod makes a device."""
     del line
     if "p" not in arguments:
-        yield refused("mknod makes a device, and what is done with that cannot be judged.")
+        yield unsure("mknod makes a device, and what is done with that cannot be judged.")
 
 
 def copy_targets(name: str, arguments: Sequence[str], line: Line) -> Iterator[Target]:
@@ -47,7 +51,13 @@ def copy_targets(name: str, arguments: Sequence[str], line: Line) -> Iterator[Ta
             last = basename(source.rstrip("/")) if UNKNOWN not in source else ANY
             if last and UNKNOWN not in target:
                 yield from line.written(join(target, last), name)
+                if any(_WHOLE_PATHS.fullmatch(word) for word in arguments):
+                    yield from line.written(join(target, source.lstrip("/")), name)
                 yield from line.below(join(target, last)) if deep else ()
+
+
+_WHOLE_PATHS = re.compile(r"--parents|--relative|-[A-Za-z]*R[A-Za-z]*")
+"""Options with which cp and rsync make the directories of a source below the target."""
 
 
 def ln_targets(arguments: Sequence[str], line: Line) -> Iterator[Target]:
@@ -81,15 +91,45 @@ def find_targets(arguments: Sequence[str], line: Line) -> Iterator[Target]:
             acts, line.fed = acts or bool(line.fed), before
     for root in (roots or ["."]) if acts else ():
         if "-L" in arguments or "-follow" in arguments:
-            yield refused("find follows links to whatever they lead, and gives it to a program; leave -L out.")
+            yield unsure("find follows links to whatever they lead, and gives it to a program; leave -L out.")
         elif UNKNOWN in root:
-            yield refused("find starts where only a shell can tell; write it out.")
+            yield unsure("find starts where only a shell can tell; write it out.")
         else:
             yield from line.named([root])
             yield from line.below(root)
 
 
+def mounts_no_device(arguments: Sequence[str]) -> bool:
+    """Whether mount is given no block device, as far as its words say."""
+    types = [after for word, after in pairwise([*arguments, ""]) if word in {"-t", "--types"}]
+    types += [match[1] for word in arguments if (match := re.fullmatch(r"(?:-t|--types=)(.+)", word))]
+    bound = any(re.fullmatch(r"--r?bind|--move|-[BRM]", word) for word in arguments)
+    return bound or not arguments or (bool(types) and _NO_DEVICE.issuperset(types))
+
+
+def mount_targets(arguments: Sequence[str], line: Line) -> Iterator[Target]:
+    """Yield what mount is given; what holds devices of other directories cannot be followed."""
+    yield from line.named(arguments)
+    for word in arguments:
+        if UNKNOWN in word or re.fullmatch(r"(?:-t|--types=)?(?:devtmpfs|udev|overlay|aufs|fuse\S*)", word):
+            yield unsure("mount makes devices appear in another directory, where they cannot be judged.")
+
+
+def sed_targets(arguments: Sequence[str], line: Line) -> Iterator[Target]:
+    """Yield what sed is given, and what its script writes to: the command w needs no blank before its file."""
+    yield from line.named(arguments)
+    yield from line.named([path for word in arguments for path in re.findall(r"[wW]\s*([^\s;}]+)", word)])
+
+
 SPECIAL: Mapping[str, Callable[[Sequence[str], Line], Iterator[Target]]] = MappingProxyType(
-    {"dd": dd_targets, "fio": fio_targets, "find": find_targets, "ln": ln_targets, "mknod": mknod_targets}
+    {
+        "dd": dd_targets,
+        "fio": fio_targets,
+        "find": find_targets,
+        "ln": ln_targets,
+        "mknod": mknod_targets,
+        "mount": mount_targets,
+        "sed": sed_targets,
+    }
 )
 """Programs with a way of their own to name files."""

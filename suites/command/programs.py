@@ -45,11 +45,12 @@ class Program:
 _READS = """
 [ [[ : b2sum base32 base64 break case cat cd cksum cmp column comm continue cut date df diff dirs done du dumpe2fs
 echo esac exit export expr false fi findmnt fold free getconf grep egrep fgrep zgrep head hexdump hostname iconv id in
-iostat join jobs kill local ls lsblk lscpu lsof lspci lsusb md5sum mpstat nl nproc numfmt od paste pgrep pidof
+iostat join kill local ls lsblk lscpu lsof lspci lsusb md5sum mpstat nl nproc numfmt od paste pgrep pidof
 pidstat popd printf ps pushd pwd read readlink readonly realpath return rev select set sha1sum sha224sum sha256sum
 sha384sum sha512sum shift sleep smartctl sort stat strings sum sync tac tail test times tr true tty type udevadm ulimit
 umask uname unset uptime vmstat wait wc which whoami zcat bzcat xzcat zstdcat bc arch file pv ioping blkid typeset
-declare let getopts mapfile readarray for pvs lvs vgs pvdisplay lvdisplay vgdisplay lsscsi xfs_info
+declare let getopts for pvs lvs vgs pvdisplay lvdisplay vgdisplay lsscsi xfs_info sg_inq
+sg_readcap sg_turs sg_vpd
 """
 """Programs and words of the shell that only read what they are given, or name it."""
 
@@ -71,20 +72,24 @@ _TABLE: dict[str, Program] = {
     "pidstat": Program(Does.READS, otherwise=r"-[A-Za-z]*e.*"),
     "iconv": Program(Does.READS, otherwise=r"-[A-Za-z]*o.*|--o.*"),
     "file": Program(Does.READS, otherwise=r"-[A-Za-z]*C.*|--c.*"),
-    "pv": Program(Does.READS, otherwise=r"-[A-Za-z]*[oP].*|--(?:o|p).*"),
+    "pv": Program(Does.READS, otherwise=r"-[A-Za-z]*[oPU].*|--(?:o|p|st).*"),
+    "zstdcat": Program(Does.READS, otherwise=r"-[A-Za-z0-9]*o.*|--o.*"),
+    "udevadm": Program(Does.READS, otherwise="lock"),
+    "sdparm": Program(Does.WRITES, rf"-[ailq]+|--(?:all|inquiry|long|quiet|get=\w+)|{_OPERAND}", needs="-.*"),
     "ioping": Program(Does.READS, otherwise=r"-[A-Za-z]*W.*"),
     "blkid": Program(Does.READS, otherwise=r"-[A-Za-z]*[cw].*|--cache.*"),
     "debugfs": Program(Does.READS, otherwise=r"-[A-Za-z]*[wfzR].*"),
     "hdparm": Program(Does.WRITES, rf"-[tTiIgvqCH]+|--direct|{_OPERAND}"),
     "blockdev": Program(Does.WRITES, rf"--(?:get\w+|report|rereadpt|flushbufs|v)|{_OPERAND}"),
-    "fdisk": Program(Does.WRITES, rf"-[lxo]+|--list(?:-details)?|--output|{_OPERAND}", needs=r"-[lx]+|--list.*"),
+    "fdisk": Program(Does.WRITES, rf"-[lxou]+|--list(?:-details)?|--output|{_OPERAND}",
+                     needs=r"-[ou]*[lx][lxou]*|--list.*"),
     "sfdisk": Program(Does.WRITES, r"-[ldJsV]+|--(?:list|dump|json|verify|show-size)|/.*", needs="-.*"),
     "sgdisk": Program(Does.WRITES, r"-[pvDE]+|-i=?\d+|--(?:print|verify|info=\d+)|/.*", needs="-.*"),
     "gdisk": Program(Does.WRITES, r"-l|/.*", needs="-l"),
     "parted": Program(Does.WRITES, r"-[slm]+|--(?:script|list|machine)|/.*|print|unit|[kKMGT]?i?B|s|%|free|all|devices",
                       needs="-[sm]*l|--list|print"),
     "wipefs": Program(Does.WRITES, rf"-[npJiO]+|--(?:no-act|json|parsable|noheadings)|{_OPERAND}"),
-    "badblocks": Program(Does.WRITES, rf"-[svb]+|-[be]\d+|{_OPERAND}"),
+    "badblocks": Program(Does.READS, otherwise=r"-[A-Za-z]*[wnotX].*"),
     "nvme": Program(Does.WRITES, r"-[oHvbnn].*|--output-format.*|normal|json|list|list-subsys|id-ctrl|id-ns|smart-log|"
                                  r"error-log|fw-log|show-regs|get-feature|get-log|/.*"),
     "tune2fs": Program(Does.WRITES, r"-l|/.*", needs="-l"),
@@ -127,8 +132,30 @@ UNKNOWN_PROGRAM = Program(Does.ANYTHING)
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "busybox-sh", "rbash"})
 
 TAKES_LINES = frozenset({"eval", "trap", "su", "runuser", "watch", "flock", "parallel", "hyperfine", "script", "tmux",
-                         "screen", "sg", "entr", "at", "batch", "alias", "multitime"})  # fmt: skip
+                         "screen", "sg", "entr", "at", "batch", "alias", "multitime", "jobs", "mapfile",
+                         "readarray"})  # fmt: skip
 """Programs that give a word of theirs to a shell."""
+
+OPENS = re.compile(
+    r"(?:mount|losetup|swapo(?:n|ff)|zramctl|cryptsetup|dmsetup|mdadm|kpartx|partx|bcache\S*|nbd-client|qemu-nbd|rbd|"
+    r"modprobe|insmod|zpool|zfs|btrfs|pv\w+|vg\w+|lv\w+|scsi\w*|sg_\w+)"
+)
+"""Programs that have the kernel open block devices for writing, where they do more than to read."""
+
+ASKS = frozenset({"smartctl", "sg_inq", "sg_readcap", "sg_turs", "sg_vpd", "sdparm"})
+"""Programs that open a device for writing only to ask it something."""
+
+LEAVES = re.compile(
+    r"(?:systemd-run|systemctl|busctl|machinectl|udisksctl|cgexec|cgclassify|docker|podman|nerdctl|ctr|lxc\S*|incus|virsh|"
+    r"at|batch|crontab|ssh|gdb)"
+)
+"""Programs that have another service run or write something."""
+
+PASSES = frozenset({"hdparm", "nvme", "blkzone"})
+"""Programs that change a device by commands of its own, for which it need not be opened for writing."""
+
+RAISES = re.compile(r"(?:sudo\S*|doas|su|run0|runuser|pkexec|sg|newgrp|please|gosu|setpriv)")
+"""Programs with which a line may become root."""
 
 _LEADING: Mapping[str, tuple[str, int]] = MappingProxyType(
     {

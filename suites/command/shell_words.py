@@ -75,6 +75,8 @@ class Command:
     read: list[Word] = field(default_factory=list)
     sure: bool = True
     """It runs whatever the commands before it return."""
+    piped: bool = False
+    """It reads what the command before it prints."""
     defines: bool = False
     """Its first word is the name of a function that is defined here."""
 
@@ -155,7 +157,7 @@ class _Reader:
         if sign == "(" and len(before.words) == 1 and re.match(r"\(\s*\)", self.text[self.at :]):
             before.defines = True
         self.at += len(sign)
-        return Command(sure=sign not in {"&&", "||"})
+        return Command(sure=sign not in {"&&", "||"}, piped=sign in {"|", "|&"})
 
     def _redirection(self, command: Command) -> bool:
         """Read a redirection; tell whether there was one."""

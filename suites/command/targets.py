@@ -11,12 +11,25 @@ from itertools import pairwise
 
 from suites.command.line_paths import ASSIGNMENT, LinePaths, TooLongError
 from suites.command.parameters import words as words_of
-from suites.command.program_targets import SPECIAL, copy_targets
-from suites.command.programs import LISTS_DEVICES, SHELLS, TAKES_LINES, Does, does, name_of, starts
+from suites.command.program_targets import SPECIAL, copy_targets, mounts_no_device
+from suites.command.programs import (
+    ASKS,
+    LEAVES,
+    LISTS_DEVICES,
+    OPENS,
+    PASSES,
+    RAISES,
+    SHELLS,
+    TAKES_LINES,
+    Does,
+    does,
+    name_of,
+    starts,
+)
 from suites.command.shell_words import Command, commands
 from suites.command.word_values import HOST, UNKNOWN, Variables, all_commands, clean, line_of, shown
 from suites.parameters import Values
-from suites.targets import Target, bounded, refused
+from suites.targets import Target, Use, bounded, refused, unsure
 
 DEEPEST = 4
 """Shells within shells that are looked into; what is deeper is refused."""
@@ -24,6 +37,7 @@ DEEPEST = 4
 MOST_WORDS = 20_000
 
 _BLANK = re.compile(r"\s")
+_WORD = re.compile(r"[\w./+-]+")
 
 
 def targets_of_line(text: str, values: Values) -> tuple[Target, ...]:
@@ -32,9 +46,16 @@ def targets_of_line(text: str, values: Values) -> tuple[Target, ...]:
     variables = Variables((name, clean(value)) for name, _, value in (word.partition("=") for word in given))
     line = _Line(variables, [clean(str(values["working_directory"]))])
     try:
-        return bounded(line.of_text(clean(text), by_shell=bool(values["shell"])))
+        found = tuple(line.of_text(clean(text), by_shell=bool(values["shell"])))
     except (TooLongError, RecursionError):
-        return (refused(f"“{shown(text)}” has more forms than can be judged. Write less into one line."),)
+        found = (
+            unsure(f"“{shown(text)}” has more forms than can be judged. Write less into one line."),
+            Target("", Use.RAISES),
+        )
+    spoken = _WORD.findall(f"{text} {values['environment']}")
+    uses = [(LEAVES, Use.LEAVES), (RAISES, Use.RAISES)]
+    whole = [Target("", use) for names, use in uses if any(names.fullmatch(name_of(word)) for word in spoken)]
+    return bounded((*found, *whole, *([Target("", Use.LEAVES)] if "cgroup" in text else ())))
 
 
 class _Line(LinePaths):
@@ -93,12 +114,24 @@ class _Line(LinePaths):
                 yield from self.line(word)
         leads = {name_of(word) for word in lead}
         if leads & {"chroot", "nsenter"}:
-            yield refused("It changes the root directory, so that paths cannot be judged.")
+            yield unsure("It changes the root directory, so that paths cannot be judged.")
         for at in places:
             name, arguments = name_of(words[at]), list(words[at + 1 :])
+            yield from self._whole(name, arguments)
             if "xargs" in leads:
                 name, arguments = self._fed_by_xargs(words[:at], name, arguments)
             yield from self._program(name, arguments, words[at])
+
+    def _whole(self, name: str, arguments: Sequence[str]) -> Iterator[Target]:
+        """Yield what a program means for the command as a whole."""
+        more = does(name, arguments) is not Does.READS
+        opens = OPENS.fullmatch(name) and more and not (name == "mount" and mounts_no_device(arguments))
+        if opens or name in ASKS:
+            yield Target("", Use.OPENS)
+        if LEAVES.fullmatch(name) or (name in PASSES and more):
+            yield Target("", Use.LEAVES)
+        if RAISES.fullmatch(name) or UNKNOWN in name or HOST in name:
+            yield Target("", Use.RAISES)
 
     @staticmethod
     def _fed_by_xargs(lead: Sequence[str], name: str, arguments: list[str]) -> tuple[str, list[str]]:
@@ -157,12 +190,14 @@ class _Line(LinePaths):
                 yield from self.named(arguments)
                 return
         self.feeds_shell = True
+        yield Target("", Use.RAISES)
         self.fed = f"{name} (standard input)"
 
     def _takes_lines(self, name: str, arguments: Sequence[str]) -> Iterator[Target]:
         yield from self.named(arguments)
         if name in {"eval", "trap"} and any(UNKNOWN in word or HOST in word for word in arguments):
-            yield refused(f"{name} runs what only a shell can tell; write it out.")
+            yield Target("", Use.RAISES)
+            yield unsure(f"{name} runs what only a shell can tell; write it out.")
         elif name == "eval":
             yield from self.line(" ".join(arguments))
         else:
@@ -179,7 +214,7 @@ class _Line(LinePaths):
     def line(self, text: str) -> Iterator[Target]:
         """Yield what a line opens that is a word of this one."""
         if self.depth >= DEEPEST:
-            yield refused(f"“{shown(text)}” is a line within lines within lines, which is not judged.")
+            yield unsure(f"“{shown(text)}” is a line within lines within lines, which is not judged.")
             return
         inner = _Line(self.variables.copy(), self.directories and list(self.directories), self.depth + 1)
         inner.links, inner.looked = list(self.links), self.looked
@@ -198,5 +233,5 @@ class _Line(LinePaths):
             places, _ = starts(words)
             listing = {name_of(words[at]) for at in places} & LISTS_DEVICES
             if listing:
-                yield refused(f"{min(listing)} may name any device, and {program} is given words of other commands.")
+                yield unsure(f"{min(listing)} may name any device, and {program} is given words of other commands.")
             yield from self.named(words)

@@ -121,6 +121,8 @@ def _output(part: Part) -> str:
     """Return what commands print, as far as their words say."""
     if part.text == PIPE:
         return "/dev/null"
+    if any(not command.piped for command in part.inner[1:]):
+        return UNKNOWN
     last = part.inner[-1].texts if part.inner else []
     places, _ = starts(last)
     name = name_of(last[places[0]]) if places else ""

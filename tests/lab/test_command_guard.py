@@ -593,6 +593,23 @@ nice bash -c 'dd of={link}'
 timeout 5 sh -c 'dd of={link}'
 xargs -0 -n 1 -P 4 bash -c 'dd of="$1"' _ < list
 hyperfine --prepare 'dd of={link}' true
+# the third review: what the tables and words of the reader say without the kernel's help
+zstdcat x.zst -o {device}
+pv -U {device} x
+pv --store-and-forward {device} x
+udevadm lock -d x dd of={device}
+sed 'w{link}' x
+sed -n -e 'w{link}' x
+sed 's/a/b/w{link}' x
+D=$(head -1 t && date >&2); cp x $D
+D=$(cat t; pwd >&2); cp x $D
+dd of=$(cat t || hostname)
+bash -c "jobs -x dd of={device}"
+bash -c "mapfile -c1 -C 'dd of={device} #' A <f"
+cp --parents dev/{name} /
+cp -r --parents dev/{name} /
+rsync -R dev/{name} /
+unshare -m sh -c 'mkdir m; mount -t devtmpfs none m; dd if=f of=m/{name}'
 watch -n1 -t dd of={link}
 ssh host "cat x" | tee {link}
 """
@@ -747,6 +764,14 @@ case "$(uname -m)" in x86_64) ./bench;; *) echo no;; esac
 test 1 -lt 2
 true || echo no
 openssl speed -seconds 1 sha256
+fdisk -lu {device}
+badblocks -sv -b 4096 {device}
+sg_readcap {device}
+sdparm --all {device}
+mapfile -t A < list; ./bench "${{A[0]}}"
+sed -i 's/new/old/' f
+./bench > out-$(cat /proc/cpuinfo | grep processor | wc -l)
+mount -t tmpfs none /mnt/x
 ffmpeg -y -i in.mp4 -f null -
 tee log < x
 echo 1 | sudo tee /proc/sys/vm/drop_caches
@@ -889,6 +914,7 @@ def test_a_line_that_asks_too_much_is_answered_at_once(names: Names, line: str) 
 
 
 def test_a_refusal_is_readable(names: Names) -> None:
+    assert "To read it, give it as standard input (< " in judge("./bench {device}".format(**names), names)
     assert judge("dd of=$1é", names) == (
         "dd writes to “...é”, and only a shell can tell which file that is; write it out."
     )

@@ -106,7 +106,7 @@ def test_the_checks_of_fio_are_asked_of_every_section() -> None:
         ("[a]\nsize=1m\nrw=read\nrw=write\n", "job-file-unjudged", "[a] gives rw more than once"),
         ("[a;]\nsize=1m\n", "job-file-unreadable", "is no section"),
         ("[a b]\nsize=1m\nexec_prerun=x\n", "job-file-unjudged", "its name would be part of their shell"),
-        ("[a]\nsize=1m\nexec_prerun=dd of=$1\n", "job-file-unjudged", "only a shell can tell"),
+        ("[a]\nsize=1m\nexec_prerun=dd of=$1 'x\n", "job-file-unjudged", "without its other one"),
         ("[a]\nsize=1m\nioengine=exec\nprogram=x\narguments=-y\n", "job-file-runs-programs", "[a] runs “x -y”."),
         ("[a]\nsize=1m\nrw=read\nunlink=1\nfilename=/srv/x\n", "job-file-writes-outside", "writes to /srv/x."),
         ("[a]\nsize=1m\nrw=read\nwrite_bw_log=/srv/x\n", "job-file-writes-outside", "writes to /srv/x_bw*"),

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not 
 
 def built(name: str, folder: Path, *options: str, compiler: str = "gcc") -> Path:
     """Return the program, built from the sources as the suites build it, with more `options`."""
-    program = folder / name
+    program = folder / Path(name).name
     words = [compiler, "-std=gnu11", "-pthread", *options, "-o", str(program), str(PROBES / f"{name}.c")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -54,6 +54,10 @@ def test_every_probe_is_tried_here() -> None:
 )
 def test_it_builds_without_a_warning(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
     built(name, tmp_path, *STRICT, *options)
+
+
+def test_what_is_shipped_beside_the_probes_builds_without_a_warning(tmp_path: Path) -> None:
+    built("shipped/device_cgroup", tmp_path, *STRICT, "-O2")
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -23,6 +23,9 @@ ROOT = Path(resources.__file__).parent.parent
 SHIPPED = Path(resources.__file__).parent / "probes" / "bin"
 PROGRAMS = sorted(f"{architecture}/{name}" for architecture in ARCHITECTURES for name in SOURCES)
 
+OTHERS = sorted(f"{architecture}/device_cgroup" for architecture in ARCHITECTURES)
+"""What is shipped beside the probes: tests/lab/test_device_cgroup.py runs it."""
+
 ELF = {"x86_64": 62, "aarch64": 183}
 """e_machine (elf.h)."""
 
@@ -51,8 +54,8 @@ def words_for(name: str) -> list[str]:
 
 def test_every_probe_is_shipped_for_every_architecture_and_named_by_its_digest() -> None:
     found = sorted(str(path.relative_to(SHIPPED)) for path in SHIPPED.glob("*/*"))
-    assert found == PROGRAMS
-    assert sums() == {name: digest_of(name) for name in PROGRAMS}
+    assert found == sorted(PROGRAMS + OTHERS)
+    assert sums() == {name: digest_of(name) for name in PROGRAMS + OTHERS}
     assert sum(path.stat().st_size for path in SHIPPED.rglob("*")) < 2**20
 
 
@@ -63,7 +66,7 @@ def test_the_licences_of_what_is_linked_in_are_beside_them() -> None:
     assert "The MIT License" in (SHIPPED / "LICENSE.zig").read_text()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS + OTHERS)
 def test_it_is_static_and_of_its_architecture(name: str) -> None:
     program = (SHIPPED / name).read_bytes()
     assert program[:6] == b"\x7fELF\x02\x01"  # 64 bits, little-endian
@@ -87,6 +90,14 @@ def test_it_runs_and_says_the_digest_of_its_own_file(name: str) -> None:
     assert head[2] == "# options -std=gnu11 -O3 -pthread -static, musl"
     assert head[3] == f"# sha256 {digest_of(name)}"
     assert re.fullmatch(r"# level (x86-64(-v[34])?|armv8-a)", head[4])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_probe_refuses_words_that_are_none(name: str) -> None:
+    for words in ([], ["/nowhere"], ["/tmp", "7:0"], ["/tmp", "7"], ["/tmp", "7:0x"], ["/tmp", "7:0", "1"]):
+        done = subprocess.run([*words_for(name), *words], capture_output=True, check=False, timeout=60)
+        assert done.returncode in {1, 2}
+        assert done.stderr
 
 
 @pytest.mark.parametrize("length", [0, 1, 55, 56, 57, 63, 64, 65, 119, 120, 128, 4095])

@@ -1,0 +1,186 @@
+"""Jobs and runs to whose commands block devices are closed: their control groups are gone with them."""
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.events import RunEnded, State, WorkspaceUsed
+from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
+from app.runs.control import Control
+from app.services import Workstation
+from remote.jobs.files import put_file
+from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
+from remote.local import LocalSession
+from remote.targets import CGROUP_PROGRAM, judged
+from tests.lab.device_cgroups import (
+    PROGRAM,
+    Private,
+    disks,
+    groups,
+    step,
+    version,
+)
+from tests.lab.survival import ALIVE, kill_jobs
+from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.program import BENCHWRIGHT, DONE, benchwright, environment
+
+__all__ = ["disks", "step", "version"]
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+# Jobs
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[tuple[LocalSession, Workspace]]:
+    session = LocalSession()
+    made = make_workspace(session, str(tmp_path))
+    put_file(session, made, CGROUP_PROGRAM, PROGRAM.read_bytes(), executable=True)
+    yield session, made
+    remove_workspace(session, made)
+    assert groups(made.nonce) == []
+    session.close()
+
+
+Start = Callable[[str], Job]
+
+
+@pytest.fixture
+def start(workspace: tuple[LocalSession, Workspace], version: str) -> Start:
+    return lambda line: Job.start(*workspace, judged([], ["sh", "-c", line], versions=[version]))
+
+
+def followed(job: Job) -> bytes:
+    return b"".join(chunk.data for chunk in job.follow() if chunk is not None)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_job_has_its_group_while_it_runs(start: Start) -> None:
+    job = start("sleep 0.5; cat /proc/self/cgroup")
+    until(lambda: len(groups(job.workspace.nonce)) == 1)
+    assert f"benchwright-{job.workspace.nonce}-{job.directory}".encode() in followed(job)
+    assert (job.exit_status, job.closed) == (0, True)
+    assert groups(job.workspace.nonce) == []
+
+
+def test_a_stopped_job_leaves_no_group(start: Start) -> None:
+    job = start("trap : TERM; sleep 60 & sleep 60")
+    until(lambda: len(groups(job.workspace.nonce)) == 1)
+    job.stop(0.1)
+    assert groups(job.workspace.nonce) == []
+
+
+def test_a_job_whose_leader_was_killed_leaves_no_group_once_it_is_found_again(start: Start) -> None:
+    job = start("sleep 60")
+    until(lambda: len(groups(job.workspace.nonce)) == 1)
+    for pid in (job.began.group, job.pid):
+        os.kill(pid, signal.SIGKILL)
+    assert len(groups(job.workspace.nonce)) == 1
+    found = Job.find(LocalSession(), job.workspace, job.directory)
+    assert found is not None
+    followed(found)
+    assert found.exit_status is None
+    assert groups(job.workspace.nonce) == []
+
+
+def test_what_a_job_leaves_behind_ends_with_the_workspace(start: Start) -> None:
+    """It has no mark in its environment, a session of its own, and a child that nobody collects."""
+    job = start("env -i setsid -f sh -c 'sleep 0 & exec sleep 61'")
+    followed(job)
+    (group,) = groups(job.workspace.nonce)
+    assert (group / "cgroup.procs").read_text().split()
+    remove_workspace(LocalSession(), job.workspace)
+    assert groups(job.workspace.nonce) == []
+
+
+# Runs
+
+
+@pytest.fixture
+def workstation(tmp_path: Path) -> Iterator[Workstation]:
+    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    yield made
+    made.close()
+
+
+def execute(workstation: Workstation, *steps: Step) -> RunEnded:
+    plan = Plan("closed", (LOCAL,), steps, repetition=Repetition(trials=1))
+    events = list(workstation.run(plan, AnsweringAsker(), Control()))
+    ended = events[-1]
+    assert isinstance(ended, RunEnded)
+    used = {event.workspace.nonce for event in events if isinstance(event, WorkspaceUsed)}
+    assert used
+    assert [group for nonce in used for group in groups(nonce)] == []
+    return ended
+
+
+BY_SHELL = {"shell": True}
+WHY = "Writing to block devices was closed for this step on this computer, which may be why"
+
+
+def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation, step: Private) -> None:
+    before = step.contents()
+    line = f"dd if=/dev/zero of=$(cat {step.folder}/t) count=1"
+    ended = execute(workstation, make_step("command", {"command": line, **BY_SHELL}))
+    assert ended.state is not State.DONE
+    assert WHY in ended.reason
+    ended = execute(workstation, make_step("command", {"command": "true", "prepare": line, **BY_SHELL}))
+    assert WHY in ended.reason
+    line = f"bash -c 'test -v \"a[$(dd if=/dev/zero of={step.device} count=1)]\"'"  # of which nothing is judged
+    execute(workstation, make_step("command", {"command": line, **BY_SHELL}))
+    assert step.contents() == before
+
+
+def test_suites_run_as_before(workstation: Workstation, tmp_path: Path) -> None:
+    given: dict[str, dict[str, str]] = {
+        "dd": {"count": "4"},
+        "sysbench-fileio": {"total_size": "4 MiB", "time": "1", "file_num": "2"},
+        "fio": {"size": "1 MiB", "runtime": "1"},
+        "fio-job": {"job": "[a]\nrw=write\nsize=64k\n"},
+    }
+    steps = [make_step(suite, {"directory": str(tmp_path), **values}) for suite, values in given.items()]
+    ended = execute(workstation, *steps)
+    assert ended.state is State.DONE, ended.reason
+
+
+@pytest.mark.slow
+def test_a_run_that_is_attached_leaves_no_group(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home(more=ALIVE)
+    path, seconds = tmp_path / "plan.toml", f"2.{secrets.randbelow(10**6)}"
+    words = ("--suite", "command", "--set", f"command=sleep {seconds}", "--trials", "1", "--host", "lab")
+    assert benchwright("plan", "new", "--defaults", "-o", path, *words).status == DONE
+    try:
+        with subprocess.Popen([str(BENCHWRIGHT), "run", str(path)], env=environment()) as process:
+            until(lambda: bool(groups_of(f"sleep {seconds}")))
+            (group,) = groups_of(f"sleep {seconds}")
+            process.kill()
+        ran = benchwright("attach")
+        assert ran.status == DONE, ran.err
+        assert not group.exists()
+    finally:
+        kill_jobs(lab_host.home)
+
+
+def groups_of(command: str) -> list[Path]:
+    """Return the control groups of jobs in which `command` runs."""
+    found = []
+    for group in groups(""):
+        with contextlib.suppress(OSError):
+            pids = (group / "cgroup.procs").read_text().split()
+            lines = [Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip() for pid in pids]
+            found += [group] if command in lines else []
+    return found
