@@ -53,14 +53,14 @@ __all__ = ["workstation"]
 Start = Callable[..., LabHost]
 
 HANGS = "sh -c 'trap : INT TERM HUP; sleep 73; sleep 73'"
-SOON = 8.0
+SOON = 9.0
 """Seconds after which a run has ended whose times after Stop are a third of what they are."""
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if "slow" not in request.keywords:
-        set_clock(monkeypatch, 2.0, 3.0, 5.0, 5.5)
+        set_clock(monkeypatch, 2.0, 3.0, 5.0, 7.0)
 
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, output: float, clean_up: float, ending: float, last: float) -> None:
