@@ -22,7 +22,7 @@ CLEAN_UP_TIME = 10.0
 ENDING_TIME = 13.0
 """Seconds after Stop until which anything may take that is done on a host or for it."""
 
-LETTING_GO_TIME = 14.5
+LETTING_GO_TIME = 15.0
 """Seconds after Stop until which leases are removed and connections closed."""
 
 

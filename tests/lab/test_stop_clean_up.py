@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,14 +53,14 @@ __all__ = ["workstation"]
 Start = Callable[..., LabHost]
 
 HANGS = "sh -c 'trap : INT TERM HUP; sleep 73; sleep 73'"
-SOON = 8.0
+SOON = 9.0
 """Seconds after which a run has ended whose times after Stop are a third of what they are."""
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if "slow" not in request.keywords:
-        set_clock(monkeypatch, 2.0, 3.0, 5.0, 5.5)
+        set_clock(monkeypatch, 2.0, 3.0, 5.0, 7.0)
 
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, output: float, clean_up: float, ending: float, last: float) -> None:
@@ -262,9 +262,11 @@ def test_stop_while_a_program_is_built_does_not_wait_for_it(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = live(start_lab_host, 1)["web-1"]
-    monkeypatch.setattr("app.runs.place.content_of", lambda *_words: time.sleep(5) or b"")
+    released = threading.Event()
+    monkeypatch.setattr("app.runs.place.content_of", lambda *_words: bytes(released.wait(30)))
     hand = Pressed(begins("copying"))
     events = run(workstation, plan(), hand)
+    released.set()
     assert hand.seconds < 3.0
     assert (end(events).state, end(events).reason) == (State.PARTIAL, "Stopped by you.")
     assert_nothing_left(host.home)
@@ -298,12 +300,13 @@ def test_settings_that_are_not_put_back_in_time_are_named(
     live(start_lab_host, 1)
     released = threading.Event()
 
-    def hangs(self: RootWork, hosts: list[str]) -> Iterator[Event]:
+    def hangs(self: RootWork, hosts: list[str]) -> Generator[Event, None, list[str]]:
         assert hosts == ["web-1"]
         try:
             yield from self.hosts.mailbox.during(lambda: released.wait(30))
         except EndingTimeError as error:
             return [f"The settings of web-1 were not put back: {error.message}"]
+        return []
 
     monkeypatch.setattr(RootWork, "put_back", hangs)
     hand = Pressed(is_trial)
@@ -472,7 +475,7 @@ def test_stop_while_another_host_reconnects(workstation: Workstation, start_lab_
     lost: list[str] = []
 
     def lose_one(event: Event, control: Control) -> None:
-        if is_trial(event) and not lost:
+        if isinstance(event, TrialStarted) and not lost:
             lost.append(event.trial.host)
             hosts[lost[0]].stop()
         elif isinstance(event, LinkChanged) and event.state is LinkState.RECONNECTING and not control.over:
