@@ -68,10 +68,10 @@ def test_only_who_has_scrolled_to_the_end_can_agree(qtbot: QtBot) -> None:
 
 
 def test_no_line_ends_within_an_option_and_what_is_copied_is_the_command(qtbot: QtBot) -> None:
-    command = "cargo build --release --manifest-path server/Cargo.toml --self-test " * 6 + "end"
+    command = " ".join(f"--{'a' * length}-b" for length in range(1, 40))
     dialog = dialog_of(qtbot, ConsentQuestion("build", (ConsentItem("Executes on web-1", "Command", command),)))
-    layout = dialog.list.document().lastBlock().layout()
-    text = layout.text()
+    block = dialog.list.document().lastBlock()
+    layout, text = block.layout(), block.text()
     lines = [layout.lineAt(index) for index in range(layout.lineCount())]
     assert len(lines) > 3
     assert not [shown for line in lines if (shown := text[: line.textStart()]).rstrip(JOINER).endswith("-")]

@@ -173,7 +173,7 @@ def unbroken(command: str) -> str:
     return re.sub(r"-(?=\S)", f"-{JOINER}", command)
 
 
-def _kept_together(text: str, *, code: bool) -> str:
+def _kept_together(text: str, *, code: bool = False) -> str:
     """Return `text` as it is laid out: no line ends between a figure and its unit, nor within the dashes of an option.
 
     What is copied or read out is the text itself.
