@@ -187,17 +187,20 @@ def told(facts: Facts) -> tuple[object, ...]:
 AWS_TOLD = ("AWS", "c7i.2xlarge", "i-0123456789abcdef0", "eu-central-1")
 
 
+@pytest.mark.alone
 def test_aws_is_asked_with_a_token_and_for_three_things_only(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AWS, "X-aws-ec2-metadata-token: secret", "secret")
     assert told(in_cloud(cloud.base, vendor="Amazon EC2")) == AWS_TOLD
     assert cloud.asked == ["PUT /latest/api/token", *(f"GET {path}" for path in AWS)]
 
 
+@pytest.mark.alone
 def test_aws_without_tokens_is_asked_without(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AWS, "X-aws-ec2-metadata-token: ")
     assert told(in_cloud(cloud.base, vendor="Amazon EC2")) == AWS_TOLD
 
 
+@pytest.mark.alone
 def test_gcp_tells_its_zone(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(GCP, "Metadata-Flavor: Google")
     facts = in_cloud(cloud.base, vendor="Google")
@@ -205,6 +208,7 @@ def test_gcp_tells_its_zone(serve: Callable[..., Cloud], in_cloud: InCloud) -> N
     assert cloud.asked == [f"GET {path}" for path in GCP]
 
 
+@pytest.mark.alone
 def test_azure_is_known_by_its_asset_tag(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AZURE, "Metadata: true")
     vendor = "Microsoft Corporation"
@@ -216,6 +220,7 @@ def test_azure_is_known_by_its_asset_tag(serve: Callable[..., Cloud], in_cloud: 
     assert len(cloud.asked) == asked
 
 
+@pytest.mark.alone
 def test_no_service_is_asked_where_dmi_names_no_cloud(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AWS, "X-aws-ec2-metadata-token: ")
     facts = in_cloud(cloud.base, vendor="QEMU")
@@ -223,6 +228,7 @@ def test_no_service_is_asked_where_dmi_names_no_cloud(serve: Callable[..., Cloud
     assert cloud.asked == []
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("program", ["wget", "busybox"])
 def test_wget_serves_where_curl_is_missing(
     serve: Callable[..., Cloud], in_cloud: InCloud, tmp_path: Path, program: str
@@ -251,6 +257,7 @@ def test_a_silent_service_costs_little_time(in_cloud: InCloud, vendor: str) -> N
     assert facts.cloud.instance_type == Absent("no metadata service answered within 300 ms")
 
 
+@pytest.mark.alone
 def test_an_answer_that_is_no_identifier_is_refused(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     answers = dict.fromkeys(AWS, "<html>Log in to the hotel's network</html>")
     cloud = serve(answers, "X-aws-ec2-metadata-token: ")
