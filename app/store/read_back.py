@@ -1,8 +1,8 @@
 """How much of a run is in a library: read again over another connection, before anybody hears that it is kept."""
 
+import binascii
 import sqlite3
 import time
-import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +34,7 @@ class Written:
     def add_output(self, trial: int, data: bytes) -> None:
         """Count what follows in the output of a trial."""
         length, crc = self.output.get(trial, (0, 0))
-        self.output[trial] = (length + len(data), zlib.crc32(data, crc))
+        self.output[trial] = (length + len(data), binascii.crc32(data, crc))
 
     def agrees(self, other: "Written | None") -> bool:
         """Return whether `other` is as much."""
