@@ -1,15 +1,17 @@
 """Job files that nobody thought of: read as fio itself reads them, and opening nothing that was not foretold."""
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from suites.facts import CpuFacts, Facts, MemoryFacts
@@ -17,6 +19,7 @@ from suites.fio_job.file import JobFileError, Section, effective_sections, read_
 from suites.fio_job.options import ALIASES, ENGINES, KNOWN, REFUSED
 from suites.fio_job.targets import targets_of
 from suites.targets import Match, Target, reasons
+from tests.processes import processes_with
 
 FIO = shutil.which("fio") or ""
 pytestmark = pytest.mark.skipif(not FIO, reason="needs fio")
@@ -195,13 +198,22 @@ JOBS = st.builds(
 )
 
 
+ENDLESS = 20.0
+"""Seconds after which a fio will not end: version 3.33 hangs on some jobs of its engine exec, and outlives strace."""
+
+
 def opened_by_fio(text: str, folder: Path) -> set[str]:
     """Return every path outside its working directory that a fio of `text` writes, creates or removes."""
     work = folder / "work"
     work.mkdir()
     (work / "job.fio").write_text(text)
     words = ["strace", "-f", "-qq", "-s", "4096", "-e", f"trace={CALLS}", "-o", str(folder / "trace"), FIO, "job.fio"]
-    subprocess.run(words, cwd=work, capture_output=True, check=False, timeout=120)
+    environment = {**os.environ, "TRACED": str(folder)}
+    with contextlib.suppress(subprocess.TimeoutExpired):  # what fio opened until then counts
+        subprocess.run(words, cwd=work, env=environment, capture_output=True, check=False, timeout=ENDLESS)
+    for pid in processes_with(f"TRACED={folder}"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     found = set()
     for line in (folder / "trace").read_text(errors="replace").splitlines():
         call = _CALL.search(line)
@@ -243,6 +255,18 @@ def trace(job: tuple[Mapping[str, str], Mapping[str, str], str]) -> None:
         assert unexpected == set(), text
 
 
+HANGS = (
+    {"rw": "read"},
+    {
+        "filename": "mine", "filename_format": "{out}/fixed", "overwrite": "1", "ioengine": "exec",
+        "program": "/bin/true", "mem": "mmap:{out}/m", "nrfiles": "1", "filesize": "8k-64k", "create_on_open": "1",
+        "write_iops_log": "{out}/l", "write_hist_log": "{out}/h", "write_bw_log": "{out}/l", "log_compression": "4k",
+        "thread": "1",
+    },
+    "j",
+)  # fmt: skip
+"""A job that fio 3.33 never ends."""
+
 needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 
 
@@ -257,6 +281,7 @@ def test_fio_opens_nothing_that_was_not_foretold(job: tuple[Mapping[str, str], M
 @needs_strace
 @settings(max_examples=100)
 @given(JOBS)
+@example(HANGS)
 def test_fio_opens_nothing_that_was_not_foretold_at_length(
     job: tuple[Mapping[str, str], Mapping[str, str], str],
 ) -> None:
