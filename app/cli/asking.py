@@ -158,7 +158,7 @@ def _prompt(text: str, **named: Any) -> str:
     """Return what the user types, empty where they end the question with Ctrl+C or Ctrl+D."""
     _Prompting.now = threading.current_thread() is threading.main_thread()
     try:
-        return str(click.prompt(text, err=True, **named))
+        return str(click.prompt(plain(text), err=True, **named))
     except click.Abort:
         return ""
     finally:

@@ -105,7 +105,7 @@ def _signals_heeded(control: Control) -> Iterator[None]:
         if again and not left:
             raise KeyboardInterrupt
         said = f"Still stopping: at most {left:.0f} s more." if again else "Stopping: ending the processes on the host."
-        click.echo(f"\n{said}", err=True)
+        click.echo("\n" + plain(said), err=True)
         end_question()
 
     def leave(_number: int, _frame: object) -> None:

@@ -96,6 +96,8 @@ def attached(engine: Engine, taken: LeftRun, store: Store, control: Control, bas
                 if engine.refused or not replayed:  # else its end is recorded, or waits to be
                     if recorder.owns:
                         recorder.record(RunLeft(engine.run_id))
+                    else:
+                        store.left_runs()  # raises where the library was lost meanwhile
                     _name_way_out(error, taken)
             except (StoreLostError, DamagedError) as lost:
                 lost.message = f"{error.message} {lost.message}"
@@ -204,7 +206,7 @@ class _Keeping:
                     waited = error
             else:
                 if waited is not None and self._recorder.path == before:  # where it is elsewhere, that was said
-                    yield Activity(f"{_again(waited)}: the run continues")
+                    yield Activity(f"{_again(waited)}: the run goes on")
                     yield LibraryChanged(before)
                 return
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from app.events import (
     Activity,
@@ -199,6 +199,7 @@ class Recorder:
         with self._lock:
             if self._take_over is not None:
                 self._epoch, self._take_over = self._take_over(), None
+                self._writer.epoch = self._epoch
                 _live.add(self._run_id)
 
     @property
@@ -384,6 +385,8 @@ class Recorder:
         self.path.write_bytes(self._held.stored())
         with self._library.database.transaction(self._library.connected()) as connection:
             self._known.written = read_back(connection, self._run_id) or Written()
+            own = update(schema.runs).where(schema.runs.c.id == self._run_id)  # it was held before it was taken over
+            connection.execute(own.values(epoch=self._epoch))
         for batch, events, moment in self._held.commits():
             with self._library.database.transaction(self._library.connected()) as connection:
                 self._writer.write(connection, batch, events, self._known, moment, over=self._over)

@@ -56,7 +56,7 @@ class RunWriter:
     def __init__(self, run_id: str, path: Path, left: LeftRun | None) -> None:
         self.path = path
         self._run_id = run_id
-        self._epoch = 0 if left is None else left.epoch
+        self.epoch = 0 if left is None else left.epoch
         self._plan: Plan | None = None if left is None else left.record.plan
         self._trials: dict[int, Trial] = {}
         self._headline: dict[int, Figure] = {}
@@ -86,7 +86,7 @@ class RunWriter:
         match event:
             case RunStarted(_, plan, started):
                 self._plan = plan
-                self._insert(connection, schema.runs, {**run_row(self._run_id, plan, started), "epoch": self._epoch})
+                self._insert(connection, schema.runs, {**run_row(self._run_id, plan, started), "epoch": self.epoch})
             case FactsRead(host, moment, facts):
                 row = {"run_id": self._run_id, "host": host, "moment": moment.value}
                 table = schema.facts  # they may have been read before the run was detached

@@ -75,8 +75,9 @@ def unprivileged(tmp_path: Path) -> Iterator[None]:
     (tmp_path / "real.db").chmod(0)
     before = os.geteuid()
     if before == 0:
-        for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-            folder.chmod(0o755)
+        for folder in (tmp_path, *tmp_path.parents):
+            if not folder.stat().st_mode & stat.S_IXOTH:
+                folder.chmod(0o755)
         os.seteuid(65534)
     yield
     os.seteuid(before)

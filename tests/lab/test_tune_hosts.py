@@ -125,7 +125,7 @@ def test_what_somebody_else_set_meanwhile_is_left_alone(machine: Session, tmp_pa
     (tmp_path / "cpu/cpufreq/policy1/scaling_governor").write_text("conservative\n")
     back = {each.path: each.problem for each in put_back(machine, RUN)}
     assert back[policy(0)] == ""
-    assert "changed it to conservative since" in back[policy(1)]
+    assert "it was changed to conservative since" in back[policy(1)]
     assert governors(tmp_path) == ["powersave", "conservative"]
     assert notes(machine) == ()
 

@@ -203,7 +203,7 @@ def test_patience_ends(make: Make) -> None:
     first = Wired()
     session, way = make(first, refused(), patience=Patience(first=0.01, longest=0.01, total=0.1))
     first.broken = True
-    with pytest.raises(ConnectionLostError, match="goes on until it ends by itself"):
+    with pytest.raises(ConnectionLostError, match="continue until they end"):
         session.run(["ask"])
     assert way.states[-1] is LinkState.GIVEN_UP
 

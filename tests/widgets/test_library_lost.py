@@ -61,7 +61,7 @@ def test_a_library_that_vanishes_is_said_and_the_run_is_saved_elsewhere(
     assert [button.text() for button in bar._buttons if button.isVisible()] == ["Save as…"]
     picture_of(window, "lost-live")
     window.show_room(Room.LIBRARY)
-    qtbot.waitUntil(library_page(window).notice.isVisible, timeout=20_000)
+    qtbot.waitUntil(library_page(window).unreadable.isVisible, timeout=20_000)
     assert bar.isVisible()
     assert not library_page(window).empty.isVisible()  # nobody says that there are no runs
     picture_of(window, "lost-library")

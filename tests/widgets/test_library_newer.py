@@ -148,6 +148,7 @@ def test_the_place_of_the_runs_says_that_the_library_is_damaged(
     window = opened(qtbot, keep, workstation, Room.LIBRARY)
     page = library_page(window)
     assert not page.table.isVisible()
+    qtbot.waitUntil(lambda: (place := page.unreadable.state) is not None and place.isVisible(), timeout=20_000)
     place = page.unreadable.state
     assert place is not None
     assert place.button is not None
