@@ -282,6 +282,7 @@ def test_two_interrupts_store_that_the_run_was_stopped(library: Path, tmp_path: 
     assert "see the log" not in run.said
 
 
+@pytest.mark.slow
 def test_a_run_begins_and_ends_in_a_library_in_use(library: Path, tmp_path: Path) -> None:
     made = plan(tmp_path, seconds=3, trials=1)
     assert benchwright("--store", library, "list").status == DONE
@@ -313,6 +314,7 @@ def test_reading_says_within_seconds_that_the_library_is_in_use(library: Path, h
                 assert "is in use by another program" in ran.err
 
 
+@pytest.mark.slow
 def test_attaching_to_a_run_in_a_library_in_use_says_so(library: Path, tmp_path: Path) -> None:
     with running(library, plan(tmp_path, seconds=4, trials=1)) as run:
         run.measures()

@@ -421,6 +421,7 @@ def at_count_leave(event: Event, control: Control) -> None:
 # Stop at other moments
 
 
+@pytest.mark.slow
 def test_stop_twice_is_stopped_by_the_user(start_lab_host: Start, tmp_path: Path) -> None:
     live(start_lab_host, 1)
     path = plan_file(tmp_path)
