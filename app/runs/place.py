@@ -147,7 +147,7 @@ class Place:
 
     @property
     def _confined(self) -> bool:
-        """Whether block devices are closed to the step's commands: it works on disks, or nobody knows on what."""
+        """Whether block devices are closed to the step's commands: it works on disks, or on something unknown."""
         return self.step.suite.resource in {Resource.DISK, Resource.APPLICATION}
 
     def _where(self, *, on_peer: bool) -> str:
@@ -244,7 +244,7 @@ class Place:
     def close(self, *, others: int = 0) -> Generator[Event, None, list[str]]:
         """End every job, clean up, remove the private directories; return in words what could not be.
 
-        Where something may still run then, `hosts` is told: nothing else is measured there. After Stop, the time to
+        Where something may still run then, `hosts` notes it: nothing else is measured there. After Stop, the time to
         clean up is shared with the `others` that clean up on the same host. Raises LeftError where the run is let go of
         while it cleans up: that is done again by whoever attaches.
         """
@@ -277,7 +277,7 @@ class Place:
         host, commands = host_words(self.host), self._of(Purpose.CLEAN_UP)
         for number, command in enumerate(commands):
             yield Activity(f"cleaning up {self.step.name}: {' '.join(command.argv[:6])}", self.host)
-            following = _Following(self.hosts.control, 1 + others + len(commands) - number - 1)
+            following = _Following(self.hosts.control, others + len(commands) - number)
             try:
                 if following.left() < LEAST_TIME:
                     raise PrepareError(f"{command.argv[0]} was not run: no time was left for it after the stop.")
@@ -300,12 +300,12 @@ class Place:
 
     def _followed(self, following: "_Following", job: Job) -> Iterator[Event]:
         """Follow a job that cleans up to its end; say at Stop for how long that is waited for."""
-        told = False
+        announced = False
         for event in self.mailbox.during(partial(following.follow, job)):
             if self.hosts.control.left:
                 raise LeftError
-            if self.hosts.control.stopped and not told:
-                told = True
+            if self.hosts.control.stopped and not announced:
+                announced = True
                 yield Activity(
                     f"waiting for the clean-up on {host_words(self.host)}, at most {following.left():.0f} s", self.host
                 )

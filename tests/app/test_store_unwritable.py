@@ -21,6 +21,7 @@ from app.writing import WriteError
 from tests.app import recorded
 from tests.loop_devices import loops_to_itself
 from tests.program import BAD_INPUT, DONE, benchwright
+from tests.small_disk import fill
 
 RUNS = [f"20261120-14153{number}-unw{number}" for number in range(4)]
 OUTPUT = 120_000
@@ -64,19 +65,6 @@ def library(small_disk: Path) -> Path:
     """Return a library of four runs, closed."""
     write_runs(small_disk / "runs.sqlite3")
     return small_disk / "runs.sqlite3"
-
-
-def fill(disk: Path) -> Path:
-    """Take all the room there is."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        for size in (65536, 4096, 1):
-            while True:
-                try:
-                    file.write(bytes(size))
-                except OSError:
-                    break
-    return ballast
 
 
 def free(disk: Path) -> int:

@@ -19,8 +19,9 @@ from suites import registry
 from tests.lab.counting import Counting, counting_plan, output
 from tests.lab.survival import QUICK, assert_nothing_left, assert_whole, attach, end, lab, run, workstation
 from tests.lab_sshd import LabHost
+from tests.small_disk import fill, small_disk
 
-__all__ = ["lab", "workstation"]
+__all__ = ["lab", "small_disk", "workstation"]
 
 SHIM = """
 #define _GNU_SOURCE
@@ -41,18 +42,6 @@ FAILING(fdatasync)
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system of 2 MiB."""
-    mount = tmp_path / "small"
-    mount.mkdir()
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(mount)], check=True)
-    yield mount
-    subprocess.run(["umount", str(mount)], check=True)
-
-
-@pytest.fixture
 def cramped(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workstation]:
     """Return a workstation whose library is on the small disk, and which looks often whether there is room again."""
     monkeypatch.setattr(registry, "SUITES", (*registry.SUITES, Counting()))
@@ -60,19 +49,6 @@ def cramped(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
     made = Workstation(small_disk / "runs.sqlite3", small_disk / "hosts.toml", patience=QUICK)
     yield made
     made.close()
-
-
-def fill(disk: Path) -> Path:
-    """Take all the room there is; return the file that has it."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        for size in (65536, 4096, 1):
-            while True:
-                try:
-                    file.write(bytes(size))
-                except OSError:
-                    break
-    return ballast
 
 
 def on_full(disk: Path, act: Callable[[Path, Control], None]) -> Callable[[Event, Control], None]:

@@ -104,6 +104,12 @@ def states_by_host(events: list[Event]) -> dict[str, list[State]]:
     return found
 
 
+def leave_at_ten(event: Event, control: Control) -> None:
+    """Detach from the run once its trial has counted to ten."""
+    if isinstance(event, SampleRead) and event.sample.value >= 10:
+        control.leave()
+
+
 # A host that is down from the start
 
 
@@ -343,11 +349,7 @@ def test_a_run_is_gone_on_with_while_a_host_that_holds_nothing_of_it_is_down(
 ) -> None:
     hosts = live(start_lab_host, 2)
 
-    def leave(event: Event, control: Control) -> None:
-        if isinstance(event, SampleRead) and event.sample.value >= 10:
-            control.leave()
-
-    run(workstation, plan_on(tuple(hosts), count=60), leave)
+    run(workstation, plan_on(tuple(hosts), count=60), leave_at_ten)
     hosts["web-2"].stop()
     events = attach(workstation)
     assert states_by_host(events) == {"web-1": [State.DONE], "web-2": [State.FAILED]}
@@ -380,11 +382,7 @@ def test_a_run_is_ended_on_the_host_that_holds_something_while_another_is_down(
 ) -> None:
     hosts = live(start_lab_host, 2)
 
-    def leave(event: Event, control: Control) -> None:
-        if isinstance(event, SampleRead) and event.sample.value >= 10:
-            control.leave()
-
-    run(workstation, plan_on(tuple(hosts), count=3000), leave)
+    run(workstation, plan_on(tuple(hosts), count=3000), leave_at_ten)
     hosts["web-2"].stop()
     stopped = Control()
     stopped.stop()

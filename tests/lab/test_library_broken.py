@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from tests.lab.broken_libraries import assert_readable, locked, plan, running
 from tests.loop_devices import loops_to_itself
 from tests.processes import processes_with
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
+from tests.small_disk import fill, small_disk
+
+__all__ = ["small_disk"]
 
 
 @pytest.fixture
@@ -102,31 +105,6 @@ def test_a_run_is_read_whole_from_the_file_that_is_named(library: Path, tmp_path
 
 
 # A full disk
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system of 2 MiB."""
-    mount = tmp_path / "small"
-    mount.mkdir()
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(mount)], check=True)
-    yield mount
-    subprocess.run(["umount", "-l", str(mount)], check=True)
-
-
-def fill(disk: Path) -> Path:
-    """Take all the room there is; return the file that has it."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        for size in (65536, 4096, 1):
-            while True:
-                try:
-                    file.write(bytes(size))
-                except OSError:
-                    break
-    return ballast
 
 
 def test_a_run_on_a_full_disk_is_saved_where_there_is_room(small_disk: Path, tmp_path: Path) -> None:
