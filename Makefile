@@ -23,15 +23,18 @@ run: setup
 	@$(BIN)/benchwright
 
 # What measures has the computer to itself; the rest shares the processors, four more at a time than there are of them:
-# much of the lab waits. The first round compiles all tests, for each of the second's processes to read.
+# much of the lab waits. The first round compiles all tests, for each of the second's processes to read. Files keep the
+# order of tests/conftest.py, in which those that take longest come first: the last ones end together.
+SHARED := -n $$(($$(nproc) + 4)) --dist loadfile --no-loadscope-reorder
+
 test: setup-test
 	$(BIN)/pytest -m "alone and not slow"
-	$(BIN)/pytest -m "not slow and not alone" -n $$(($$(nproc) + 4)) --dist loadfile
+	$(BIN)/pytest -m "not slow and not alone" $(SHARED)
 
 test-slow: export BENCHWRIGHT_EXPLORE = 1
 test-slow: setup-test
 	$(BIN)/pytest -m "alone"
-	$(BIN)/pytest -m "not alone" -n $$(($$(nproc) + 4)) --dist loadfile
+	$(BIN)/pytest -m "not alone" $(SHARED)
 
 lint: setup-dev
 	$(BIN)/ruff format --check .
@@ -43,8 +46,14 @@ format: setup-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# `make bench first-window` measures that alone: the words behind `bench` are its arguments, not targets.
 bench: setup-test
-	$(BIN)/python -m tests.perf
+	$(BIN)/python -m tests.perf $(filter-out bench,$(MAKECMDGOALS))
+
+ifeq (bench,$(firstword $(MAKECMDGOALS)))
+$(filter-out bench,$(MAKECMDGOALS)): bench
+	@:
+endif
 
 shots: setup-test
 	$(BIN)/python -m tests.shots shots

@@ -1,1 +1,1 @@
-"""What the workstation does: plan, check, run, store, compare, report, command line. No Qt."""
+"""The application without Qt: plans, checks, runs, library, comparison, reports, command line."""

@@ -1,59 +1,70 @@
-"""Where the program is put together: the window where there is a display, the same engine without one."""
+"""Entry point: open the window if there is a display, else run the command line."""
 
-import logging
-import os
 import sys
 
-import click
-
-from app.paths import log_path, reports_path
-from app.services import Workstation
-from app.signals import keep_ignored_to_ourselves
-from app.window_packages import add_window_packages
+TYPE_CHECKING = False  # importing typing takes time before Ctrl+C is caught
+if TYPE_CHECKING:
+    from app.services import Workstation
 
 
 def main() -> None:
-    """Run the command line. Whatever goes wrong is said in a sentence; a traceback goes to the log alone."""
-    from app.cli.common import FAILED, bear_any_text, refuse_unreadable, say_error
-    from app.cli.main import benchwright
+    """Run the command line; exit like click if Ctrl+C arrives while modules are imported, before click handles it."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        sys.stderr.write("\nAborted!\n")
+        raise SystemExit(1) from None
 
-    keep_ignored_to_ourselves()
-    bear_any_text()
+
+def _run() -> None:
+    """Run the command line. Print errors as one sentence; write tracebacks to the log only."""
+    import logging
+
+    from app.cli.common import FAILED, print_error, refuse_unreadable, replace_unencodable
+    from app.cli.main import benchwright
+    from app.paths import log_path
+    from app.signals import replace_ignored_signals
+
+    replace_ignored_signals()
+    replace_unencodable()
     refuse_unreadable(sys.argv[1:])
     try:
-        benchwright.main(prog_name="benchwright")
-    except OSError as error:  # a full disk behind standard output, for one
+        benchwright.main(prog_name="benchwright", obj=open_or_measure)
+    except OSError as error:  # for example, standard output on a full disk
         logging.getLogger(__name__).exception("the command failed")
-        say_error(f"Reading or writing failed: {error.strerror or error}. What was printed may not be complete.")
+        print_error(f"I/O error: {error.strerror or error}. The output may be incomplete.")
         raise SystemExit(FAILED) from None
     except Exception as error:
-        # A defect of ours, whatever it is: the log gets the traceback, the user a sentence.
         logging.getLogger(__name__).exception("the command failed")
-        say_error(
-            f"Something went wrong inside Benchwright: {type(error).__name__}. "
-            f"The details are in {log_path()}; please report it."
-        )
+        print_error(f"Internal error: {type(error).__name__}. The traceback is in {log_path()}; please report it.")
         raise SystemExit(FAILED) from None
 
 
-def open_or_measure(workstation: Workstation) -> None:
-    """Open the window; where there is no display, benchmark this computer and write the report."""
+def open_or_measure(workstation: "Workstation") -> None:
+    """Open the window; without a display, benchmark this computer and write the report."""
+    import click
+
+    from app.paths import reports_path
+    from app.window_packages import add_window_packages
+
     if has_display():
         try:
             from widgets.main_window import open_window
         except ImportError as error:
             add_window_packages(error)
         raise SystemExit(open_window(workstation))
-    from app.cli.asking import TerminalAsker
+    from app.cli.prompts import TerminalAsker
     from app.cli.runs import run_quick
     from app.plans.plan import LOCAL
 
-    click.echo("There is no display: benchmarking this computer without a window.", err=True)
+    click.echo("No display: benchmarking this computer without a window.", err=True)
     run_quick(workstation, LOCAL, reports_path(), TerminalAsker(), as_json=False)
 
 
 def has_display() -> bool:
     """Return whether a window can be shown."""
+    import os
+
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("QT_QPA_PLATFORM"))
 
 

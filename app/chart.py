@@ -1,20 +1,24 @@
-"""A chart as plain data: what window and picture draw alike, and what a spreadsheet takes."""
+"""Charts as plain data for window, report and spreadsheet, and the charts of trials with rounds."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.wording import scale
-from suites.vocab import Metric
+from app.records import RunRecord, SampleSeries, TrialRecord
+from suites.quantities import metric_text, scale
+from suites.snia.checks import window_text
+from suites.snia.output import ROUNDS
+from suites.snia.steady import PTS_RANGE, WINDOW, window_of
+from suites.vocab import Metric, Sample
 
 
-class Mark(StrEnum):
-    """How a series is drawn.
+class ChartMark(StrEnum):
+    """The style of a series.
 
-    LINE joins its points, STEPS holds each value until the next, BARS stand from point to point, DOTS are points,
-    HEAT fills cells, the heavier the stronger.
-    Where a series has `low` and `high`, lines and steps lie in a shade, bars and dots have whiskers.
+    LINE joins its points, STEPS holds each value until the next, BARS span from point to point, DOTS are points,
+    HEAT fills cells with an intensity by weight. `low` and `high` of a series are drawn as a shaded band of lines and
+    steps, and as whiskers of bars and dots.
     """
 
     LINE = "line"
@@ -25,8 +29,8 @@ class Mark(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A field of a heat map, from `left` to `right` and `low` to `high`; its `weight` is from 0 to 1."""
+class HeatCell:
+    """A cell of a heat map, from `left` to `right` and `low` to `high`; `weight` is from 0 to 1."""
 
     left: float
     right: float
@@ -37,23 +41,23 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
-    """One thing in one colour: `colour` counts as runs do, None is the grey of what only guides the eye.
+class ChartSeries:
+    """A series in one colour: `colour` is the index of its run, None the grey of guides.
 
-    `low` and `high` bound each point, None where that is not known: up and down, or with `across` left and right.
-    Of BARS, point n stands from x[n] to x[n + 1], so that the last has no height of its own.
+    `low` and `high` bound each point, None if unknown: vertically, or horizontally with `across`. Bar n spans x[n] to
+    x[n + 1], so that the last point has no bar.
     """
 
     name: str
     xs: tuple[float, ...]
     ys: tuple[float, ...]
-    mark: Mark = Mark.LINE
+    mark: ChartMark = ChartMark.LINE
     colour: int | None = 0
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
     across: bool = False
     dashed: bool = False
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[HeatCell, ...] = ()
 
     def whiskers(self) -> list[tuple[float, float, float, float]]:
         """Return x, y, low and high of every point whose bounds are known."""
@@ -65,8 +69,8 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """An axis: `metric` gives it a unit, `share` percent; `names` put a word at 0, 1, 2 .. instead of figures."""
+class ChartAxis:
+    """An axis: `metric` sets its unit, `share` percent; `names` replaces the ticks 0, 1, 2 .. by text."""
 
     title: str
     metric: Metric | None = None
@@ -76,7 +80,7 @@ class Axis:
     names: tuple[str, ...] = ()
 
     def scale(self, largest: float) -> tuple[float, str]:
-        """Return by what its figures are divided, and the unit they then have."""
+        """Return the divisor of its values, and the unit after division."""
         if self.share:
             return 0.01, "%"
         if self.metric is None:
@@ -87,21 +91,21 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A title, two axes, what is drawn between them, and words below that say what it is."""
+    """A chart: title, two axes, series, and a note below."""
 
     title: str
-    x: Axis
-    y: Axis
-    series: tuple[Series, ...]
+    x: ChartAxis
+    y: ChartAxis
+    series: tuple[ChartSeries, ...]
     note: str = ""
 
-    def span(self, axis: Axis) -> tuple[float, float]:
-        """Return the least and the largest figure along one of its two axes."""
+    def span(self, axis: ChartAxis) -> tuple[float, float]:
+        """Return the bounds of one of its two axes."""
         across = axis is self.x
         return bounds(_figures(self.series, across=across), axis)
 
 
-def _figures(series: Iterable[Series], *, across: bool) -> list[float]:
+def _figures(series: Iterable[ChartSeries], *, across: bool) -> list[float]:
     found: list[float] = []
     for one in series:
         found += one.xs if across else one.ys
@@ -112,8 +116,8 @@ def _figures(series: Iterable[Series], *, across: bool) -> list[float]:
     return [value for value in found if math.isfinite(value)]
 
 
-def bounds(values: Sequence[float], axis: Axis) -> tuple[float, float]:
-    """Return where an axis begins and ends so that it holds `values` with a little room."""
+def bounds(values: Sequence[float], axis: ChartAxis) -> tuple[float, float]:
+    """Return the bounds of an axis around `values`, with a margin of about 5 %."""
     if axis.names:
         return -0.5, len(axis.names) - 0.5
     if axis.logarithmic:
@@ -144,5 +148,73 @@ def chart_table(chart: Chart) -> list[list[str]]:
     return rows
 
 
-def _cell(axis: Axis, value: float) -> str:
+def _cell(axis: ChartAxis, value: float) -> str:
     return axis.names[round(value)] if axis.names else f"{value:.9g}"
+
+
+MOST_OF_A_STEP = 4
+"""Most charts of one step in a report, which is one page."""
+
+
+def rounds_charts(record: RunRecord, samples: SampleSeries) -> dict[str, list[Chart]]:
+    """Return by step a chart for each trial of `record` with rounds; `samples` are those of the run."""
+    several = len(record.summary.hosts) > 1
+    found: dict[str, list[Chart]] = {}
+    for trial in record.trials:
+        tracked = _tracked(trial, samples.get(trial.trial.id, ()))
+        if tracked:
+            where = f"{trial.trial.host}, " if several else ""
+            chart = rounds_chart(tracked, f"{where}trial {trial.trial.number}")
+            found.setdefault(trial.trial.step, []).append(chart)
+    return found
+
+
+def in_report(
+    rounds: Mapping[str, Sequence[Chart]], others: Mapping[str, Sequence[Chart]]
+) -> dict[str, tuple[Chart, ...]]:
+    """Return the charts of each step for a report: its last rounds, then the others."""
+    return {
+        step: (*tuple(rounds.get(step, ()))[-MOST_OF_A_STEP:], *others.get(step, ()))
+        for step in dict.fromkeys((*rounds, *others))
+    }
+
+
+def _tracked(trial: TrialRecord, samples: Sequence[Sample]) -> list[Sample]:
+    """Return the headline samples, one for each round; empty for a trial without rounds."""
+    if not any(figure.metric == ROUNDS for figure in trial.figures):
+        return []
+    leading = trial.figures[0]
+    return [one for one in samples if one.metric == leading.metric and one.labels == leading.labels]
+
+
+def rounds_chart(tracked: Sequence[Sample], title: str) -> Chart:
+    """Return the values by round, with the permitted range and the fitted line of the last five."""
+    values = [sample.value for sample in tracked]
+    metric, labels = tracked[0].metric, tracked[0].labels
+    whole = ChartSeries("each round", tuple(map(float, range(1, len(values) + 1))), tuple(values))
+    series = (whole, *_window(values))
+    window = window_of(values)
+    note = "" if window is None else f"{window_text(window).capitalize()}."
+    axis = ChartAxis(metric_text(metric, labels), metric, from_zero=True)
+    return Chart(f"Rounds: {title}", ChartAxis("round"), axis, series, note)
+
+
+def _window(values: Sequence[float]) -> Iterator[ChartSeries]:
+    """Yield the last five rounds as a band and a line, and the mean of the five before."""
+    window = window_of(values)
+    if window is None or len(window.values) < WINDOW:
+        return
+    first = window.rounds - WINDOW + 1
+    rounds = tuple(float(first + offset) for offset in range(WINDOW))
+    half = PTS_RANGE / 2 * window.mean
+    yield ChartSeries(
+        "mean of the last five ±10 %", rounds, (window.mean,) * WINDOW, ChartMark.LINE, 2,
+        low=(window.mean - half,) * WINDOW, high=(window.mean + half,) * WINDOW,
+    )  # fmt: skip
+    line = tuple(window.intercept + offset * window.step for offset in range(WINDOW))
+    yield ChartSeries("their fitted line", rounds, line, ChartMark.LINE, 1, dashed=True)
+    if window.before is not None:
+        earlier = tuple(number - WINDOW for number in rounds)
+        yield ChartSeries(
+            "mean of the five before", earlier, (window.before,) * WINDOW, ChartMark.LINE, None, dashed=True
+        )

@@ -1,24 +1,23 @@
-"""What happens during a run, in order, as immutable data: the store, the window and the command line all read it."""
+"""Events of a run as immutable data, consumed in order by the store, the window and the command line."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 
 from app.plans.plan import Plan
-from app.plans.repetition import Decision
-from remote.jobs.job_record import Began
+from remote.connection_state import LinkState as LinkState  # noqa: PLC0414 (re-exported for the window)
+from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
-from remote.link import LinkState
-from suites.base import Command, Parsed, Purpose
+from suites.base import Command, ParsedTrial, Purpose
 from suites.facts import Facts
 from suites.verdict import Verdict
 from suites.vocab import Finding, Labels, Metric, Sample
 
 
 class State(StrEnum):
-    """How a run or a trial stands. RUNNING: under way, or detached on its host. PARTIAL: stopped or broken off,
-    what was measured is kept."""
+    """State of a run or trial. RUNNING: in progress or detached. PARTIAL: ended early, with its measurements kept."""
 
     RUNNING = "running"
     DONE = "done"
@@ -27,7 +26,7 @@ class State(StrEnum):
 
 
 class Moment(StrEnum):
-    """When facts were read."""
+    """Whether facts were read before or after the run."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -37,8 +36,8 @@ class Moment(StrEnum):
 class Trial:
     """One execution of a step on a host. `id` is unique within the run; `number` counts from 1.
 
-    Warm-ups count for themselves. `commands` are the exact ones that run; `started` is UTC, ISO 8601,
-    `clock` the host's monotonic clock (seconds since boot) when the measuring command began, None if it never did.
+    Warm-ups are numbered separately. `commands` are the exact commands; `started` is UTC, ISO 8601; `clock` is the
+    start of the measuring command on the host's monotonic clock (seconds since boot), None if it never began.
     """
 
     id: int
@@ -54,7 +53,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """The run exists in the store."""
+    """A new run starts."""
 
     run_id: str
     plan: Plan
@@ -63,18 +62,20 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What is being done now, in words."""
+    """Text of the current activity; `waits_for` is what it waits for, `measures` that it is a measurement."""
 
     text: str
     host: str | None = None
+    waits_for: str = ""
+    measures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryChanged:
-    """The library at `path` takes nothing of the run, and `problem` says why; empty: it takes everything again.
+    """The library at `path` cannot be written because of `problem`; empty: it can be written again.
 
-    It is said anew for as long as it is so. The run waits meanwhile, and what measures on a host goes on there.
-    `on_stop` is what becomes of the run where it is stopped now.
+    Repeated while the problem lasts. The run waits meanwhile; commands on hosts continue. `on_stop` is the text of
+    what happens to the run if it is stopped now.
     """
 
     path: Path
@@ -85,7 +86,7 @@ class LibraryChanged:
 
 @dataclass(frozen=True, slots=True)
 class FactsRead:
-    """The facts of a host, before or after."""
+    """Facts of a host, before or after the run."""
 
     host: str
     moment: Moment
@@ -94,7 +95,7 @@ class FactsRead:
 
 @dataclass(frozen=True, slots=True)
 class FindingRaised:
-    """A check spoke. `trial` is its trial's id, None where it is about the whole step or plan."""
+    """A finding of a check. `trial` is the id of its trial, None for the whole step or plan."""
 
     finding: Finding
     trial: int | None = None
@@ -102,7 +103,7 @@ class FindingRaised:
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """All trials of a step on a host are made: it can be judged."""
+    """All trials of a step on a host have ended; its verdict can be computed."""
 
     step: str
     host: str
@@ -110,14 +111,14 @@ class StepEnded:
 
 @dataclass(frozen=True, slots=True)
 class VerdictReached:
-    """What may be said of a step on a host, or of the whole run, whose verdict names neither."""
+    """Verdict of a step on a host, or of the run (step and host None)."""
 
     verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class TrialStarted:
-    """The measuring command of a trial begins. `expected` is its estimated duration in seconds, or None."""
+    """The measuring command of a trial begins. `expected` is its estimated duration in seconds, None if unknown."""
 
     trial: Trial
     expected: float | None
@@ -125,7 +126,7 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class OutputRead:
-    """Raw output of a trial, byte for byte."""
+    """Raw output of a trial."""
 
     trial: int
     stream: str
@@ -134,7 +135,7 @@ class OutputRead:
 
 @dataclass(frozen=True, slots=True)
 class SampleRead:
-    """A sample of a trial, as it arrived. Its time is seconds since the trial's `clock`."""
+    """A sample of a trial. Its time is in seconds since the trial's `clock`."""
 
     trial: int
     sample: Sample
@@ -142,7 +143,7 @@ class SampleRead:
 
 @dataclass(frozen=True, slots=True)
 class TelemetryRead:
-    """Samples of the host itself. Their time is the host's monotonic clock."""
+    """Telemetry samples of a host. Their times are on the host's monotonic clock (seconds)."""
 
     host: str
     samples: tuple[Sample, ...]
@@ -150,20 +151,21 @@ class TelemetryRead:
 
 @dataclass(frozen=True, slots=True)
 class TrialEnded:
-    """A trial ended. `reason` says why in words where it is not DONE."""
+    """A trial ended. `reason` is the text of why it is not DONE; `stopped`: the user stopped it."""
 
     trial: int
     state: State
     exit_status: int | None
-    parsed: Parsed
+    parsed: ParsedTrial
     reason: str = ""
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class HostChange:
-    """A setting of a host, changed for a run: what the kernel's file at `path` said before and during it.
+    """A setting of a host changed for a run: the content of the kernel's file at `path` before and during it.
 
-    `before` is None where nothing is to be put back, as after the page cache was dropped, before the trial `trial`.
+    `before` is None if nothing is to be restored, as for the page cache dropped before the trial `trial`.
     """
 
     host: str
@@ -176,17 +178,17 @@ class HostChange:
 
 @dataclass(frozen=True, slots=True)
 class HostChanged:
-    """A setting was changed on the host, after this was noted down there. `at` is UTC, ISO 8601."""
+    """A setting was changed, after a note of it was written on the host. `at` is UTC, ISO 8601."""
 
     change: HostChange
     at: str
 
 
 @dataclass(frozen=True, slots=True)
-class HostPutBack:
-    """The setting at `path`, which `run` had changed (empty: this run), was put back.
+class SettingRestored:
+    """The setting at `path`, changed by `run` (empty: this run), was restored.
 
-    Where it was not, `problem` says why, and `pending` whether that is still to be done.
+    If it was not, `problem` is the reason, and `pending` is true if it is still to be restored.
     """
 
     host: str
@@ -199,9 +201,9 @@ class HostPutBack:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the run is: trials done of all, and the seconds still expected, each None where it cannot be known.
+    """Progress of the run: trials done, expected total, remaining seconds; None if unknown.
 
-    `exact` is False where the trials depend on what they show: the total is then a forecast.
+    `exact` is False if the number of trials depends on their results.
     """
 
     done: int
@@ -211,10 +213,34 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyDecided:
-    """What the trials of a step on a host say about going on: the interval so far, and the forecast.
+class Decision:
+    """Whether to stop, and why.
 
-    `metric` and `labels` name the figure that needs most, None where there is none yet.
+    `settled` is true if the goal is reached, not if only the trials or the time are used up. `more` trials and
+    `seconds` are the forecast, None if unknown. `low`, `value` and `high` are the deciding interval, of the metric or,
+    with `of_ratio`, of its ratio to the baseline; `reach` is the relative distance of its farther edge from `value`,
+    `wanted` the target for it.
+    """
+
+    stop: bool
+    settled: bool
+    trials: int
+    reason: str
+    more: int | None = None
+    seconds: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reach: float | None = None
+    wanted: float | None = None
+    of_ratio: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDecided:
+    """Decision of the repetition policy for a step on a host: the interval so far, and the forecast.
+
+    `metric` and `labels` identify the figure that needs the most trials; `metric` is None without figures.
     """
 
     host: str
@@ -226,21 +252,24 @@ class PolicyDecided:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The run ended. `reason` says why where it is not DONE; `telemetry_cost` is the share of one core
-    that watching took on each host, where it could be read."""
+    """The run ended. `reason` is the text of why it is not DONE, `problems` its sentences.
+
+    `telemetry_cost` is the share of one core that telemetry used, by host, where measured.
+    """
 
     run_id: str
     state: State
     reason: str = ""
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LinkChanged:
-    """The way to a host has changed. `since` is when it was last heard, on the workstation's monotonic clock.
+    """The state of the connection to a host changed. `since` is the last data, on the workstation's monotonic clock.
 
-    What runs on the host goes on in every state. `detail` says in words what broke, or why it is no longer tried;
-    `restarted` is since when the host runs, where it is no longer the boot of before.
+    Commands on the host continue in every state. `detail` is the text of what failed, or why reconnecting ended;
+    `restarted` is the time of the host's boot if it has restarted.
     """
 
     host: str
@@ -253,7 +282,7 @@ class LinkChanged:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceUsed:
-    """A private directory on the host `where` is about to be made, or has been, for `step` on `host`."""
+    """A private directory on the host `where` for `step` on `host`; raised before it is created."""
 
     step: str
     host: str
@@ -264,16 +293,17 @@ class WorkspaceUsed:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceRemoved:
-    """A private directory is gone from its host, and everything in it."""
+    """A private directory was removed from its host."""
 
     nonce: str
 
 
 @dataclass(frozen=True, slots=True)
 class JobPlanned:
-    """A command is about to be started: enough to find it again, whatever happens between here and the host.
+    """A command is about to be started; contains all that is needed to find it on the host after a crash.
 
-    `number` counts the commands of its purpose within the trial, `before` the bytes that earlier ones printed.
+    `number` is its index among the commands of its purpose in the trial, `before` the bytes printed by earlier ones, by
+    stream.
     """
 
     trial: int
@@ -287,22 +317,22 @@ class JobPlanned:
 
 @dataclass(frozen=True, slots=True)
 class JobBegan:
-    """The command in `directory` runs."""
+    """The command in `directory` has started."""
 
     directory: str
-    began: Began
+    began: JobStart
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnded:
-    """What began for a trial of which nothing was told has ended: the trial will be made anew, under the same id."""
+    """The commands of a trial whose start is not stored have ended; it will be repeated under the same id."""
 
     trial: int
 
 
 @dataclass(frozen=True, slots=True)
 class TrialAttached:
-    """A detached trial is followed again. `samples` are all that its output so far holds."""
+    """A detached trial is followed again. `samples` are those of its stored output."""
 
     trial: Trial
     expected: float | None
@@ -311,7 +341,7 @@ class TrialAttached:
 
 @dataclass(frozen=True, slots=True)
 class RunAttached:
-    """A detached run goes on; it began `age` seconds ago."""
+    """A detached run continues; it began `age` seconds ago."""
 
     run_id: str
     plan: Plan
@@ -319,8 +349,8 @@ class RunAttached:
 
 
 @dataclass(frozen=True, slots=True)
-class RunLeft:
-    """The run was detached. What measures on a host goes on there; the rest waits until the run is attached."""
+class RunDetached:
+    """The run was detached. Commands on hosts continue; other trials wait until it is attached."""
 
     run_id: str
 
@@ -339,7 +369,7 @@ Event = (
     | TelemetryRead
     | TrialEnded
     | HostChanged
-    | HostPutBack
+    | SettingRestored
     | Progress
     | PolicyDecided
     | RunEnded
@@ -351,5 +381,16 @@ Event = (
     | AttemptEnded
     | TrialAttached
     | RunAttached
-    | RunLeft
+    | RunDetached
 )
+
+Stage = Callable[[Event], Iterable[Event]]
+"""Maps an event to events: itself, with those added before or after it."""
+
+
+def apply_stages(events: Iterable[Event], *stages: Stage) -> Iterator[Event]:
+    """Yield `events`, each passed through all `stages` in order before the next is taken."""
+    passed = iter(events)
+    for stage in stages:
+        passed = chain.from_iterable(map(stage, passed))
+    return passed

@@ -1,51 +1,51 @@
-"""Captured output of a tool, read without running anything."""
+"""Parsing of captured output of a tool, without running it."""
 
-from suites.base import Parsed, Suite, complete_values
+from suites import registry
+from suites.base import ParsedTrial, Suite, complete_values
 from suites.errors import BenchwrightError
-from suites.registry import SUITES
+from suites.quantities import quantity
 from suites.registry import suite as find_suite
 
 MAXIMUM_SIZE = 256 * 2**20
-"""Bytes of the longest output that is read: a day of fio at one document a second."""
+"""Largest accepted output in bytes: a day of fio with one JSON document a second."""
 
 PIECE = 64 * 1024
 
 GUESSED_SIZE = 4 * 2**20
-"""Bytes of the longest output in which the tools of all other suites are looked for: each reads it once more."""
+"""Largest output in bytes that is tried with the parsers of all other suites."""
 
 
 class OutputTooLongError(BenchwrightError):
-    """The output is longer than any tool's."""
+    """The output exceeds MAXIMUM_SIZE."""
 
 
-def parse_output(suite_id: str, output: bytes) -> Parsed:
-    """Return what `output` says, as printed by the suite's tool; stdout and stderr may be mixed in it.
+def parse_output(suite_id: str, output: bytes) -> ParsedTrial:
+    """Parse `output` of the suite's tool; stdout and stderr may be mixed.
 
-    Of an output in which that tool says nothing it is said so, and whose it is where another suite can read it:
-    what was never there was not cut off.
+    If nothing is found, note it, and name the suite whose parser reads the output completely, if one does.
     """
     if len(output) > MAXIMUM_SIZE:
-        raise OutputTooLongError(f"The output has {len(output)} bytes.", f"At most {MAXIMUM_SIZE} are read.")
+        raise OutputTooLongError(f"The output is {quantity(len(output))}.", f"The limit is {quantity(MAXIMUM_SIZE)}.")
     chosen = find_suite(suite_id)
     if not output.strip():
-        return Parsed(notes=("The output is empty: nothing was printed, or nothing captured.",), complete=False)
+        return ParsedTrial(notes=("The output is empty.",), complete=False)
     parsed = _read(chosen, output)
     if parsed.complete or parsed.figures or parsed.samples or len(output) > GUESSED_SIZE:
         return parsed
-    for other in SUITES:
+    for other in registry.SUITES:
         if other.tool != chosen.tool and _is_whole(_read(other, output)):
-            note = f"This is no output of {chosen.tool}; it reads as one of {other.tool}: give the suite {other.id}."
-            return Parsed(notes=(note,), complete=False)
+            note = f"Not output of {chosen.tool}, but of {other.tool}: use suite {other.id}."
+            return ParsedTrial(notes=(note,), complete=False)
     return parsed
 
 
-def _read(suite: Suite, output: bytes) -> Parsed:
+def _read(suite: Suite, output: bytes) -> ParsedTrial:
     parser = suite.parser(complete_values(suite, {}))
     for start in range(0, len(output), PIECE):
         for _sample in parser.feed(output[start : start + PIECE]):
-            pass  # all samples are given again at the end
+            pass  # finish() returns all samples
     return parser.finish(None)
 
 
-def _is_whole(parsed: Parsed) -> bool:
+def _is_whole(parsed: ParsedTrial) -> bool:
     return parsed.complete and bool(parsed.figures)

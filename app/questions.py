@@ -1,6 +1,6 @@
-"""The questions only the user may answer, passed on to whoever draws them."""
+"""Questions to the user, re-exported for the window and the command line."""
 
-from remote.errors import Outcome
+from remote.errors import ConnectOutcome
 from remote.questions import (
     Asker,
     ConsentItem,
@@ -8,18 +8,18 @@ from remote.questions import (
     HostKeyQuestion,
     LocalProgramQuestion,
     LossQuestion,
-    Refuse,
+    RefusingAsker,
     SecretQuestion,
 )
 
 __all__ = [
     "Asker",
+    "ConnectOutcome",
     "ConsentItem",
     "ConsentQuestion",
     "HostKeyQuestion",
     "LocalProgramQuestion",
     "LossQuestion",
-    "Outcome",
-    "Refuse",
+    "RefusingAsker",
     "SecretQuestion",
 ]

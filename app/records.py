@@ -1,19 +1,24 @@
-"""A stored run as it is read back."""
+"""Records: stored runs and what belongs to them, as read from the library."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
 
-from app.calibration.calibration import Calibration
 from app.events import HostChange, State, Trial
 from app.plans.plan import Plan
+from app.timestamps import seconds_since
+from remote.jobs.job_record import JobStart
+from remote.jobs.workspace import Workspace
+from suites.base import Purpose
 from suites.facts import Facts
 from suites.verdict import Verdict
-from suites.vocab import Figure, Finding, Labels, Sample
+from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One line of the library. `headline` is the first step's first figure, in words; times are UTC, ISO 8601."""
+    """Summary of a run. `headline` is the text of the first step's first figure; times are UTC, ISO 8601."""
 
     id: str
     name: str
@@ -25,21 +30,21 @@ class RunSummary:
     ended: str | None
     trials: int
     headline: str = ""
-    baseline: str | None = None  # the name under which the run is pinned
-    suites: tuple[str, ...] = ()  # what the steps run, each once
-    left: bool = False  # it has not ended, and nobody records it: it can be attached
-    trust: str = ""  # the level of its verdict; empty for a run that was never judged
-    limited_by: str = ""  # what its verdict names as the limit, where it names one
+    baseline: str | None = None  # name of the baseline that contains the run
+    suites: tuple[str, ...] = ()  # suites of the steps, without duplicates
+    detached: bool = False  # not ended, and no process records it
+    trust: str = ""  # trust of its verdict; empty without a verdict
+    limited_by: str = ""  # limit in its verdict; empty without one
 
     @property
-    def standing(self) -> str:
-        """How it stands, in words."""
-        return "detached" if self.left else self.state.value
+    def status(self) -> str:
+        """The state, or "detached"."""
+        return "detached" if self.detached else self.state.value
 
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
-    """A trial as stored: what ran, how it ended, and its figures."""
+    """A stored trial."""
 
     trial: Trial
     state: State
@@ -52,9 +57,9 @@ class TrialRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """A setting of a host that a run changed. `put_back` is when that was over, None where it is not.
+    """A setting of a host that a run changed. `put_back` is the time it was restored or given up, None while pending.
 
-    `problem` says why it is not as it was: the host is not reached, or somebody else has changed it since.
+    `problem` is why it was not restored: the host was not reached, or the setting was changed by others since.
     """
 
     run_id: str
@@ -65,15 +70,19 @@ class ChangeRecord:
 
     @property
     def pending(self) -> bool:
-        """Whether the host may still have it as the run set it."""
+        """Whether the setting is still to be restored."""
         return self.change.before is not None and self.put_back is None
+
+
+OUTPUT_LIMIT = 2**20
+"""Bytes of a command's output that are stored; a package manager prints some tens of kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostAction:
-    """What was done to a host because the user said so: a tool installed, settings put back. Times are UTC, ISO 8601.
+    """An action on a host requested by the user: tool installed, settings restored. Times are UTC, ISO 8601.
 
-    `exit_status` is None where none came; `reason` then says why. `output` is what the command printed.
+    `exit_status` is None if unknown; `reason` is then why. `output` is the output of the command.
     """
 
     id: int
@@ -88,8 +97,112 @@ class HostAction:
 
 
 @dataclass(frozen=True, slots=True)
+class FalseAlarms:
+    """False-alarm rates of an A/A test from `splits` random splits with `trials` per side. All others are shares.
+
+    `rate` is the rate of claimed differences with the default margin, `rate_without` with a margin of 0, `rate_apart`
+    with the default margin for two halves in time instead of random ones, which shows drift. `quiet_margin` is the
+    smallest margin with at most 5 % false alarms of either kind, `shown_margin` the smallest at which equivalence is
+    shown in 80 % of random splits. `margin` is the host's own, derived from both.
+    """
+
+    trials: int
+    splits: int
+    rate: float
+    rate_without: float
+    rate_apart: float
+    quiet_margin: float
+    shown_margin: float
+    margin: float
+
+
+MOST_MARGIN = 0.25
+"""Largest margin accepted from a calibration. A larger one means that the host was disturbed during calibration, which
+must not hide differences later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """Measurement overhead on a host. Times are in seconds; None is unknown, with the reason in `absent`.
+
+    `clock_resolution` is the smallest step between two clock readings, `clock_cost` the time of one reading,
+    `sleep_late` the timer overshoot of a sleep (median and worst), `round_trip` the time of an empty command (median
+    and worst), `telemetry_cost` the share of one core that telemetry uses.
+    """
+
+    clock_source: str | None = None
+    clock_resolution: float | None = None
+    clock_cost: float | None = None
+    sleep_late: float | None = None
+    sleep_late_worst: float | None = None
+    round_trip: float | None = None
+    round_trip_worst: float | None = None
+    telemetry_cost: float | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricNoise:
+    """Noise of a metric over the `n` trials of both sides; `detectable`: smallest difference by trials per side."""
+
+    metric: str
+    title: str
+    labels: Labels
+    n: int
+    cov: float
+    detectable: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryEffect:
+    """Ratio of the headline figure with telemetry to that without, and its 95 % interval; None if not computable."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Calibration of `host` with `suite` at `made` (UTC, ISO 8601); `run` is the run of its A/A test.
+
+    `fingerprint` is what must be unchanged for it to apply: kernel, processor, instance, version of the tool.
+    """
+
+    host: str
+    made: str
+    suite: str
+    run: str
+    fingerprint: Mapping[str, str]
+    instrument: Instrument
+    noise: tuple[MetricNoise, ...]
+    alarms: FalseAlarms
+    telemetry: TelemetryEffect | None = None
+
+    @property
+    def margin(self) -> float:
+        """The host's own margin."""
+        return self.alarms.margin
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the host was quiet enough for the calibration to be used."""
+        return self.margin <= MOST_MARGIN
+
+    @property
+    def cov(self) -> float:
+        """Coefficient of variation of the suite's headline metric."""
+        return self.noise[0].cov
+
+    @property
+    def day(self) -> str:
+        """The day of the calibration: ``12 Nov``."""
+        return f"{datetime.fromisoformat(self.made):%d %b}".lstrip("0")
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
-    """Where the figures of a published table come from, and what is doubtful: in all of them, and in single ones."""
+    """Source of a published table, with doubts about all of its figures and about single ones."""
 
     source: str
     doubts: tuple[str, ...] = ()
@@ -98,7 +211,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run as stored, without its samples and raw output, which are read on demand."""
+    """A stored run without samples and raw output, which are read on demand."""
 
     summary: RunSummary
     plan: Plan
@@ -111,24 +224,22 @@ class RunRecord:
     findings: tuple[Finding, ...] = ()
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     changes: tuple[ChangeRecord, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()  # on each step on each host, and on the whole run
-    finding_trials: tuple[
-        int | None, ...
-    ] = ()  # of each finding, the trial in which it was raised, where it was in one
-    calibrations: tuple[Calibration, ...] = ()  # of its hosts and suites, as they were when it ran
-    published: Published | None = None  # where it is no run of ours but a table that somebody published
+    verdicts: tuple[Verdict, ...] = ()  # of each step on each host, and of the run
+    finding_trials: tuple[int | None, ...] = ()  # trial id by finding; None for findings outside trials
+    calibrations: tuple[Calibration, ...] = ()  # of its hosts, newest first, including those that do not apply
+    published: Published | None = None  # set for a published table, which is not a run of this program
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the whole run; None where it was never judged."""
+        """The verdict of the run; None without one."""
         return self.verdict_on(None, None)
 
     def verdict_on(self, step: str | None, host: str | None) -> Verdict | None:
-        """Return the verdict on `step` on `host`; None where it was never judged."""
+        """Return the verdict of `step` on `host`; None without one."""
         return next((one for one in self.verdicts if (one.step, one.host) == (step, host)), None)
 
     def trials_of(self, step: str, host: str | None = None) -> tuple[TrialRecord, ...]:
-        """Return the trials of `step` (on `host`) that count: no warm-ups, with figures of their own."""
+        """Return the done trials of `step` (on `host`) without warm-ups."""
         return tuple(
             record
             for record in self.trials
@@ -141,9 +252,11 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """What a baseline says about one series: its median and the range from `low` to `high` (quartiles of the
-    samples within its trials, or of the figures of a metric that has no samples), and the median of its trials'
-    figures, where it has one. `step` and `host` are those it was asked for, not the baseline's own."""
+    """Range of a baseline's series: median and quartiles `low`, `high`, and the median of its trials' figures, if any.
+
+    Quartiles are of the samples within its trials, or of the figures for a metric without samples. `step` and `host`
+    are those of the run compared, not the baseline's own.
+    """
 
     run_id: str
     name: str
@@ -156,15 +269,134 @@ class Band:
     figure: float | None
     step: str = ""
     host: str = ""
-    note: str = ""  # what to know of the baseline beside its name: that it is too old, or of another universe
-    reference: bool = False  # a published figure, whose spread nobody knows
-    trials: int = 0  # how many are behind its `figure`
+    note: str = ""  # caveat shown after the name: too old, or from another environment
+    reference: bool = False  # a published figure of unknown spread
+    trials: int = 0  # number of trials behind `figure`
 
     @property
-    def said(self) -> str:
-        """The name, and what to know beside it."""
+    def label(self) -> str:
+        """The name with the note."""
         return f"{self.name} ({self.note})" if self.note else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A command of a trial on the host `where`; `began` is None if its start is not stored.
+
+    `number` and `before` as in JobPlanned.
+    """
+
+    trial: int
+    purpose: Purpose
+    number: int
+    where: str
+    workspace: Workspace
+    directory: str
+    before: Mapping[str, int]
+    began: JobStart | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWorkspace:
+    """A private directory on the host `where`, of `step` on `host`, that may still exist."""
+
+    run_id: str
+    step: str
+    host: str
+    where: str
+    on_peer: bool
+    workspace: Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class DetachedRun:
+    """A run that has not ended and that no process records. `since` is its last heartbeat (UTC, ISO 8601).
+
+    `by_choice` is true if the user detached it, false if Benchwright ended during the run. `epoch` counts take-overs:
+    only the owner of the last epoch may write. `unseen` is true if this process cannot verify that the last owner has
+    ended.
+    """
+
+    record: RunRecord
+    since: str
+    by_choice: bool
+    jobs: tuple[StoredJob, ...] = ()
+    workspaces: tuple[StoredWorkspace, ...] = ()
+    epoch: int = 0
+    unseen: bool = False
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self.record.summary.id
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was last recorded."""
+        return seconds_since(self.since)
+
+    @property
+    def under_way(self) -> tuple[TrialRecord, ...]:
+        """The running trials, at most one per host."""
+        return tuple(trial for trial in self.record.trials if trial.state is State.RUNNING)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that may still have its directories; if none, those of the plan."""
+        return tuple(dict.fromkeys(used.where for used in self.workspaces)) or self.record.summary.hosts
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The hosts required to attach it: those with its directories or running trials, and their peers."""
+        plan, trials = self.record.plan, [record.trial for record in self.under_way]
+        peers = {plan.step(trial.step).peer or trial.host for trial in trials}
+        return frozenset({used.where for used in self.workspaces} | {trial.host for trial in trials} | peers)
+
+
+class HistoryRow(NamedTuple):
+    """A figure of a done trial."""
+
+    run: str
+    started: str
+    plan: str  # hash of the plan
+    host: str
+    step: str
+    version: str | None
+    metric: Metric
+    labels: Labels
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRow:
+    """A version of a baseline. `parts` are its runs, each with the selected part (``@HOST``, ``:STEP``) or "".
+
+    `size` is the number of parts when pinned; `begun` the start of its newest run; `reference` the JSON of a published
+    table, None for runs; `oldest` the maximum age in seconds, None for the program's default.
+    """
+
+    name: str
+    version: int
+    pinned: str | None
+    parts: tuple[tuple[str, str], ...]
+    size: int
+    begun: str
+    reference: str | None
+    oldest: float | None
+    newest: bool
 
 
 SampleSeries = Mapping[int, tuple[Sample, ...]]
 """Samples by trial id."""
+
+
+PREFIX = "baseline:"
+"""Prefix that marks a name as a baseline's."""
+
+
+def split_name(word: str) -> tuple[str, int | None]:
+    """Return name and version of ``NAME`` or ``NAME@VERSION``."""
+    name, mark, version = word.removeprefix(PREFIX).rpartition("@")
+    if mark and version.isdecimal() and len(version) < 10:
+        return name, int(version)
+    return word.removeprefix(PREFIX), None

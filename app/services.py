@@ -1,7 +1,7 @@
-"""The only door the window and the command line use: hosts, facts, plans, runs, library, comparison, export.
+"""The service API of the window and the command line: hosts, facts, plans, runs, library, comparison, export.
 
-Every method may block on a network, a file or the database, and is called from a worker thread, never from the
-window's own. All of them may be called from several threads at once. They raise BenchwrightError for people.
+Every method may block on network, files or the database: call it from a worker thread, never from the GUI thread. All
+methods are thread-safe. Errors for the user are BenchwrightErrors.
 """
 
 from __future__ import annotations
@@ -10,81 +10,65 @@ import logging
 import threading
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
 from app.library_services import LibraryServices
 from app.paths import consent_path, hosts_path, store_path
-from app.plans.agreed_memory import AgreedMemory
-from app.plans.consent import Consents
+from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
-from app.plans.job_files import job_file
 from app.plans.plan import Plan, Policy, validate, with_seed
 from app.plans.plan_changes import apply_remedy
 from app.plans.plan_file import read_plan, write_plan
+from app.plans.totals import StepPreview
 from app.runs.delivery import file_text, files_of
-from remote.errors import ConnectError, Outcome
-from remote.link import PATIENCE, Patience
+from remote.connection_state import PATIENCE, ReconnectPolicy
+from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
-    from app.calibration.calibrating import Calibrated, Wanted
-    from app.checks import CheckReport
+    from app.calibration.calibrate import CalibrationDone, CalibrationRequest
+    from app.checks.before import CheckReport
     from app.events import Event
     from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
-    from app.records import ChangeRecord, HostAction, RunRecord
+    from app.records import ChangeRecord, DetachedRun, HostAction, RunRecord
     from app.runs.control import Control
-    from app.runs.left import LeftRun
+    from app.runs.request import RunRequest
     from app.runs.root_commands import RootCommand
-    from app.runs.run import Engine
     from app.store import Store
     from app.store.salvage import Salvaged
     from remote.questions import Asker
-    from remote.tuning import Note, PutBack
-    from suites.base import Command, Estimate
+    from remote.tuning import RestoredSetting, SettingNote
     from suites.facts import Facts
     from suites.vocab import Finding
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class StepPreview:
-    """What a step will run on a host and what one trial will take. `text` can be pasted into a shell there.
-
-    `job_file` is the step as a file of its tool's own, None where the tool reads none.
-    """
-
-    host: str
-    step: str
-    commands: tuple[Command, ...]
-    estimate: Estimate
-    text: str
-    job_file: str | None = None
-
-
 class Workstation(LibraryServices):
-    """Everything the workstation does."""
+    """All services of the application."""
 
-    def __init__(self, store: Path | None = None, hosts: Path | None = None, *, patience: Patience = PATIENCE) -> None:
-        """Use the store at `store` and the saved hosts at `hosts`, or the user's own. Nothing is opened yet.
+    def __init__(
+        self, store: Path | None = None, hosts: Path | None = None, *, patience: ReconnectPolicy = PATIENCE
+    ) -> None:
+        """Use the library at `store` and the saved hosts at `hosts`, by default the user's; open them on first use.
 
-        `patience` says how long a run seeks a host whose connection was lost.
+        `patience` is the policy for reconnecting to a host during a run.
         """
         self._patience = patience
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
-        self._memory = AgreedMemory(consent_path())
+        self._memory = ConsentFile(consent_path())
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
         self._opened: Store | None = None
-        self._judged = {}
+        self._computed = {}
 
     # Hosts
 
@@ -101,30 +85,30 @@ class Workstation(LibraryServices):
         self._hosts.saved.save(entry)
 
     def remove_host(self, name: str) -> None:
-        """Forget a saved host. Its runs stay in the library."""
+        """Delete a saved host. Its runs stay in the library."""
         self._hosts.saved.remove(name)
 
     def forget_secrets(self, name: str) -> int:
-        """Forget the password and passphrases of a host, in the system's keyring, too; return how many there were."""
+        """Delete the password and passphrases of a host, also from the system's keyring; return their number."""
         return self._hosts.forget_secrets(name)
 
     def test_connection(self, name: str, asker: Asker, entry: HostEntry | None = None) -> ConnectReport:
-        """Connect and say how it went; never raises for a failure to connect.
+        """Connect and report the outcome; never raises for a failure to connect.
 
-        With `entry`, try that instead of what is saved under `name`: it need not be saved.
+        With `entry`, use it instead of the host saved under `name`.
         """
         began = time.monotonic()
         try:
             with closing(self._hosts.connect(name, asker, entry)):
                 seconds = time.monotonic() - began
-                return ConnectReport(name, Outcome.CONNECTED, f"Connected to {name}.", "", seconds)
+                return ConnectReport(name, ConnectOutcome.CONNECTED, f"Connected to {name}.", "", seconds)
         except ConnectError as error:
             return ConnectReport(name, error.outcome, error.message, error.remedy, time.monotonic() - began)
         except BenchwrightError as error:
-            return ConnectReport(name, Outcome.PROTOCOL, error.message, error.remedy, time.monotonic() - began)
+            return ConnectReport(name, ConnectOutcome.PROTOCOL, error.message, error.remedy, time.monotonic() - began)
 
     def facts(self, name: str, asker: Asker, directories: Sequence[str] = (), devices: Sequence[str] = ()) -> Facts:
-        """Read the facts of a host, of the `directories` a disk test is to write in, and of raw `devices`."""
+        """Read the facts of a host, of the `directories` for disk tests, and of raw `devices`."""
         from remote.devices import read_devices
         from remote.probe import read_facts
 
@@ -133,34 +117,34 @@ class Workstation(LibraryServices):
             return replace(facts, devices=read_devices(session, devices))
 
     def install(self, name: str, command: str, asker: Asker, what: str = "install") -> Generator[str]:
-        """Run the command that installs a tool, which the user has agreed to; yield its output line by line.
+        """Run the command that installs a tool, with the user's consent; yield its output line by line.
 
-        What it printed and how it ended is kept: see host_log(). `what` says there what it was for.
+        Output and exit status are recorded with the purpose `what`: see host_log().
         """
-        from app.hosts.installing import Installing
+        from app.hosts.packages import InstallCommand
 
         self.check_writable()
         with closing(self._hosts.connect(name, asker)) as session:
-            yield from Installing(session, asker, self._store, command, what).lines()
+            yield from InstallCommand(session, asker, self._store, command, what).lines()
 
     def host_log(self, name: str) -> list[HostAction]:
-        """Return what was run on a host because the user agreed to it, the newest first."""
+        """Return the commands run on a host with the user's consent, newest first."""
         return self._store.actions(name)
 
     def pending_changes(self, name: str | None = None) -> list[ChangeRecord]:
-        """Return the settings that runs changed, on one host or anywhere, and that were not put back."""
+        """Return the settings that runs changed and did not restore, of one host or all."""
         return self._store.pending_changes(name)
 
-    def host_notes(self, name: str, asker: Asker) -> tuple[Note, ...]:
-        """Return what is noted down on a host about settings that runs changed there; it needs no root."""
+    def host_notes(self, name: str, asker: Asker) -> tuple[SettingNote, ...]:
+        """Return the notes on a host about settings that runs changed there; needs no root."""
         from remote.tuning import notes
 
         with closing(self._hosts.connect(name, asker)) as session:
             return notes(session)
 
-    def restore(self, name: str, asker: Asker) -> tuple[PutBack, ...]:
-        """Put back every setting that runs left changed on a host, as root; return what became of each."""
-        from app.hosts.restoring import restore
+    def restore(self, name: str, asker: Asker) -> tuple[RestoredSetting, ...]:
+        """Restore every setting that runs left changed on a host, as root; return the outcome of each."""
+        from app.hosts.leftovers import restore
 
         self.check_writable()
         with closing(self._hosts.connect(name, asker)) as session:
@@ -175,7 +159,7 @@ class Workstation(LibraryServices):
         return validate(tuned_plan(hosts, suites, facts, name))
 
     def default_plan(self, hosts: Sequence[str], suites: Sequence[str], name: str) -> Plan:
-        """Return a plan with every suite's parameters as its tool has them untold."""
+        """Return a plan with the tools' defaults for every suite."""
         from app.plans.presets import default_plan
 
         return validate(default_plan(hosts, suites, name))
@@ -199,17 +183,19 @@ class Workstation(LibraryServices):
         return list(self.report(plan, facts).findings)
 
     def report(self, plan: Plan, facts: Mapping[str, Facts]) -> CheckReport:
-        """Run the checks of *before*; tell also what could not be told."""
-        from app.checks import check_plan
+        """Run the checks of *before*; report also what was not checked."""
+        from app.checks.before import check_plan
 
         return check_plan(plan, facts, self._addresses(plan))
 
     def apply(self, plan: Plan, finding: Finding) -> Plan:
-        """Return the plan with the finding's changes made to its step, and noted down in it."""
+        """Return the plan with the finding's changes applied to its step and recorded."""
         return apply_remedy(plan, finding)
 
     def preview(self, plan: Plan, facts: Mapping[str, Facts]) -> list[StepPreview]:
-        """Return for each host and step the exact commands and what one trial will take."""
+        """Return for each host and step the exact commands and the estimate of one trial."""
+        from app.plans.job_files import job_file
+
         addresses = self._addresses(plan)
         previews = []
         for step in plan.steps:
@@ -229,13 +215,13 @@ class Workstation(LibraryServices):
         return root_commands(plan, facts, self._addresses(plan))
 
     def _addresses(self, plan: Plan) -> dict[str, str]:
-        """Return the address at which this computer reaches each peer of `plan`, as far as its name tells."""
+        """Return the address at which this computer reaches each peer of `plan`, without unresolved ones."""
         addresses = {}
         for peer in {step.peer for step in plan.steps} - {None}:
             try:
                 addresses[str(peer)] = self._hosts.address(str(peer))
             except BenchwrightError:
-                log.info("no address for %s yet: connecting will say why", peer)
+                log.info("no address for %s; connecting will report why", peer)
         return addresses
 
     # Runs
@@ -243,35 +229,35 @@ class Workstation(LibraryServices):
     def run(
         self, plan: Plan, asker: Asker, control: Control, unwatched: frozenset[str] = frozenset()
     ) -> Generator[Event]:
-        """Run the plan, storing every event before yielding it. During the steps `unwatched` there is no telemetry.
+        """Run the plan, storing every event before yielding it. The steps `unwatched` run without telemetry.
 
-        Closing the iterator early stops the run in order: processes end, files go, what was measured is kept. Raises
-        NotAgreedError, before anything is done, where the user does not agree to what the plan does: see Consents.
+        Closing the iterator early stops the run cleanly: processes are ended, files removed, results kept. Raises
+        NotAgreedError, before anything is done, if the user refuses consent: see Consents.
         """
-        from app.runs.running import recorded
+        from app.runs.run import Engine, recorded
         from app.store import new_run_id
 
         self.check_writable()
         run_id = new_run_id(datetime.now(UTC))
         plan = with_seed(validate(plan))
         agreed = self.consents.settle(plan, asker)
-        engine = self._engine(run_id, plan, asker, control)
-        engine.agreed = agreed
-        engine.baseline = self._baseline(plan)
-        engine.unwatched = unwatched
-        yield from self._followed(recorded(engine, self._store, control))
+        baseline = self._baseline(plan)
+        request = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline, unwatched=unwatched)
+        yield from recorded(Engine(request), self._store, self._use_library)
 
-    def calibrate(self, host: str, wanted: Wanted, asker: Asker, control: Control) -> Generator[Event | Calibrated]:
-        """Measure the instrument on a host, and a suite against itself; keep what is found, and yield it at last."""
-        from app.calibration.calibrating import Bench, calibrate
+    def calibrate(
+        self, host: str, wanted: CalibrationRequest, asker: Asker, control: Control
+    ) -> Generator[Event | CalibrationDone]:
+        """Calibrate a host, with an A/A test of a suite; store the calibration and yield it at the end."""
+        from app.calibration.calibrate import CalibrationServices, calibrate
 
         self.check_writable()
 
         def run(plan: Plan, unwatched: frozenset[str]) -> Generator[Event]:
-            self.consents.made_here(plan)  # `wanted` says all that is in it
+            self.consents.remember_made(plan)  # the plan follows from `wanted`, the user's choice
             return self.run(plan, asker, control, unwatched)
 
-        bench = Bench(
+        bench = CalibrationServices(
             lambda name: self._hosts.connect(name, asker),
             run,
             self._store.load,
@@ -280,99 +266,106 @@ class Workstation(LibraryServices):
         yield from calibrate(bench, host, wanted, control)
 
     def _baseline(self, plan: Plan) -> RunRecord | None:
-        """Return the run whose verdict `plan` waits for, or None; raise where none could ever come."""
+        """Return the baseline of UNTIL_VERDICT, else None; raise if no verdict against it is possible."""
         if plan.repetition.policy is not Policy.UNTIL_VERDICT:
             return None
         from app.runs.policies import check_baseline
 
-        record = self._gathering.record(plan.repetition.baseline)
+        record = self._selection.record(plan.repetition.baseline)
         if record.published is not None:
             raise BenchwrightError(
-                f"“{plan.repetition.baseline}” is a published table: it has no spread, so no verdict ever settles.",
-                "Name a baseline of runs.",
+                f"“{plan.repetition.baseline}” is a published table without variance: no verdict is possible.",
+                "Use a baseline of runs.",
             )
         check_baseline(plan, record)
         return record
 
-    def _engine(self, run_id: str, plan: Plan, asker: Asker, control: Control, left: LeftRun | None = None) -> Engine:
-        from app.runs.run import Engine
+    def _request(
+        self,
+        run_id: str,
+        plan: Plan,
+        asker: Asker,
+        control: Control,
+        *,
+        agreed: Mapping[str, str],
+        baseline: RunRecord | None,
+        unwatched: frozenset[str] = frozenset(),
+    ) -> RunRequest:
+        from app.runs.request import RunRequest
 
-        return Engine(
+        return RunRequest(
             run_id,
             plan,
             self._hosts.connect,
             control,
             self._addresses(plan),
-            left=left,
+            baseline=baseline,
             patience=self._patience,
+            unwatched=unwatched,
             asker=asker,
+            agreed=agreed,
             memory=self._memory,
         )
 
     # Detached runs
 
-    def left_runs(self) -> list[LeftRun]:
-        """Return the runs that were let go of, or whose Benchwright ended while they ran, the newest first."""
-        return self._store.left_runs()
+    def detached_runs(self) -> list[DetachedRun]:
+        """Return detached runs, and runs whose Benchwright process ended, newest first."""
+        return self._store.detached_runs()
 
     def attach(self, run: str, asker: Asker, control: Control) -> Generator[Event]:
-        """Go on with a detached run: yield what is stored of it, then everything that happens.
+        """Resume a detached run: yield its stored events, then the new ones.
 
-        What measured on while nobody looked is read from the very byte where the store ends; the trials that are left
-        are run. A stopped `control` only ends it in order, keeping what was measured. Raises StoreError where the run
-        has ended or somebody records it, ConnectError where a host is not reached, and NotAgreedError as run() does: it
-        then stays as it is.
+        Output written while detached is read from the byte at which the stored output ends; then the remaining trials
+        run. With a stopped `control` it only ends the run cleanly and keeps the results. Raises StoreError if the run
+        has ended or another process records it, ConnectError if a host is unreachable, and NotAgreedError as run()
+        does; the run is then unchanged.
         """
-        from app.runs.running import attached
+        from app.runs.run import attached
 
         record = self._store.load(run)
         plan = validate(record.plan)
         agreed = self.consents.settle(plan, asker)
         taken = self._store.detached(record.summary.id)
-        taken = replace(taken, record=replace(taken.record, plan=plan))  # the one that was agreed to
-        engine = self._engine(taken.id, plan, asker, control, taken)
-        engine.agreed = agreed
-        with suppress(BenchwrightError):  # a baseline that has gone since must not keep a run from being gone on with
-            engine.baseline = self._baseline(taken.record.plan)
-        yield from self._followed(attached(engine, taken, self._store, control, self._gathering.record))
+        taken = replace(taken, record=replace(taken.record, plan=plan))  # the plan of the consent
+        baseline = None
+        with suppress(BenchwrightError):  # a deleted baseline must not prevent resuming
+            baseline = self._baseline(plan)
+        request = self._request(taken.id, plan, asker, control, agreed=agreed, baseline=baseline)
+        yield from attached(request, taken, self._store, self._selection.record, self._use_library)
 
-    def _followed(self, events: Generator[Event]) -> Generator[Event]:
-        """Yield `events`, and use the library that the run is in, where that has changed."""
-        from app.events import LibraryChanged
-
-        with closing(events):
-            for event in events:
-                if isinstance(event, LibraryChanged) and not event.problem and event.path != self._store_path:
-                    self.open_library(event.path)
-                yield event
+    def _use_library(self, path: Path) -> None:
+        """Switch to the library at `path`, in which a run is stored, unless it is the current one."""
+        if path != self._store_path:
+            self.open_library(path)
 
     def forget(self, run: str) -> str:
-        """Give up a detached run, without looking at its hosts; return its id.
+        """End a detached run without contacting its hosts; return its id.
 
-        It is PARTIAL then, with what was stored; one of which every trial is made ends as it was measured. What is
-        still on a host is found by leftovers().
+        Its state becomes PARTIAL, or that of its trials if they are complete. leftovers() finds what is still on a
+        host.
         """
-        from app.runs.concluding import conclude, is_complete, left_behind
+        from app.runs.attach import conclude, is_complete, remaining_parts
 
         run = self._store.load(run).summary.id
-        left = next((one for one in self._store.left_runs() if one.id == run), None)
-        if left is not None and is_complete(left, self._gathering.record):
-            conclude(self._store, run, self._gathering.record)
+        detached = next((one for one in self._store.detached_runs() if one.id == run), None)
+        if detached is not None and is_complete(detached, self._selection.record):
+            conclude(self._store, run, self._selection.record)
             return run
-        reason = "Detached, then forgotten; what was measured is kept."
-        return self._store.forget(run, " ".join([reason, *([] if left is None else left_behind(left))]))
+        reason = "Detached, then forgotten; results are kept."
+        return self._store.forget(run, " ".join([reason, *([] if detached is None else remaining_parts(detached))]))
 
     def leftovers(self, name: str, asker: Asker) -> list[Leftover]:
-        """Return the private directories of Benchwright that are on a host, whoever left them. Changes nothing."""
+        """Return Benchwright's private directories on a host, of any user or library. Read-only."""
         from app.hosts.leftovers import find
 
         with closing(self._hosts.connect(name, asker)) as session:
             return find(session, self._store)
 
     def remove_leftovers(self, name: str, asker: Asker, nonces: Sequence[str]) -> list[Leftover]:
-        """Remove those of our own directories on a host that `nonces` name, ending what runs in them; return the rest.
+        """Remove the directories of this library named by `nonces`, ending their processes; return the remaining ones.
 
-        Nothing is touched that is not of this library, or that belongs to a run which has not ended.
+        Directories of other libraries, and of runs that have not ended, are not touched.
         """
         from app.hosts.leftovers import remove
 
@@ -392,13 +385,13 @@ class Workstation(LibraryServices):
 
     @property
     def library_path(self) -> Path:
-        """Where the library is that is used now."""
+        """The path of the current library."""
         return self._store_path
 
     def open_library(self, path: Path) -> None:
-        """Use the library at `path` from now on, made where there is none. Raises StoreError and keeps the one before.
+        """Switch to the library at `path`, created if missing. Raises StoreError and keeps the current one.
 
-        What runs meanwhile goes on being recorded in the one that it began in.
+        Active runs continue to be recorded in the library in which they began.
         """
         from app.store import Store
 
@@ -409,7 +402,7 @@ class Workstation(LibraryServices):
             self._opened, self._store_path = opened, path
 
     def salvage(self, new: Path) -> Salvaged:
-        """Write what can still be read of the library to a new one at `new`, and use that from now on."""
+        """Write the readable content of the library to a new one at `new`, and switch to it."""
         from app.store.salvage import salvage
 
         saved = salvage(self._store_path, new)
@@ -417,7 +410,7 @@ class Workstation(LibraryServices):
         return saved
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the library."""
         with self._opening:
             if self._opened is not None:
                 self._opened.close()
@@ -425,10 +418,10 @@ class Workstation(LibraryServices):
 
 
 def _end_interrupted(store: Store) -> None:
-    """End the runs whose Benchwright is gone and of which nothing is on a host: in order where they are complete."""
+    """End runs whose process is gone and that have nothing on a host: complete ones with their result."""
     if store.read_only() is None and store.interrupted():
-        from app.comparing.gathering import Gathering
-        from app.runs.concluding import conclude_interrupted
+        from app.comparison.selection import RunSelection
+        from app.runs.attach import conclude_interrupted
 
-        conclude_interrupted(store, Gathering(store).record)
+        conclude_interrupted(store, RunSelection(store).record)
     store.mark_interrupted()

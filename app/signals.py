@@ -1,4 +1,4 @@
-"""Signals that were ignored before the program began: by nohup, or by a script that runs it in the background."""
+"""Signals that are ignored when the program starts: by nohup, or by a script that runs it in the background."""
 
 import signal
 from types import FrameType
@@ -7,11 +7,11 @@ _INHERITED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 
 def stay_ignored(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing, as if the signal were ignored; what the program starts does not inherit that."""
+    """Do nothing: a handled signal is reset in child processes, an ignored one is inherited."""
 
 
-def keep_ignored_to_ourselves() -> None:
-    """Let what is started on this computer have the default signals, though we ignore some.
+def replace_ignored_signals() -> None:
+    """Replace ignored signals by an empty handler, so that child processes get the default action.
 
     A benchmark that inherits an ignored SIGINT cannot be stopped by it. Call it in the main thread.
     Source: execve(2): ignored signals stay ignored, handled ones become the default.
@@ -22,5 +22,5 @@ def keep_ignored_to_ourselves() -> None:
 
 
 def survives_hang_up() -> bool:
-    """Return whether the program shall go on when its terminal closes, as under nohup."""
+    """Return whether the program continues when its terminal closes, as under nohup."""
     return signal.getsignal(signal.SIGHUP) in {signal.SIG_IGN, stay_ignored}

@@ -1,18 +1,32 @@
-"""Figures of a run summarised over its trials: one trial is one value."""
+"""Summary of a run: metrics over its trials, headline metrics, distinct findings, and its public JSON."""
 
 import statistics
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from app.comparing.levels import Levels, WithinTrials, levels_of
-from app.records import RunRecord
-from suites.vocab import Labels, Metric
+from app.comparison.estimates import VarianceLevels, WithinTrials, levels_of
+from app.formats import (
+    facts_to_json,
+    finding_to_json,
+    plan_to_json,
+    remarks_to_json,
+    verdict_to_json,
+)
+from app.json_converter import Json, publish, published
+from app.plans.plan import Step
+from app.records import ChangeRecord, RunRecord, TrialRecord
+from suites.errors import UnknownSuiteError
+from suites.facts import known
+from suites.vocab import Finding, Labels, Metric
+
+RUN_FORMAT = "benchwright-run/1"
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
-    """One metric of a step on a host, or on several taken together, over the trials that count.
+    """A metric of a step on a host, or on several pooled hosts, over the counted trials.
 
-    `hosts` and `trials` tell of each value on which host it was measured, and in which trial (run id, trial id).
+    `hosts` and `trials` (run id, trial id) have one entry for each value.
     """
 
     step: str
@@ -25,7 +39,7 @@ class MetricSummary:
 
     @property
     def n(self) -> int:
-        """How many trials there are."""
+        """The number of trials."""
         return len(self.values)
 
     @property
@@ -51,28 +65,28 @@ class MetricSummary:
         return statistics.stdev(self.values) / abs(mean)
 
     def by_host(self) -> dict[str, list[int]]:
-        """Return the places of the values of each host."""
+        """Return the indices of the values of each host."""
         found: dict[str, list[int]] = {}
-        for place, host in enumerate(self.hosts or [self.host] * self.n):
-            found.setdefault(host, []).append(place)
+        for index, host in enumerate(self.hosts or [self.host] * self.n):
+            found.setdefault(host, []).append(index)
         return found
 
     @property
     def uncertainty(self) -> float | None:
-        """Half the distance between the lowest and highest trial; it decides how many digits the median shows."""
+        """Half the range of the trials, for the number of digits of the median; None for one trial."""
         return (self.maximum - self.minimum) / 2 if self.n > 1 else None
 
 
-def levels(summary: MetricSummary, within: WithinTrials) -> Levels | None:
-    """Return where the spread of a metric comes from; `within` are the samples of its trials."""
+def levels(summary: MetricSummary, within: WithinTrials) -> VarianceLevels | None:
+    """Return the variance levels of a metric; `within` are the sample statistics of its trials."""
     key = (summary.metric.name, summary.labels)
     samples = [within.get(trial, {}).get(key) for trial in summary.trials]
-    hosts = [[summary.values[place] for place in found] for found in summary.by_host().values()]
+    hosts = [[summary.values[index] for index in found] for found in summary.by_host().values()]
     return levels_of(hosts, [one for one in samples if one is not None])
 
 
 def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:
-    """Return every metric of every step and host of `record` that has a trial that counts."""
+    """Return every metric of every step and host of `record` over its counted trials."""
     gathered: dict[tuple[str, str, Metric, Labels], list[tuple[float, tuple[str, int]]]] = {}
     for step in record.plan.steps:
         for trial in record.trials_of(step.name):
@@ -85,3 +99,99 @@ def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:
         )
         for key, found in gathered.items()
     )
+
+
+_TAIL = 99.0
+
+
+def headline_metrics(step: Step, metrics: Iterable[Metric]) -> frozenset[str]:
+    """Return the names of the headline metric, or the first one of an unknown suite, and of the tail metric."""
+    found = list(dict.fromkeys(metrics))
+    try:
+        head = step.headline.name
+    except UnknownSuiteError:
+        head = ""
+    names = {metric.name for metric in found}
+    first = head if head in names else next((metric.name for metric in found), "")
+    tail = tail_of(found)
+    return frozenset({first} | ({tail.name} if tail is not None else set()))
+
+
+def tail_of(metrics: Iterable[Metric]) -> Metric | None:
+    """Return the percentile metric nearest to p99, between 90 and 100 exclusive, or None."""
+    tails = [metric for metric in metrics if 90 < (metric.percentile or 0) < 100]
+    return min(tails, key=lambda metric: abs((metric.percentile or 0) - _TAIL), default=None)
+
+
+def without_repetitions(findings: Sequence[Finding]) -> list[Finding]:
+    """Merge findings that differ in `measured` only into the first, which gets their number; keep the order."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        key = (finding.id, finding.severity, finding.title, finding.why, finding.remedy, finding.step, finding.host)
+        groups.setdefault(key, []).append(finding)
+    return [_first_of(found) for found in groups.values()]
+
+
+def _first_of(found: Sequence[Finding]) -> Finding:
+    different = list(dict.fromkeys(finding.measured for finding in found))
+    if len(different) == 1:
+        return found[0]
+    first = found[0].measured.rstrip(".")
+    return replace(found[0], measured=f"{first}. Found {len(different)} times; this is the first.")
+
+
+def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
+    """Return the run without samples and raw output.
+
+    `within` are the sample statistics of its trials, for the variance levels.
+    """
+    return {
+        "format": RUN_FORMAT,
+        **published(record.summary),
+        "reason": record.reason,
+        "program_version": record.program_version,
+        "plan_hash": record.plan_hash,
+        "plan": plan_to_json(record.plan),
+        "facts_before": {host: facts_to_json(facts) for host, facts in record.facts_before.items()},
+        "facts_after": {host: facts_to_json(facts) for host, facts in record.facts_after.items()},
+        "clock_offset": {host: _clock_offset(record, host) for host in record.facts_before},
+        "metrics": [_metric(summary, within or {}) for summary in summaries(record)],
+        "trials": [published(trial) for trial in record.trials],
+        "findings": [finding_to_json(finding) for finding in record.findings],
+        "verdict": None if record.verdict is None else verdict_to_json(record.verdict),
+        "verdicts": [
+            {"step": one.step, "host": one.host, **verdict_to_json(one)}
+            for one in record.verdicts
+            if one.step is not None
+        ],
+        **remarks_to_json(record.plan, record.findings),
+        "telemetry_cost": dict(record.telemetry_cost),
+        "changes": [published(change) for change in record.changes],
+    }
+
+
+def _clock_offset(record: RunRecord, host: str) -> Json:
+    """Return the seconds by which the host's clock was ahead of the workstation's; null if unknown."""
+    moments = {"start": record.facts_before.get(host), "end": record.facts_after.get(host)}
+    return {name: None if facts is None else known(facts.system.clock_offset) for name, facts in moments.items()}
+
+
+def _metric(summary: MetricSummary, within: WithinTrials) -> Json:
+    return {**published(summary), "levels": published(levels(summary, within))}
+
+
+publish(
+    ChangeRecord,
+    "host=change.host what=change.what path=change.path before=change.before during=change.during "
+    "trial=change.trial changed put_back problem",
+)
+publish(
+    MetricSummary,
+    "name=metric.name value=median unit=metric.unit better=metric.better labels step host n minimum maximum cov",
+)
+publish(
+    TrialRecord,
+    "id=trial.id host=trial.host step=trial.step number=trial.number warm_up=trial.warm_up state "
+    "started=trial.started ended exit_status tool_version=trial.tool_version commands=trial.commands metrics=figures "
+    "notes reason",
+)

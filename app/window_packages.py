@@ -1,4 +1,4 @@
-"""The window's Python packages: an extra of the installation, added to it when the user agrees."""
+"""Installation of the window's Python packages, an optional extra, after confirmation."""
 
 import importlib.metadata
 import importlib.util
@@ -17,10 +17,10 @@ PACKAGES = frozenset({"PySide6", "shiboken6", "pyqtgraph"})
 """The modules of the extra `window`."""
 
 QT_LIBRARIES = "apt-get install libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
-"""What installs Qt's libraries where there are none; they bring the others along."""
+"""The command that installs Qt's system libraries; the others are their dependencies."""
 
 SIZE = "some 300 MB"
-"""PySide6 Essentials 6.11 and what it brings, installed."""
+"""Installed size of PySide6 Essentials 6.11 with its dependencies."""
 
 
 class WindowError(BenchwrightError):
@@ -28,19 +28,19 @@ class WindowError(BenchwrightError):
 
 
 def add_window_packages(error: ImportError) -> NoReturn:
-    """Install what `error` says is missing, if the user agrees, and start the program again; does not return.
+    """Install the missing packages after confirmation and restart the program; does not return.
 
     Raises:
         WindowError: the packages were not installed, or a library of Qt is missing.
-        ImportError: `error` itself, where it has another cause.
+        ImportError: `error` itself, if it has another cause.
     """
-    verbs = "Every verb of the command line works without a window: benchwright --help"
+    verbs = "The command line works without a window: benchwright --help"
     if not isinstance(error, ModuleNotFoundError) or (error.name or "").partition(".")[0] not in PACKAGES:
         library = re.match(r"(lib[\w.+-]+): cannot open shared object file", str(error))
         if library is None:
             raise error
         raise WindowError(
-            f"Qt does not load: {library[1]} is not on this system.",
+            f"Qt cannot load {library[1]}: not installed.",
             f"On Debian or Ubuntu, run: {QT_LIBRARIES}. {verbs}",
         ) from error
     command = _install_command()
@@ -51,18 +51,18 @@ def add_window_packages(error: ImportError) -> NoReturn:
     if not click.confirm(question, default=True, err=True):
         raise WindowError(f"The window is not installed (no {error.name}).", f"{by_hand} {verbs}") from error
     if subprocess.run(command, check=False).returncode != 0:
-        raise WindowError("The packages of the window could not be installed.", f"{by_hand} {verbs}") from error
+        raise WindowError("Installing the window’s packages failed.", f"{by_hand} {verbs}") from error
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 (this program again)
 
 
 def _requirements() -> list[str]:
-    """Return the requirements of the extra, as the installed metadata gives them."""
+    """Return the requirements of the extra from the installed metadata."""
     listed = importlib.metadata.requires("benchwright") or []
     return [line.partition(";")[0].strip() for line in listed if re.search(r"extra\s*==\s*['\"]window['\"]", line)]
 
 
 def _install_command() -> list[str]:
-    """Return what installs the extra into this environment: its pip, else uv; empty where there is neither."""
+    """Return the command that installs the extra into this environment by pip, else uv; empty without both."""
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *_requirements()]
     uv = shutil.which("uv")

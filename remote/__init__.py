@@ -1,1 +1,1 @@
-"""How a host is reached: the only place that knows paramiko, subprocess and the shell."""
+"""Access to hosts: the only package that uses paramiko, subprocess and shell scripts."""

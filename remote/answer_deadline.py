@@ -1,4 +1,4 @@
-"""The end of patience with a host that answers nothing once its run is over."""
+"""Deadline for a host that answers no request after its run is over."""
 
 import contextlib
 import math
@@ -11,54 +11,54 @@ from remote.session import Session
 from suites.errors import BenchwrightError
 
 ANSWER_TIME = 12.0
-"""Seconds in which a host must have answered some request, whichever it was, after the run is over."""
+"""Seconds after the end of the run in which a host must have answered at least one request."""
 
 
-UNASKED = 1.0
-"""Seconds for which the requests of the run itself may show whether the host answers."""
+PROBE_DELAY = 1.0
+"""Seconds to wait for an answer to one of the run's own requests before a probe is sent."""
 
 
 class AnswerDeadline:
-    """Tells a host that is slow from one that never answers, such as one that sends a byte now and then.
+    """Deadline that separates a slow host from one that never answers, such as one that sends a byte now and then.
 
-    Once the run is `over`, and nothing that was asked there is answered, the host is asked for a sign of life. What
-    arrives does not make the time begin anew: only a whole answer counts.
+    Once the run is `over` and no request has been answered, a thread runs `true` on the host as a probe. Only a
+    complete answer counts: bytes that arrive do not extend the deadline.
     """
 
     def __init__(self, over: Callable[[], bool]) -> None:
         self._over = over
         self._since: float | None = None
         self._answered = False
-        self._asking: threading.Thread | None = None
+        self._prober: threading.Thread | None = None
 
     def answered(self) -> None:
-        """Note that a request was answered."""
+        """Record that a request was answered."""
         self._answered = True
 
-    def missed_one(self) -> None:
-        """Note that a request was not answered in its time: that others were says nothing any more."""
+    def timed_out(self) -> None:
+        """Record that a request timed out: earlier answers no longer count."""
         if self._answered:
             self._since = None
 
     @property
     def end(self) -> float:
-        """When it passes (monotonic seconds); infinite as long as it is not counted."""
+        """The deadline (monotonic seconds); infinite before it is set and after an answer."""
         return math.inf if self._since is None or self._answered else self._since + ANSWER_TIME
 
     def passed(self, session: Session) -> bool:
-        """Return whether the run is over and its host has not answered in time. Asks over `session`; never waits."""
+        """Return whether the run is over and the deadline has passed. Probes over `session`; does not block."""
         if not self._over():
             return False
         now = time.monotonic()
         if self._since is None:
-            self._since, self._answered, self._asking = now, False, None
-        if not self._answered and self._asking is None and now - self._since > UNASKED:
-            self._asking = threading.Thread(target=self._ask, args=(session,), name="sign of life", daemon=True)
-            self._asking.start()
+            self._since, self._answered, self._prober = now, False, None
+        if not self._answered and self._prober is None and now - self._since > PROBE_DELAY:
+            self._prober = threading.Thread(target=self._probe, args=(session,), name="answer probe", daemon=True)
+            self._prober.start()
         return not self._answered and now - self._since > ANSWER_TIME
 
-    def _ask(self, session: Session) -> None:
-        with contextlib.suppress(BenchwrightError):  # that it has no room, or does not run it, is an answer, too
+    def _probe(self, session: Session) -> None:
+        with contextlib.suppress(BenchwrightError):  # a refusal (MaxSessions, no such program) is an answer, too
             try:
                 session.run(["true"], timeout=ANSWER_TIME)
             except (RemoteTimeoutError, ConnectionLostError):
@@ -66,7 +66,7 @@ class AnswerDeadline:
         self._answered = True
 
     def close(self) -> None:
-        """Wait a moment for the thread that asks: its session is closed."""
-        asking = self._asking
-        if asking is not None:
-            asking.join(1.0)
+        """Join the probe thread, whose session is closed, for at most 1 s."""
+        prober = self._prober
+        if prober is not None:
+            prober.join(1.0)

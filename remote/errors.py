@@ -1,12 +1,12 @@
-"""What can go wrong on the way to a host, each with what it means and what to do next."""
+"""Errors of connections, commands and jobs."""
 
 from enum import StrEnum
 
 from suites.errors import BenchwrightError
 
 
-class Outcome(StrEnum):
-    """How an attempt to connect ended."""
+class ConnectOutcome(StrEnum):
+    """Outcome of a connection attempt."""
 
     CONNECTED = "connected"
     NAME_NOT_FOUND = "name not found"
@@ -25,7 +25,7 @@ class Outcome(StrEnum):
 
 
 class RemoteError(BenchwrightError):
-    """The base of errors about reaching or using a host."""
+    """Base class of errors about connecting to or using a host."""
 
     def __init__(self, message: str, remedy: str = "", *, host: str = "") -> None:
         super().__init__(message, remedy)
@@ -33,39 +33,39 @@ class RemoteError(BenchwrightError):
 
 
 class ConnectError(RemoteError):
-    """No connection was made; `outcome` says how it failed."""
+    """A connection attempt failed; `outcome` is how."""
 
-    def __init__(self, outcome: Outcome, message: str, remedy: str = "", *, host: str = "") -> None:
+    def __init__(self, outcome: ConnectOutcome, message: str, remedy: str = "", *, host: str = "") -> None:
         super().__init__(message, remedy, host=host)
         self.outcome = outcome
 
 
-def outcome_of(error: BaseException | None) -> Outcome | None:
-    """Return how an attempt to connect failed; where a jump host failed, how it did. None for any other error."""
+def outcome_of(error: BaseException | None) -> ConnectOutcome | None:
+    """Return how a connection attempt failed; for a jump host, its own outcome. None for any other error."""
     if not isinstance(error, ConnectError):
         return None
-    beneath = outcome_of(error.__cause__) if error.outcome is Outcome.JUMP_FAILED else None
-    return beneath or error.outcome
+    jump_outcome = outcome_of(error.__cause__) if error.outcome is ConnectOutcome.JUMP_FAILED else None
+    return jump_outcome or error.outcome
 
 
 class ConnectionLostError(RemoteError):
-    """The connection broke while something was under way."""
+    """The connection broke."""
 
 
-class NoRoomError(RemoteError):
-    """The host opens no further session on a connection (MaxSessions of OpenSSH); on another it may."""
+class SessionLimitError(RemoteError):
+    """The host opens no further session on this connection (OpenSSH: MaxSessions); it may on another."""
 
 
 class RemoteTimeoutError(RemoteError):
-    """A command on the host took longer than it may."""
+    """A command on the host exceeded its timeout."""
 
 
 class StartUpFileError(RemoteError):
-    """A start-up file of the host's shell reads what commands are to get on their standard input."""
+    """A start-up file of the host's shell consumes the standard input of commands."""
 
 
 class OutputLimitError(RemoteError):
-    """A command on the host printed more than it may."""
+    """A command on the host exceeded its output limit."""
 
 
 class JobError(RemoteError):
@@ -73,4 +73,4 @@ class JobError(RemoteError):
 
 
 class RebootedError(JobError):
-    """The host restarted while a job ran there: the job ended with it, and what it printed until then is all."""
+    """The host restarted while a job ran: the job ended, and its output is incomplete."""

@@ -1,4 +1,4 @@
-"""This computer as a host: the session's words over subprocess, without a shell."""
+"""This computer as a host: the Session protocol over subprocess, without a shell."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from remote.errors import ConnectionLostError
@@ -16,20 +16,20 @@ from remote.jobs.collect import collect
 from remote.session import LIMIT, Channel, Chunk, Completed
 
 BLOCK = 64 * 1024
-"""Bytes read from a stream at once: what a pipe holds."""
+"""Bytes per read: the capacity of a pipe (pipe(7))."""
 
 HANG_UP_GRACE = 0.5
-"""Seconds a command that was let go of may take to end by itself before it is killed."""
+"""Seconds between SIGHUP and SIGKILL when a channel is closed."""
 
 INPUT_PAUSE = 0.02
-"""Seconds between attempts to pass more input on to a command that is slow to take it."""
+"""Seconds between attempts to write input to a full pipe."""
 
 KILL_GRACE = 5.0
-"""Seconds to wait for a killed process; only one stuck in the kernel takes longer."""
+"""Seconds to wait for a killed process; only one in uninterruptible sleep takes longer."""
 
 
 class LocalSession:
-    """Runs commands on this computer, each in a session of its own, in the user's home as sshd would."""
+    """Session on this computer: each command is a session leader (setsid) in the user's home, as under sshd."""
 
     def __init__(self, host: str = "local") -> None:
         self._host = host
@@ -46,7 +46,7 @@ class LocalSession:
         """Run `argv` to its end and return what it printed.
 
         Raises RemoteTimeoutError or OutputLimitError (the command is ended in both cases), or
-        ConnectionLostError where this session was closed.
+        ConnectionLostError if this session was closed.
         """
         channel = self.open(argv, stdin=stdin)
         try:
@@ -55,16 +55,27 @@ class LocalSession:
             channel.close()
 
     def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
-        """Start `argv` and return it under way; `stdin` is sent, then closed unless `keep_input`: `send` goes on.
+        """Start `argv` and return its channel; `stdin` is sent, then closed unless `keep_input` (see `send`).
 
-        A program that cannot be started ends at once with a shell's exit status: 127 where there is none
-        of this name, 126 where it may not be run.
+        A program that cannot be started ends immediately with a shell's exit status: 127 if it is not found, 126 if it
+        cannot be executed.
         """
         with self._lock:
             if self._closed:
-                raise ConnectionLostError(f"The session with {self._host} was closed.", host=self._host)
+                raise ConnectionLostError(f"The session with {self._host} is closed.", host=self._host)
+            home = Path.home()
             try:
-                channel = LocalChannel(_start(argv, b"" if keep_input else stdin, keep_input=keep_input))
+                # A memfd as stdin, so that no thread has to write to it.
+                with _input(b"" if keep_input else stdin, keep_input=keep_input) as source:
+                    process = subprocess.Popen(
+                        list(argv),
+                        stdin=source,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE,
+                        cwd=home if home.is_dir() else "/",
+                        start_new_session=True,
+                    )
+                channel = LocalChannel(process)
             except FileNotFoundError:
                 return EndedChannel(f"{argv[0]}: not found\n".encode(), 127)
             except OSError as error:
@@ -75,7 +86,7 @@ class LocalSession:
         return channel
 
     def close(self) -> None:
-        """End the session and what was started through it. Jobs have left it and go on."""
+        """End the session and its commands. Jobs are detached and keep running."""
         with self._lock:
             self._closed = True
             channels = list(self._channels)
@@ -83,31 +94,23 @@ class LocalSession:
             channel.close()
 
 
-def _start(argv: Sequence[str], stdin: bytes, *, keep_input: bool) -> subprocess.Popen[bytes]:
-    """Start `argv` in a process group and session of its own.
-
-    Its input is a file, so that nobody has to feed it, or a pipe where it is to be fed (`keep_input`).
-    """
-    home = Path.home()
-    with contextlib.ExitStack() as stack:
-        given = subprocess.PIPE
-        if not keep_input:
-            given = os.memfd_create("stdin") if stdin else os.open(os.devnull, os.O_RDONLY)
-            stack.callback(os.close, given)
+@contextlib.contextmanager
+def _input(stdin: bytes, *, keep_input: bool) -> Iterator[int]:
+    """Return the stdin of a command: a file in memory with the bytes `stdin`, or a pipe with `keep_input`."""
+    if keep_input:
+        yield subprocess.PIPE
+        return
+    source = os.memfd_create("stdin") if stdin else os.open(os.devnull, os.O_RDONLY)
+    try:
         if stdin:
-            _fill(given, stdin)
-        return subprocess.Popen(
-            list(argv),
-            stdin=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=home if home.is_dir() else "/",
-            start_new_session=True,
-        )
+            _fill(source, stdin)
+        yield source
+    finally:
+        os.close(source)
 
 
 def _fill(descriptor: int, data: bytes) -> None:
-    """Write all of `data` and go back to its beginning."""
+    """Write all of `data` and seek back to its start."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
@@ -115,12 +118,12 @@ def _fill(descriptor: int, data: bytes) -> None:
 
 
 class LocalChannel:
-    """A command under way on this computer."""
+    """A running command on this computer."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self._lock = threading.Lock()  # held while reading, so that nothing is closed under a reader
-        self._closing = threading.Lock()  # taken once, for good, by whoever closes first
+        self._closing = threading.Lock()  # taken by the first `close` and never released
         self._closed = threading.Event()
         self._wake_reader, self._wake_writer = os.pipe()
         self._selector = selectors.DefaultSelector()
@@ -136,14 +139,14 @@ class LocalChannel:
             os.set_blocking(process.stdin.fileno(), False)
 
     def send(self, data: bytes, *, last: bool) -> None:
-        """Pass `data` on to the command's input, which ends with the `last`. Called by the thread that reads."""
+        """Send `data` to the command's stdin, which ends with the `last`. Called by the reading thread."""
         with self._lock:
             self._input += data
             self._more_input = not last
             self._pass_on()
 
     def _pass_on(self) -> None:
-        """Write what the pipe takes; close it after the last byte, or where nobody reads it any more."""
+        """Write what the pipe takes; close it after the last byte, or if it has no reader."""
         pipe = self._process.stdin
         if pipe is None or pipe.closed or self._closed.is_set():
             return
@@ -158,14 +161,14 @@ class LocalChannel:
             pipe.close()
 
     def read(self, timeout: float) -> list[Chunk]:
-        """Return what has arrived, waiting up to `timeout` seconds for the first byte; [] if none came."""
+        """Return what has arrived, waiting up to `timeout` seconds for the first byte; [] if none arrives."""
         deadline = time.monotonic() + timeout
         with self._lock:
             chunks: list[Chunk] = []
             while self._streams and not chunks and not self._closed.is_set():
                 self._pass_on()
-                left = max(0.0, deadline - time.monotonic())
-                ready = self._selector.select(min(left, INPUT_PAUSE) if self._input else left)
+                remaining = max(0.0, deadline - time.monotonic())
+                ready = self._selector.select(min(remaining, INPUT_PAUSE) if self._input else remaining)
                 chunks = [chunk for key, _ in ready if (chunk := self._take(key)) is not None]
                 if time.monotonic() >= deadline:
                     break
@@ -175,7 +178,7 @@ class LocalChannel:
             return chunks
 
     def _take(self, key: selectors.SelectorKey) -> Chunk | None:
-        """Read once from a stream that is ready; None at its end, or where only `close` called."""
+        """Read once from a stream that is ready; None at its end, or for the wake-up pipe that `close` writes to."""
         if key.data is None:
             return None
         data = os.read(key.fd, BLOCK)
@@ -187,17 +190,17 @@ class LocalChannel:
 
     @property
     def ended(self) -> bool:
-        """Whether both streams have ended, everything was read and the process is gone; or it was let go of."""
+        """Whether both streams were read to their end and the process was reaped, or the channel was closed."""
         return self._closed.is_set() or (not self._streams and self._process.returncode is not None)
 
     @property
     def exit_status(self) -> int | None:
-        """The exit status; None before the end, or where a signal ended the process, as over SSH."""
+        """The exit status; None before the end, or if a signal ended the process, as over SSH."""
         status = self._process.returncode
         return status if self.ended and status is not None and status >= 0 else None
 
     def close(self) -> None:
-        """Let go of the command: its streams are closed, and it is hung up on, then killed, if it still runs."""
+        """Close the streams and end the command if it still runs: SIGHUP, then SIGKILL. Safe to call twice."""
         if not self._closing.acquire(blocking=False):
             return
         self._closed.set()
@@ -212,7 +215,7 @@ class LocalChannel:
             self._end()
 
     def _end(self) -> None:
-        """End the process group, gently first. One that was waited for already is left alone: its id may be reused."""
+        """End the process group: SIGHUP, then SIGKILL. A reaped process is not signalled: its PID may be reused."""
         for number, grace in ((signal.SIGHUP, HANG_UP_GRACE), (signal.SIGKILL, KILL_GRACE)):
             if self._process.poll() is not None:
                 return
@@ -222,23 +225,23 @@ class LocalChannel:
 
 
 class EndedChannel:
-    """A command that ended before it began: all it has is a line of complaint and an exit status."""
+    """A command that could not be started: a line on stderr and an exit status."""
 
     def __init__(self, stderr: bytes, exit_status: int) -> None:
         self._stderr = stderr
         self._exit_status = exit_status
 
-    def read(self, timeout: float) -> list[Chunk]:  # noqa: ARG002 (the protocol's; there is nothing to wait for)
-        """Return the complaint, once."""
+    def read(self, timeout: float) -> list[Chunk]:  # noqa: ARG002 (the protocol's; nothing to wait for)
+        """Return the line of stderr, once."""
         data, self._stderr = self._stderr, b""
         return [Chunk("stderr", data)] if data else []
 
     def send(self, data: bytes, *, last: bool) -> None:
-        """Do nothing: there is no process to take it."""
+        """Do nothing: no process runs."""
 
     @property
     def ended(self) -> bool:
-        """Whether the complaint was read."""
+        """Whether stderr was read."""
         return not self._stderr
 
     @property
@@ -247,5 +250,5 @@ class EndedChannel:
         return self._exit_status if self.ended else None
 
     def close(self) -> None:
-        """Do nothing: there is no process."""
+        """Do nothing: no process runs."""
         self._stderr = b""

@@ -1,13 +1,13 @@
-"""Directories of this computer: made with the permissions they need, whatever the umask."""
+"""Directories on this computer, created with explicit permissions."""
 
 from pathlib import Path
 
 
 def make_directory(path: Path, *, private: bool = True) -> None:
-    """Make the directory `path` and whatever is missing above it; one that exists stays as it is.
+    """Create the directory `path` and its missing parents; an existing one is not changed.
 
-    Only this account can use what is made `private` (0700); the rest is made as the umask has it, but never so that
-    every account may write to it. Raises OSError, also where something else is at `path`.
+    The mode is 0700 if `private`, else 0775, less the umask: never world-writable. Raises OSError, also if `path`
+    exists and is not a directory.
     """
     mode = 0o700 if private else 0o775
     try:

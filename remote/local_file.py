@@ -1,34 +1,81 @@
-"""Files on this computer that somebody names: read up to a limit, and never waited for without end."""
+"""Reading files on this computer with a size limit and a timeout, as bytes, text or TOML."""
 
 import errno
 import os
 import select
 import stat
 import time
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
+
+from suites.errors import BenchwrightError
+from suites.quantities import quantity
+
+T = TypeVar("T")
 
 PATIENCE = 10.0
-"""Seconds that whoever writes to a pipe may take from one piece to the next."""
+"""Seconds without data after which a pipe is given up."""
 
 
 def read_bounded(path: Path, most: int) -> bytes:
-    """Return what is in the file at `path`, one byte more than `most` at most, so that a longer one is seen.
+    """Return the content of the file at `path`, at most `most` + 1 bytes, so that the caller can detect a longer one.
 
-    A pipe may be named, such as that of a shell's ``<(…)``; one that nobody writes to is empty. Raises OSError, also
-    for a pipe on which nothing comes for PATIENCE.
+    The file may be a pipe, such as a shell's ``<(…)``; one without a writer is empty. Raises OSError; TimeoutError for
+    a pipe that delivers nothing for PATIENCE.
     """
+    # O_NONBLOCK: opening a FIFO without a writer would block.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         pieces: list[bytes] = []
-        left = most + 1
-        while left > 0 and (data := _read(descriptor, min(left, 2**16))):
+        remaining = most + 1
+        while remaining > 0 and (data := _read(descriptor, min(remaining, 2**16))):
             pieces.append(data)
-            left -= len(data)
+            remaining -= len(data)
         return b"".join(pieces)
     finally:
         os.close(descriptor)
+
+
+def read_file(
+    path: Path,
+    limit: int,
+    failure: type[BenchwrightError],
+    hint: str,
+    parse: Callable[[str], T],
+    *,
+    encoding: str = "utf-8-sig",  # some editors write a byte order mark
+) -> T:
+    """Return what `parse` makes of the text file at `path`, of at most `limit` bytes.
+
+    Raises `failure` naming the file and the fault; `hint` is the remedy for a file that is no text.
+    """
+    try:
+        content = read_bounded(path, limit)
+        if len(content) > limit:
+            raise failure(f"{path} is larger than {quantity(limit)}.", "Choose a smaller file.")
+        text = content.decode(encoding)
+    except OSError as error:
+        raise failure(f"{path} cannot be read: {error.strerror}.", "Check the name and its permissions.") from error
+    except UnicodeDecodeError as error:
+        raise failure(f"{path} is not a text file.", hint) from error
+    try:
+        return parse(text)
+    except BenchwrightError as error:
+        raise failure(f"{path}: {error.message}", error.remedy) from error
+
+
+def parse_toml(text: str, failure: type[BenchwrightError], hint: str) -> dict[str, Any]:
+    """Parse TOML; raise `failure` with the remedy `hint`."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise failure("nested too deeply.") from error
+    except ValueError as error:  # TOMLDecodeError, and integers that exceed the digit limit
+        raise failure(f"not valid TOML: {str(error)[:200]}.", hint) from error
 
 
 def _read(descriptor: int, size: int) -> bytes:
@@ -40,4 +87,4 @@ def _read(descriptor: int, size: int) -> bytes:
             waiting = select.poll()
             waiting.register(descriptor, select.POLLIN)
             if not waiting.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                raise TimeoutError(errno.ETIMEDOUT, "nothing was written to it for 10 s") from None
+                raise TimeoutError(errno.ETIMEDOUT, f"no data for {PATIENCE:g} s") from None

@@ -1,16 +1,17 @@
-"""Questions that only the user may answer, as data; whoever has the user's eye answers them."""
+"""Questions to the user as data, and the protocol of what answers them."""
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
 class HostKeyQuestion:
-    """Is this the right host? Asked when its key is not in known_hosts.
+    """Whether to trust a host key that is not in known_hosts.
 
-    `fingerprint` is OpenSSH's form, ``SHA256:`` and unpadded base64. `via` names the jump host, if any. `known_hosts`
-    is empty where the key will not be written down. `note` says what else is to be known, such as a setting of
-    ~/.ssh/config that is not followed.
+    `fingerprint` is in OpenSSH's form, ``SHA256:`` and unpadded base64. `via` names the jump host, if any.
+    `known_hosts` is empty if the key will not be saved. `note` is an extra remark, such as a setting of ~/.ssh/config
+    that is ignored.
     """
 
     host: str
@@ -25,12 +26,11 @@ class HostKeyQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SecretQuestion:
-    """A password, a passphrase for the key in `key_path`, or another prompt the server sends.
+    """A password, a passphrase for the key in `key_path`, or another prompt of the server.
 
-    With a `purpose` it is the password that sudo asks for, to run something as root: `purpose` says what, as in
-    "drop the page cache before each trial". `place` is where a password is sent, as ``address:port``. `lasting` says
-    that the answer will be right the next time, too, unlike that of a token; `echo` that it may be seen as it is
-    typed; `may_keep` that the system's keyring could keep it.
+    With a `purpose` it is the sudo password, and `purpose` is what root is needed for, as in "drop the page cache
+    before each trial". `address` is the ``address:port`` that receives a password. `lasting`: the answer can be reused,
+    unlike a one-time code. `echo`: the input may be shown while typing. `may_keep`: the system keyring can store it.
     """
 
     host: str
@@ -39,7 +39,7 @@ class SecretQuestion:
     key_path: str | None = None
     attempt: int = 1
     purpose: str = ""
-    place: str = ""
+    address: str = ""
     lasting: bool = False
     echo: bool = False
     may_keep: bool = False
@@ -47,9 +47,9 @@ class SecretQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LocalProgramQuestion:
-    """May a program run on this computer? `setting` is the one of ~/.ssh/config that asks for it, at `path`, `line`.
+    """Whether a program may run on this computer. `setting` is the ssh_config keyword, at `path`, `line`.
 
-    `command` is the line that the user's shell is given, to the letter.
+    `command` is the exact line that is passed to the user's shell.
     """
 
     host: str
@@ -61,9 +61,9 @@ class LocalProgramQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LossQuestion:
-    """May everything on a device be lost? `facts` are what the host says of it, in words, by name.
+    """Whether all data on a device may be destroyed. `facts` are (name, text) pairs that the host reports.
 
-    The user types `confirmation`, which no other device has; `confirmed_by` says what it is, such as "serial number".
+    The user types `confirmation`, which is unique to the device; `confirmed_by` names it, such as "serial number".
     """
 
     host: str
@@ -75,9 +75,9 @@ class LossQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ConsentItem:
-    """One thing that a plan does, and where, such as “Executes on web-1”; `what` of the plan it is.
+    """One action of a plan with its host, such as “Executes on web-1”; `what` is the part of the plan.
 
-    `text` is verbatim, but for characters that do not show, which are escaped.
+    `text` is verbatim, with unprintable characters escaped.
     """
 
     action: str
@@ -87,14 +87,14 @@ class ConsentItem:
 
 @dataclass(frozen=True, slots=True)
 class ConsentQuestion:
-    """May a plan do more than run benchmark tools? `items` are all that was not agreed to before, nothing cut."""
+    """Whether a plan may do more than run benchmark tools. `items` are all actions not yet agreed to, untruncated."""
 
     plan: str
     items: tuple[ConsentItem, ...]
 
 
 class Asker(Protocol):
-    """Answers questions; called on a worker thread, and blocks until there is an answer."""
+    """Answers questions. Called on a worker thread; blocks until there is an answer."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the key is to be trusted and appended to known_hosts."""
@@ -105,7 +105,7 @@ class Asker(Protocol):
         ...
 
     def remember(self, question: SecretQuestion) -> bool:
-        """Return whether the user wants the system's keyring to keep the secret of `question`, which has worked."""
+        """Return whether to store the secret of `question`, which was accepted, in the system keyring."""
         ...
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
@@ -113,28 +113,27 @@ class Asker(Protocol):
         ...
 
     def confirm_loss(self, question: LossQuestion) -> str | None:
-        """Return what the user typed to confirm the loss, or None to give up. Only the confirmation itself counts."""
+        """Return what the user typed, to be compared with the confirmation, or None to give up."""
         ...
 
     def consent(self, question: ConsentQuestion) -> bool:
-        """Return whether the user has read what a plan does, and agrees to all of it."""
+        """Return whether the user agrees to all of a plan's actions."""
         ...
 
 
-class Refuse:
-    """An asker for when there is nobody to ask: no key is accepted, no secret known, no program run, nothing lost or
-    agreed to."""
+class RefusingAsker:
+    """An asker that refuses everything, for use without a user."""
 
     def host_key(self, question: HostKeyQuestion) -> bool:  # noqa: ARG002 (the protocol's)
         """Refuse."""
         return False
 
     def secret(self, question: SecretQuestion) -> str | None:  # noqa: ARG002 (the protocol's)
-        """Know none."""
+        """Refuse."""
         return None
 
     def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
-        """Keep nothing."""
+        """Refuse."""
         return False
 
     def local_program(self, question: LocalProgramQuestion) -> bool:  # noqa: ARG002 (the protocol's)
@@ -142,9 +141,29 @@ class Refuse:
         return False
 
     def confirm_loss(self, question: LossQuestion) -> str | None:  # noqa: ARG002 (the protocol's)
-        """Lose nothing."""
+        """Refuse."""
         return None
 
     def consent(self, question: ConsentQuestion) -> bool:  # noqa: ARG002 (the protocol's)
-        """Agree to nothing."""
+        """Refuse."""
         return False
+
+
+# Text from a host made safe to display: one line, bounded, printable characters only.
+
+
+LONGEST = 200
+
+
+def plain(text: str | bytes, longest: int = LONGEST) -> str:
+    """Return `text` as one line of at most `longest` characters; control, format and bidi characters become spaces."""
+    if isinstance(text, bytes):
+        text = text[: 4 * longest].decode("utf-8", "replace")
+    visible = (character if _is_visible(character) else " " for character in text[: 4 * longest])
+    line = " ".join("".join(visible).split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def _is_visible(character: str) -> bool:
+    """Return whether a character is printable: not in Unicode category C (control, format) or Z (separator)."""
+    return unicodedata.category(character)[0] not in {"C", "Z"}

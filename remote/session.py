@@ -1,16 +1,16 @@
-"""A session: commands run on a host, over SSH or here, with the same words for both."""
+"""Protocols for running commands on a host, over SSH or locally."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 LIMIT = 8 * 2**20
-"""Bytes a command may print before it is stopped, unless the caller allows another amount."""
+"""Default limit of a command's output in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How a command ended. `exit_status` is None where the host sent none: that is never success."""
+    """Result of a command. `exit_status` is None if the host sent none: never a success."""
 
     stdout: bytes
     stderr: bytes
@@ -26,34 +26,34 @@ class Chunk:
 
 
 class Channel(Protocol):
-    """A command under way, read as it prints."""
+    """A running command, read as it prints."""
 
     def read(self, timeout: float) -> list[Chunk]:
-        """Return what has arrived, waiting up to `timeout` seconds for the first byte; [] if none came.
+        """Return what has arrived, waiting up to `timeout` seconds for the first byte; [] if none arrives.
 
-        After the last byte `ended` is true. Raises ConnectionLostError where the connection broke.
+        After the last byte `ended` is true. Raises ConnectionLostError if the connection breaks.
         """
         ...
 
     @property
     def ended(self) -> bool:
-        """Whether both streams have ended and everything was read."""
+        """Whether both streams were read to their end."""
         ...
 
     @property
     def exit_status(self) -> int | None:
-        """The exit status; None before the end, or where the host sent none."""
+        """The exit status; None before the end, or if the host sent none."""
         ...
 
     def send(self, data: bytes, *, last: bool) -> None:
-        """Pass `data` on to the command's input, which ends with the `last`; for one opened with `keep_input`.
+        """Send `data` to the stdin of a command opened with `keep_input`; the `last` closes it.
 
-        Nothing waits here: what the command does not take at once is passed on while it is read, by the same thread.
+        Does not block: data that the command does not take now is sent during `read`, by the same thread.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the command: its input and output are closed. Safe to call twice, from any thread."""
+        """Close the command's input and output. Safe to call twice, from any thread."""
         ...
 
 
@@ -66,14 +66,14 @@ class Session(Protocol):
         ...
 
     def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout: float = 30.0, limit: int = LIMIT) -> Completed:
-        """Run `argv` to its end and return what it printed. Every word is quoted for the remote shell.
+        """Run `argv` to its end and return what it printed. Each argument is quoted for the remote shell.
 
         Raises RemoteTimeoutError, OutputLimitError (the command is ended in both cases) or ConnectionLostError.
         """
         ...
 
     def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
-        """Start `argv` and return it under way; `stdin` is sent, then closed unless `keep_input`: `send` goes on."""
+        """Start `argv` and return its channel; `stdin` is sent, then closed unless `keep_input` (see `send`)."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Changes settings of a host as root, notes down there what they were, and puts them back, after a crash, too."""
+"""Change settings of a host as root, save their previous values on the host, and restore them, also after a crash."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,27 +7,27 @@ from enum import StrEnum
 
 from remote.errors import RemoteError
 from remote.jobs.lease import workstation_name
-from remote.plain import plain
-from remote.script import ask
+from remote.questions import plain
+from remote.script import query_script
 from remote.session import Session
 
 SCRIPT = "tune.sh"
 
 DROP_CACHES = "sync; echo 3 > /proc/sys/vm/drop_caches"
-"""Writes out what is dirty, then forgets all that is cached: pages, directory entries and inodes (proc(5))."""
+"""Write dirty pages, then drop clean caches: pages, directory entries and inodes (proc(5))."""
 
 DROP_PATH = "/proc/sys/vm/drop_caches"
 
 DROP_TIME = 300.0
-"""Seconds that writing out what is dirty may take."""
+"""Timeout in seconds; `sync` writes all dirty pages."""
 
 
 class TuningError(RemoteError):
-    """A setting of a host cannot be changed, or be put back."""
+    """A setting of a host cannot be changed or restored."""
 
 
 class SettingKind(StrEnum):
-    """What can be changed on a host."""
+    """A setting that can be changed on a host."""
 
     GOVERNOR = "governor"
     SCHEDULER = "scheduler"
@@ -36,7 +36,7 @@ class SettingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value that a setting is to have, as the kernel writes it. `device` is a path; the governor has none."""
+    """A value for a setting, in the kernel's spelling. `device` is a path; empty for the governor."""
 
     kind: SettingKind
     value: str
@@ -44,8 +44,8 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """A setting that now has its value: the kernel's file, what it said before, and what it says now."""
+class AppliedSetting:
+    """A changed setting: the kernel's file, its value before, and its value now."""
 
     path: str
     before: str
@@ -53,8 +53,8 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """What is noted down on a host about a setting that is changed. `age` is in seconds, None where not told."""
+class SettingNote:
+    """The record, on a host, of a changed setting. `age` is in seconds, None if unknown."""
 
     path: str
     before: str
@@ -65,8 +65,8 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class PutBack:
-    """What became of a setting of `run`: put back, unless `problem` says why not. Then it is `kept` noted, or not."""
+class RestoredSetting:
+    """Outcome of restoring a setting of `run`: restored, or the `problem`; `kept` if its record stays on the host."""
 
     path: str
     run: str
@@ -74,53 +74,56 @@ class PutBack:
     kept: bool = False
 
 
-def apply(root: Session, run: str, settings: Sequence[Setting]) -> tuple[tuple[Applied, ...], Mapping[Setting, str]]:
-    """Give `settings` their values; return what was changed, and why those that could not be were not.
+def apply(
+    root: Session, run: str, settings: Sequence[Setting]
+) -> tuple[tuple[AppliedSetting, ...], Mapping[Setting, str]]:
+    """Apply `settings`; return the changed settings, and the reason of each failure.
 
-    What was before is on the host before anything is changed. A setting that has its value already is not changed.
-    Raises TuningError where the host gives no answer.
+    Previous values are saved on the host before a setting is changed. A setting that has its value already is not
+    changed. Raises TuningError if the host's answer is incomplete.
     """
-    words = [word for each in settings for word in (each.kind.value, each.device or "-", each.value)]
-    said = ask(root, SCRIPT, "set", run, workstation_name(), *words, timeout=60.0)
-    if "ended" not in said:
-        raise TuningError(f"{root.host} did not say whether its settings were changed.", host=root.host)
-    applied = tuple(Applied(*match.groups()) for match in _matching(said, "set", _SET))
+    arguments = [word for each in settings for word in (each.kind.value, each.device or "-", each.value)]
+    reply = query_script(root, SCRIPT, "set", run, workstation_name(), *arguments, timeout=60.0)
+    if "ended" not in reply:
+        raise TuningError(f"{root.host}: no answer whether settings were changed.", host=root.host)
+    applied = tuple(AppliedSetting(*match.groups()) for match in _matching(reply, "set", _SET))
     failed = {
-        setting: plain(said[f"failed{number}"]) or "the host gave no reason"
+        setting: plain(reply[f"failed{number}"]) or "no reason reported"
         for number, setting in enumerate(settings, 1)
-        if f"failed{number}" in said
+        if f"failed{number}" in reply
     }
     return applied, failed
 
 
-def notes(session: Session) -> tuple[Note, ...]:
-    """Return what is noted down on the session's host. Needs no root."""
-    said = ask(session, SCRIPT, "list")
-    now = said.get("now", "")
-    return tuple(_note(match, now) for match in _matching(said, "note", _NOTE))
+def notes(session: Session) -> tuple[SettingNote, ...]:
+    """Return the records of changed settings on the session's host. Needs no root."""
+    reply = query_script(session, SCRIPT, "list")
+    now = reply.get("now", "")
+    return tuple(_note(match, now) for match in _matching(reply, "note", _NOTE))
 
 
-def put_back(root: Session, run: str = "") -> tuple[PutBack, ...]:
-    """Put back what `run` has changed on the host, or whatever is noted down there.
+def restore_settings(root: Session, run: str = "") -> tuple[RestoredSetting, ...]:
+    """Restore the settings that `run` has changed on the host, or all recorded ones.
 
-    A setting that somebody else has changed since is left as it is, and so is one whose device is gone. Raises
-    TuningError where the host gives no answer.
+    A setting that was changed by another program since, or whose device is gone, is not changed. Raises TuningError if
+    the host's answer is incomplete.
     """
-    said = ask(root, SCRIPT, "restore", run or "-", timeout=60.0)
-    if "ended" not in said:
-        raise TuningError(f"{root.host} did not say whether its settings were put back.", host=root.host)
-    back = [PutBack(path, of, _problem(outcome)) for of, path, _before, outcome in _groups(said, "back", _BACK)]
-    failed = [PutBack(path, of, plain(why), kept=True) for of, path, why in _groups(said, "failed", _FAILED)]
+    reply = query_script(root, SCRIPT, "restore", run or "-", timeout=60.0)
+    if "ended" not in reply:
+        raise TuningError(f"{root.host}: no answer whether settings were restored.", host=root.host)
+    outcomes = _groups(reply, "back", _RESTORED)
+    back = [RestoredSetting(path, of, _problem(outcome)) for of, path, _before, outcome in outcomes]
+    failed = [RestoredSetting(path, of, plain(why), kept=True) for of, path, why in _groups(reply, "failed", _FAILED)]
     return (*back, *failed)
 
 
 def drop_caches(root: Session) -> None:
-    """Let the host's page cache be empty; raise TuningError where that is refused."""
+    """Drop the host's page cache; raise TuningError if that fails."""
     done = root.run(["sh", "-c", DROP_CACHES], timeout=DROP_TIME)
     if done.exit_status != 0:
         raise TuningError(
-            f"The page cache of {root.host} could not be dropped: {plain(done.stderr) or 'no reason was given'}.",
-            "In a container only the host's own root may do it.",
+            f"The page cache of {root.host} could not be dropped: {plain(done.stderr) or 'no reason reported'}.",
+            "In a container, run this on its host: only root there can drop the cache.",
             host=root.host,
         )
 
@@ -129,32 +132,32 @@ _WORD = r"([A-Za-z0-9_.@?-]{1,64})"
 _PATH = r"(/sys/[A-Za-z0-9_.:/!-]{1,200})"
 _SET = re.compile(rf"{_PATH} {_WORD} {_WORD}")
 _NOTE = re.compile(rf"{_WORD} {_WORD} {_WORD} {_WORD} {_WORD} {_PATH}")
-_BACK = re.compile(rf"{_WORD} {_PATH} {_WORD} (gone|restored|other {_WORD})")
+_RESTORED = re.compile(rf"{_WORD} {_PATH} {_WORD} (gone|restored|other {_WORD})")
 _FAILED = re.compile(rf"{_WORD} {_PATH} (.*)")
 
 
-def _matching(said: Mapping[str, str], word: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    """Yield the answers `word`1, `word`2 … that have the form of `pattern`."""
-    for name, value in said.items():
-        if re.fullmatch(rf"{word}\d{{1,5}}", name) and (match := pattern.fullmatch(value)):
+def _matching(reply: Mapping[str, str], key: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Yield the answers `key`1, `key`2 … that match `pattern`."""
+    for name, value in reply.items():
+        if re.fullmatch(rf"{key}\d{{1,5}}", name) and (match := pattern.fullmatch(value)):
             yield match
 
 
-def _groups(said: Mapping[str, str], word: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
-    for match in _matching(said, word, pattern):
+def _groups(reply: Mapping[str, str], key: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
+    for match in _matching(reply, key, pattern):
         yield match.groups()[:4]
 
 
-def _note(match: re.Match[str], now: str) -> Note:
+def _note(match: re.Match[str], now: str) -> SettingNote:
     before, during, run, workstation, since, path = match.groups()
-    told = re.fullmatch(r"\d{1,12}", since) and re.fullmatch(r"\d{1,12}", now)
-    age = max(0.0, float(int(now) - int(since))) if told else None
-    return Note(path, before, during, run, workstation, age)
+    valid = re.fullmatch(r"\d{1,12}", since) and re.fullmatch(r"\d{1,12}", now)
+    age = max(0.0, float(int(now) - int(since))) if valid else None
+    return SettingNote(path, before, during, run, workstation, age)
 
 
 def _problem(outcome: str) -> str:
     if outcome == "gone":
         return "the device is gone"
     if outcome.startswith("other "):
-        return f"it was changed to {outcome.removeprefix('other ')} since; it was left as it is"
+        return f"not restored: changed to {outcome.removeprefix('other ')} since"
     return ""

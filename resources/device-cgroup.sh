@@ -1,14 +1,14 @@
-# A control group of a job's own, in which the kernel opens no block device for writing: POSIX sh, root; else nothing.
-# The group is a child of the one that the job is in, so that the limits of that one go on. job.sh removes it.
+# Puts a job into its own cgroup, in which the kernel opens no block device for writing: POSIX sh; no effect without root.
+# The cgroup is a child of the current one, whose limits still apply. job.sh removes it.
 
-# Sets $at to the directory of the group that this process is in. Of version 1, only a hierarchy that has no other
-# controller: a group of its own there has its own share of what the others count.
+# Sets $at to the directory of this process's cgroup. For v1, only a hierarchy with the devices controller alone: in any
+# other, a separate cgroup would get its own share of CPU or memory.
 own_group() { # v1 or v2
     at='' path=
     while IFS=: read -r hierarchy controllers group; do
         case $1:$hierarchy:$controllers in v1:*:devices | v2:0:) path=$group ;; esac
     done </proc/self/cgroup
-    case $path/ in */../* | /) return 1 ;; esac # outside of what this namespace shows, or none
+    case $path/ in */../* | /) return 1 ;; esac # outside of this cgroup namespace, or none
     while read -r _ _ _ root point _ rest; do
         case "$1 $rest" in
         "v1 "*"- cgroup "*) case ,${rest##* }, in *,devices,*) ;; *) continue ;; esac ;;
@@ -22,8 +22,8 @@ own_group() { # v1 or v2
     return 1
 }
 
-# Where everything is allowed that is not denied, no single device can be allowed against a pattern that denies it.
-deny_v1() { # group, number of the device that may be written to, or nothing
+# By default all is allowed ("a *:* rwm"), and devices.allow cannot except one device from a denied pattern: deny all first.
+deny_v1() { # cgroup, MAJOR:MINOR of the writable device or empty
     read -r first <"$1/devices.list" || first=
     if [ "$first" != 'a *:* rwm' ]; then
         while read -r type device access; do
@@ -40,21 +40,21 @@ LIST
     fi
 }
 
-# A group with controllers of its own gets its own share of the CPU.
+# Enabled controllers would give the cgroup its own share of the CPU.
 deny_v2() { # group, number
     [ -z "$(cat "$at/cgroup.subtree_control")" ] && ./device_cgroup "$1" ${2:+"$2"}
 }
 
-# Goes into the group and opens a device that does not exist: where the kernel looks for it, the group denies nothing.
+# Enters the cgroup and opens a device that does not exist: ENXIO instead of EPERM means that nothing is denied.
 denies() { # group
     echo 0 >"$1/cgroup.procs" || return
-    mknod "$job/node" b 4095 1 || return 0 # an account that may make none
+    mknod "$job/node" b 4095 1 || return 0 # mknod not permitted
     answer=$( (true <>"$job/node") 2>&1)
     rm -f "$job/node"
     case $answer in *"No such device"*) return 1 ;; esac
 }
 
-# Prints which version denies writing; nothing where none does. Only in a job, whose end removes the group.
+# Prints the version that denies writing, if any. Only in a job, whose end removes the cgroup.
 enter_group() { # versions to try, number of the device that may be written to
     LC_ALL=C
     job=${BENCHWRIGHT_JOB#*/}

@@ -1,22 +1,22 @@
-# What a block device is, and who uses it: POSIX sh with coreutils or busybox; more is seen as root. Changes nothing.
-#   sh -s look MARK PATH...             prints items as facts.sh does: device.N.path, .state, .access, .blank
-#   sh -c SCRIPT sh guard STATE PATH COMMAND...   becomes COMMAND if PATH is still, and used by nobody, as STATE says
-# STATE are lines "word value" that stay the same as long as nothing changes. The guard claims the device for itself
-# alone (O_EXCL) and keeps the claim for as long as the command runs, where python3 is there to do it.
+# Reads a block device and its users: POSIX sh with coreutils or busybox; root reads more. Changes nothing.
+#   sh -s look MARK PATH...                       prints items as facts.sh does: device.N.path, .state, .access, .blank
+#   sh -c SCRIPT sh guard STATE PATH COMMAND...   execs COMMAND if PATH has the state STATE and is not in use
+# STATE is lines "key value" that are stable while the device is unchanged. The guard opens the device with O_EXCL and
+# keeps it open while the command runs, if python3 is installed.
 set -u
 LC_ALL=C
 export LC_ALL
 
 own_path=$PATH
-PATH=$PATH:/usr/sbin:/sbin # where wipefs and blkid are, which a user's own path may not name
+PATH=$PATH:/usr/sbin:/sbin # wipefs and blkid may not be in a user's PATH
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-plain() { # a value as one line of characters that stand for nothing
+plain() { # a value as one line without special characters
     printf %s "$1" | head -c 512 | tr -c ' -~' '?'
 }
 
-tell() { # word value: a line of the state, where there is a value
+tell() { # key value: prints a line of the state if the value is not empty
     value=$(plain "$2")
     [ -z "$value" ] || printf '%s %s\n' "$1" "$value"
 }
@@ -27,7 +27,7 @@ line() { # path -> $found
     [ -n "$found" ]
 }
 
-udev() { # name property -> $found, from what udev noted down
+udev() { # name property -> $found, from the udev database
     found=
     line "/sys/class/block/$1/dev" || return
     found=$(sed -n "s/^E:$2=//p" "/run/udev/data/b$found" 2>/dev/null | head -n 1)
@@ -36,7 +36,7 @@ udev() { # name property -> $found, from what udev noted down
 identity() { # name
     tell node "/dev/$1"
     line "/sys/class/block/$1/dev" && tell number "$found"
-    # The kernel gives every disk that appears a number of its own: another disk under the same name has another.
+    # diskseq increases with every disk that appears: another disk with the same name has another number.
     line "/sys/class/block/$1/diskseq" && tell diskseq "$found"
     line "/sys/class/block/$1/size" && tell size "$((found * 512))"
     line "/sys/class/block/$1/ro" && tell read-only "$found"
@@ -94,7 +94,7 @@ uses() { # name of the device or of a partition
         tell holder "$1 ${holder##*/} $found"
     done
     line "/sys/class/block/$1/dev" && number=$found || number=none
-    # Of every mount namespace that can be seen. btrfs hides the number, and names its device instead.
+    # In all visible mount namespaces. btrfs has anonymous device numbers, so its source is compared, too.
     cat /proc/[0-9]*/mountinfo 2>/dev/null | sort -u | while IFS=' ' read -r _ _ mounted _ point rest; do
         case "$mounted ${rest#* - }" in
         "$number "* | *" /dev/$1 "*) tell mount "$1 $point" ;;
@@ -110,17 +110,17 @@ uses() { # name of the device or of a partition
     done
     for open in $(opened_by "$1"); do
         line "/proc/$open/comm" || continue
-        # udev looks at every device when it is closed; that is no use of it.
+        # udev opens every device after it is closed; that does not count as use.
         case $found in *udev*) ;; *) tell open "$1 $open $found" ;; esac
     done
     signatures "$1"
 }
 
-opened_by() { # name: pids; `ls` names the directory of a process first, then its files
+opened_by() { # name: PIDs; `ls` prints the directory of a process, then its files
     ls -l /proc/[0-9]*/fd 2>/dev/null | sed -n "/^\\/proc\\//h; / -> \\/dev\\/$1\$/{x;p;x;}" | cut -d/ -f3 | sort -un
 }
 
-signatures() { # names of file systems, partition tables, and members of LVM, RAID, swap and the like
+signatures() { # file systems, partition tables, members of LVM, RAID, swap and so on
     if [ ! -r "/dev/$1" ]; then
         for property in ID_FS_TYPE ID_PART_TABLE_TYPE; do
             udev "$1" $property
@@ -149,13 +149,13 @@ except OSError as error:
 else:
     print("free")'
 
-exclusive() { # name: whether the kernel lets somebody have the device alone; it knows of every use that matters to it
+exclusive() { # name: whether O_EXCL succeeds; the kernel refuses it for mounts, holders, swap and so on
     if [ ! -r "/dev/$1" ]; then
         echo "unknown permission denied"
     elif have python3; then
         python3 -c "$OPEN" "/dev/$1" 2>/dev/null
     elif have wipefs; then
-        # It opens the device alone before it would write, and with -n it does not write.
+        # wipefs opens the device with O_EXCL before it writes; -n does not write.
         if complaint=$(wipefs -n -a "/dev/$1" 2>&1 >/dev/null); then echo free; else
             case $complaint in *busy*) echo busy ;; *) echo "unknown $complaint" ;; esac
         fi
@@ -171,7 +171,7 @@ state() { # path
         return
     fi
     name=${real##*/}
-    # Names below /dev may be anything; the kernel's own name is where its number leads.
+    # Names below /dev are arbitrary: the kernel's name is found by the device number.
     numbers=$(stat -c '%t %T' -- "$real" 2>/dev/null)
     sys=$(readlink -f -- "/sys/dev/block/$((0x${numbers% *})):$((0x${numbers#* }))" 2>/dev/null) && name=${sys##*/}
     if [ ! -b "/dev/$name" ] || [ ! -d "/sys/class/block/$name" ]; then
@@ -190,14 +190,14 @@ item() { # name value
     printf '@@%s %s %d\n%s\n' "$mark" "$1" "${#2}" "$2"
 }
 
-blank() { # node bytes: whether the first and last MiB hold nothing but zeros
+blank() { # node bytes: whether the first and last MiB are all zeros
     for skip in 0 $((($2 - 1048576) / 512)); do
         [ "$skip" -ge 0 ] || continue
         dd "if=$1" bs=512 count=2048 "skip=$skip" 2>/dev/null | tr -d '\000' | head -c 1
     done | head -c 1 | wc -c
 }
 
-smart() { # node: what the drive says of its wear, which only root may ask; a drive that sleeps is left asleep
+smart() { # node: SMART data, as root only; a drive in standby is not woken
     if have smartctl; then
         smartctl -n standby -j -a -- "$1" 2>/dev/null | tr -c ' -~\n' '?' | head -c 60000
     else

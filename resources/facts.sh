@@ -1,7 +1,8 @@
-# Reads what a host is: POSIX sh with coreutils or busybox, no root, nothing left behind.
-# Fed to `sh -s MARK [DIRECTORY]...`. Prints items "@@MARK name length", a line break, that many bytes, a line break;
-# "@@MARK -name length" carries why an item could not be read. Everything is read here and understood elsewhere.
-# Slow answers are fetched by earlier stages of a pipeline; each stage prints its own and hands on the rest.
+# Reads the facts of a host: POSIX sh with coreutils or busybox; no root; leaves no files.
+# Run as `sh -s MARK [NAME SIGN SEARCH VERSION ENGINES TIMED]... -- [DIRECTORY]...` on stdin: for each program the fields of
+# suites/programs.py; "-" is empty. Prints items "@@MARK name length", a line break, that many bytes, a line break;
+# "@@MARK -name length" is the reason of a missing item. The output is parsed in remote/facts.
+# Slow items are read concurrently by stages of a pipeline; each stage prints its own and copies its input.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -10,11 +11,14 @@ mark=$1
 shift
 
 LONGEST=65536
-item() { printf '@@%s %s %d\n%s\n' "$mark" "$1" "${#2}" "$2"; }
+item() { # name text: truncated if it is too long
+    [ "${#2}" -le "$LONGEST" ] || set -- "$1" "$(printf '%s' "$2" | head -c "$LONGEST")"
+    printf '@@%s %s %d\n%s\n' "$mark" "$1" "${#2}" "$2"
+}
 no() { item "-$1" "$2"; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-within() { # seconds command: killed when it hangs, such as on a dead network file system
+within() { # seconds command: killed if it hangs, such as on a network file system
     if have timeout; then timeout -s KILL "$@"; else
         shift
         "$@"
@@ -31,9 +35,19 @@ text() { # name path [bytes]
     fi
 }
 
-line() { # path -> $found, without another process
+line() { # path -> $found, without a subprocess
     found=
     [ -r "$1" ] && { read -r found <"$1"; } 2>/dev/null
+}
+
+short() { # name path: the only line of a file, without a subprocess
+    if { { read -r found || :; } <"$2"; } 2>/dev/null; then
+        item "$1" "$found"
+    elif [ -e "$2" ]; then
+        no "$1" "permission denied"
+    else
+        no "$1" "there is no $2"
+    fi
 }
 
 moment() {
@@ -41,23 +55,24 @@ moment() {
 }
 
 system() {
-    item uname "$(uname -n -r -m)"
+    names=$(uname -n -r -m) architecture=${names##* }
+    item uname "$names"
     item id "$(id)"
     item client "${SSH_CONNECTION:-}"
     if [ -e /etc/os-release ]; then text os_release /etc/os-release; else text os_release /usr/lib/os-release; fi
-    text boot_id /proc/sys/kernel/random/boot_id
-    text io_uring_disabled /proc/sys/kernel/io_uring_disabled
-    text uptime /proc/uptime
-    text load /proc/loadavg
-    text clock_source /sys/devices/system/clocksource/clocksource0/current_clocksource
+    short boot_id /proc/sys/kernel/random/boot_id
+    short io_uring_disabled /proc/sys/kernel/io_uring_disabled
+    short uptime /proc/uptime
+    short load /proc/loadavg
+    short clock_source /sys/devices/system/clocksource/clocksource0/current_clocksource
     for name in sys_vendor product_name bios_version chassis_asset_tag; do
-        text "dmi.$name" "$dmi/$name"
+        short "dmi.$name" "$dmi/$name"
     done
     if have systemd-detect-virt; then
         item virtualisation "$(systemd-detect-virt --vm 2>/dev/null)"
         item container "$(systemd-detect-virt --container 2>/dev/null)"
     fi
-    text hypervisor /sys/hypervisor/type
+    short hypervisor /sys/hypervisor/type
     for sign in /.dockerenv /run/.containerenv /run/systemd/container; do
         [ ! -e "$sign" ] || item container_sign "$sign"
     done
@@ -66,38 +81,38 @@ system() {
 cpu() {
     text cpuinfo /proc/cpuinfo 16384
     text status /proc/self/status
-    text cpu.online /sys/devices/system/cpu/online
-    text cpu.offline /sys/devices/system/cpu/offline
-    text cpu.smt /sys/devices/system/cpu/smt/control
-    text cpu.boost /sys/devices/system/cpu/cpufreq/boost
-    text cpu.no_turbo /sys/devices/system/cpu/intel_pstate/no_turbo
-    text cpu.numa_balancing /proc/sys/kernel/numa_balancing
+    short cpu.online /sys/devices/system/cpu/online
+    short cpu.offline /sys/devices/system/cpu/offline
+    short cpu.smt /sys/devices/system/cpu/smt/control
+    short cpu.boost /sys/devices/system/cpu/cpufreq/boost
+    short cpu.no_turbo /sys/devices/system/cpu/intel_pstate/no_turbo
+    short cpu.numa_balancing /proc/sys/kernel/numa_balancing
     cd /sys/devices/system/cpu 2>/dev/null || return
-    # not by `line`: lists of threads are files that give nothing to a shell reading them byte by byte
-    item cpu.packages "$(grep -hs . cpu[0-9]*/topology/physical_package_id | sort -u | head -c "$LONGEST")"
-    item cpu.cores "$(grep -hs . cpu[0-9]*/topology/thread_siblings_list | sort -u | head -c "$LONGEST")"
+    # not with `line`: sysfs cpumap lists return nothing to a shell that reads byte by byte
+    item cpu.packages "$(grep -hs . cpu[0-9]*/topology/physical_package_id | sort -u)"
+    item cpu.cores "$(grep -hs . cpu[0-9]*/topology/thread_siblings_list | sort -u)"
     item cpu.caches "$(for index in cpu[0-9]*/cache/index[0-9]*; do
         line "$index/level" && level=$found && line "$index/type" && kind=$found &&
             line "$index/shared_cpu_list" && shared=$found && line "$index/size"
         echo "${level:-} ${kind:-} ${shared:-} $found"
-    done | sort -u | head -c "$LONGEST")"
+    done | sort -u)"
     item cpu.governors "$(for cpu in cpu[0-9]*; do
         line "$cpu/cpufreq/scaling_governor" && governor=$found &&
             line "$cpu/cpufreq/cpuinfo_max_freq" && echo "$governor $found"
-    done | sort -u | head -c "$LONGEST")"
-    item cpu.preferences "$(grep -hs . cpu[0-9]*/cpufreq/energy_performance_preference | sort -u | head -c "$LONGEST")"
+    done | sort -u)"
+    item cpu.preferences "$(grep -hs . cpu[0-9]*/cpufreq/energy_performance_preference | sort -u)"
     set -- /sys/devices/system/node/node[0-9]*
     [ ! -e "$1" ] || item cpu.nodes "$#"
-    case $(uname -m) in
+    case $architecture in
     x86_64 | i?86) ;;
-    *) ! have lscpu || item lscpu "$(within 1 lscpu 2>/dev/null | head -c "$LONGEST")" ;; # knows the names of ARM cores
+    *) ! have lscpu || item lscpu "$(within 1 lscpu 2>/dev/null)" ;; # it has the names of ARM cores
     esac
 }
 
-climb() { # name mount path file...: the files of the group at path and of all groups above it
+climb() { # name mount path file...: the files of the cgroup at path and of its parents
     name=$1 mount=$2 group=${3%/}
     shift 3
-    [ -d "$mount$group" ] || group= # in a container the path is another's, and the mount is the group
+    [ -d "$mount$group" ] || group= # in a container the path is outside the mount, which is the cgroup itself
     while :; do
         for file in "$@"; do
             line "$mount$group/$file" && item "$name.$file" "$found"
@@ -130,7 +145,7 @@ control_groups() {
 
 memory() {
     text meminfo /proc/meminfo
-    text huge_pages /sys/kernel/mm/transparent_hugepage/enabled
+    short huge_pages /sys/kernel/mm/transparent_hugepage/enabled
     if found=$(getconf PAGESIZE 2>/dev/null); then item page_size "$found"; else no page_size "there is no getconf"; fi
 }
 
@@ -148,14 +163,14 @@ block() {
             "$device/queue/rotational" "$device/queue/scheduler" "$device/queue/read_ahead_kb" \
             "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency"
     done
-    item block "$(grep -s . /dev/null "$@" | head -c "$LONGEST")"
-    item block.links "$(ls -l . 2>/dev/null | head -c "$LONGEST")"
-    item block.slaves "$(ls -d -- */slaves/* 2>/dev/null | head -c "$LONGEST")"
+    item block "$(grep -s . /dev/null "$@")"
+    item block.links "$(ls -l . 2>/dev/null)"
+    item block.slaves "$(ls -d -- */slaves/* 2>/dev/null)"
 }
 
 file_systems() {
     text mounts /proc/self/mountinfo
-    item df "$(within 1 df -Pk 2>/dev/null | head -c "$LONGEST")"
+    item df "$(within 1 df -Pk 2>/dev/null)"
 }
 
 directory() { # name path
@@ -206,87 +221,108 @@ network() {
         no net "there is no /sys/class/net"
         return
     }
-    item net "$(grep -s . /dev/null -- */mtu */speed */operstate | head -c "$LONGEST")"
-    item net.drivers "$(ls -ld -- */device/driver 2>/dev/null | head -c "$LONGEST")"
-    if have ip; then item net.addresses "$(ip -o addr 2>/dev/null | head -c "$LONGEST")"; else
+    item net "$(grep -s . /dev/null -- */mtu */speed */operstate)"
+    item net.drivers "$(ls -ld -- */device/driver 2>/dev/null)"
+    if have ip; then item net.addresses "$(ip -o addr 2>/dev/null)"; else
         no net.addresses "ip is not installed"
     fi
 }
 
-processors() { # name: what all CPUs together have done so far, in ticks, and what of it whoever asks: Benchwright, or sshd
+processors() { # name: ticks of all CPUs, and /proc/PID/stat of the parent: Benchwright or sshd
     line /proc/stat && item "$1" "$found"
     line "/proc/$PPID/stat" && item "$1.own" "$found"
 }
 
-started() { # tool...: when each began to print its version, one after the other, and when the last had ended
-    for tool in "$@"; do
-        ! have "$tool" || {
-            item "started.$tool" "$(date +%s.%N)"
-            within 1 "$tool" --version </dev/null >/dev/null 2>&1
+started() { # program...: version and start time of each timed program, run in sequence, and the end of the last
+    while [ "$1" != -- ]; do
+        [ "$6" = - ] || ! have "$1" || {
+            item "started.$1" "$(date +%s.%N)"
+            version "$1" "$4"
         }
+        shift 6
     done
     item started.end "$(date +%s.%N)"
 }
 
-measured() {
+measured() { # program...
     processors idle.before
-    sleep 0.3 2>/dev/null || sleep 1 # while nothing of ours runs
+    sleep 0.3 2>/dev/null || sleep 1 # measure while the probe is idle
     processors idle.after
-    started fio sysbench iperf3 dd cp ioping stress-ng
+    started "$@"
     item urandom "$(dd if=/dev/urandom of=/dev/null bs=1048576 count=4 2>&1)"
 }
 
-tool() { # name
-    path=$(command -v "$1") || {
+newest() { # sign pattern...: $found is the directory with the file SIGN and the highest version in its name
+    sign=$1 found=
+    shift
+    set +f
+    IFS= # do not split names at blanks
+    for pattern in "$@"; do
+        case $pattern in
+        "~/"*) above=${HOME:-/root}/ pattern=${pattern#"~/"} ;;
+        *) above= ;;
+        esac
+        cd -- "${above:-/}" 2>/dev/null || continue
+        for each in $pattern/$sign; do
+            [ ! -f "$each" ] || found="${found:+$found$newline}$above${each%/*}"
+        done
+    done
+    case $found in
+    *"$newline"*) found=$(printf '%s\n' "$found" | { sort -V 2>/dev/null || sort; } | tail -n 1) ;; # busybox has no -V
+    esac
+}
+
+where() { # name sign search: prints the path of a program, or of the directory with the file SIGN
+    name=$1 sign=$2
+    [ "$sign" != - ] || sign=$name
+    newline='
+'
+    set -f
+    IFS=:
+    for patterns in $3; do
+        if [ "$patterns" = PATH ]; then
+            command -v "$name" && return
+            continue
+        fi
+        set -f
+        IFS=' '
+        # shellcheck disable=SC2086 # several patterns
+        newest "$sign" $patterns
+        [ -n "$found" ] || continue
+        [ ! -x "$found/$name" ] || found=$found/$name
+        printf '%s\n' "$found"
+        return
+    done
+}
+
+version() { # name arguments
+    # shellcheck disable=SC2086 # several words
+    item "tool.$1" "$(within 2 "$1" $2 2>&1 </dev/null | head -c 1024)"
+}
+
+program() { # name sign search version engines timed: the version of a timed program is read when it is timed
+    path=$(where "$1" "$2" "$3")
+    [ -n "$path" ] || {
         no "tool.$1" "not installed"
         return
     }
     item "tool.$1.path" "$path"
-    case $1 in
-    hpcc) ;; # it knows no options: asked for its version, it would begin to measure
-    *) item "tool.$1" "$(within 2 "$1" --version 2>&1 </dev/null | head -c 1024)" ;;
-    esac
-    [ "$1" != fio ] || item engines.fio "$(within 2 fio --enghelp 2>/dev/null </dev/null | head -c 2048)"
+    [ "$6" = - ] || ! have "$1" || set -- "$1" "$2" "$3" - "$5"
+    PATH=${path%/*}:$PATH
+    [ "$4" = - ] || version "$1" "$4"
+    # shellcheck disable=SC2086 # several words
+    [ "$5" = - ] || item "engines.$1" "$(within 2 "$1" $5 2>/dev/null </dev/null | head -c 2048)"
 }
 
-placed() { # name folder/file...: the folder of the first file that is there; these tools lie where their users put them
-    name=$1
-    shift
-    for path in "$@"; do
-        [ ! -f "$path" ] || {
-            item "tool.$name.path" "${path%/*}"
-            return
-        }
+programs() { # concurrent: items are shorter than PIPE_BUF, so that writes are atomic
+    while [ "$1" != -- ]; do
+        program "$@" &
+        shift 6
     done
-    no "tool.$name" "not installed"
-}
-
-servers() { # database servers, which a user's own path does not name; the newest PostgreSQL
-    for folder in $(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /usr/libexec/postgresql* /usr/lib/postgresql*/bin \
-        2>/dev/null | sort -V); do
-        [ ! -x "$folder/initdb" ] || PATH=$folder:$PATH
-    done
-    PATH=$PATH:/usr/sbin:/usr/libexec:/usr/local/sbin
-    tool postgres &
-    tool mariadbd &
     wait
 }
 
-tools() { # at once; each item is short enough for the pipe to keep it in one piece (PIPE_BUF)
-    home=${HOME:-/root}
-    placed unixbench "$home"/UnixBench/Run "$home"/*/UnixBench/Run /opt/UnixBench/Run /opt/*/UnixBench/Run \
-        /usr/local/*/UnixBench/Run
-    placed geekbench "$home"/[Gg]eekbench*/geekbench[1-9] /opt/[Gg]eekbench*/geekbench[1-9] \
-        /usr/local/[Gg]eekbench*/geekbench[1-9]
-    placed speccpu "$home"/cpu20*/shrc /opt/cpu20*/shrc /usr/cpu20*/shrc /spec/cpu20*/shrc /opt/spec/cpu20*/shrc
-    for tool in fio sysbench pgbench iperf3 dd cp stress-ng ioping hpcc mpirun cc gcc make perl python3; do
-        tool "$tool" &
-    done
-    servers &
-    wait
-}
-
-# Metadata services: one short question each for type, id and region; never user data, never credentials.
+# Metadata services: one request each for type, id and region; never user data or credentials.
 curl_lines() { curl -sf --fail-early --noproxy '*' -m 0.3 -w '\n' "$@"; }
 wget_lines() { # header url...
     header=$1
@@ -315,7 +351,7 @@ aws() {
         token=$(timeout 0.3 wget -q -O - --method=PUT --header 'X-aws-ec2-metadata-token-ttl-seconds: 60' \
             "$base/latest/api/token" 2>/dev/null)
     fi
-    case $? in 28 | 124 | 143) return ;; esac # nobody answered in time; an answer that is none leaves version 1 to try
+    case $? in 28 | 124 | 143) return ;; esac # timeout; for any other error try IMDSv1
     set -- instance-type instance-id placement/region
     fetch "X-aws-ec2-metadata-token: $token" "$base/latest/meta-data/$1" "$base/latest/meta-data/$2" \
         "$base/latest/meta-data/$3"
@@ -354,7 +390,7 @@ metadata() {
 }
 
 readings() {
-    PATH=$PATH:/usr/sbin:/sbin # where ip is, which a user's own path may not name
+    PATH=$PATH:/usr/sbin:/sbin # ip may not be in a user's PATH
     system
     cpu
     control_groups
@@ -363,14 +399,16 @@ readings() {
     file_systems
     network
     cd -- "${HOME:-/}" 2>/dev/null || cd /
+    while [ "$1" != -- ]; do shift 6; done
+    shift
     directories "$@"
 }
 
 main() {
     dmi=${BENCHWRIGHT_DMI:-/sys/class/dmi/id}
     moment first
-    metadata </dev/null | { tools && cat; } | { readings "$@" </dev/null && cat; }
-    measured
+    metadata </dev/null | { programs "$@" && cat; } | { readings "$@" </dev/null && cat; }
+    measured "$@"
     moment last
     item end .
 }

@@ -1,12 +1,12 @@
-# Whether other accounts of the host may replace what is in a directory: job.sh asks before it runs anything there,
-# facts.sh before a run is begun. Both include it.
+# Checks whether other accounts may replace files in a directory. Included by job.sh, which checks before it runs a
+# command there, and by facts.sh, which checks before a run.
 uid=$(id -u)
 
-own() { # uid: this account's, or that of the account for which sudo made this one root
+own() { # uid: of this account, or of the account that ran sudo
     [ -n "$1" ] && { [ "$1" = "$uid" ] || { [ "$uid" = 0 ] && [ "$1" = "${SUDO_UID:-0}" ]; }; }
 }
 
-private() { # gid: the group of root alone or of this account alone, and no ACL names others
+private() { # gid: a group without other members than root or this account, and no ACL
     case $(ls -ld -- "$parent") in ??????????+*) return 1 ;; esac
     account=$(id -un)
     [ "$uid" != 0 ] || account=${SUDO_USER:-root}
@@ -20,20 +20,26 @@ private() { # gid: the group of root alone or of this account alone, and no ACL 
     return 1
 }
 
-above() { # uid: root's, ours, or that of somebody outside of this user namespace, as the root of a container may be
+above() { # uid: of root, of this account, or unmapped in this user namespace (root of the host of a container)
     own "$1" || [ "$1" = 0 ] ||
         { [ "$1" = 65534 ] && read -r _ _ size </proc/self/uid_map && [ "$size" != 4294967295 ]; }
 }
 
-# Nobody else may rename or replace what is in a directory: it and all above it belong to root or this account, and
-# where others may write there, the sticky bit keeps them from what is not theirs.
-guarded() { # real path of a directory; else $unsafe says why not
+# A directory is safe if it and all its parents belong to root or this account, and those that others may write to have
+# the sticky bit, so that others cannot rename or replace entries.
+guarded() { # real path of a directory; sets $unsafe to the reason if it is not safe
     parent=$1
-    while :; do
-        # shellcheck disable=SC2046 # split into fields on purpose
-        set -- $(stat -c '%u %g %a' -- "$parent" 2>/dev/null)
+    while [ "$parent" != / ]; do
+        parent=${parent%/*}
+        parent=${parent:-/}
+        set -- "$@" "$parent"
+    done
+    states=$(stat -c '%u %g %a' -- "$@" 2>/dev/null) || states=
+    for parent in "$@"; do
+        # shellcheck disable=SC2086 # split into fields on purpose
+        set -- $states
         unsafe=
-        if [ $# -ne 3 ]; then
+        if [ $# -lt 3 ]; then
             unsafe="unsafe unknown - $parent"
         elif ! above "$1"; then
             unsafe="unsafe owner $(stat -c %U -- "$parent") $parent"
@@ -45,9 +51,7 @@ guarded() { # real path of a directory; else $unsafe says why not
             esac
         fi
         [ -z "$unsafe" ] || return 1
-        [ "$parent" != / ] || return 0
-        parent=${parent%/*}
-        parent=${parent:-/}
+        shift 3
+        states=$*
     done
 }
-

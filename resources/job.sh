@@ -1,9 +1,9 @@
-# Runs one command as a job that needs no connection: POSIX sh and coreutils or busybox, no root.
-# Fed to `sh -s MODE MARK WORKSPACE NONCE IDENTITY [JOB] ...`. Answers are lines "@@MARK word value"; whatever else a
-# host prints, such as a greeting of its shell, is noise. Every process of a job carries BENCHWRIGHT_JOB in its
-# environment, so that even those that leave its process group are found again.
-# Other accounts of the host are not trusted: every mode goes into the workspace, looks at where it is, and then names
-# files within it only, so that what somebody renames or puts in its place is never run, read or removed.
+# Runs a command as a job that is independent of the connection: POSIX sh and coreutils or busybox, no root.
+# Run as `sh -s MODE MARK WORKSPACE NONCE IDENTITY [JOB] ...` on stdin. Prints lines "@@MARK key value"; other output, such
+# as a greeting of the shell, is ignored. All processes of a job have BENCHWRIGHT_JOB in their environment, so that those
+# that leave its process group are found, too.
+# Other accounts of the host are not trusted: every mode enters the workspace, verifies it, and then uses relative names
+# only, so that a directory renamed or replaced by another account is never run, read or removed.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -16,8 +16,8 @@ fail() {
 }
 doze() { sleep 0.03 2>/dev/null || sleep 1; }
 
-# Goes into the workspace and stays there. Owner, mode, nonce and, within one boot, device and inode are those of the
-# directory that was made; else $complaint says what is there. "-" is an identity that nobody wrote down.
+# Enters the workspace and verifies owner, mode, nonce and, within one boot, device and inode; sets $complaint on failure.
+# "-" is an unknown identity.
 enter() {
     complaint=gone
     [ -e "$workspace" ] || [ -L "$workspace" ] || return 1
@@ -39,7 +39,7 @@ enter() {
     case $identity in "$boot_now":*) [ "$identity" = "$boot_now:$here" ] ;; esac
 }
 
-# /proc/PID/stat names the command in parentheses; after it come state, parent, group and, 17 fields on, the start.
+# /proc/PID/stat: the command in parentheses may contain blanks; state, parent, group and start time follow (proc(5)).
 identify() { # pid -> $state $group_of $started_at
     stat=
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
@@ -52,41 +52,73 @@ identify() { # pid -> $state $group_of $started_at
 
 forget() { group=0 started=0 boot=unknown rest=; }
 
-recall() { # what the job wrote down when it began
+recall() { # the job's start record
     forget
     { read -r pid group started boot rest <"$job/begun"; } 2>/dev/null
 }
 
-alive() { # the job's leader still runs, and is no other process with its number
+alive() { # the job's leader runs, and its PID was not reused
     read -r boot_now </proc/sys/kernel/random/boot_id
     [ "$boot" = "$boot_now" ] && identify "$group" && [ "$started_at" = "$started" ] && [ "$state" != Z ]
 }
 
-marked() { # pids of all running processes that carry $1
+marked() { # PIDs of all processes with $1 in their environment
     grep -ls -- "BENCHWRIGHT_JOB=$1" /proc/[0-9]*/environ 2>/dev/null | while IFS=/ read -r _ _ pid _; do echo "$pid"; done
 }
 
-in_group() { # pids that run in group $1; zombies nobody collects do not count
+in_group() { # PIDs in process group $1, without zombies
     kill -s 0 -- "-$1" 2>/dev/null || return 0
     for directory in /proc/[0-9]*; do
         identify "${directory#/proc/}" && [ "$group_of" = "$1" ] && [ "$state" != Z ] && echo "${directory#/proc/}"
     done
 }
 
-in_cgroups() { # pids of what runs in control groups of the workspace, whatever became of its environment; no zombies
+in_cgroups() { # PIDs in cgroups of the workspace, which a changed environment does not hide; no zombies
     grep -ls -- "/benchwright-$nonce-" /proc/[0-9]*/cgroup 2>/dev/null | while IFS=/ read -r _ _ pid _; do
         identify "$pid" && [ "$state" != Z ] && echo "$pid"
     done
 }
 
-# Each is noted down in the directory of its job, by device-cgroup.sh; only an empty one goes.
-leave_cgroups() { # job or a pattern of jobs
-    for note in $1/cgroup; do
-        { read -r cgroup <"$note"; } 2>/dev/null || continue
-        case ${cgroup##*/} in
-        "benchwright-$nonce-"*) [ ! -d "$cgroup" ] || rmdir -- "$cgroup" 2>/dev/null || { doze && rmdir -- "$cgroup"; } ;;
-        esac
-    done 2>/dev/null
+# Prints the cgroups with the workspace's nonce in their names, under all mounts: a temporary file cleaner may have
+# removed the records. Not those of other accounts, which may have a delegated part of the hierarchy.
+named_cgroups() {
+    uid=$(id -u)
+    while read -r _ _ _ _ point _ rest; do
+        case "$rest " in *"- cgroup "* | *"- cgroup2 "*) ;; *) continue ;; esac
+        find "$point" -type d -name "benchwright-$nonce-*" -user "$uid" -prune 2>/dev/null
+    done </proc/self/mountinfo
+}
+
+# device-cgroup.sh records each cgroup in the directory of its job. A command may have created child cgroups; only empty
+# ones can be removed. The kernel reports EBUSY for a moment after the last process has ended, hence the retries.
+leave_cgroups() { # job, or a pattern of jobs and "named_cgroups" -> $kept: a cgroup that cannot be removed
+    kept=
+    # shellcheck disable=SC2086 # a pattern
+    found=$(
+        cat $1/cgroup 2>/dev/null
+        ${2:-:}
+    )
+    IFS='
+'
+    # shellcheck disable=SC2086 # a line each
+    set -- $found
+    unset IFS
+    for cgroup in "$@"; do
+        case ${cgroup##*/} in "benchwright-$nonce-"*) ;; *) continue ;; esac
+        for _ in 1 2 3; do
+            [ -d "$cgroup" ] || continue 2
+            find "$cgroup" -depth -type d -exec rmdir -- {} \; 2>/dev/null
+            [ ! -d "$cgroup" ] || doze
+        done
+        [ ! -d "$cgroup" ] || kept=$cgroup
+    done
+}
+
+# A mount below the workspace is foreign data, into which rm would descend.
+mounted() { # prints the first mount point in the workspace, in the kernel's escaped form
+    while read -r _ _ _ _ point _; do
+        case $point in */"benchwright-$nonce" | */"benchwright-$nonce"/*) printf '%s\n' "$point" && return ;; esac
+    done </proc/self/mountinfo
 }
 
 clock() { # $now: hundredths of a second since boot
@@ -94,7 +126,7 @@ clock() { # $now: hundredths of a second since boot
     now=${now%.*}${now#*.}
 }
 
-end() { # marker, group or "", hundredths of grace: TERM, later KILL; 1 and $left where something stays
+end() { # marker, group or "", grace in 10 ms: SIGTERM, later SIGKILL; 1 and $left if processes remain
     clock
     patience=$((now + $3)) give_up=$((now + $3 + 300)) signal=TERM sent=
     while :; do
@@ -116,7 +148,7 @@ end() { # marker, group or "", hundredths of grace: TERM, later KILL; 1 and $lef
     done
 }
 
-# Asked again, because the answer was lost with its connection, make and start answer as they did before.
+# make and start are idempotent: repeated after a lost answer, they print the same answer.
 make() { # directory
     [ -e "$1" ] || fail missing
     [ -d "$1" ] || fail no directory
@@ -142,28 +174,37 @@ remove() {
     end "$nonce/" "" 0 || fail "left" $left
     if ! enter; then
         [ "$complaint" = gone ] || fail "$complaint"
+        leave_cgroups /nowhere named_cgroups
+        [ -z "$kept" ] || fail cgroup "$kept"
         say removed
         return
     fi
-    leave_cgroups ".job-*"
+    point=$(mounted)
+    [ -z "$point" ] || fail mounted "$point"
+    leave_cgroups ".job-*" named_cgroups
+    [ -z "$kept" ] || fail cgroup "$kept"
     for entry in ./* ./.[!.]* ./..?*; do
         [ "$entry" = ./.benchwright ] || rm -rf -- "$entry"
     done
+    # Without its nonce the directory could not be identified: write it again if the directory cannot be removed.
     complaint=$(rm -f .benchwright 2>&1 && cd .. && [ "$(stat -c %d:%i "benchwright-$nonce")" = "$here" ] &&
-        rmdir -- "benchwright-$nonce" 2>&1) || fail "${complaint:-foreign}"
+        rmdir -- "benchwright-$nonce" 2>&1) || {
+        { [ -e .benchwright ] || echo "$nonce" >.benchwright; } 2>/dev/null
+        fail "${complaint:-foreign}"
+    }
     say removed
 }
 
-inside() { # command: it takes this process over, in the workspace, with its input
+inside() { # command: executed in the workspace with the script's stdin
     enter || fail "$complaint"
     exec "$@"
 }
 
-# The leader of the job's group outlives TERM, so that the command's exit status is kept. It alone holds `life` open,
-# which ends with it, however it ends. `rc` is filled with blanks beforehand: a full disk cannot keep it back.
-# The output files are its descriptors 6 and 7, not its own streams: some shells report a signal to the stream of the
-# command they waited for. The command shares their offsets, which are the bytes it wrote, whatever became of the files.
-# The clock is read last before the command takes the process over.
+# The leader of the job's process group ignores SIGTERM, so that it can record the command's exit status. Only it has the
+# FIFO `life` open, so that readers see EOF however it ends. `rc` is preallocated with blanks: a full disk cannot
+# prevent it from being written. The output files are descriptors 6 and 7, not stdout and stderr: some shells print a
+# signal's name to the stream of the command they waited for. The command shares their file offsets, which count the
+# bytes written even if the files are truncated. The clock is read immediately before exec.
 leader='
 job=$1 begin=$2
 shift 2
@@ -209,16 +250,16 @@ start() { # lease or "", command
         [ ! -s "$job/begun" ] || read -r line <"$job/begun"
     done
     recall
-    # The name of a file says to everybody which process keeps the lease; see lease.sh.
+    # The name of this file is the process that keeps the lease; see lease.sh.
     ! holds || true >"$lease/job=$group-$started-$boot"
     say begun "$line"
 }
 
-holds() { # the lease is a directory of ours
+holds() { # the lease is a directory of this account
     [ -n "$lease" ] && [ -d "$lease" ] && [ ! -L "$lease" ] && own "$(stat -c %u -- "$lease")"
 }
 
-starved() { # processes that the kernel has ended since boot for want of memory; none where it does not count them
+starved() { # OOM kills since boot (/proc/vmstat); empty if not counted
     sed -n 's/^oom_kill //p' /proc/vmstat 2>/dev/null
 }
 
@@ -226,13 +267,13 @@ launch() { # command
     command -v setsid >/dev/null 2>&1 || fail no setsid
     ! holds || rm -f -- "$lease"/job=*
     complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || {
-        [ -d "$job" ] && return # asked twice at once: the other one starts it
+        [ -d "$job" ] && return # concurrent request: the other one starts it
         fail "$complaint"
     }
     { printf '%-100s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
     starved >"$job/starved"
-    mkfifo -- "$job/life" 2>/dev/null # without it the end is noticed by asking
-    # Run by sudo, the command is root's; its output belongs to whose account it is, who will read and remove it.
+    mkfifo -- "$job/life" 2>/dev/null # without a FIFO the end is detected by polling
+    # Under sudo the command runs as root, but its output belongs to the account that reads and removes it.
     [ -z "${SUDO_UID:-}" ] || chown -R -- "$SUDO_UID:${SUDO_GID:-0}" "$job"
     BENCHWRIGHT_JOB=$nonce/$job
     export BENCHWRIGHT_JOB
@@ -243,13 +284,13 @@ launch() { # command
     fi
 }
 
-follow() { # bytes of out and of err that were read before
+follow() { # offsets of out and err
     enter && cd -P -- "$job" 2>/dev/null || fail gone
     job=.
     recall
     say follow
     say follow >&2
-    [ ! -p life ] || exec 3<>life # so that opening it below does not wait
+    [ ! -p life ] || exec 3<>life # otherwise opening the FIFO for reading would block
     if ! alive; then
         tail -c "+$(($1 + 1))" out 2>/dev/null
         tail -c "+$(($2 + 1))" err >&2 2>/dev/null
@@ -260,8 +301,8 @@ follow() { # bytes of out and of err that were read before
     fi
 }
 
-# GNU tail is told of every write; ten times a second it looks whether the watcher has ended. What it has to say itself,
-# such as that the kernel tells it of no more files, must not be taken for the job's.
+# GNU tail uses inotify; it checks ten times a second whether the watcher has ended. Its own messages, such as exhausted
+# inotify watches, are dropped so that they do not appear in the job's output.
 wait_for_writes() {
     exec 4<life 3>&-
     read -r _ <&4 >/dev/null 2>&1 &
@@ -272,7 +313,7 @@ wait_for_writes() {
     wait
 }
 
-ask_for_writes() { # the two files stay open, so that every cat goes on where the last one ended
+ask_for_writes() { # polling; the files stay open, so that each cat continues at the offset of the previous one
     exec 3<out 4<err
     dd bs=1 count=0 skip="$1" <&3 2>/dev/null
     dd bs=1 count=0 skip="$2" <&4 2>/dev/null
@@ -317,21 +358,21 @@ status() {
     say err "$(wc -c <"$job/err")"
 }
 
-# A file that was emptied while the command wrote to it begins with a hole, up to where the command went on writing.
-byte() { # out or err, number of a byte from 1: whether it is NUL or gone now
+# A file truncated while the command writes to it begins with a hole up to the command's offset.
+byte() { # out or err, offset: whether the byte is NUL or missing
     enter || fail "$complaint"
     [ "$(tail -c "+$2" "$job/$1" 2>/dev/null | head -c 1 | tr -d '\000' | wc -c)" -gt 0 ] || say blank
 }
 
-# A start that is still on its way must find that it came too late: it makes the directory, or looks for `never`
-# behind every process that `end` finds.
+# A start request that is still in transit must not start the job: it fails to create the directory, or checks for `never`
+# after every process that `end` could have found.
 forestall() {
     complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || [ -d "$job" ] || fail "$complaint"
     [ -z "${SUDO_UID:-}" ] || chown -- "$SUDO_UID:${SUDO_GID:-0}" "$job"
     { : >"$job/never"; } 2>/dev/null || fail "$job/never cannot be written"
 }
 
-stop() { # hundredths of grace
+stop() { # grace in 10 ms
     forget
     if enter; then
         recall
@@ -344,7 +385,7 @@ stop() { # hundredths of grace
     say stopped
 }
 
-jobs() { # the jobs of the workspace of which a process runs
+jobs() { # jobs of the workspace with running processes
     found=$(cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' |
         sed -n "s|^BENCHWRIGHT_JOB=$nonce/\.job-||p" | sort -u | tr '\n' ' ')
     say jobs "$found"

@@ -1,14 +1,14 @@
-# Who measures this host now: POSIX sh, find, stat; no root. Fed to `sh -s MODE MARK NONCE [RUN FROM]`.
-#   claim   make the lease NONCE of RUN, and name those of others      look   name those of others only
-#   withdraw take the lease NONCE away                             settle note that the lease NONCE does not give way
-#   leave   note that nobody watches the lease NONCE any more; a job may keep it
-#   kept    name the leases of RUN that this user made, but for those that were left
-#   own     name all leases that this user made, each with its path
-#   release take the leases of RUN away      sweep  take away what runs of this user left that were broken off
-# A lease is a directory in a place that everybody on the host may write in. Only its owner can write in it or remove
-# it, nobody can know its name beforehand, and what it says stands in the names of empty files: nothing that another
-# user made is ever opened. It counts while "touched" is fresh, which telemetry.sh sees to, or the process
-# "job=PID-START-BOOT" runs, which job.sh writes. Answers are lines "@@MARK word value".
+# Leases of runs that measure this host: POSIX sh, find, stat; no root. Run as `sh -s MODE MARK NONCE [RUN FROM]` on stdin.
+#   claim    create the lease NONCE of RUN, and list those of others   look    list those of others
+#   withdraw remove the lease NONCE                                    settle  record that NONCE is not withdrawn
+#   leave    record that no Benchwright watches the lease NONCE; a job may keep it
+#   kept     list this user's leases of RUN, except those that were left
+#   own      list all leases of this user with their paths
+#   release  remove the leases of RUN                                  sweep   remove this user's expired leases
+# A lease is a directory in a world-writable sticky directory. Only its owner can write to it or remove it, its name is
+# unpredictable, and its data are names of empty files, so that no file of another user is ever opened. It is in force
+# while "touched" is fresh (telemetry.sh), or while the process "job=PID-START-BOOT" runs (job.sh). Prints lines
+# "@@MARK key value".
 set -u
 LC_ALL=C
 export LC_ALL
@@ -17,20 +17,20 @@ umask 022
 uid=$(id -u)
 read -r boot_now </proc/sys/kernel/random/boot_id
 
-MOST=64      # leases that are named
-ENOUGH=20000 # files of leases that are looked at
-FRESH=20     # seconds for which one without a sign of life is named
-PATIENCE=12  # seconds after which no further one is looked at
+MOST=64      # leases listed
+ENOUGH=20000 # files of leases read
+FRESH=20     # seconds after its last touch for which a lease is listed
+PATIENCE=12  # seconds after which no further lease is read
 
 say() { printf '@@%s %s\n' "$mark" "$*"; }
-within() { # seconds command: another user may have made a directory that takes hours to list
+within() { # seconds command: a directory of another user may be arbitrarily large
     if command -v timeout >/dev/null 2>&1; then timeout "$@"; else
         shift
         "$@"
     fi
 }
 
-places() { # hosts that share one machine, such as containers, can be given one place for all
+places() { # containers on one machine can be configured to share one
     [ -z "${BENCHWRIGHT_LEASES:-}" ] || {
         echo "$BENCHWRIGHT_LEASES"
         return
@@ -39,13 +39,13 @@ places() { # hosts that share one machine, such as containers, can be given one 
     echo /tmp
 }
 
-leases() { # paths of those that this account made
+leases() { # paths of this account's leases
     places | while read -r place; do
         within 2 find "$place" -maxdepth 1 -type d -name 'benchwright-lease-????????????????' -user "$uid" 2>/dev/null
     done
 }
 
-# "SECONDS NONCE/FILE" of what was touched within a minute, or names a process of this boot; "cut" where that is not all.
+# Prints "SECONDS NONCE/FILE" of files touched within a minute or with a process of this boot; "cut" if incomplete.
 signs() {
     job='job=[0-9]*-[0-9]*-[0-9a-f-]*'
     places | while read -r place; do
@@ -53,15 +53,15 @@ signs() {
             cd -- "$place" 2>/dev/null || exit 0
             within 3 find . -mindepth 1 -maxdepth 2 ! -path './benchwright-lease-*' -prune -o \
                 \( -name touched -mmin -1 -o -name "job=*-*-$boot_now" \) -exec stat -c '%Y %n' {} + 2>/dev/null
-            [ $? -lt 124 ] || echo cut # the status of timeout, or of what it ended
+            [ $? -lt 124 ] || echo cut # exit status of timeout, or of the command it killed
         )
     done | sed -n "s|^\([0-9]*\) \./benchwright-lease-\([0-9a-f]\{16\}/touched\)\$|\1 \2|p
         s|^\([0-9]*\) \./benchwright-lease-\([0-9a-f]\{16\}/$job\)\$|\1 \2|p
         /^cut\$/p"
 }
 
-# Nonces of leases that are fresh or whose process runs, the newest first. Another account may make any number of them:
-# what is old or has ended is passed over before anything is counted, and "cut" is said where not all were looked at.
+# Prints nonces of leases that are fresh or whose process runs, newest first. Another account may make any number of
+# leases: expired ones are skipped before counting, and "cut" is printed if not all were read.
 counting() {
     now=$(date +%s) number=0
     signs | while read -r touched sign; do
@@ -89,13 +89,13 @@ counting() {
     }
 }
 
-names() { # what a lease says, in characters that stand for nothing else
+names() { # data of a lease, without special characters
     within 2 find "$1" -maxdepth 1 -name '?*=?*' 2>/dev/null | head -n 8 | while IFS= read -r path; do
         printf '%s ' "${path##*/}"
     done | tr -c 'A-Za-z0-9=._@: -' '?'
 }
 
-runs() { # names of a lease: whether the process that keeps it runs
+runs() { # names of a lease: whether its process runs
     for name in $1; do
         case $name in job=*-*-*) ;; *) continue ;; esac
         name=${name#job=} pid= started=
@@ -115,7 +115,7 @@ runs() { # names of a lease: whether the process that keeps it runs
 
 tell() { # path of a lease
     [ -d "$1" ] && [ ! -L "$1" ] || return 0
-    # The directory's owner cannot be forged, that of a file in it could.
+    # The owner of the directory, not of a file in it, which could be a hard link.
     seen=$(stat -c '%u %U %Y' -- "$1" "$1/touched" 2>/dev/null) || return 0
     found=$(names "$1")
     alive=0
@@ -142,11 +142,11 @@ look() {
     say now "$(date +%s)"
 }
 
-ours() { # path of a lease that this user made
+ours() { # path: whether it is a lease of this user
     [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]
 }
 
-steady() { # place in which nobody renames what is not theirs
+steady() { # directory: whether other users cannot rename its entries (sticky bit)
     case $(stat -c %a -- "$1" 2>/dev/null) in [1357]???) ;; *[2367] | *[2367]? | "") return 1 ;; esac
 }
 
@@ -202,11 +202,11 @@ own() {
     say now "$(date +%s)"
 }
 
-sweep() { # those of this user that have not counted for a minute
+sweep() { # remove this user's leases that expired a minute ago
     leases | while IFS= read -r lease; do
         ours "$lease" || continue
         runs "$(names "$lease")" && continue
-        # One without "touched" is being made at this moment, or was broken off while it was: its own age decides.
+        # One without "touched" is being created, or its creation was aborted: use the age of the directory.
         touched=$(stat -c %Y -- "$lease/touched" 2>/dev/null || stat -c %Y -- "$lease" 2>/dev/null) || continue
         [ $(($(date +%s) - touched)) -lt 60 ] || rm -rf -- "$lease"
     done

@@ -1,5 +1,5 @@
-# Tells how this host reaches an address, or which ports are in use on it: POSIX sh; no root; changes nothing.
-# Fed to `sh -s MODE MARK [ADDRESS]`. Answers are lines "@@MARK word value"; what cannot be told is left out.
+# Prints the route to an address, or the ports in use: POSIX sh; no root; changes nothing.
+# Run as `sh -s MODE MARK [ADDRESS]` on stdin. Prints lines "@@MARK key value"; unknown values are omitted.
 set -u
 LC_ALL=C
 export LC_ALL

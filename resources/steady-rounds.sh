@@ -1,9 +1,9 @@
-# Runs fio round by round until what one of its commands measures is steady: POSIX sh with coreutils or busybox, and awk.
-# Run as `sh steady-rounds.sh UNTIL ROUNDS TRACKED OPERATION FIGURE COMMAND...`. Each COMMAND is a line of fio's words;
-# all of them are one round, and ROUNDS the most there may be. Of the one whose number is TRACKED, FIGURE (iops, bw_bytes,
-# clat_ns) of OPERATION is followed. UNTIL is "pts" (of the last five rounds the range is at most 20 % and the change
-# along the fitted line at most 10 % of the mean), "both" (besides, the five rounds before agree within 5 %), or
-# "bytes:N" (so many are written). Works in the present directory.
+# Runs fio in rounds until a metric reaches steady state: POSIX sh with coreutils or busybox, and awk.
+# Run as `sh steady-rounds.sh UNTIL ROUNDS TRACKED OPERATION FIGURE COMMAND...`. Each COMMAND is a fio command line; a round
+# runs all of them, at most ROUNDS times. FIGURE (iops, bw_bytes, clat_ns) of OPERATION of command number TRACKED is
+# tested. UNTIL is "pts" (SNIA PTS: in the last five rounds the range is at most 20 % and the slope excursion at most 10 %
+# of the mean), "both" (in addition, the five rounds before agree within 5 %), or "bytes:N" (N bytes are written). Works
+# in the current directory.
 set -uf
 LC_ALL=C
 export LC_ALL
@@ -13,7 +13,7 @@ round=0 ended="not steady"
 trap 'rm -f rounds tracked.json ended' EXIT
 : >rounds
 
-# fio's last document tells the sum of all before it: the figure, and the bytes that were written.
+# Prints the figure and the bytes written of fio's last JSON document, which is cumulative.
 figures() {
     awk -v operation="\"$operation\"" -v figure="\"$figure\"" '
         /^\{/ { where = ""; inside = ""; value = ""; written = 0 }
@@ -28,7 +28,7 @@ figures() {
         END { if (value != "" && value > 0) printf "%.6f %.0f\n", value, written }' "$1"
 }
 
-# In words how the rounds so far stand; the last of them is "enough" where no more are needed.
+# Prints the state of the rounds as text, which ends with "enough" if no more are needed.
 judged() {
     awk -v until="$until" '
         { value[NR] = $1; written += $2 }

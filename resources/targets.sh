@@ -1,10 +1,10 @@
-# Judges every path that a command opens, and becomes that command: POSIX sh with coreutils or busybox. Changes nothing
-# but the control group that the command is in.
+# Checks every path that a command will open, then execs the command: POSIX sh with coreutils or busybox. Changes only the
+# cgroup of the command.
 #   sh -c SCRIPT benchwright VERSIONS DEVICE NUMBER [USE MATCH SIZE PATH]... COMMAND...
-# runs in the step's private directory. suites/targets.py says what USE and MATCH mean. What a path is says the kernel:
-# its type and number behind all links, at this moment. Where one must not be opened, COMMAND is not started: status 77.
-# VERSIONS of control groups are tried for one in which only the block device DEVICE (MAJOR:MINOR, or none) may be opened
-# for writing. There, and where the account may write to no block device, what cannot be judged is not refused.
+# runs in the step's private directory. suites/targets.py documents USE and MATCH. A path is checked by its file type and
+# device number after resolving all links, at this time. If one must not be opened, the exit status is 77.
+# Of the cgroup VERSIONS the first is used that can limit writing to the block device DEVICE (MAJOR:MINOR, or none). With
+# such a cgroup, or if the account cannot write to any block device, paths that cannot be checked are not refused.
 
 # include device-cgroup.sh
 
@@ -14,8 +14,8 @@ refuse() { # sentence
     [ "$refused" -lt 20 ] || exit 77
 }
 
-# A path that is not there yet is made by the step, which may write it again. One that is given with a prefix stands
-# for all that begin so.
+# A path that does not exist yet is created by the step, which may overwrite it later. One with a prefix covers all paths
+# with that prefix.
 note() { # path
     case $1 in
     *"
@@ -28,7 +28,7 @@ noted() { # path
     [ ! -L "$1" ] && grep -qxF -- "$1" "$workspace/.benchwright-made" 2>/dev/null
 }
 
-device_name() { # path -> $name: the kernel's own
+device_name() { # path -> $name: the kernel's name
     number=$(stat -L -c '%t %T' -- "$1" 2>/dev/null)
     number=$((0x${number% *})):$((0x${number#* }))
     name=$(sed -n 's/^DEVNAME=//p' "/sys/dev/$2/$number/uevent" 2>/dev/null)
@@ -43,7 +43,7 @@ block() { # path
     [ "$use" = name ] || refuse "$1 is the block device $name, whose loss was not confirmed for this step. Use the suite fio with \"Raw device\"."
 }
 
-# null, zero, full and the random numbers; terminals for what the user typed.
+# null, zero, full, random and urandom; terminals only for paths that the user typed.
 character() { # path
     number=$(stat -L -c '%t:%T' -- "$1" 2>/dev/null)
     case $use:$number in
@@ -57,7 +57,7 @@ same_file() { # path path
     [ "$1" = "$2" ] || [ "$1" -ef "$2" ] 2>/dev/null
 }
 
-in_use() { # real path: whether it is, by whatever name, swap or the file behind a loop device
+in_use() { # real path: whether it is swap or the backing file of a loop device, under any name
     while read -r file _; do
         ! same_file "$file" "$1" || return 0
     done </proc/swaps
@@ -90,8 +90,8 @@ regular() { # path real-path
     fi
 }
 
-# /proc/self/fd/5 here is another file than in the program that is about to start; only 0, 1 and 2 stay what they are.
-descriptor() { # path: whether it leads through the open files of a process
+# /proc/self/fd/N differs between this shell and the command, except for 0, 1 and 2.
+descriptor() { # path: whether it resolves through /proc/PID/fd
     at=$1 hops=0
     while [ "$hops" -lt 40 ]; do
         hops=$((hops + 1))
@@ -104,8 +104,8 @@ descriptor() { # path: whether it leads through the open files of a process
     done
 }
 
-# A program that makes directories, as fio does, then finds something else behind "..". Where this account may not look,
-# one that sudo gives other rights may write.
+# A program that creates directories, such as fio, would resolve ".." differently afterwards. A directory that this account
+# cannot read may be writable through sudo.
 missing() { # path
     at=$1
     while [ ! -e "${at:-/}" ] && [ ! -L "${at:-/}" ]; do
@@ -124,7 +124,7 @@ missing() { # path
     esac
 }
 
-# A link whose end cannot be seen is judged by where it leads.
+# A dangling link is checked by its target path.
 led() { # path
     at=$1 hops=0
     while [ -L "$at" ] && [ "$hops" -lt 40 ]; do
@@ -139,7 +139,7 @@ led() { # path
     missing "$at"
 }
 
-has_devices() { # directory: whether a block device is in it
+has_devices() { # directory: whether it contains a block device
     for entry in "$1"/*; do
         [ ! -b "$entry" ] || return 0
     done
@@ -176,7 +176,7 @@ judge() { # path
     fi
 }
 
-expand() { # pattern -> $expanded: with the variables of this host
+expand() { # pattern -> $expanded, with the variables of this host
     expanded='' rest=$1
     while :; do
         case $rest in *'${'*) ;; *) break ;; esac
@@ -190,7 +190,7 @@ expand() { # pattern -> $expanded: with the variables of this host
     expanded=$expanded$rest
 }
 
-# A value of this host may be several words, or have a path in it.
+# A variable may expand to several words or contain a path.
 judge_pattern() { # pattern
     expand "$1"
     IFS=
@@ -254,7 +254,7 @@ judge_all() { # prefix
     [ -n "$found" ] || note "$1*"
 }
 
-# Whether this account may write to no block device, whatever it starts: it is not root and has none of its rights.
+# Whether this account cannot write to any block device: not root, no capabilities, no writable node in /dev.
 powerless() {
     [ "$(id -u)" != 0 ] && grep -q '^CapPrm:[[:space:]]*0*$' /proc/self/status || return
     nodes=$(find /dev -type b 2>/dev/null)
@@ -265,7 +265,7 @@ powerless() {
     done
 }
 
-# Prints the uses that are said of the command as a whole.
+# Prints the uses that apply to the whole command.
 said_of_all() { # number, then the targets
     left=$1
     shift
@@ -298,7 +298,7 @@ main() { # number, then the targets
     [ "$refused" = 0 ]
 }
 
-# Prints why no block device can be written to: v1 or v2 of control groups, or "account"; nothing where one can be.
+# Prints why no block device can be written to: cgroup "v1" or "v2", or "account"; empty if one can.
 closed() { # versions, device, number, then the targets
     versions=$1 device=$2
     shift 2
@@ -310,7 +310,7 @@ closed() { # versions, device, number, then the targets
     echo "$version"
 }
 
-# In shells of their own: no variable of theirs is one of the command's environment.
+# In subshells, so that their variables do not leak into the command's environment.
 benchwright_closed=$(closed "$@")
 (closed=$benchwright_closed && shift 2 && main "$@") || exit 77
 shift "$((4 * $3 + 3))"

@@ -1,9 +1,9 @@
-# Prints once an interval what a host is doing: POSIX sh, grep, date, sleep; no root; ends when nobody reads.
-# Fed to `sh -s MARK SECONDS [LEASE [LOOPS]]`. Lines "@@MARK word ..." frame each tick; between "tick" and "end" stand the
-# lines of /proc and /sys that matter, each behind its file's name, and at last the processor time this script has used.
-# What changes slowly or costs more is looked at every fifth or tenth time: processes, clocks, sensors, allowances.
-# The directory LEASE says to others that this host is being measured; it counts while it is touched (lease.sh).
-# LOOPS are loop devices below what is measured, as loop0|loop1: no others are looked at.
+# Prints a host's counters once per interval: POSIX sh, grep, date, sleep; no root; ends when its output is closed.
+# Run as `sh -s MARK SECONDS [LEASE [LOOPS]]` on stdin. Lines "@@MARK key ..." frame each tick; between "tick" and "end" are
+# lines of /proc and /sys, each prefixed with its file name, and the CPU time of this script. Slow or expensive values
+# are read every fifth or tenth tick only: processes, frequencies, sensors, allowances.
+# LEASE is the directory of the lease, which is in force while it is touched (lease.sh). LOOPS are the loop devices to
+# read, as loop0|loop1.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -17,16 +17,16 @@ wanted=$wanted'|^(nr_periods|nr_throttled|throttled_(time|usec)) |^[0-9]+$|^[0-9
 [ -z "$loops" ] || wanted=$wanted"|^ +7 +[0-9]+ ($loops) "
 [ ! -d /sys/devices/system/cpu/cpu128 ] || wanted=${wanted#'^cpu[0-9]* |'}'|^cpu  '
 
-# the stat of a process that has used a second or more: the 14th or the 15th field has three digits
+# /proc/PID/stat of a process with 1 s of CPU time or more: utime or stime (fields 14, 15) has three digits
 grown='^[0-9]+ \(.*\) [A-Za-z] ([-0-9]+ ){10}([0-9]{3,} [0-9]+|[0-9]+ [0-9]{3,}) '
 
-readable() { # those of the files that can be read
+readable() { # files: prints the readable ones
     for file in "$@"; do
         case $file in *' '*) ;; *) [ ! -r "$file" ] || printf '%s ' "$file" ;; esac
     done
 }
 
-groups() { # cpu.stat of this script's control group, and of those above it
+groups() { # cpu.stat of this script's cgroup and its parents
     while IFS=: read -r _ controllers path; do
         case ",$controllers," in
         *,cpu,*) roots='/sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct' ;;
@@ -44,7 +44,7 @@ groups() { # cpu.stat of this script's control group, and of those above it
     done </proc/self/cgroup 2>/dev/null
 }
 
-sensors() { # temperatures of processors that have a limit; says what that is
+sensors() { # CPU temperatures that have a limit; prints the limit
     for chip in /sys/class/hwmon/hwmon*; do
         read -r name 2>/dev/null <"$chip/name" || continue
         case $name in coretemp | k10temp | zenpower | cpu_thermal | soc_thermal) ;; *) continue ;; esac
@@ -59,14 +59,14 @@ sensors() { # temperatures of processors that have a limit; says what that is
     done
 }
 
-allowances() { # interfaces whose driver counts what a cloud held back
+allowances() { # interfaces whose driver counts packets over the cloud allowance
     command -v ethtool >/dev/null 2>&1 || return 0
     for link in /sys/class/net/*; do
         [ ! -e "$link/device" ] || ! ethtool -S "${link##*/}" 2>/dev/null | grep -q allowance_exceeded || echo "${link##*/}"
     done
 }
 
-volumes() { # volumes that count for how long they were held back; asking needs root
+volumes() { # EBS volumes, which count the time over their allowance; needs root
     command -v nvme >/dev/null 2>&1 && [ -w /dev/nvme0 ] || return 0
     for disk in /sys/block/nvme*; do
         read -r model 2>/dev/null <"$disk/device/model" || continue
@@ -74,11 +74,11 @@ volumes() { # volumes that count for how long they were held back; asking needs 
     done
 }
 
-processes() { # those that have used some time, and which of them belong to a job of ours
+processes() { # processes with CPU time, and those of Benchwright's jobs
     set -- /proc/[0-9]*/stat
     scan=$((number + 5 + $# / 50))
     busy=$(grep -lsE "$grown" "$@")
-    if [ "$busy" != "$known" ]; then # a process stays what it is
+    if [ "$busy" != "$known" ]; then # read environments only if the set of processes changed: that is expensive
         known=$busy environments=
         for file in $busy; do
             environments="$environments ${file%stat}environ"
@@ -95,7 +95,7 @@ held_back() {
         printf '@@%s allowance %s %s\n' "$mark" "$link" \
             "$(ethtool -S "$link" 2>/dev/null | grep allowance_exceeded | tr -s ' \n' ' ')"
     done
-    for disk in $disks; do # ten numbers of eight bytes behind a magic one (EBS detailed performance statistics)
+    for disk in $disks; do # magic number and ten 64-bit numbers (EBS detailed performance statistics)
         printf '@@%s volume %s %s\n' "$mark" "$disk" \
             "$(nvme get-log "/dev/$disk" --log-id=0xd0 --log-len=96 --raw-binary 2>/dev/null | od -An -v -tu8 | tr -s ' \n' ' ')"
     done

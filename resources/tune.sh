@@ -1,10 +1,9 @@
-# Changes settings of this host and puts them back: POSIX sh; root, but for `list`. Fed to `sh -s MODE MARK ...`.
-#   set RUN FROM [KIND DEVICE VALUE]...   note down what is, then change it; DEVICE is "-" for the governor
-#   restore RUN                           put back what RUN noted down, or everything where RUN is "-"
-#   list                                  tell what is noted down
-# A note is a file of its own for each setting, in memory that a reboot empties, as it resets the settings themselves;
-# nobody but root can write there. What a setting was before the first change stays noted until it is put back.
-# Answers are lines "@@MARK word value".
+# Changes settings of this host and restores them: POSIX sh; root, except `list`. Run as `sh -s MODE MARK ...` on stdin.
+#   set RUN FROM [KIND DEVICE VALUE]...   save the value, then change it; DEVICE is "-" for the governor
+#   restore RUN                           restore the values saved by RUN, or all if RUN is "-"
+#   list                                  list the saved values
+# Each saved value is a file on a tmpfs that only root can write to: a reboot removes it, as it resets the setting. The
+# value before the first change is kept until it is restored. Prints lines "@@MARK key value".
 set -u
 LC_ALL=C
 export LC_ALL
@@ -21,11 +20,11 @@ clean() { # a value as one word
     printf %s "$1" | head -c 64 | tr -c 'A-Za-z0-9_.@-' '?'
 }
 
-trusted() { # root alone writes here: what is noted down is written to the kernel later
+trusted() { # only root may write here: saved values are written to the kernel later
     [ -d "$notes" ] && [ ! -L "$notes" ] && [ -O "$notes" ]
 }
 
-current() { # path -> $value; of a list of schedulers the one in brackets
+current() { # path -> $value; of a scheduler list the one in brackets
     value=
     { read -r value <"$1"; } 2>/dev/null || [ -n "$value" ] || return 1
     case $value in *"["*"]"*)
@@ -36,7 +35,7 @@ current() { # path -> $value; of a list of schedulers the one in brackets
     value=$(clean "$value")
 }
 
-write() { # value path: the kernel must accept it, and then say it
+write() { # value path: written, then read back
     if ! said=$( (printf '%s\n' "$1" >"$2") 2>&1); then
         case $said in
         *[Pp]ermission*) complaint="permission denied" ;;
@@ -50,14 +49,14 @@ write() { # value path: the kernel must accept it, and then say it
     [ "$value" = "$1" ]
 }
 
-queue() { # device -> $queue: the directory of its settings; a partition has those of its disk
+queue() { # device -> $queue: its settings directory; for a partition that of its disk
     real=$(readlink -f -- "$1") && [ -b "$real" ] || return 1
     queue=/sys/class/block/${real##*/}/queue
     [ -d "$queue" ] || queue=$(cd -P -- "/sys/class/block/${real##*/}/.." && pwd)/queue
     [ -d "$queue" ] && disk=$(cd -P -- "$queue/.." && pwd) && queue=/sys/block/${disk##*/}/queue
 }
 
-paths() { # kind device: one path a line
+paths() { # kind device: one path per line
     case $1 in
     governor)
         set -- /sys/devices/system/cpu/cpufreq/policy[0-9]*/scaling_governor
@@ -75,11 +74,11 @@ note_of() { # path -> $note
     note=$notes/$(printf %s "$1" | tr / !)
 }
 
-recall() { # note -> what it says
+recall() { # note -> its fields
     { read -r before during noted_by noted_from since noted_path <"$1"; } 2>/dev/null
 }
 
-change() { # run from value path: what to go back to is what was before the first change, whoever made it
+change() { # run from value path: an existing note keeps the value before the first change, of any run
     current "$4" || {
         complaint="it cannot be read"
         return 1
@@ -136,7 +135,7 @@ tell() {
         "$(clean "$since") $noted_path"
 }
 
-put_back() { # one note; what somebody else has changed since is left as it is
+put_back() { # one note; a value that was changed since is not restored
     [ "$wanted" = - ] || [ "$noted_by" = "$wanted" ] || return 0
     if ! current "$noted_path"; then
         outcome=gone

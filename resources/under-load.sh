@@ -1,6 +1,6 @@
-# Times round trips while the network is idle, then while it is loaded: POSIX sh; no root.
-# Run as `sh under-load.sh RAMP IDLE PINGER LOADED LOAD...`. PINGER times the idle network, LOADED the loaded one, RAMP
-# seconds after LOAD has begun. Where LOADED is empty, PINGER does both by itself: LOAD begins after IDLE seconds.
+# Measures round-trip times on the idle, then on the loaded network: POSIX sh; no root.
+# Run as `sh under-load.sh RAMP IDLE PINGER LOADED LOAD...`. PINGER measures the idle network; LOADED measures the loaded
+# one, RAMP seconds after the start of LOAD. If LOADED is empty, PINGER measures both: LOAD starts after IDLE seconds.
 set -uf
 ramp=$1 idle=$2 pinger=$3 loaded=$4
 shift 4

@@ -1,1 +1,1 @@
-"""What a test is: parameters, commands out, parsers in. Plain Python, no input or output of its own."""
+"""Suites: parameters, commands and output parsers of each test, in plain Python without I/O."""

@@ -1,27 +1,26 @@
-"""What every suite provides, and what it hands over: commands out, samples and figures in."""
+"""Base class of all suites and the types they exchange: commands, estimates, parsed trials, evidence."""
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, TypeAlias
 
+from suites.checks import Check
+from suites.equivalents import Equivalent, Traits
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.host_files import HostFile
-from suites.network_path import Meeting
+from suites.network_path import Rendezvous
 from suites.parameters import Parameter, Tuned, Value, Values
 from suites.programs import Program
 from suites.targets import Target
-from suites.vocab import Figure, Metric, Resource, Sample
-
-if TYPE_CHECKING:
-    from suites.checks import StepCheck
+from suites.vocab import Figure, Labels, LatencySlice, Metric, Resource, Sample
 
 
 class Purpose(StrEnum):
-    """Why a command runs: to get ready, to measure, to serve the other end, or to clean up."""
+    """Why a command runs: preparation, measurement, server end or clean-up."""
 
     PREPARE = "prepare"
     SERVE = "serve"
@@ -31,11 +30,11 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command line. It runs in the step's own directory on the host, or on the peer where `on_peer`.
+    """One command line, run in the step's private directory on the host, or on the peer if `on_peer`.
 
-    `files` are what it needs beside it; all of a step's are put there once, before its first command. With `root` it
-    runs as root, which the user is told before. `targets` are the paths that it opens, judged on the host right before
-    it starts; they follow from the rest of the command and are no part of what it is.
+    `files` are placed in that directory; all files of a step are placed once, before its first command. `root` runs the
+    command as root; the user is informed before. `targets` are the paths that it opens, checked on the host right
+    before it starts; they are derived from the rest of the command and excluded from comparison.
     """
 
     argv: tuple[str, ...]
@@ -47,12 +46,12 @@ class Command:
 
     @property
     def line(self) -> str:
-        """The line for a shell that does the same."""
+        """The equivalent shell command line."""
         return f"sudo {shlex.join(self.argv)}" if self.root else shlex.join(self.argv)
 
 
 class EffectKind(StrEnum):
-    """What a step does beyond the work of its tool: see Effect."""
+    """Kind of an Effect."""
 
     EXECUTES = "executes"
     COPIES = "copies"  # a file of this computer, to the host
@@ -62,10 +61,10 @@ class EffectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a step does beyond the work of its tool, because its values say so; the user agrees to it before it runs.
+    """Side effect of a step that its values request; the user consents to it before the run.
 
-    `text` is verbatim: the command line, the path of a program on the host or of a file on this computer, the server.
-    `what` says in words what it is.
+    `text` is verbatim: the command line, the path of a program on the host or of a local file, the server. `what`
+    describes it.
     """
 
     kind: EffectKind
@@ -76,26 +75,25 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a suite may know when it writes its commands.
+    """What is known when a suite builds its commands.
 
-    `facts` are the host's; `peer_facts` the other end's; `peer_address` the address at which the host
-    reaches the peer; `meeting` where both ends of a test meet, which is found right before it. Each is None where it
-    is not known (yet).
+    `facts` are the host's, `peer_facts` the peer's; `peer_address` is the address at which the host reaches the peer;
+    `meeting` holds the ports and the nonce of both ends, chosen right before the test. Each is None if not (yet) known.
     """
 
     facts: Facts | None = None
     peer_facts: Facts | None = None
     peer_address: str | None = None
-    meeting: Meeting | None = None
+    meeting: Rendezvous | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one trial will take: seconds, bytes written to disk, bytes of space, bytes over the network.
+    """Expected cost of one trial: seconds, bytes written to disk, bytes of space, bytes over the network.
 
-    `prepared` are the bytes that the preparation writes, once for all trials of a step on a host.
-    `duration` is None where the tool works until it is done: it cannot be known. `network` is None
-    where the rate is unlimited, so that the volume depends on what is measured.
+    `prepared` are the bytes written by the preparation, once for all trials of a step on a host. `duration` is None if
+    the tool runs until its work is done. `network` is None if the rate is unlimited, so that the volume depends on the
+    result.
     """
 
     duration: float | None
@@ -106,12 +104,12 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a trial's whole output says.
+class ParsedTrial:
+    """Result of parsing a trial's whole output.
 
-    `complete` is False where the tool failed or was cut off; a note then says so. Figures that the
-    output does carry are kept in either case. `tool_version` is what the output says of the tool's version and
-    how it was built; None leaves it at what the host's facts say.
+    `complete` is False if the tool failed or was cut off; a note then gives the reason. Figures present in the output
+    are kept in either case. `tool_version` is the version and build that the output reports; None uses the host's
+    facts.
     """
 
     figures: tuple[Figure, ...] = ()
@@ -122,152 +120,233 @@ class Parsed:
 
 
 class TrialParser(Protocol):
-    """Reads one trial's output as it arrives. Any bytes at all are accepted; nothing raises."""
+    """Incremental parser of one trial's output. Accepts any bytes; never raises."""
 
     def feed(self, data: bytes, stream: str = "stdout") -> Iterable[Sample]:
-        """Take the next bytes of `stream` ("stdout" or "stderr", possibly mixed into one); yield new samples."""
+        """Parse the next bytes of `stream` ("stdout" or "stderr", possibly merged); yield new samples."""
         ...
 
-    def finish(self, exit_status: int | None = None) -> Parsed:
-        """Say what the whole output means. `exit_status` None: not known. All samples are given again."""
+    def finish(self, exit_status: int | None = None) -> ParsedTrial:
+        """Return the result of the whole output, with all samples. `exit_status` is None if not known."""
         ...
 
 
-class Suite(Protocol):
-    """One kind of test. Implementations are stateless."""
+@dataclass(frozen=True, slots=True)
+class TestedTool:
+    """Entry of a suite in the help: tool and versions tested, when figures are shown live, and a note."""
 
+    versions: str
+    live: str = "no"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """Rate limit set by a step, in the unit of its metric. From the share `reached` on, it counts as the limit."""
+
+    metric: str
+    value: float
+    reached: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Expected work of a step, against which its trials are checked; None where not known or not applicable.
+
+    `seconds` is the measured time if time alone ends the run, after `ramp` seconds; `size` the bytes after which it
+    ends. `copied` are the operations counted by the metric “copied”. `buffered`: I/O goes through the page cache;
+    `large_ios`: one I/O at a time keeps a disk busy. `queue_depth` is the number of I/Os in flight, `concurrency` the
+    maximum of outstanding requests in a closed loop. `tool_limit` is why the tool itself is the limit, and a remedy.
+    """
+
+    seconds: float | None = None
+    ramp: float = 0.0
+    size: int | None = None
+    copied: tuple[str, ...] = ()
+    buffered: bool = False
+    large_ios: bool = False
+    queue_depth: int | None = None
+    concurrency: int | None = None
+    rate_limit: RateLimit | None = None
+    tool_limit: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A tool's command line recognised as a step of the tool's suite; values not `given` are the tool's defaults.
+
+    `devices` are its operands below /dev, `written` those that it writes to. `whole` is False if the line does not
+    contain enough to check it as a step. `endless` names what ends it where it does not end by itself, `program` the
+    program it starts.
+    """
+
+    suite_id: str
+    given: Mapping[str, Value] = field(default_factory=dict)
+    devices: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    whole: bool = True
+    endless: str = ""
+    program: str = ""
+
+
+ParametersOf = Callable[[str], Sequence[Parameter]]
+"""Returns the parameters of a suite by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Histograms:
+    """Readers of a trial's raw output: latency histograms (ns) of each interval, and of the whole trial."""
+
+    slices: Callable[[bytes], Sequence[LatencySlice]]
+    totals: Callable[[bytes], Mapping[Labels, Mapping[int, int]]] | None = None
+
+
+class Suite:
+    """Base class of the suites. Stateless; attributes not declared by a subclass keep these defaults."""
+
+    # ---- Identity
     id: str
     title: str
     summary: str
     resource: Resource
-    tool: str
-    packages: Mapping[str, str]  # package manager ("apt", "dnf", ...) -> packages that bring the tool, by blanks
-    parameters: tuple[Parameter, ...]
-    metrics: tuple[Metric, ...]  # the headline first
-    needs_peer: bool
-    directory_parameter: str | None  # the TEXT parameter naming where files go, for suites that write
-    checks: "tuple[StepCheck, ...]"  # what is known to fool people about this suite alone
 
+    # ---- Programs of a step: all of these are searched for on every host
+    program: Program
+    other_programs: tuple[Program, ...] = ()
+
+    # ---- Parameters and metrics
+    parameters: tuple[Parameter, ...]
+    metrics: tuple[Metric, ...] = ()  # the headline first
+    needs_peer: bool = False
+    directory_parameter: str | None = None  # the TEXT parameter naming where files go, for suites that write
+    checks: "tuple[StepCheck, ...]" = ()  # checks of this suite alone
+
+    # ---- Test status
+    tried: TestedTool = TestedTool("not tried")
+
+    @property
+    def tool(self) -> str:
+        """Name of the tool."""
+        return self.program.title
+
+    # ---- Step: commands and output
     def tune(self, context: Context) -> Mapping[str, Tuned]:
-        """Return the parameters whose value is better fitted to this host, each with why."""
-        ...
+        """Return the parameters with a better value for this host, each with the reason."""
+        return {}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return every command of a trial, in order, exactly as an expert would type them."""
-        ...
+        """Return all commands of a trial in order, exactly as an expert would type them."""
+        raise NotImplementedError
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return what one trial will take."""
-        ...
+        """Return the expected cost of one trial; by default of unknown duration and without writes."""
+        return Estimate(duration=None)
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser for one trial's output."""
-        ...
-
-
-@runtime_checkable
-class BringsTool(Protocol):
-    """A suite that may do without its tool on the host's path: it brings its own, or the user says where one is."""
-
-    def needs_tool(self, values: Values) -> bool:
-        """Return whether a step with these values needs `tool` to be installed."""
-        ...
-
-
-@runtime_checkable
-class NeedsPrograms(Protocol):
-    """A suite whose steps need more programs on the host than their tool: a compiler, a server."""
-
-    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
-        """Return those that a step with these values needs on a host with these facts.
-
-        Without facts: those that it may need.
-        """
-        ...
-
-
-def programs_of(suite: Suite, values: Values, facts: Facts | None) -> tuple[Program, ...]:
-    """Return every program that a step needs on a host with these facts, its tool first."""
-    brings = isinstance(suite, BringsTool) and not suite.needs_tool(values)
-    own = () if brings else (Program(suite.tool, (suite.tool,), suite.packages),)
-    return (*own, *(suite.programs(values, facts) if isinstance(suite, NeedsPrograms) else ()))
-
-
-@runtime_checkable
-class UsesDevice(Protocol):
-    """A suite whose steps may work on a raw block device instead of in a directory."""
-
-    def device(self, values: Values) -> str:
-        """Return the path of the device that a step with these values works on; empty where it works on files."""
-        ...
-
-    def destroys(self, values: Values) -> bool:
-        """Return whether a step with these values overwrites what is on the device."""
-        ...
-
-
-@runtime_checkable
-class UsesDirectories(Protocol):
-    """A suite whose steps may work in more directories than the one in which their private directory is made."""
-
-    def more_directories(self, values: Values) -> tuple[str, ...]:
-        """Return the absolute paths of those that a step with these values names."""
-        ...
-
-
-@runtime_checkable
-class HasJobFile(Protocol):
-    """A suite whose tool reads files that say what to do: a step can be written as such a file."""
-
-    def job_file(self, values: Values, context: Context) -> str:
-        """Return the file that makes the tool do what a step with these values does."""
-        ...
-
-
-@runtime_checkable
-class HasEffects(Protocol):
-    """A suite whose values may name commands, programs or servers of the user's own."""
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return what a step with these values does beyond the work of its tool, in the order in which it is done."""
-        ...
-
-
-@runtime_checkable
-class NamesMetrics(Protocol):
-    """A suite whose metrics depend on what the user asks for: its figure is whatever the user's own program prints."""
+        """Return a new parser for one trial's output."""
+        raise NotImplementedError
 
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the metrics of a step with these values, the headline first."""
-        ...
+        return self.metrics
+
+    def job_file(self, values: Values, context: Context) -> str | None:
+        """Return the tool's job file equivalent to a step; None if the tool has no job files."""
+        return None
+
+    # ---- Requirements on the host
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return the programs that a step needs on a host with these facts, the tool first.
+
+        Without facts: all that it may need.
+        """
+        return (self.program, *self.other_programs)
+
+    # ---- Side effects
+    def device(self, values: Values) -> str:
+        """Return the path of the raw device that a step uses; empty if it uses files or no disk."""
+        return ""
+
+    def destroys(self, values: Values) -> bool:
+        """Return whether a step overwrites a raw device."""
+        return False
+
+    def more_directories(self, values: Values) -> tuple[str, ...]:
+        """Return the absolute paths of further directories that a step works in."""
+        return ()
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the side effects of a step, in the order in which they happen."""
+        return ()
+
+    # ---- Properties used by checks of trials
+    uniform: bool = False  # constant operation: rate times time is the work done
+    sweeps: bool = False  # a trial covers several settings: average utilisation applies to none of them
+    several_limits: tuple[str, str] | None = None  # why its trial has no single limit, and which step to run instead
+    uses_server: bool = False  # a server that may already run does the work
+    usual_cov: float = 0.0  # typical coefficient of variation on a quiet host, as far as known
+
+    def workload(self, values: Values) -> Workload:
+        """Return the expected work of a step with these values."""
+        return Workload()
+
+    def measured_as(self, values: Values, facts: Facts | None) -> "tuple[Suite, Values]":
+        """Return the suite and values against which a trial is checked: those of an equivalent suite where there is
+        one."""
+        return self, values
+
+    def recognised(self, values: Values, parameters: ParametersOf) -> tuple[Recognised, ...]:
+        """Return the step's own command line as equivalent steps of other suites."""
+        return ()
+
+    # ---- Cross-checks
+    equivalents: tuple[Equivalent, ...] = ()  # equivalent suites; one suite of each pair declares it
+    histograms: Histograms | None = None  # for tools that record a latency histogram
+    calibrates: bool = False  # default for calibrating a host: CPU only, any duration
+    needs_input: bool = False  # has no useful defaults: the user sets what runs
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        return Traits()
+
+    def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]] | None:
+        """Return name and untuned values of this suite's step in the quick benchmark; None if it has none."""
+        return None
 
 
-def metrics_of(suite: Suite, values: Values) -> tuple[Metric, ...]:
-    """Return the metrics of a step, the headline first."""
-    return suite.metrics_of(values) if isinstance(suite, NamesMetrics) else suite.metrics
+@dataclass(frozen=True, slots=True)
+class StepEvidence:
+    """Evidence of a step for checks before the run: its frozen values and what is known of the host.
+
+    `earlier` are the steps that run before it; `earlier_files_stay` whether their files still exist then because the
+    trials of all steps alternate.
+    """
+
+    name: str
+    suite: Suite
+    values: Values
+    context: Context
+    host: str
+    trials: int = 1
+    earlier: tuple["StepEvidence", ...] = ()
+    earlier_files_stay: bool = False
 
 
-def device_of(suite: Suite, values: Values) -> str:
-    """Return the path of the raw device that a step works on; empty where it works on none."""
-    return suite.device(values) if isinstance(suite, UsesDevice) else ""
+StepCheck: TypeAlias = Check[StepEvidence]
+"""A check of one step before the run."""
 
 
 def directories_of(suite: Suite, values: Values) -> tuple[str, ...]:
-    """Return every directory that a step names to work in, its own first; none where that is left to Benchwright."""
+    """Return every directory that a step names to work in, the suite's own first."""
     own = "" if suite.directory_parameter is None else str(values.get(suite.directory_parameter, ""))
-    more = suite.more_directories(values) if isinstance(suite, UsesDirectories) else ()
-    return tuple(path for path in dict.fromkeys((own, *more)) if path)
-
-
-def destroys(suite: Suite, values: Values) -> bool:
-    """Return whether a step overwrites what is on a raw device."""
-    return isinstance(suite, UsesDevice) and bool(suite.device(values)) and suite.destroys(values)
+    return tuple(path for path in dict.fromkeys((own, *suite.more_directories(values))) if path)
 
 
 def effects_of(suite: Suite, values: Values, context: Context) -> tuple[Effect, ...]:
-    """Return what a step does beyond the work of its tool: what its suite declares, files of this computer that its
-    commands bring, and what they do as root. Root for a raw device is no part of it: the loss of that is asked for."""
-    own = suite.effects(values) if isinstance(suite, HasEffects) else ()
+    """Return the side effects of a step: those declared by its suite, local files copied to the host and root commands.
+
+    Root access to a raw device is excluded: overwriting a device is confirmed separately.
+    """
     commands = suite.commands(values, context)
     copied = [
         Effect(EffectKind.COPIES, file.local, f"as {file.name}", command.on_peer)
@@ -278,15 +357,15 @@ def effects_of(suite: Suite, values: Values, context: Context) -> tuple[Effect, 
     as_root = [
         Effect(EffectKind.CHANGES, command.line, "as root", command.on_peer)
         for command in commands
-        if command.root and not device_of(suite, values)
+        if command.root and not suite.device(values)
     ]
-    return tuple(dict.fromkeys((*own, *copied, *as_root)))
+    return tuple(dict.fromkeys((*suite.effects(values), *copied, *as_root)))
 
 
 def complete_values(suite: Suite, given: Mapping[str, object]) -> dict[str, Value]:
-    """Return a value for every parameter of `suite`: `given` checked, the tool's default elsewhere.
+    """Return a value for every parameter of `suite`: `given` after validation, the tool's default elsewhere.
 
-    Raises ParameterError for a name the suite does not have or a value it does not accept.
+    Raises ParameterError for an unknown name or an invalid value.
     """
     known_names = {parameter.name for parameter in suite.parameters}
     for name in given:
@@ -302,63 +381,12 @@ def complete_values(suite: Suite, given: Mapping[str, object]) -> dict[str, Valu
 
 
 def tuned_values(suite: Suite, context: Context) -> dict[str, Value]:
-    """Return a value for every parameter of `suite`: tuned where the host gives a reason, default elsewhere."""
+    """Return a value for every parameter of `suite`: the tuned value where there is one, else the default."""
     return complete_values(suite, {name: tuned.value for name, tuned in suite.tune(context).items()})
 
 
-MAXIMUM_LINE = 64 * 1024
-"""A line longer than this is cut there: a tool that prints one is broken or hostile."""
-
-
-@dataclass(slots=True)
-class LineSplitter:
-    """Cuts arriving bytes of each stream into lines of text; bad UTF-8 is replaced.
-
-    Of a line longer than `maximum` bytes only the beginning is kept. How the bytes happen to arrive makes no
-    difference to the lines.
-    """
-
-    separators: re.Pattern[bytes] = re.compile(rb"\r\n|\n|\r")
-    maximum: int = MAXIMUM_LINE
-    _pending: dict[str, bytes] = field(default_factory=dict)
-    _cut: set[str] = field(default_factory=set)  # streams amid a line whose beginning was already handed out
-    _returned: set[str] = field(default_factory=set)  # streams whose last byte was a "\r" that ended a line
-
-    def feed(self, data: bytes, stream: str = "stdout") -> list[str]:
-        """Return the lines that `data` completes."""
-        if not data:
-            return []
-        if stream in self._returned:
-            self._returned.discard(stream)
-            data = data.removeprefix(b"\n")
-        *whole, rest = self.separators.split(self._pending.pop(stream, b"") + data)
-        if whole and stream in self._cut:
-            self._cut.discard(stream)
-            del whole[0]
-        if not rest and data.endswith(b"\r"):
-            self._returned.add(stream)
-        whole.extend(self._keep(rest, stream))
-        return [line[: self.maximum].decode("utf-8", "replace") for line in whole]
-
-    def _keep(self, rest: bytes, stream: str) -> list[bytes]:
-        """Remember the unfinished line `rest`, or hand out its beginning where it is too long already."""
-        if stream in self._cut:
-            return []
-        if len(rest) > self.maximum:
-            self._cut.add(stream)
-            return [rest]
-        self._pending[stream] = rest
-        return []
-
-    def rest(self) -> list[str]:
-        """Return what never ended in a line break."""
-        left = [line.decode("utf-8", "replace") for line in self._pending.values() if line]
-        self._pending.clear()
-        return left
-
-
 def version_of(facts: Facts | None, tool: str) -> tuple[int, ...] | None:
-    """Return the version of `tool` as numbers, or None where it is not known."""
+    """Return the version of `tool` as numbers, or None if not known."""
     text = None if facts is None else facts.tool(tool).version
     match = re.search(r"(\d{1,6})((?:\.\d{1,6})*)", text) if isinstance(text, str) else None
     return tuple(int(part) for part in match.group().split(".")) if match else None

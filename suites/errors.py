@@ -1,10 +1,10 @@
-"""Errors a person can act on: what happened and what to do next."""
+"""User-facing errors: what happened and what to do next."""
 
 
 class BenchwrightError(Exception):
-    """The base of every error meant to be read by the user.
+    """Base class of all errors shown to the user.
 
-    `remedy` says what to do next, in one sentence; it may be empty.
+    `remedy` is what to do next, in one sentence; it may be empty.
     """
 
     def __init__(self, message: str, remedy: str = "") -> None:
@@ -17,11 +17,19 @@ class BenchwrightError(Exception):
 
 
 class ParameterError(BenchwrightError):
-    """A parameter's value is unknown, of the wrong type or out of bounds."""
+    """A parameter's value is unknown, of the wrong type or out of bounds.
+
+    `fault` is the message without the `name` of the parameter, which is empty if there is no one parameter.
+    """
+
+    def __init__(self, fault: str, remedy: str = "", name: str = "") -> None:
+        super().__init__(f"{name}: {fault}" if name else fault, remedy)
+        self.fault = fault
+        self.name = name
 
 
 class UnitError(BenchwrightError):
-    """A unit is unknown, or two units measure different things."""
+    """A unit is unknown, or two units have different dimensions."""
 
 
 class UnknownSuiteError(BenchwrightError):

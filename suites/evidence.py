@@ -1,29 +1,42 @@
-"""What a check of *after* looks at: a trial, the host while it ran, and all trials of a step together."""
+"""Evidence of checks: a host before a run; a trial, its host's telemetry, and all trials of a step after it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Self
+from typing import Self, TypeAlias
 
-from suites.base import Command, Context, Suite, metrics_of
+from suites.base import Command, Context, StepEvidence, Suite
+from suites.checks import Check
 from suites.facts import Facts
 from suites.parameters import Values
 from suites.verdict import Goal
 from suites.vocab import Figure, Finding, Labels, Sample, labels
 
 Point = tuple[float, float]
-"""A moment on the host's monotonic clock, in seconds, and the value then."""
+"""A time on the host's monotonic clock, in seconds, and the value at that time."""
 
 DONE = "done"
-"""The state of a trial that ran to its end."""
+"""State of a trial that ran to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostEvidence:
+    """Evidence of a host for checks before the run, independent of its steps."""
+
+    host: str
+    facts: Facts | None
+    steps: tuple[StepEvidence, ...] = ()
+    tuned: frozenset[str] = frozenset()
+    """Names of the settings that the plan changes on the host while it runs, such as ``governor``."""
+    name: None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HostWatch:
-    """The telemetry of one host around one trial, which was measured from `start` to `end` on the host's own clock.
+    """Telemetry of one host around one trial, measured from `start` to `end` on the host's own clock.
 
-    A rate or share stands at the end of the interval it is of. `before` and `after` are the host's facts.
+    A rate or share is stamped with the end of its interval. `before` and `after` are the host's facts.
     """
 
     host: str
@@ -42,7 +55,7 @@ class HostWatch:
         before: Facts | None = None,
         after: Facts | None = None,
     ) -> Self:
-        """Return the watch that `samples` of telemetry make of a trial measured in `window`, from and until when."""
+        """Return the watch of telemetry `samples` for a trial measured in `window` (start, end)."""
         found: dict[tuple[str, Labels], list[Point]] = defaultdict(list)
         for sample in samples:
             found[sample.metric.name, sample.labels].append((sample.time, sample.value))
@@ -50,11 +63,11 @@ class HostWatch:
 
     @property
     def seconds(self) -> float:
-        """How long the trial was measured."""
+        """Duration of the measured window."""
         return max(0.0, self.end - self.start)
 
     def labels_of(self, metric: str) -> tuple[Labels, ...]:
-        """Return the labels under which `metric` was read, such as one for each disk."""
+        """Return the labels under which `metric` was sampled, such as one per disk."""
         return tuple(found for name, found in self.series if name == metric)
 
     def points(self, metric: str, **labelled: str) -> tuple[Point, ...]:
@@ -70,15 +83,15 @@ class HostWatch:
         return tuple(value for _, value in self.points(metric, **labelled))
 
     def mean(self, metric: str, **labelled: str) -> float | None:
-        """Return the mean of one series over the measured window, each value by how long of it it stands for."""
+        """Return the mean of one series over the measured window, weighted by the time each value covers."""
         weights = [(value, self._within(*span)) for *span, value in self._spans(metric, labels(**labelled))]
         whole = sum(weight for _, weight in weights)
         return sum(value * weight for value, weight in weights) / whole if whole > 0 else None
 
     def mean_within(self, metric: str, **labelled: str) -> float | None:
-        """Return the mean of one series over the intervals that lie in the measured window as a whole.
+        """Return the mean of one series over the intervals completely inside the measured window.
 
-        What came right before, such as the writing of files, is in none of them.
+        This excludes earlier activity, such as the layout of files.
         """
         spans = self._spans(metric, labels(**labelled))
         inside = [(value, until - since) for since, until, value in spans if since >= self.start and until <= self.end]
@@ -95,10 +108,9 @@ class HostWatch:
         return max(self.values(metric, **labelled), default=None)
 
     def total(self, metric: str, **labelled: str) -> float | None:
-        """Return what a rate adds up to over the measured window: bytes for bytes a second.
+        """Return the integral of a rate over the measured window: bytes for bytes per second.
 
-        Every interval that touches the window counts as a whole: what the trial did is in it, and a little of before
-        and after may be.
+        Intervals that overlap the window count as a whole, so a little activity before and after may be included.
         """
         spans = [span for span in self._spans(metric, labels(**labelled)) if self._within(span[0], span[1]) > 0]
         return sum((until - since) * value for since, until, value in spans) if spans else None
@@ -107,7 +119,7 @@ class HostWatch:
         return max(0.0, min(until, self.end) - max(since, self.start))
 
     def _spans(self, metric: str, at: Labels) -> Iterator[tuple[float, float, float]]:
-        """Yield from when until when each value of a series holds; a gap of several intervals stays one."""
+        """Yield start, end and value of each point of a series; each covers at most twice the usual interval."""
         series = self.series.get((metric, at), ())
         usual = min((new - old for (old, _), (new, _) in pairwise(series)), default=1.0)
         last: float | None = None
@@ -118,10 +130,10 @@ class HostWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialEvidence:
-    """One trial of a step on a host, as it went.
+    """One trial of a step on a host.
 
-    `state` is “done”, “partial” or “failed”, `reason` why it is not done. `expected` and `duration` are in seconds:
-    what was estimated, and what it took. `watch` is None where there was no telemetry.
+    `state` is “done”, “partial” or “failed”, `reason` why it is not done. `expected` and `duration` are the estimated
+    and actual seconds. `watch` is None without telemetry.
     """
 
     name: str
@@ -150,8 +162,8 @@ class TrialEvidence:
 
     @property
     def headline(self) -> Figure | None:
-        """The figure that stands for the trial: the first of the step's first metric that it has."""
-        for metric in metrics_of(self.suite, self.values):
+        """The trial's headline figure: the first of the step's first metric that it has."""
+        for metric in self.suite.metrics_of(self.values):
             found = self.all_of(metric.name)
             if found:
                 return found[0]
@@ -167,12 +179,12 @@ class TrialEvidence:
         return next((figure.value for figure in self.all_of(metric) if figure.labels == wanted), None)
 
     def sum_of(self, metric: str) -> float | None:
-        """Return the figures of one metric added up over its labels; None where there is none."""
+        """Return the sum of one metric over its labels; None if it has no figure."""
         found = self.all_of(metric)
         return sum(figure.value for figure in found) if found else None
 
     def series(self, metric: str, at: Labels = ()) -> tuple[Sample, ...]:
-        """Return the samples of one metric that count: none of a ramp or warm-up."""
+        """Return the samples of one metric without ramp and warm-up."""
         return tuple(
             sample
             for sample in self.samples
@@ -181,8 +193,8 @@ class TrialEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnNoise:
-    """How a suite's leading figure varies on a quiet host: its coefficient of variation, and the day it was found."""
+class HostNoise:
+    """Variation of a suite's headline metric on a quiet host: coefficient of variation, and day of calibration."""
 
     cov: float
     day: str
@@ -190,11 +202,10 @@ class OwnNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcomeEvidence:
-    """All trials of a step on a host, whatever their state; warm-ups are left out.
+    """All trials of a step on a host in any state, without warm-ups.
 
-    `planned` is how many were to be made, None where time or the figures decide. `findings` are what was found of
-    the step and the host before and during the run. `own_noise` is how the suite varies on the host by itself, where
-    that was calibrated.
+    `planned` is the number of trials to make, None if time or precision decides. `findings` are those of the step and
+    the host before and during the run. `host_noise` is the suite's variation on the host, if it was calibrated.
     """
 
     name: str
@@ -206,7 +217,7 @@ class StepOutcomeEvidence:
     planned: int | None = None
     goals: tuple[Goal, ...] = ()
     findings: tuple[Finding, ...] = ()
-    own_noise: OwnNoise | None = None
+    host_noise: HostNoise | None = None
 
     @property
     def done(self) -> tuple[TrialEvidence, ...]:
@@ -214,10 +225,20 @@ class StepOutcomeEvidence:
         return tuple(trial for trial in self.trials if trial.done)
 
     def over_trials(self, metric: str, at: Labels = ()) -> tuple[float, ...]:
-        """Return the figure of every trial that was done and has it, in the order in which they ran."""
+        """Return the figure of every completed trial that has it, in the order of the trials."""
         return tuple(figure.value for trial in self.done for figure in trial.all_of(metric) if figure.labels == at)
 
     @property
     def headline(self) -> Figure | None:
-        """The figure that stands for the step: the first trial's that has one; its value is that trial's."""
+        """The step's headline figure: that of the first trial that has one, with that trial's value."""
         return next((trial.headline for trial in self.done if trial.headline is not None), None)
+
+
+HostCheck: TypeAlias = Check[HostEvidence]
+"""A check of a host before the run."""
+
+TrialCheck: TypeAlias = Check[TrialEvidence]
+"""A check of one trial after it."""
+
+OutcomeCheck: TypeAlias = Check[StepOutcomeEvidence]
+"""A check of all trials of a step on a host after them."""

@@ -1,7 +1,9 @@
-"""What was read off a host: every fact with its unit, or absent with the reason why."""
+"""Host facts: every fact with its unit, or absent with the reason."""
 
+import math
 import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -9,30 +11,30 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A fact that could not be read, and why. Never a zero, never a guess."""
+    """A fact that could not be read, and why. Never zero, never a guess."""
 
     reason: str
 
 
 def known(fact: "T | Absent") -> "T | None":
-    """Return the fact's value, or None where it is absent."""
+    """Return the fact's value, or None if it is absent."""
     return None if isinstance(fact, Absent) else fact
 
 
 NOT_READ = Absent("not read")
 
 MOST_LAYERS = 8
-"""Devices built on devices on devices: how far down is looked."""
+"""Maximum depth of stacked block devices that is followed."""
 
 
 def fact(unit: str = "") -> Any:
-    """Declare a fact measured in `unit`; until read it is absent."""
+    """Declare a fact in `unit`; absent until it is read."""
     return field(default=NOT_READ, metadata={"unit": unit})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFacts:
-    """The operating system and what it runs on."""
+    """The operating system and its platform."""
 
     host_name: str | Absent = fact()
     kernel: str | Absent = fact()
@@ -47,15 +49,15 @@ class SystemFacts:
     uptime: float | Absent = fact("s")
     load_1_minute: float | Absent = fact("1")
     clock_source: str | Absent = fact()  # what the kernel reads the time from, such as tsc
-    clock_offset: float | Absent = fact("s")  # host minus workstation, by the middle of the round trip
+    clock_offset: float | Absent = fact("s")  # host minus workstation, estimated at the middle of the round trip
     user: str | Absent = fact()
     workstation_address: str | Absent = fact()  # the client's address as this host sees it
-    io_uring_disabled: int | Absent = fact("1")  # 0: for nobody, 1: for all but root and one group, 2: for everybody
+    io_uring_disabled: int | Absent = fact("1")  # 0: permitted to all, 1: to root and one group, 2: to nobody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudFacts:
-    """What the cloud's metadata service tells, where one answers within 300 ms."""
+    """Reply of the cloud's metadata service, if one answers within 300 ms."""
 
     provider: str | Absent = fact()
     instance_type: str | Absent = fact()
@@ -65,7 +67,7 @@ class CloudFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
-    """One CPU cache. `shared_by` is how many logical CPUs share one instance, `instances` how many there are."""
+    """One CPU cache. `shared_by` is the number of logical CPUs per instance, `instances` the number of instances."""
 
     level: int
     kind: str
@@ -76,7 +78,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CpuFacts:
-    """The processors. `usable` is what this user may run on: affinity, not the quota."""
+    """The processors. `usable` is the CPU affinity of this user, without the quota."""
 
     model: str | Absent = fact()
     sockets: int | Absent = fact("1")
@@ -86,19 +88,19 @@ class CpuFacts:
     usable: int | Absent = fact("1")
     flags: tuple[str, ...] | Absent = fact()
     governor: str | Absent = fact()
-    energy_preference: str | Absent = fact()  # what the processor is told to prefer, such as balance_performance
-    boost: bool | Absent = fact()  # may it go above its base frequency
-    hyperthreading: str | Absent = fact()  # the kernel's word: on, off, forceoff, notsupported, notimplemented
+    energy_preference: str | Absent = fact()  # energy preference of the processor, such as balance_performance
+    boost: bool | Absent = fact()  # turbo: may exceed the base frequency
+    hyperthreading: str | Absent = fact()  # as the kernel prints it: on, off, forceoff, notsupported, notimplemented
     frequency_maximum: float | Absent = fact("MHz")
     caches: tuple[Cache, ...] | Absent = fact()
     numa_nodes: int | Absent = fact("1")
-    numa_balancing: bool | Absent = fact()  # the kernel moves pages to the node that uses them
+    numa_balancing: bool | Absent = fact()  # automatic NUMA balancing
     quota: float | Absent = fact("1")  # CPUs a cgroup grants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFacts:
-    """Memory, in bytes. `limit` is a cgroup's."""
+    """Memory, in bytes. `limit` is the cgroup's."""
 
     total: int | Absent = fact("B")
     available: int | Absent = fact("B")
@@ -113,7 +115,7 @@ class MemoryFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockDevice:
-    """One block device: a disk, a partition or a device built on others."""
+    """One block device: a disk, a partition or a stacked device."""
 
     name: str
     kind: str | Absent = fact()
@@ -123,7 +125,7 @@ class BlockDevice:
     scheduler: str | Absent = fact()
     readahead: int | Absent = fact("B")
     queue_depth: int | Absent = fact("1")
-    sector: int | Absent = fact("B")  # the smallest block that it takes
+    sector: int | Absent = fact("B")  # the logical sector size
     low_latency: bool | Absent = fact()  # the BFQ scheduler favours interactive programs
     parent: str | Absent = fact()
 
@@ -141,7 +143,18 @@ class FileSystem:
 
 
 SAFE = "safe"
-"""What guard.sh says of a directory in which no other account may replace anything."""
+"""Result of guard.sh for a directory in which no other account can replace anything."""
+
+
+class DirectoryFault(StrEnum):
+    """Why a directory cannot be used at all: the reasons of resources/facts.sh."""
+
+    MISSING = "there is no such directory"
+    NO_DIRECTORY = "it is not a directory"
+    DENIED = "permission denied"
+
+
+_FAULTS = {fault.value: fault for fault in DirectoryFault}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,25 +166,30 @@ class Directory:
     kind: str | Absent = fact()  # the file system's type
     device: str | Absent = fact()  # the whole disk below it, such as vda
     volume: str | Absent = fact()  # the block device that is mounted, such as vda1 or dm-0
-    attributes: str | Absent = fact()  # its letters as lsattr prints them: C is no copy on write, c compressed
+    attributes: str | Absent = fact()  # attributes as lsattr prints them: C is no copy on write, c compressed
     free: int | Absent = fact("B")
     writable: bool | Absent = fact()
     direct: bool | Absent = fact()  # O_DIRECT accepted
-    guard: str | Absent = fact()  # SAFE, or the complaint of guard.sh: other accounts may replace what is in it
+    guard: str | Absent = fact()  # SAFE, or the complaint of guard.sh: other accounts may replace its content
+
+    @property
+    def fault(self) -> DirectoryFault | None:
+        """Why it cannot be used at all. JSON and stored facts have only the reason of the absent facts for it."""
+        return _FAULTS.get(self.mount.reason) if isinstance(self.mount, Absent) else None
 
     @property
     def unsafe(self) -> bool:
-        """Whether other accounts are known to be able to replace what is in it."""
+        """Whether other accounts are known to be able to replace its content."""
         return not isinstance(self.guard, Absent) and self.guard != SAFE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawDevice:
-    """One block device that a test is to use as a whole: which one it is, and who uses it. More is seen as root.
+    """One block device that a test is to use as a whole: its identity and its users. Complete only as root.
 
-    `path` is as it was asked for, `node` the kernel's own. `uses` are lines of device.sh, such as ``mount sdb1 /data``;
+    `path` is as requested, `node` the kernel's own. `uses` are lines of device.sh, such as ``mount sdb1 /data``;
     `signatures` the file systems and tables found on it and its partitions, such as ``sdb1 ext4``. `state` is the whole
-    answer, by which the host tells right before a test whether anything has changed.
+    answer; the host compares it right before a test to detect any change.
     """
 
     path: str
@@ -187,15 +205,15 @@ class RawDevice:
     writable: bool | Absent = fact()
     uses: tuple[str, ...] | Absent = fact()
     signatures: tuple[str, ...] | Absent = fact()
-    free: bool | Absent = fact()  # the kernel grants it to somebody alone (O_EXCL)
+    free: bool | Absent = fact()  # the kernel grants exclusive use (O_EXCL)
     written: bool | Absent = fact()  # its first and last MiB hold something other than zeros
-    endurance_used: float | Absent = fact("%")  # of what the drive is rated for, as SMART tells it
-    lifetime_written: int | Absent = fact("B")  # in its whole life, as SMART tells it
+    endurance_used: float | Absent = fact("%")  # of the drive's rating, as SMART reports it
+    lifetime_written: int | Absent = fact("B")  # over its whole life, as SMART reports it
     state: str | Absent = field(default=NOT_READ, metadata={"unit": "", "internal": True})
 
     @property
     def number(self) -> str:
-        """The kernel's number of the device, as ``MAJOR:MINOR``; empty where it was not read."""
+        """The kernel's number of the device, as ``MAJOR:MINOR``; empty if not read."""
         found = None if isinstance(self.state, Absent) else re.search(r"^number (\d+:\d+)$", self.state, re.MULTILINE)
         return found[1] if found else ""
 
@@ -214,26 +232,26 @@ class Interface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One benchmark tool: its version as it names itself, or absent because it is not installed."""
+    """One benchmark tool: its version as printed, or absent because it is not installed."""
 
     name: str
     version: str | Absent = fact()
     path: str | Absent = fact()
-    start_up: float | Absent = fact("s")  # to start it, have it print its version, and end
-    engines: tuple[str, ...] | Absent = fact()  # the ways of doing I/O that fio was built with
+    start_up: float | Absent = fact("s")  # to start it, print its version, and end
+    engines: tuple[str, ...] | Absent = fact()  # I/O engines that fio was built with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """Short measurements the probe takes, so that warnings need not rest on constants."""
+class ProbeMeasurements:
+    """Short measurements made while reading facts, so that checks need not rely on constants."""
 
     urandom_rate: float | Absent = fact("B/s")
-    foreign_cpu: float | Absent = fact("1")  # the share of all CPUs that others used while the probe slept
+    foreign_cpu: float | Absent = fact("1")  # share of all CPUs used by others while the probe slept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Everything read off one host at one moment. `read_at` is UTC, ISO 8601."""
+    """All facts of one host at one time. `read_at` is UTC, ISO 8601."""
 
     host: str
     read_at: str
@@ -241,7 +259,7 @@ class Facts:
     cloud: CloudFacts = field(default_factory=CloudFacts)
     cpu: CpuFacts = field(default_factory=CpuFacts)
     memory: MemoryFacts = field(default_factory=MemoryFacts)
-    measured: Measured = field(default_factory=Measured)
+    measured: ProbeMeasurements = field(default_factory=ProbeMeasurements)
     block_devices: tuple[BlockDevice, ...] = ()
     file_systems: tuple[FileSystem, ...] = ()
     directories: tuple[Directory, ...] = ()
@@ -250,19 +268,19 @@ class Facts:
     tools: tuple[Tool, ...] = ()
 
     def tool(self, name: str) -> Tool:
-        """Return the tool `name`; one the probe never looked for is absent too."""
+        """Return the tool `name`; absent if it was not searched for."""
         for tool in self.tools:
             if tool.name == name:
                 return tool
         return Tool(name=name)
 
     def directory(self, path: str) -> Directory | None:
-        """Return what was found about the directory `path`, or None where the probe did not look."""
+        """Return the facts of the directory `path`, or None if it was not examined."""
         wanted = path.rstrip("/") or "/"
         return next((found for found in self.directories if found.path == wanted), None)
 
     def device(self, path: str) -> RawDevice | None:
-        """Return what was found about the device at `path`, or None where the probe did not look."""
+        """Return the facts of the device at `path`, or None if it was not examined."""
         return next((found for found in self.devices if found.path == path), None)
 
     def block_device(self, name: str) -> BlockDevice | None:
@@ -270,7 +288,7 @@ class Facts:
         return next((device for device in self.block_devices if device.name == name), None)
 
     def layers(self, directory: Directory) -> tuple[BlockDevice, ...]:
-        """Return the block devices below a directory, the mounted one first, as far as one lies on one other."""
+        """Return the block devices below a directory, the mounted one first, as long as each has a single parent."""
         found: list[BlockDevice] = []
         name = known(directory.volume)
         while name is not None and len(found) < MOST_LAYERS:
@@ -295,7 +313,15 @@ class Facts:
         return sum(sizes) or None
 
     def memory_for_cache(self) -> int | None:
-        """Return the bytes that can hold a page cache: memory, or less where a cgroup limits it."""
+        """Return the bytes available to a page cache: memory, or less if a cgroup limits it."""
         total, limit = known(self.memory.total), known(self.memory.limit)
         given = [size for size in (total, limit) if size is not None]
         return min(given) if given else None
+
+
+def cpus_for(facts: Facts) -> int | None:
+    """Return the number of threads that can run at once: usable CPUs, fewer if a cgroup quota grants fewer."""
+    usable, quota = known(facts.cpu.usable), known(facts.cpu.quota)
+    if usable is None:
+        return None
+    return usable if quota is None else max(1, min(usable, math.floor(quota)))

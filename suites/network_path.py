@@ -1,21 +1,21 @@
-"""The way that a network test goes from the host to its server end, and where both ends meet."""
+"""The network path from the host to its server end, and the ports where both ends meet."""
 
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 
 PORTS = range(20000, 30000)
-"""Ports that server ends are given: below those that Linux gives to connections (32768 and up)."""
+"""Ports for server ends: below Linux's ephemeral range (32768 and up)."""
 
 NONCE_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkPath:
-    """How the host reaches its server end. What could not be read is empty or None.
+    """Route from the host to its server end. Unread parts are empty or None.
 
-    `gateway` is the first router; empty where the address is in the host's own subnet, as `on_link` then says. `mtu` is
-    in bytes, of the route where it has one of its own, else of the interface.
+    `gateway` is the first router; empty if the address is in the host's own subnet (`on_link`). `mtu` is in bytes, of
+    the route if it has one, else of the interface.
     """
 
     address: str = ""
@@ -27,30 +27,30 @@ class NetworkPath:
     same_host: bool | None = None
 
     def words(self, host: str, peer: str) -> str:
-        """Return the path in words: ``web-1 (10.0.0.2, eth0, MTU 1500 B) to db-1 (10.0.0.3): same subnet, …``."""
+        """Return the path as text: ``web-1 (10.0.0.2, eth0, MTU 1500 B) to db-1 (10.0.0.3): same subnet, …``."""
         here = [self.source, self.interface, f"MTU {self.mtu} B" if self.mtu else "MTU not known"]
-        subnet = {True: "same subnet", False: f"by the router {self.gateway}", None: "route not known"}[self.on_link]
+        subnet = {True: "same subnet", False: f"via router {self.gateway}", None: "route not known"}[self.on_link]
         if self.interface == "lo":
             subnet = "over the loopback"
-        ends = {True: "one host", False: "two hosts", None: "whether these are two hosts is not known"}[self.same_host]
+        ends = {True: "one host", False: "two hosts", None: "not known whether two hosts"}[self.same_host]
         there = f" ({self.address})" if self.address else ""
         return f"{host} ({', '.join(filter(None, here))}) to {peer}{there}: {subnet}, {ends}."
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """Where both ends of a test meet: ports of the server end that were free, and a nonce that only they know."""
+class Rendezvous:
+    """Ports of the server end that were free, and a nonce known only to both ends."""
 
     port: int
     nonce: str
     second_port: int = 0
 
 
-def draw_meeting(used: Collection[int]) -> Meeting | None:
-    """Return a meeting at two ports drawn from those that are not `used`; None where there are none."""
+def draw_meeting(used: Collection[int]) -> Rendezvous | None:
+    """Return two random ports that are not in `used`, and a nonce; None if there are none."""
     free = [port for port in PORTS if port not in used]
     if len(free) < 2:
         return None
     port = secrets.choice(free)
     second = secrets.choice([other for other in free if other != port])
-    return Meeting(port, secrets.token_hex(NONCE_BYTES), second)
+    return Rendezvous(port, secrets.token_hex(NONCE_BYTES), second)

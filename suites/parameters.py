@@ -9,7 +9,7 @@ from types import MappingProxyType
 from suites.errors import ParameterError
 
 MAXIMUM_TEXT = 64 * 1024
-"""Characters of a text of several lines."""
+"""Maximum characters of a multi-line text."""
 
 Value = bool | int | float | str
 Values = Mapping[str, Value]
@@ -30,7 +30,7 @@ class Type(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of a CHOICE parameter, as the tool spells it, with words for people."""
+    """One value of a CHOICE parameter as the tool spells it, with its title."""
 
     value: str
     title: str
@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """A default fitted to a host, and why."""
+    """A value fitted to a host, and why."""
 
     value: Value
     why: str
@@ -50,11 +50,11 @@ def _always(_values: Values) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One setting of a suite.
+    """One parameter of a suite.
 
-    `default` is the tool's own default. `option` is how the tool's command line spells it, shown to the
-    user. `applies` tells from the other values whether it has any effect. `identity` is False where it does
-    not change what is measured: a directory, an address, a port. Runs that differ only there can be compared.
+    `default` is the tool's own default. `option` is its spelling on the tool's command line, shown to the user.
+    `applies` returns, given all values, whether it has any effect. `identity` is False if it does not change what is
+    measured: a directory, an address, a port. Runs that differ only there are comparable.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Parameter:
     identity: bool = True
 
     def parse(self, given: object) -> Value:
-        """Return `given` (a typed value, or text as a person writes it) as this parameter's value.
+        """Return `given` (a typed value, or text as typed) as this parameter's value.
 
         Raises ParameterError naming the parameter, the value and what would be accepted.
         """
@@ -83,7 +83,7 @@ class Parameter:
         return value
 
     def format(self, value: Value) -> str:
-        """Return `value` as a person writes it; ``parse(format(v)) == v``."""
+        """Return `value` as text; ``parse(format(v)) == v``."""
         if self.type is Type.SIZE:
             return format_size(int(value))
         if self.type is Type.DURATION:
@@ -93,7 +93,7 @@ class Parameter:
         return f"{value:.12g}" if isinstance(value, float) else str(value)
 
     def bounds(self) -> str:
-        """Return the accepted range in words, or an empty string where there is none."""
+        """Return the accepted range as text, or an empty string if unbounded."""
         low = None if self.minimum is None else self.format(self._typed(self.minimum))
         high = None if self.maximum is None else self.format(self._typed(self.maximum))
         if low and high:
@@ -112,10 +112,10 @@ class Parameter:
             raise self.refuse(self.format(value), f"Give a whole number{_of(self)}.")
 
     def refuse(self, given: object, remedy: str) -> ParameterError:
-        """Return the error that says `given` is no value of this parameter."""
+        """Return the error that rejects `given` as a value of this parameter."""
         shown = str(given)
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
-        return ParameterError(f"{self.name}: {shown!r} is not accepted.", remedy)
+        return ParameterError(f"{shown!r} is not accepted.", remedy, self.name)
 
 
 _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,6})?)\s*([kKmMgGtT]?)(i?)([bB]?)\s*$")
@@ -140,8 +140,13 @@ def parse_size(text: str) -> int:
     return int(number) * base ** _POWERS[prefix.lower()] if number.isdigit() else int(size)
 
 
+def parse_sizes(text: Value) -> tuple[int, ...]:
+    """Return the sizes of a list such as ``4 KiB, 1 MiB``, each once, in its order."""
+    return tuple(dict.fromkeys(parse_size(word) for word in str(text).split(",")))
+
+
 def size_word(size: int, letters: str = "kmg") -> str:
-    """Return `size` bytes as a tool takes them whose `letters` stand for powers of 1024: ``4k``, ``1g``, ``1000``."""
+    """Return `size` bytes for a tool whose `letters` are powers of 1024: ``4k``, ``1g``, ``1000``."""
     for power in range(len(letters), 0, -1):
         if size % 1024**power == 0:
             return f"{size // 1024**power}{letters[power - 1]}"
@@ -193,7 +198,7 @@ def _read_number(parameter: Parameter, given: object) -> Value:
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise parameter.refuse(given, f"Give a number{_of(parameter)}.")
     number = float(given)
-    if number - number != 0:  # NaN and the infinities: they would pass any comparison with a bound
+    if number - number != 0:  # reject NaN and infinities, which pass any comparison with a bound
         raise parameter.refuse(given, f"Give a finite number{_of(parameter)}.")
     return number
 

@@ -1,19 +1,23 @@
-"""The other end of a network test: its parameters, its address and its port, as words of a command."""
+"""Parameters of network tests for the peer: its address and its port."""
 
 import re
 
-from suites.base import Context, Effect, EffectKind
+from suites.base import Context, Effect, EffectKind, StepEvidence
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.facts import known
+from suites.iperf3.link import is_loopback
 from suites.parameters import Parameter, Type, Values
+from suites.vocab import Severity
 
 ADDRESS_PATTERN = r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}"
-"""A host name or an IPv4 or IPv6 address; never an option, never anything a shell would take apart."""
+"""A host name, IPv4 or IPv6 address; never an option, never a shell metacharacter."""
 
 ADDRESS = Parameter(
     name="address",
-    title="Address of the peer",
+    title="Peer address",
     type=Type.TEXT,
     default="",
-    help="A host name or address at which the host reaches the peer; empty, and Benchwright finds it.",
+    help="Host name or address of the peer as seen from the host; empty: Benchwright finds it.",
     option="-c",
     pattern=ADDRESS_PATTERN,
     identity=False,
@@ -21,7 +25,7 @@ ADDRESS = Parameter(
 
 
 def peer_address(values: Values, context: Context) -> str:
-    """Return the address the client connects to, or a placeholder where none is known."""
+    """Return the address the client connects to, or a placeholder if not known."""
     for candidate in (str(values["address"]), context.peer_address or ""):
         if re.fullmatch(ADDRESS_PATTERN, candidate):
             return candidate
@@ -29,13 +33,43 @@ def peer_address(values: Values, context: Context) -> str:
 
 
 def address_effects(values: Values) -> tuple[Effect, ...]:
-    """Return the address that is tested where the step names one: the traffic goes there, whoever it belongs to."""
+    """Return the effect of an address set in the step: the traffic goes there, whoever owns it."""
     address = str(values["address"])
     return (Effect(EffectKind.SENDS, address, ADDRESS.title),) if address else ()
 
 
-def port_word(values: Values, context: Context) -> str:
-    """Return the port both ends use: the one given, else the one that was found free, else a placeholder."""
+def port_text(values: Values, context: Context) -> str:
+    """Return the port of both ends: the one given, else the free one that was picked, else a placeholder."""
     if values["port"]:
         return str(values["port"])
     return "<a free port>" if context.meeting is None else str(context.meeting.port)
+
+
+# Checks of any test between two hosts.
+
+
+def _same_host(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    context = evidence.context
+    address = str(evidence.values["address"]) or context.peer_address or ""
+    if is_loopback(address):
+        return CheckOutcome(measured=f"The address of the peer is {address}.")
+    if context.facts is None or context.peer_facts is None:
+        return NotChecked("The facts of both ends have not been read.")
+    ours, theirs = known(context.facts.system.boot_id), known(context.peer_facts.system.boot_id)
+    if ours is not None and theirs is not None:
+        return CheckOutcome(measured="Client and server report the same boot id.") if ours == theirs else None
+    if context.facts.host == context.peer_facts.host:
+        return CheckOutcome(measured=f"Client and server both run on {context.facts.host}.")
+    return NotChecked("Not known whether both ends are one host: a boot id is missing.")
+
+
+SAME_HOST = Check(
+    id="same-host-peer",
+    severity=Severity.WARNING,
+    title="Both ends are on one host",
+    why="The data never leaves the host: the figure measures loopback, memory and CPU, not a network.",
+    remedy="Choose another host as the peer.",
+    source="ip(7): loopback traffic does not reach a device.",
+    needs="The peer's address; the boot ids of both ends.",
+    evaluate=_same_host,
+)

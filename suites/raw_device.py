@@ -1,35 +1,35 @@
-"""May a raw device be written to? Which one it is, what its loss is confirmed by, and all that speaks against it.
+"""Safety checks of raw devices: identity, confirmation token and objections to writing.
 
-What other tools check is not enough: fio compares mount points to the letter and passes a disk whose partition is
-mounted, links to it, swap, and members of LVM and RAID (fio, lib/mountcheck.c).
+The checks of other tools do not suffice: fio compares mount points literally and misses a disk with a mounted
+partition, symbolic links, swap, and members of LVM and RAID (fio, lib/mountcheck.c).
 """
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from suites.disk import amount
 from suites.facts import Absent, RawDevice, known
+from suites.quantities import quantity
 
 _KINDS: Mapping[str, str] = MappingProxyType(
     {
-        "part": "It is a partition; only whole disks can be given up.",
-        "dm": "It is made of other devices by the device mapper (LVM, encryption); only whole disks can be given up.",
-        "md": "It is made of other devices by RAID; only whole disks can be given up.",
-        "memory": "It lies in memory: there is no disk below it.",
+        "part": "It is a partition; only whole disks are allowed.",
+        "dm": "It is a device-mapper device (LVM, encryption); only whole disks are allowed.",
+        "md": "It is a RAID device; only whole disks are allowed.",
+        "memory": "It is in memory: there is no disk below it.",
         "network": "It is on another machine, whose other users are not visible here.",
-        "removable": "It is removable; only disks can be given up.",
+        "removable": "It is removable; only fixed disks are allowed.",
     }
 )
 
 _NO_NAME = re.compile(r"(wwn-|nvme-eui\.|nvme-nvme\.|dm-|lvm-|md-)")
-"""Names of /dev/disk/by-id that nobody can tell from another at a glance."""
+"""Names of /dev/disk/by-id that are hard to tell apart at a glance."""
 
 
 def confirmation(device: RawDevice) -> str | Absent:
-    """Return what the user types to confirm that everything on `device` is lost: what no other device has.
+    """Return the text that confirms overwriting `device`: a property unique to it.
 
-    It is the serial number; the name in /dev/disk/by-id of a virtual disk that has none; the file of a loop device.
+    It is the serial number; the name in /dev/disk/by-id of a virtual disk without one; the file of a loop device.
     """
     if isinstance(device.node, Absent):
         return device.node
@@ -42,11 +42,11 @@ def confirmation(device: RawDevice) -> str | Absent:
     names = [name for name in known(device.by_id) or () if not _NO_NAME.match(name)]
     if names:
         return names[0]
-    return Absent("it has neither a serial number nor a name in /dev/disk/by-id: nothing tells it from another")
+    return Absent("it has neither a serial number nor a name in /dev/disk/by-id: it cannot be identified")
 
 
 def described(device: RawDevice) -> str:
-    """Return in words which device it is: ``/dev/sdb: Samsung SSD 870, serial S6P1, ata-Samsung_SSD_870_S6P1, …``."""
+    """Return the identity of the device: ``/dev/sdb: Samsung SSD 870, serial S6P1, ata-Samsung_SSD_870_S6P1, …``."""
     if isinstance(device.node, Absent):
         return f"{device.path}: {device.node.reason}"
     names = known(device.by_id) or ()
@@ -54,17 +54,17 @@ def described(device: RawDevice) -> str:
         known(device.model),
         f"serial {device.serial}" if known(device.serial) else None,
         names[0] if names else None,
-        f"made of {device.backing_file}" if known(device.backing_file) else None,
-        None if isinstance(device.size, Absent) else amount(device.size),
+        f"backed by {device.backing_file}" if known(device.backing_file) else None,
+        None if isinstance(device.size, Absent) else quantity(device.size),
     )
     name = device.path if device.path == device.node else f"{device.path} ({device.node})"
     return f"{name}: {', '.join(part for part in parts if part)}"
 
 
 def objections(device: RawDevice) -> tuple[str, ...]:
-    """Return everything that speaks against writing to `device`, as sentences; () where it is free to be given up.
+    """Return all objections to writing to `device` as sentences; () if there are none.
 
-    What could not be looked at is an objection, too.
+    A failed check is an objection, too.
     """
     if isinstance(device.node, Absent):
         return (f"{device.node.reason[:1].upper()}{device.node.reason[1:]}.",)
@@ -75,7 +75,7 @@ def objections(device: RawDevice) -> tuple[str, ...]:
     found += [_use_text(use) for use in known(device.uses) or ()]
     found += [_signature_text(signature) for signature in known(device.signatures) or ()]
     if device.free is False:
-        found.append("The kernel says that it is in use (O_EXCL).")
+        found.append("The kernel reports it in use (O_EXCL).")
     token = confirmation(device)
     if isinstance(token, Absent):
         found.append(f"{token.reason[:1].upper()}{token.reason[1:]}.")
@@ -83,16 +83,16 @@ def objections(device: RawDevice) -> tuple[str, ...]:
 
 
 def _unseen(device: RawDevice) -> tuple[str, ...]:
-    """Return what could not be looked at."""
+    """Return the checks that could not be made."""
     if isinstance(device.signatures, Absent):
-        return (f"What is on it could not be looked at: {device.signatures.reason}.",)
+        return (f"Not checked: content of the device: {device.signatures.reason}.",)
     if isinstance(device.free, Absent):
         return (f"Not checked: exclusive use (O_EXCL): {device.free.reason}.",)
     return ()
 
 
 def needs_root_to_judge(device: RawDevice) -> bool:
-    """Whether nothing speaks against `device` but that only root could look at it."""
+    """Whether the only objection to `device` is that checks require root."""
     return bool(_unseen(device)) and objections(device) == _unseen(device)
 
 
@@ -113,5 +113,5 @@ def _use_text(use: str) -> str:
 
 def _signature_text(signature: str) -> str:
     name, _, kind = signature.partition(" ")
-    what = "a partition table" if kind in {"gpt", "dos", "PMBR"} else "data or a member of something"
+    what = "a partition table" if kind in {"gpt", "dos", "PMBR"} else "data or a member of a larger device"
     return f"{name} holds {kind or 'something'}: {what}."

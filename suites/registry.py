@@ -1,33 +1,37 @@
 """The explicit list of suites."""
 
-from suites.base import Suite
-from suites.command.suite import OwnCommand
-from suites.compute.suite import Compute
-from suites.cp.suite import Cp
+from dataclasses import astuple
+
+from suites.base import Histograms, Suite
+from suites.command.suite import UserCommand
+from suites.compute import Compute
+from suites.cp import Cp
 from suites.dd.suite import Dd
 from suites.errors import UnknownSuiteError
 from suites.fio.suite import Fio
 from suites.fio_job.suite import FioJob
 from suites.fio_sweep.suite import FioSweep
-from suites.geekbench.suite import Geekbench
-from suites.ioping.suite import Ioping
+from suites.geekbench import Geekbench
+from suites.ioping import Ioping
 from suites.iperf3.suite import Iperf3
 from suites.linpack.suite import Linpack
-from suites.memory_blocks.suite import MemoryBlocks
+from suites.memory_blocks import MemoryBlocks
 from suites.net_blocks.suite import NetBlocks
 from suites.oltp.suite import SysbenchOltp
 from suites.pgbench.suite import Pgbench
-from suites.ping.suite import LatencyUnderLoad
+from suites.ping import LatencyUnderLoad
+from suites.programs import Program
 from suites.snia.suite import FioSnia
-from suites.speccpu.suite import SpecCpu
+from suites.speccpu import SpecCpu
 from suites.stream.suite import Stream
-from suites.stress_ng.suite import StressNg
+from suites.stress_ng import StressNg
 from suites.sysbench.cpu import SysbenchCpu
 from suites.sysbench.fileio import SysbenchFileio
 from suites.sysbench.memory import SysbenchMemory
 from suites.sysbench.mutex import SysbenchMutex
 from suites.sysbench.threads import SysbenchThreads
-from suites.unixbench.suite import UnixBench
+from suites.unixbench import UnixBench
+from suites.vocab import Resource
 
 SUITES: tuple[Suite, ...] = (
     SysbenchCpu(),
@@ -55,14 +59,31 @@ SUITES: tuple[Suite, ...] = (
     LatencyUnderLoad(),
     SysbenchOltp(),
     Pgbench(),
-    OwnCommand(),
+    UserCommand(),
 )
 
 
+def programs() -> tuple[Program, ...]:
+    """Return every program that a suite declares, each once: those to search for on a host."""
+    declared = (program for each in SUITES for program in (each.program, *each.other_programs))
+    return tuple(dict.fromkeys(program for program in declared if not program.bundled))
+
+
+def help_table(resource: Resource) -> str:
+    """Return the test status of the suites of `resource` as a Markdown table."""
+    rows = [f"| {each.id} | {' | '.join(astuple(each.tried))} |" for each in SUITES if each.resource is resource]
+    return "\n".join(("| suite | tool and versions tried | live | note |", "|---|---|---|---|", *rows))
+
+
 def suite(suite_id: str) -> Suite:
-    """Return the suite `suite_id`; raise UnknownSuiteError where there is none."""
+    """Return the suite `suite_id`; raise UnknownSuiteError if there is none."""
     for candidate in SUITES:
         if candidate.id == suite_id:
             return candidate
     known = ", ".join(candidate.id for candidate in SUITES)
-    raise UnknownSuiteError(f"There is no suite “{suite_id[:60]}”.", f"There are {known}.")
+    raise UnknownSuiteError(f"Unknown suite “{suite_id[:60]}”.", f"Known suites: {known}.")
+
+
+def histograms_of(suite_id: str) -> Histograms | None:
+    """Return the histogram readers of a suite; None if its tool has none or the suite is unknown."""
+    return next((candidate.histograms for candidate in SUITES if candidate.id == suite_id), None)

@@ -1,41 +1,42 @@
-"""The check that a test runs long enough for its figure to mean something."""
+"""The check of a minimum runtime."""
 
-from suites.checks import Check, Outcome, StepEvidence
-from suites.vocab import Level
+from suites.base import StepEvidence
+from suites.checks import Check, CheckOutcome
+from suites.vocab import Severity
 
 ENOUGH = 10.0
-"""Seconds below which a run is said to be short: what sysbench and iperf3 run by default."""
+"""Seconds below which a run counts as short: the default of sysbench and iperf3."""
 
 FAR_TOO_SHORT = 5.0
-"""Seconds below which start-up, a clock that is still rising and one disturbance decide the figure."""
+"""Seconds below which start-up, CPU frequency ramp-up and one disturbance dominate the figure."""
 
 TRUSTED = 30.0
-"""Seconds that the remedy gives: thirty samples of one second."""
+"""Seconds set by the remedy: thirty samples of one second."""
 
 
 def samples_text(seconds: float) -> str:
-    """Return how many samples a time gives: ``4 samples of one second``."""
+    """Return the number of samples of a runtime: ``4 samples of one second``."""
     return f"{int(seconds)} sample{'' if int(seconds) == 1 else 's'} of one second"
 
 
-def _short_runtime(evidence: StepEvidence) -> Outcome | None:
+def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     seconds = float(evidence.values["time"])
     if seconds >= ENOUGH:
         return None
-    return Outcome(
+    return CheckOutcome(
         measured=f"time is {seconds:g} s: {samples_text(seconds)}.",
-        level=Level.INFO if seconds >= FAR_TOO_SHORT else None,
+        severity=Severity.INFO if seconds >= FAR_TOO_SHORT else None,
         changes={"time": TRUSTED},
     )
 
 
 SHORT_RUNTIME = Check(
     id="short-runtime",
-    level=Level.WARNING,
-    title="Too short to trust",
-    why="Start-up, a processor clock that is still rising and any single disturbance weigh heavily in a short run.",
-    remedy=f"Run for {TRUSTED:g} s.",
+    severity=Severity.WARNING,
+    title="Runtime too short",
+    why="Start-up, CPU frequency ramp-up and a single disturbance dominate a short run.",
+    remedy=f"Set time to {TRUSTED:g} s.",
     source="Barrett and others, Virtual machine warmup blows hot and cold (OOPSLA 2017); sysbench and iperf3 run 10 s.",
-    needs="The time, or the size and how fast such a disk may be.",
+    needs="Runtime, or size and plausible rate of the disk.",
     evaluate=_short_runtime,
 )

@@ -1,19 +1,19 @@
-"""JSON from a tool that may be broken or hostile: bounded, finite, without contradictions."""
+"""Strict parser for JSON of broken or hostile tools: bounded, finite, without duplicate keys."""
 
 import json
 import math
 from typing import Any
 
 MAXIMUM_DIGITS = 30
-"""Digits of the longest whole number a tool prints; a longer one is refused before it costs time."""
+"""Digits of the longest whole number a tool prints; a longer one is refused, because parsing it is slow."""
 
 
 def read_json(text: str) -> Any:
-    """Return the one JSON value that `text` holds.
+    """Return the one JSON value of `text`.
 
-    Raises ValueError where it is not JSON, is nested too deep, holds NaN, an infinity or an absurd number, or
-    gives one name two values. Two options of the same name are left alone (fio lists its options as given:
-    objects of words only), and so is the same value said twice (fio 2.21 repeats an empty percentile).
+    Raises ValueError if it is not JSON, is nested too deeply, has NaN, an infinity or an absurd number, or one key with
+    two values. Accepts duplicate keys of objects of strings only (fio lists its options as given), and the same value
+    repeated (fio 2.21 repeats an empty percentile).
     """
     try:
         return json.loads(
@@ -24,7 +24,7 @@ def read_json(text: str) -> Any:
             parse_int=_short,
         )
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -33,18 +33,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return found
     for name, value in pairs:
         if found[name] != value:
-            raise ValueError(f"it gives “{name[:40]}” two values")
+            raise ValueError(f"it has “{name[:40]}” twice")
     return found
 
 
 def _refuse(word: str) -> float:
-    raise ValueError(f"{word} is no figure")
+    raise ValueError(f"{word} is not a number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:40]} is no figure")
+        raise ValueError(f"{text[:40]} is not a number")
     return number
 
 

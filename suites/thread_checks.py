@@ -2,35 +2,26 @@
 
 import math
 
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
-from suites.facts import Facts, known
+from suites.base import StepEvidence
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.facts import known
 from suites.parameters import Value
-from suites.vocab import Level
-
-FACTS_NOT_READ = CannotTell("The host's facts have not been read.")
+from suites.vocab import Severity
 
 
-def cpus_for(facts: Facts) -> int | None:
-    """Return how many threads can really run at once: usable CPUs, fewer where a cgroup's quota grants fewer."""
-    usable, quota = known(facts.cpu.usable), known(facts.cpu.quota)
-    if usable is None:
-        return None
-    return usable if quota is None else max(1, min(usable, math.floor(quota)))
-
-
-def _more_threads_than_cpus(evidence: StepEvidence) -> Outcome | CannotTell | None:
+def _more_threads_than_cpus(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if evidence.context.facts is None:
         return FACTS_NOT_READ
     usable = known(evidence.context.facts.cpu.usable)
     if usable is None:
-        return CannotTell("The number of usable CPUs is not known.")
+        return NotChecked("The number of usable CPUs is not known.")
     threads = int(evidence.values["threads"])
     if threads <= usable:
         return None
-    return Outcome(measured=f"{threads} threads on {usable} usable CPUs.", changes={"threads": usable})
+    return CheckOutcome(measured=f"{threads} threads on {usable} usable CPUs.", changes={"threads": usable})
 
 
-def _cpu_quota(evidence: StepEvidence) -> Outcome | CannotTell | None:
+def _cpu_quota(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if evidence.context.facts is None:
         return FACTS_NOT_READ
     quota = known(evidence.context.facts.cpu.quota)
@@ -38,32 +29,34 @@ def _cpu_quota(evidence: StepEvidence) -> Outcome | CannotTell | None:
     if quota is None or threads <= quota:
         return None
     changes: dict[str, Value] = {} if threads == 1 else {"threads": max(1, math.floor(quota))}
-    return Outcome(
+    return CheckOutcome(
         measured=f"{threads} threads; the cgroup grants {quota:g} CPUs.",
-        remedy=None if changes else "Measure outside this cgroup, or read the figure as that of its share of one CPU.",
+        remedy=None
+        if changes
+        else ("Measure outside this cgroup, or report the figure as that of its share of one CPU."),
         changes=changes,
     )
 
 
 MORE_THREADS_THAN_CPUS = Check(
     id="more-threads-than-cpus",
-    level=Level.WARNING,
+    severity=Severity.WARNING,
     title="More threads than CPUs",
-    why="Threads that wait for a CPU raise the latency and measure the scheduler; the throughput does not grow.",
-    remedy="Use one thread for each usable CPU.",
+    why="Threads that wait for a CPU raise the latency and measure the scheduler; throughput does not grow.",
+    remedy="Use one thread per usable CPU.",
     source="sysbench manual, --threads; sched_getaffinity(2).",
-    needs="The threads; the CPUs that this user may run on.",
+    needs="Threads; the CPUs usable by this user.",
     evaluate=_more_threads_than_cpus,
 )
 
 CPU_QUOTA = Check(
     id="cpu-quota",
-    level=Level.WARNING,
-    title="The CPU quota throttles the threads",
-    why="The kernel stops all threads for the rest of each period once the quota is used up: the figure is the "
+    severity=Severity.WARNING,
+    title="CPU quota below the thread count",
+    why="Once the quota is used up the kernel stops all threads for the rest of the period: the figure is the "
     "quota's, not the processor's, and latencies show the pauses.",
-    remedy="Use no more threads than the quota grants CPUs.",
+    remedy="Use no more threads than the CPUs of the quota.",
     source="Linux documentation, CFS bandwidth control (cpu.max, cpu.cfs_quota_us).",
-    needs="The threads; the CPUs that the cgroup grants.",
+    needs="Threads; the CPU quota of the cgroup.",
     evaluate=_cpu_quota,
 )

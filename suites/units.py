@@ -1,4 +1,4 @@
-"""The short list of units, and exact conversion between those of one dimension."""
+"""The list of units, and exact conversion between those of one dimension."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from suites.errors import UnitError
 
 
 class Unit(StrEnum):
-    """Every unit a metric may have: the list is part of the public formats. MB/s is 10^6 bytes a second, MiB/s 2^20."""
+    """All units of metrics; the list is part of the public formats. MB/s is 10^6 bytes per second, MiB/s 2^20."""
 
     BYTES_PER_SECOND = "B/s"
     KB_PER_SECOND = "kB/s"
@@ -33,15 +33,15 @@ class _Scale(NamedTuple):
 
 
 _SCALES = {
-    Unit.BYTES_PER_SECOND: _Scale("bytes a second", 1.0),
-    Unit.KB_PER_SECOND: _Scale("bytes a second", 1e3),
-    Unit.MB_PER_SECOND: _Scale("bytes a second", 1e6),
-    Unit.KIB_PER_SECOND: _Scale("bytes a second", 2.0**10),
-    Unit.MIB_PER_SECOND: _Scale("bytes a second", 2.0**20),
-    Unit.GIB_PER_SECOND: _Scale("bytes a second", 2.0**30),
-    Unit.BITS_PER_SECOND: _Scale("bytes a second", 1 / 8),
-    Unit.MBIT_PER_SECOND: _Scale("bytes a second", 1e6 / 8),
-    Unit.PER_SECOND: _Scale("events a second", 1.0),
+    Unit.BYTES_PER_SECOND: _Scale("bytes per second", 1.0),
+    Unit.KB_PER_SECOND: _Scale("bytes per second", 1e3),
+    Unit.MB_PER_SECOND: _Scale("bytes per second", 1e6),
+    Unit.KIB_PER_SECOND: _Scale("bytes per second", 2.0**10),
+    Unit.MIB_PER_SECOND: _Scale("bytes per second", 2.0**20),
+    Unit.GIB_PER_SECOND: _Scale("bytes per second", 2.0**30),
+    Unit.BITS_PER_SECOND: _Scale("bytes per second", 1 / 8),
+    Unit.MBIT_PER_SECOND: _Scale("bytes per second", 1e6 / 8),
+    Unit.PER_SECOND: _Scale("events per second", 1.0),
     Unit.SECOND: _Scale("time", 1.0),
     Unit.MILLISECOND: _Scale("time", 1e-3),
     Unit.MICROSECOND: _Scale("time", 1e-6),
@@ -53,7 +53,7 @@ _SCALES = {
 
 
 def unit(text: str) -> Unit:
-    """Return the unit written `text`; raise UnitError for any other word."""
+    """Return the unit written `text`; raise UnitError for an unknown one."""
     try:
         return Unit(text)
     except ValueError:
@@ -62,7 +62,7 @@ def unit(text: str) -> Unit:
 
 
 def convert(value: float, origin: Unit, target: Unit) -> float:
-    """Return `value`, given in `origin`, in `target`; raise UnitError where they measure different things."""
+    """Return `value` converted from `origin` to `target`; raise UnitError if their dimensions differ."""
     if origin is target:
         return value
     have, want = _SCALES[origin], _SCALES[target]
@@ -71,8 +71,8 @@ def convert(value: float, origin: Unit, target: Unit) -> float:
     return value * have.factor / want.factor
 
 
-def alike(one: Unit, other: Unit) -> bool:
-    """Return whether figures of both units measure the same kind of thing, so that they convert."""
+def same_dimension(one: Unit, other: Unit) -> bool:
+    """Return whether both units have the same dimension."""
     return _SCALES[one].dimension == _SCALES[other].dimension
 
 
@@ -99,14 +99,14 @@ _DISPLAY_LADDERS: tuple[tuple[frozenset[Unit], tuple[tuple[float, str], ...]], .
 
 
 class Display(NamedTuple):
-    """How figures of one unit are shown: divide by `divisor`, write `suffix` once."""
+    """Display scale of a unit: divide by `divisor`, write `suffix` once."""
 
     divisor: float
     suffix: str
 
 
 def display(largest: float, origin: Unit) -> Display:
-    """Return the prefix in which a column whose largest figure is `largest` reads best.
+    """Return the prefix for a column whose largest figure is `largest`.
 
     SI prefixes for rates and times, binary for sizes, as the tools print them.
     """

@@ -1,16 +1,16 @@
-"""The verdict on a result: may it be believed, and what limited it."""
+"""The verdict on a result: how far to trust it, and what limited it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from suites.vocab import Finding, Level
+from suites.vocab import Finding, Severity
 
 
 class Trust(StrEnum):
-    """How far a result may be believed, the most first.
+    """Trust in a result, the highest first.
 
-    VALID: nothing speaks against it. CAVEATS: true, if what is said with it is quoted along. DOUBTFUL: it may well be
-    something else than what it is called. INVALID: it is not what it is called, or it never happened.
+    VALID: no objection. CAVEATS: correct if quoted with its caveats. DOUBTFUL: it may well measure something else.
+    INVALID: it does not measure what it claims, or the test never ran.
     """
 
     VALID = "valid"
@@ -20,17 +20,17 @@ class Trust(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Return 0 for the most believable, growing from there."""
+        """Return 0 for the most trusted, increasing from there."""
         return tuple(Trust).index(self)
 
 
 def worst(given: "tuple[Trust, ...]") -> Trust:
-    """Return the least believable of `given`; VALID where there is none."""
+    """Return the least trusted of `given`; VALID if there is none."""
     return max(given, key=lambda trust: trust.rank, default=Trust.VALID)
 
 
 class Limiter(StrEnum):
-    """What kept a result from being better: a closed list, part of the public formats."""
+    """What limited a result: a closed list, part of the public formats."""
 
     CPU = "cpu"
     ONE_THREAD = "lock or single thread"
@@ -47,9 +47,9 @@ class Limiter(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a figure has to reach so that it answers the question: at least or at most `value`, in the metric's unit.
+    """Goal of a figure: at least or at most `value`, in the metric's unit.
 
-    `step` is None where it is asked of every step that has the metric. Exactly one of the two bounds is given.
+    `step` is None if it applies to every step with the metric. Exactly one of the two bounds is set.
     """
 
     metric: str
@@ -60,12 +60,12 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What may be said of a result, in a sentence to be quoted, with the findings it rests on.
+    """A quotable summary of a result in one sentence, with the findings it rests on.
 
-    `limited_by` is None where nothing was measured. `step` and `host` are None for a whole run.
+    `limited_by` is None if nothing was measured. `step` and `host` are None for a whole run.
     """
 
-    level: Trust
+    trust: Trust
     limited_by: Limiter | None
     summary: str
     findings: tuple[Finding, ...] = ()
@@ -73,9 +73,9 @@ class Verdict:
     host: str | None = None
 
 
-_BY_LEVEL = {Level.INFO: Trust.VALID, Level.WARNING: Trust.CAVEATS, Level.ERROR: Trust.DOUBTFUL}
+_BY_SEVERITY = {Severity.INFO: Trust.VALID, Severity.WARNING: Trust.CAVEATS, Severity.ERROR: Trust.DOUBTFUL}
 
 
-def trust_of(level: Level) -> Trust:
-    """Return what a finding of `level` leaves of a result, where its check does not say."""
-    return _BY_LEVEL[level]
+def trust_of(severity: Severity) -> Trust:
+    """Return the trust that a finding of `severity` leaves, where its check does not define it."""
+    return _BY_SEVERITY[severity]

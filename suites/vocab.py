@@ -1,4 +1,4 @@
-"""The words every other module uses: metric, figure, sample, finding and the small enumerations behind them."""
+"""Core vocabulary: metric, figure, sample, finding and the small enumerations behind them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,24 +8,24 @@ from suites.units import Unit
 
 
 class Resource(StrEnum):
-    """What a suite puts under load."""
+    """The resource that a suite loads."""
 
     CPU = "cpu"
     MEMORY = "memory"
     DISK = "disk"
     NETWORK = "network"
-    APPLICATION = "application"  # a whole program: all of the others at once
+    APPLICATION = "application"  # whole applications: all of the others at once
 
 
 class Better(StrEnum):
-    """Which way is better."""
+    """Which direction is better."""
 
     HIGHER = "higher"
     LOWER = "lower"
 
 
-class Kind(StrEnum):
-    """What sort of quantity a metric is; it decides how trials are summarised and drawn."""
+class MetricKind(StrEnum):
+    """Kind of quantity of a metric; it decides how trials are summarised and drawn."""
 
     RATE = "rate"
     TIME = "time"
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A quantity a suite measures: its name, unit, and which way is better.
+    """A quantity a suite measures: its name, unit, and which direction is better.
 
     `percentile` is set (0 to 100) where the metric is a percentile of a distribution.
     """
@@ -44,16 +44,16 @@ class Metric:
     title: str
     unit: Unit
     better: Better
-    kind: Kind
+    kind: MetricKind
     percentile: float | None = None
 
 
 Labels = tuple[tuple[str, str], ...]
-"""Sorted pairs that tell figures of one metric apart, such as ``(("operation", "read"),)``."""
+"""Sorted pairs that distinguish figures of one metric, such as ``(("operation", "read"),)``."""
 
 
 def labels(**pairs: str) -> Labels:
-    """Return `pairs` in the one order in which labels are compared."""
+    """Return `pairs` in canonical order."""
     return tuple(sorted(pairs.items()))
 
 
@@ -68,8 +68,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One figure at one moment. `time` is in seconds: within a trial since the tool's start,
-    in telemetry the host's monotonic clock. Samples of a ramp or warm-up are marked, never mixed in."""
+    """One figure at one time. `time` is in seconds: within a trial since the tool's start, in telemetry the host's
+    monotonic clock. Samples of a ramp or warm-up are marked, never mixed in."""
 
     time: float
     metric: Metric
@@ -78,8 +78,18 @@ class Sample:
     warm_up: bool = False
 
 
-class Level(StrEnum):
-    """How much a finding matters, the least first."""
+@dataclass(frozen=True, slots=True)
+class LatencySlice:
+    """Requests by latency in nanoseconds, from `start` to `end` in seconds since the tool's start."""
+
+    start: float
+    end: float
+    labels: Labels
+    bins: Mapping[int, int]
+
+
+class Severity(StrEnum):
+    """Severity of a finding, the lowest first."""
 
     INFO = "info"
     WARNING = "warning"
@@ -87,22 +97,21 @@ class Level(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Return 0 for what matters least, growing from there."""
-        return tuple(Level).index(self)
+        """Return 0 for the lowest severity, increasing from there."""
+        return tuple(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A check's outcome.
 
-    `measured` is the evidence with its units, `why` the consequence for the number, `remedy` what to do,
-    `source` who says so. `step` names the step it is about, or is None for the whole plan.
-    `changes` are parameter values that apply the remedy with one click; `install` is a command line that
-    would install what is missing, run only on consent.
+    `measured` is the evidence with its units, `why` the effect on the result, `remedy` what to do, `source` the
+    reference. `step` names the step, or is None for the whole plan. `changes` are parameter values that apply the
+    remedy with one click; `install` is a command line that would install what is missing, run only on consent.
     """
 
     id: str
-    level: Level
+    severity: Severity
     title: str
     measured: str
     why: str

@@ -2,25 +2,34 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, settings
+from pytestqt.qtbot import QtBot
 
+from tests.allowed_skips import complaint
 from tests.host_shells import behind, shell_session
 from tests.lab_sshd import lab_host, lab_keys, start_lab_host
-from tests.may_skip import complaint
 from tests.processes import processes_with
+from tests.short_probe import few_programs
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 # Tests start Benchwright hundreds of times. Without compiled modules each start compiles all of it anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shim of pyenv starts twenty processes to name its version, each time this computer's facts are read.
+_without_shims = os.pathsep.join(each for each in os.environ["PATH"].split(os.pathsep) if not each.endswith("/shims"))
+if shutil.which("python3", path=_without_shims):
+    os.environ["PATH"] = _without_shims
 
 # Under nohup, or in the background of a script, signals are ignored, and so they would be in every program that a test
 # starts and then interrupts. A handler of our own ends with exec.
@@ -41,14 +50,36 @@ settings.register_profile(
 )
 settings.load_profile("patient")
 
-__all__ = ["behind", "lab_host", "lab_keys", "shell_session", "start_lab_host"]  # fixtures for every test
+__all__ = [
+    "behind",
+    "few_programs",
+    "lab_host",
+    "lab_keys",
+    "shell_session",
+    "start_lab_host",
+]  # fixtures for every test
 
-GRACE = 3.0
-"""Seconds a thread that was told to end may take to do so."""
+GRACE = 30.0
+"""Seconds a thread that was told to end may take to do so, on a computer that is busy with other tests."""
+
+LONGEST = ("lab", "widgets")
+"""The folders whose files take longest, longest first."""
+
+PATIENCE = 60_000
+"""Milliseconds to wait for what a window does; a limit against hanging only."""
+
+
+@pytest.fixture
+def qtbot(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> QtBot:
+    """Return the bot of pytest-qt, whose own limit is 5 s."""
+    for wait in ("waitSignal", "waitUntil", "waitExposed"):
+        monkeypatch.setattr(qtbot, wait, partial(getattr(qtbot, wait), timeout=PATIENCE))
+    return qtbot
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for a Qt fixture as `gui`, and what is under tests/lab as `lab`."""
+    """Mark what asks for a Qt fixture as `gui`, and what is under tests/lab as `lab`; put the longest files first."""
+    items.sort(key=lambda item: next((at for at, name in enumerate(LONGEST) if name in item.path.parts), len(LONGEST)))
     for item in items:
         names = getattr(item, "fixturenames", ())
         if "qapp" in names or "qtbot" in names:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from suites.base import Context, Suite, complete_values, tuned_values
-from suites.checks import CannotTell, Outcome, StepEvidence
+from suites.base import Context, StepEvidence, Suite, complete_values, tuned_values
+from suites.checks import CheckOutcome, NotChecked
 from suites.facts import (
     Absent,
     BlockDevice,
@@ -11,8 +11,8 @@ from suites.facts import (
     Directory,
     Facts,
     FileSystem,
-    Measured,
     MemoryFacts,
+    ProbeMeasurements,
     SystemFacts,
     Tool,
 )
@@ -49,7 +49,9 @@ def disk_host(
         ),
         cpu=CpuFacts(usable=cpus, threads=cpus, offline=0, governor="performance", quota=Absent("no limit")),
         memory=MemoryFacts(total=memory, limit=Absent("no limit")),
-        measured=Measured(urandom_rate=Absent("dd prints no times") if urandom is None else urandom, foreign_cpu=0.004),
+        measured=ProbeMeasurements(
+            urandom_rate=Absent("dd prints no times") if urandom is None else urandom, foreign_cpu=0.004
+        ),
         block_devices=(
             BlockDevice(name="nvme0n1", rotational=False),
             BlockDevice(name="sda", rotational=True),
@@ -80,21 +82,21 @@ def tuned_step(suite: Suite, facts: Facts | None = None, **given: object) -> Ste
     return StepEvidence("step", suite, values, context, "web-1")
 
 
-def outcomes(step: StepEvidence) -> dict[str, Outcome | CannotTell]:
+def outcomes(step: StepEvidence) -> dict[str, CheckOutcome | NotChecked]:
     """Return what the suite's own checks say of the step, by id."""
-    said = {check.id: check.evaluate(step) for check in step.suite.checks}
-    return {name: outcome for name, outcome in said.items() if outcome is not None}
+    shown = {check.id: check.evaluate(step) for check in step.suite.checks}
+    return {name: outcome for name, outcome in shown.items() if outcome is not None}
 
 
 def changes(step: StepEvidence, check: str) -> dict[str, object]:
     """Return the changes that the finding `check` offers."""
     outcome = outcomes(step)[check]
-    assert isinstance(outcome, Outcome)
+    assert isinstance(outcome, CheckOutcome)
     return dict(outcome.changes)
 
 
 def measured(step: StepEvidence, check: str) -> str:
     """Return the evidence that the finding `check` gives."""
     outcome = outcomes(step)[check]
-    assert isinstance(outcome, Outcome)
+    assert isinstance(outcome, CheckOutcome)
     return outcome.measured

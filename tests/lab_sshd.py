@@ -28,11 +28,11 @@ from remote.session import Channel, Session
 
 if TYPE_CHECKING:
     # Every test reads this file through conftest.py; paramiko is only loaded for those that connect.
-    from remote.ssh.target import Target
+    from remote.ssh.target import SshTarget
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin:/usr/bin")
 PASSPHRASE = "correct horse"
-START_GRACE = 10.0
+START_GRACE = 60.0
 
 DEFAULTS = {
     "ListenAddress": "127.0.0.1",
@@ -85,7 +85,7 @@ class AnsweringAsker:
         self.secret_questions.append(question)
         return next(self._secrets, None)
 
-    def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
+    def remember(self, question: SecretQuestion) -> bool:
         return self.keep
 
     def confirm_loss(self, question: LossQuestion) -> str | None:
@@ -104,7 +104,7 @@ class AnsweringAsker:
 def read_on(channel: Channel) -> NoReturn:
     """Read from a channel until it raises: for tests of what ends a connection."""
     while True:
-        channel.read(5.0)
+        channel.read(60.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +142,8 @@ def lab_keys(tmp_path_factory: pytest.TempPathFactory) -> LabKeys:
 
 @functools.cache
 def _openssh_version() -> tuple[int, ...]:
-    said = subprocess.run(["ssh", "-V"], check=True, capture_output=True, text=True).stderr
-    match = re.match(r"OpenSSH_(\d+)\.(\d+)", said)
+    shown = subprocess.run(["ssh", "-V"], check=True, capture_output=True, text=True).stderr
+    match = re.match(r"OpenSSH_(\d+)\.(\d+)", shown)
     return (0,) if match is None else (int(match[1]), int(match[2]))
 
 
@@ -223,7 +223,7 @@ class LabHost:
             with (folder / "known_hosts").open("a") as known_hosts:
                 known_hosts.write(self.known_hosts_line)
 
-    def target(self, *, key: Path | None = None, more: str = "") -> "Target":
+    def target(self, *, key: Path | None = None, more: str = "") -> "SshTarget":
         """Return the way to this host; `more` is added to its block of the ssh config."""
         from remote.ssh.target import resolve
 

@@ -17,7 +17,7 @@ def processes_with(text: str, file: str = "environ") -> list[int]:
     return found
 
 
-def ends(pid: int, timeout: float = 5.0) -> bool:
+def ends(pid: int, timeout: float = 60.0) -> bool:
     """Wait for a process to end; return whether it did."""
     try:
         process = os.pidfd_open(pid)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from app.paths import log_path
-from tests import warm
+from tests import warm_start
 
-BENCHWRIGHT = warm.SCRIPT
+BENCHWRIGHT = warm_start.SCRIPT
 DISPLAYS = frozenset({"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
@@ -45,13 +45,13 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def benchwright(*words: str | Path, stdin: bytes = b"", **variables: str) -> Ran:
-    """Run `benchwright` with `words` to its end: a process of its own, which tests.warm starts in no time.
+    """Run `benchwright` with `words` to its end: a process of its own, which tests.warm_start starts in no time.
 
     With variables that Python reads at its start, such as PYTHONIOENCODING, it is started as from a shell.
     """
     if any(name.startswith(("PYTHON", "LC_", "LANG", "LD_")) for name in variables):
         return started(*words, stdin=stdin, **variables)
-    return _ran(*warm.run([*map(str, words)], stdin, environment(**variables), PATIENCE))
+    return _ran(*warm_start.run([*map(str, words)], stdin, environment(**variables), PATIENCE))
 
 
 def started(*words: str | Path, stdin: bytes = b"", **variables: str) -> Ran:
@@ -70,14 +70,14 @@ def interrupted(*words: str | Path, when: Callable[[str], bool]) -> Ran:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     ) as process:
         assert process.stderr is not None
-        heard = []
+        received = []
         for line in process.stderr:
-            heard.append(line)
+            received.append(line)
             if when(line.decode()):
                 process.send_signal(signal.SIGINT)
                 break
         out, err = process.communicate(timeout=PATIENCE)
-    return _ran(process.returncode, out, b"".join(heard) + err)
+    return _ran(process.returncode, out, b"".join(received) + err)
 
 
 def _ran(status: int, out: bytes, err: bytes) -> Ran:
@@ -85,5 +85,5 @@ def _ran(status: int, out: bytes, err: bytes) -> Ran:
     for text in (ran.out, ran.err):
         assert "Traceback" not in text, text
         assert "\x1b" not in text, text
-    assert "inside Benchwright" not in ran.err, log_path().read_text()[-5000:]
+    assert "Internal error" not in ran.err, log_path().read_text()[-5000:]
     return ran

@@ -7,8 +7,8 @@ from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.measure.measure_page import FINDINGS, PARAMETERS, TESTS, MeasurePage
-from widgets.rail import Room
+from widgets.rail import PageName
+from widgets.wizard.measure_page import FINDINGS, PARAMETERS, TESTS, MeasurePage
 
 OWN = {"command": "make -j 8 | tail -n 1", "figure": "pattern", "pattern": "built in ([0-9.]+) s", "unit": "s"}
 
@@ -20,7 +20,7 @@ def _settle(stage: Stage, page: MeasurePage) -> None:
 def _planned(stage: Stage, suite: str, texts: dict[str, str]) -> tuple[MainWindow, MeasurePage]:
     """Return the wizard with one step of `suite`, its parameters written as a person writes them."""
     window = stage.window()
-    page = window.show_room(Room.MEASURE)
+    page = window.show_page(PageName.MEASURE)
     if not isinstance(page, MeasurePage):
         raise TypeError("the wizard could not be opened")
     page.begin([LOCAL])
@@ -68,13 +68,13 @@ def _oltp_named(stage: Stage) -> QWidget:
 def _own_figure(stage: Stage) -> QWidget:
     """Return the live page after a run whose figure the user named; it leads."""
     window = stage.window()
-    page = window.show_room(Room.LIVE)
+    page = window.show_page(PageName.LIVE)
     if not isinstance(page, LivePage):
         raise TypeError("the live page could not be opened")
     own = {"command": "sh -c 'echo built in 0.$$ s; sleep 0.4'", "figure": "pattern", "metric": "Build time"}
     step = make_step("command", {**own, "pattern": "built in ([0-9.]+) s", "unit": "s", "better": "lower"})
     plan = Plan("Build", (LOCAL,), (step,), repetition=Repetition(trials=3))
-    page.start_run(plan, made=lambda: stage.workstation.consents.made_here(plan))
+    page.start_run(plan, made=lambda: stage.workstation.consents.remember_made(plan))
     stage.settle(lambda: not page.running)
     return window
 

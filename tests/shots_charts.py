@@ -7,17 +7,17 @@ from PySide6.QtWidgets import QWidget
 
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, labels
-from tests.app import recorded
+from suites.vocab import Better, Figure, Metric, MetricKind, labels
+from tests.app import run_events
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
-from widgets.charts.studies import show_heat, show_noise, show_scaling
+from widgets.plots.studies import show_heat, show_noise, show_scaling
 
 RUNS = ("20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8")
-TRIAD = Metric("triad", "Triad", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+TRIAD = Metric("triad", "Triad", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 SWEEP = "20260116-090000-swep"
 NOISE = (1.0, 0.985, 1.02)
 """What the trials of the sweep are off by."""
@@ -42,13 +42,13 @@ def _scaling(stage: Stage) -> QWidget:
 def _record_sweep(stage: Stage) -> None:
     """Write down a sweep of 1 to 24 threads that turns at 12."""
     with stage.workstation._store.recorder(SWEEP) as recorder:
-        recorder.record(RunStarted(SWEEP, recorded.plan(trials=len(NOISE)), "2026-01-16T09:00:00+00:00"))
+        recorder.record(RunStarted(SWEEP, run_events.plan(trials=len(NOISE)), "2026-01-16T09:00:00+00:00"))
         for number, off in enumerate(NOISE, 1):
             figures = [
                 Figure(TRIAD, off * 11e9 * n / (1 + 0.06 * (n - 1) + 0.0065 * n * (n - 1)), labels(threads=str(n)))
                 for n in (1, 2, 4, 6, 8, 12, 16, 24)
             ]
-            for event in recorded.trial_events(recorded.trial(number), figures):
+            for event in run_events.trial_events(run_events.trial(number), figures):
                 recorder.record(event)
         recorder.record(RunEnded(SWEEP, State.DONE, "", {}))
 
@@ -58,7 +58,9 @@ def _heat(stage: Stage) -> QWidget:
     folder.mkdir(exist_ok=True)
     disk = {"directory": str(folder), "size": "64 MiB", "rw": "randrw", "runtime": 8, "direct": True}
     step = make_step("fio", {**disk, "ioengine": "libaio", "iodepth": 8})
-    for _event in stage.workstation.run(Plan("disk", (LOCAL,), (step,), repetition=Repetition(1)), Refuse(), Control()):
+    for _event in stage.workstation.run(
+        Plan("disk", (LOCAL,), (step,), repetition=Repetition(1)), RefusingAsker(), Control()
+    ):
         pass  # the store has it
     dialog = show_heat(stage.workstation, ["last"], stage.window())
     stage.settle()

@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QLabel, QWidget
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import STEADY, Made, library, record
 from widgets.compare.compare_page import ComparePage
-from widgets.compare.gate_panel import OverruleQuestion
-from widgets.compare.run_picker import RunPicker
-from widgets.compare.table_picture import table_picture
+from widgets.compare.compare_table import table_picture
+from widgets.compare.explanation_panel import OverruleQuestion
+from widgets.compare.pickers import RunPicker
 from widgets.main_window import MainWindow
-from widgets.rail import Room
+from widgets.rail import PageName
 
 BEFORE, AGAIN, AFTER, OTHER, BLOCKS = (
     "20260112-081502-a1b2", "20260112-093010-c3d4", "20260113-141230-e5f6", "20260113-160544-g7h8",
@@ -24,7 +24,7 @@ def _opened(stage: Stage, *runs: str) -> tuple[MainWindow, ComparePage]:
     if BEFORE not in {run.id for run in stage.workstation.runs()}:
         library(stage.workstation)
     window = stage.window()
-    page = window.show_room(Room.COMPARE)
+    page = window.show_page(PageName.COMPARE)
     if not isinstance(page, ComparePage):
         raise TypeError("the comparison could not be opened")
     if runs:
@@ -43,7 +43,7 @@ def _two(stage: Stage) -> QWidget:
 
 def _two_folded(stage: Stage) -> QWidget:
     window = _opened(stage, BEFORE, AFTER)[0]
-    window.middle.set_folded(folded=True)
+    window.splitter.set_folded(folded=True)
     return window
 
 

@@ -10,19 +10,18 @@ from tests.app.test_store_newer import make_newer
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
 from tests.widgets.test_library_newer import spoil_verdicts
-from widgets.library.delete_question import DeleteQuestion
 from widgets.library.library_bar import LibraryBar
 from widgets.library.library_page import LibraryPage
-from widgets.library.pin_dialog import PinDialog
+from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.main_window import MainWindow
-from widgets.rail import Room
+from widgets.rail import PageName
 
 
 def _opened(stage: Stage, *, filled: bool = True) -> tuple[MainWindow, LibraryPage]:
     if filled and not stage.workstation.runs():
         library(stage.workstation)
     window = stage.window()
-    page = window.show_room(Room.LIBRARY)
+    page = window.show_page(PageName.LIBRARY)
     if not isinstance(page, LibraryPage):
         raise TypeError("the library could not be opened")
     stage.settle()
@@ -79,7 +78,7 @@ def _several(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.search.setText("web-1")
     stage.settle()
-    page.table.select([line.id for line in page.table.runs.shown[1:4]])
+    page.table.select(*(line.id for line in page.table.content.shown[1:4]))
     page.table.settle()
     return window
 
@@ -106,7 +105,7 @@ def _other_library(stage: Stage, name: str, spoil: Callable[[Path], object]) -> 
     window.resize(*stage.variant.size)
     window.show()
     stage.settle()
-    window.show_room(Room.LIBRARY)
+    window.show_page(PageName.LIBRARY)
     stage.settle()
     return window
 

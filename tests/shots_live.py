@@ -13,7 +13,7 @@ from widgets.live import replay
 from widgets.live.live_page import LivePage
 from widgets.live.step_view import StepView
 from widgets.main_window import MainWindow
-from widgets.rail import Room
+from widgets.rail import PageName
 from widgets.run_view import RunView
 
 
@@ -29,7 +29,7 @@ def _plan(seconds: int = 4, trials: int = 2) -> Plan:
 
 
 def _page(window: MainWindow) -> LivePage:
-    page = window.show_room(Room.LIVE)
+    page = window.show_page(PageName.LIVE)
     if not isinstance(page, LivePage):
         raise TypeError("the live page could not be opened")
     return page
@@ -125,8 +125,8 @@ def _stopped(stage: Stage) -> QWidget:
 def _failed(stage: Stage) -> QWidget:
     window = stage.window()
     page = _page(window)
-    nowhere = make_step("fio", {"directory": "/proc/nowhere", "runtime": 2})
-    page.start_run(Plan("Quick benchmark", (LOCAL,), (nowhere,), repetition=Repetition(trials=1)))
+    missing_path = make_step("fio", {"directory": "/proc/nowhere", "runtime": 2})
+    page.start_run(Plan("Quick benchmark", (LOCAL,), (missing_path,), repetition=Repetition(trials=1)))
     stage.settle(lambda: not page.running)
     return window
 

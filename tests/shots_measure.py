@@ -6,22 +6,21 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QWidget
 
 from app.plans.plan import LOCAL
-from app.plans.preset import fill
-from app.plans.presets import preset
-from suites.vocab import Level
+from app.plans.presets import fill, preset
+from suites.vocab import Severity
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.main_window import MainWindow
-from widgets.measure.answers_dialog import AnswersDialog
-from widgets.measure.editors import Editor
-from widgets.measure.install_dialog import InstallDialog
-from widgets.measure.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage
-from widgets.rail import Room
+from widgets.rail import PageName
+from widgets.wizard.editors import Editor
+from widgets.wizard.install_dialog import InstallDialog
+from widgets.wizard.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage
+from widgets.wizard.plan_start import AnswersDialog
 
 
 def _opened(stage: Stage) -> tuple[MainWindow, MeasurePage]:
     window = stage.window()
-    page = window.show_room(Room.MEASURE)
+    page = window.show_page(PageName.MEASURE)
     if not isinstance(page, MeasurePage):
         raise TypeError("the wizard could not be opened")
     _settle(stage, page)
@@ -112,12 +111,12 @@ def _findings_applied(stage: Stage) -> QWidget:
 def _findings_acknowledged(stage: Stage) -> QWidget:
     window, page = _with_findings(stage)
     for card in page.findings.list.cards()[1:3]:
-        if card.finding.level is not Level.ERROR:
+        if card.finding.severity is not Severity.ERROR:
             card.acknowledge_requested.emit(
                 card.finding, "The default is what is asked for: it stands in our contract."
             )
     _settle(stage, page)
-    asked = next(card for card in page.findings.list.cards() if card.finding.level is not Level.ERROR)
+    asked = next(card for card in page.findings.list.cards() if card.finding.severity is not Severity.ERROR)
     asked.acknowledge.click()
     asked.reason_field.setText("A first look")
     return window
@@ -126,7 +125,7 @@ def _findings_acknowledged(stage: Stage) -> QWidget:
 def _acknowledged(stage: Stage) -> QWidget:
     window, page = _with_findings(stage)
     for card in page.findings.list.cards():
-        if card.finding.level is not Level.ERROR:
+        if card.finding.severity is not Severity.ERROR:
             card.acknowledge_requested.emit(
                 card.finding, "The default is what is asked for: it stands in our contract."
             )
@@ -160,7 +159,7 @@ def _no_findings(stage: Stage) -> QWidget:
 
 def _review(stage: Stage) -> QWidget:
     window, page = _planned(stage, REVIEW)
-    page.review.table.setCurrentCell(1, 0)
+    page.review.table.selectRow(1)
     return window
 
 
@@ -209,7 +208,7 @@ def _tests_none(stage: Stage) -> QWidget:
 
 def _questions(stage: Stage) -> QWidget:
     window, page = _opened(stage)
-    page.starting.show_questions()
+    page.plan_start.show_questions()
     return window
 
 
@@ -233,7 +232,7 @@ def _filled(stage: Stage) -> QWidget:
     page.begin([LOCAL])
     _settle(stage, page)
     chosen = preset("healthy-instance")
-    page.starting.filled.emit(fill(chosen, [LOCAL], {}), "The network is left out: it takes another host.")
+    page.plan_start.filled.emit(fill(chosen, [LOCAL], {}), "Network not tested: no peer.")
     _settle(stage, page)
     return window
 

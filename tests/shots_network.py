@@ -8,8 +8,8 @@ from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.live.live_page import LivePage
-from widgets.measure.measure_page import PARAMETERS, MeasurePage
-from widgets.rail import Room
+from widgets.rail import PageName
+from widgets.wizard.measure_page import PARAMETERS, MeasurePage
 
 RUNS: dict[str, dict[str, object]] = {
     "iperf3": {"time": 4, "port": 0},
@@ -20,7 +20,7 @@ RUNS: dict[str, dict[str, object]] = {
 
 def _parameters(suite: str, stage: Stage) -> QWidget:
     window = stage.window()
-    page = window.show_room(Room.MEASURE)
+    page = window.show_page(PageName.MEASURE)
     if not isinstance(page, MeasurePage):
         raise TypeError("the wizard could not be opened")
     page.begin([LOCAL])
@@ -34,7 +34,7 @@ def _parameters(suite: str, stage: Stage) -> QWidget:
 
 def _finished(suite: str, stage: Stage) -> QWidget:
     window = stage.window()
-    page = window.show_room(Room.LIVE)
+    page = window.show_page(PageName.LIVE)
     if not isinstance(page, LivePage):
         raise TypeError("the live page could not be opened")
     step = make_step(suite, RUNS[suite])

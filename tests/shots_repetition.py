@@ -20,10 +20,10 @@ from app.events import (
 from app.plans.plan import Plan, Policy, Repetition, make_step
 from app.runs.policies import decided
 from app.runs.schedule import Schedule
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.fio.metrics import IOPS
 from suites.vocab import Figure, Sample, labels
-from tests.app.recorded import facts, trial
+from tests.app.run_events import facts, trial
 from tests.shot_stage import Shot, Stage
 from widgets.live.model import RunModel
 from widgets.live.step_view import StepView
@@ -36,8 +36,8 @@ def _events(repetition: Repetition, spread: float, stop_after: int) -> Iterator[
     schedule = Schedule(plan, {("disk", "web-1"): 30.0})
     yield RunStarted("run-1", plan, "2026-11-20T14:15:30+00:00")
     yield FactsRead("web-1", Moment.BEFORE, facts("web-1"))
-    for number, turn in enumerate(schedule.turns(), 1):
-        ahead = schedule.ahead()
+    for number, slot in enumerate(schedule.slots(), 1):
+        ahead = schedule.forecast()
         yield Progress(ahead.done, ahead.total, ahead.seconds, ahead.exact)
         value = 41_000 * (1 + spread * math.sin(2.7 * number))
         yield TrialStarted(trial(number, step="disk"), 30.0)
@@ -49,8 +49,8 @@ def _events(repetition: Repetition, spread: float, stop_after: int) -> Iterator[
         if number > stop_after:
             return
         figures = (Figure(IOPS, value, READ),)
-        yield TrialEnded(number, State.DONE, 0, Parsed(figures))
-        yield from decided(schedule.took(turn, figures, 30.0, 30.0))
+        yield TrialEnded(number, State.DONE, 0, ParsedTrial(figures))
+        yield from decided(schedule.record_trial(slot, figures, 30.0, 30.0))
     yield RunEnded("run-1", State.DONE)
 
 
@@ -61,7 +61,7 @@ def _shown(stage: Stage, repetition: Repetition, spread: float, stop_after: int 
         model.fold(event, float(now) / 31)
     view = stage.keep(StepView())
     view.resize(min(1000, stage.variant.size[0]), stage.variant.size[1])
-    view.show_place(model, ("disk", "web-1"), ())
+    view.show_step_key(model, ("disk", "web-1"), ())
     view.show()
     stage.settle()
     return view

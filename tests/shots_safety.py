@@ -9,18 +9,16 @@ from app.plans.plan import LOCAL
 from app.questions import Asker, ConsentItem, ConsentQuestion, LossQuestion, SecretQuestion
 from app.records import ChangeRecord
 from app.services import Workstation
-from remote.tuning import Note
+from remote.tuning import SettingNote
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
-from widgets.consent_dialog import ConsentDialog
+from widgets.hosts.cleanup_dialogs import RestoreDialog
 from widgets.hosts.hosts_page import HostsPage
-from widgets.hosts.loss_dialog import LossDialog
-from widgets.hosts.restore_dialog import RestoreDialog
 from widgets.main_window import MainWindow
-from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
-from widgets.parts.question import Question
-from widgets.question_dialogs import SecretDialog
-from widgets.rail import Room
+from widgets.parts.dialogs import QuestionDialog
+from widgets.question_dialogs import ConsentDialog, LossDialog, SecretDialog
+from widgets.rail import PageName
+from widgets.wizard.measure_page import FINDINGS, REVIEW, MeasurePage
 
 RUN = "20261119-141530-k3f9"
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_governor"
@@ -34,8 +32,8 @@ LOSS = LossQuestion(
         ("Model", "Amazon Elastic Block Store"),
         ("Serial number", "vol0f3a91c27be4d5a60"),
         ("Size", "100 GiB"),
-        ("On it", "no file system and no table, but something was written there"),
-        ("Written by", "fio (randwrite)"),
+        ("Contents", "no file system and no partition table, but data was written there"),
+        ("Overwritten by", "fio (randwrite)"),
     ),
     confirmation="vol0f3a91c27be4d5a60",
     confirmed_by="serial number",
@@ -69,7 +67,7 @@ CONSENT_LONG = replace(
         ),
         ConsentItem(
             "Changes web-1",
-            "CPU governor, as root, before the first trial; put back after the last",
+            "CPU governor, as root, before the first trial; restored after the last",
             "echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
         ),
         ConsentItem("Executes on web-1", "load: Command", "seq 1 100 | xargs -n1 -P8 sh -c 'curl -s $0' " * 40),
@@ -96,7 +94,7 @@ SUDO = SecretQuestion(
 )
 
 
-def _dialog(stage: Stage, dialog: Question) -> QWidget:
+def _dialog(stage: Stage, dialog: QuestionDialog) -> QWidget:
     stage.window()
     stage.keep(dialog).show()
     return dialog
@@ -144,7 +142,7 @@ def _sudo(stage: Stage) -> QWidget:
 
 def _planned(stage: Stage, step: int, **device: str) -> tuple[MainWindow, MeasurePage]:
     window = stage.window()
-    page = window.show_room(Room.MEASURE)
+    page = window.show_page(PageName.MEASURE)
     if not isinstance(page, MeasurePage):
         raise TypeError("the wizard could not be opened")
     page.begin([LOCAL])
@@ -194,13 +192,13 @@ def _device(stage: Stage) -> QWidget:
 
 
 CHANGED = tuple(
-    Note(GOVERNOR.format(number), "powersave", "performance", RUN, "ann@desk", 720.0) for number in range(4)
+    SettingNote(GOVERNOR.format(number), "powersave", "performance", RUN, "ann@desk", 720.0) for number in range(4)
 )
 
 
 def _changed(stage: Stage) -> QWidget:
     window = stage.window()
-    page = window.rooms.page(Room.HOSTS)
+    page = window.pages.page(PageName.HOSTS)
     if not isinstance(page, HostsPage):
         raise TypeError("the hosts page could not be opened")
     page.table.select("web-1")
@@ -221,7 +219,7 @@ def _restore(stage: Stage) -> QWidget:
 class _Noted(Workstation):
     """A workstation whose one host has something noted down."""
 
-    def host_notes(self, name: str, asker: Asker) -> tuple[Note, ...]:
+    def host_notes(self, name: str, asker: Asker) -> tuple[SettingNote, ...]:
         """Return what is noted down."""
         del name, asker
         return CHANGED

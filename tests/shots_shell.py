@@ -12,12 +12,12 @@ from widgets.export_dialog import ExportDialog
 from widgets.help_page import TOPICS
 from widgets.hosts.add_host_dialog import AddHostDialog
 from widgets.hosts.hosts_page import HostsPage
-from widgets.leaving import Leaving
 from widgets.main_window import MainWindow
+from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.question import Question
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
-from widgets.rail import Room
+from widgets.rail import PageName
+from widgets.shutdown import CloseGuard
 
 FINGERPRINT = "SHA256:kXQ1zj4Y0m3Q9wZ0Zr3p1mZq7c2dJvJ3lE0Jt8x0q1A"
 KEY_QUESTION = HostKeyQuestion(
@@ -26,7 +26,7 @@ KEY_QUESTION = HostKeyQuestion(
 
 
 def _hosts(window: MainWindow) -> HostsPage:
-    page = window.rooms.page(Room.HOSTS)
+    page = window.pages.page(PageName.HOSTS)
     if not isinstance(page, HostsPage):
         raise TypeError("the hosts page could not be opened")
     return page
@@ -58,7 +58,7 @@ def _many(stage: Stage) -> QWidget:
 
 def _folded(stage: Stage) -> QWidget:
     window = stage.window()
-    window.middle.set_folded(folded=True)
+    window.splitter.set_folded(folded=True)
     return window
 
 
@@ -127,13 +127,13 @@ def _program(stage: Stage) -> QWidget:
 def _key_changed(stage: Stage) -> QWidget:
     dialog = _add_host(stage)
     dialog.fields["name"].edit.setText("web-1")
-    dialog.outcome.say(
+    dialog.outcome.show_message(
         "error",
-        f"The key of web-1 has changed: it shows {FINGERPRINT} (ssh-ed25519), but /home/ann/.ssh/known_hosts, line 7 "
-        f"has {FINGERPRINT.replace('kXQ', 'lXQ')} (ssh-ed25519). Either somebody is listening in, or the host was "
-        "reinstalled, or its cloud address now belongs to another instance: figures from before would then be another "
-        "machine's.",
-        "If you know why it changed, remove the old key with: ssh-keygen -R '[192.0.2.14]:2222' -f "
+        f"Host key of web-1 has changed: the host sent {FINGERPRINT} (ssh-ed25519), but /home/ann/.ssh/known_hosts, "
+        f"line 7 has {FINGERPRINT.replace('kXQ', 'lXQ')} (ssh-ed25519). Possible causes: a man-in-the-middle attack, a "
+        "reinstalled host, or a cloud address reassigned to another instance, in which case earlier results are from "
+        "another machine.",
+        "If the change is expected, remove the old key: ssh-keygen -R '[192.0.2.14]:2222' -f "
         "/home/ann/.ssh/known_hosts",
     )
     return dialog
@@ -153,9 +153,9 @@ def _export(stage: Stage) -> QWidget:
 
 def _leaving(stage: Stage) -> QWidget:
     window = stage.window()
-    leaving = Leaving(window, _Running, lambda _text: None)
+    leaving = CloseGuard(window, _Running, lambda _text: None)
     leaving.allowed()
-    return window.findChildren(Question)[0]
+    return window.findChildren(QuestionDialog)[0]
 
 
 class _Running:
@@ -166,7 +166,7 @@ class _Running:
     def stop(self) -> None:
         """Do not end."""
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         """Do not go on alone."""
 
 

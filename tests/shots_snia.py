@@ -5,20 +5,20 @@ import math
 from PySide6.QtWidgets import QWidget
 
 from app.events import RunEnded, RunStarted, State
-from app.moments import now
 from app.plans.plan import LOCAL, Step
-from suites.base import Parsed, complete_values
+from app.timestamps import now
+from suites.base import ParsedTrial, complete_values
 from suites.snia.parameters import SniaPoint, points
 from suites.snia.suite import FioSnia
-from tests.app import recorded
+from tests.app import run_events
 from tests.shot_stage import Shot, Stage
 from tests.suites.test_snia_output import point
 from widgets import jobs
-from widgets.charts.studies import show_rounds
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.measure.measure_page import FINDINGS, PARAMETERS, MeasurePage
-from widgets.rail import Room
+from widgets.plots.studies import show_rounds
+from widgets.rail import PageName
+from widgets.wizard.measure_page import FINDINGS, PARAMETERS, MeasurePage
 
 RUN = "20260116-090000-ssd1"
 SNIA = FioSnia()
@@ -35,16 +35,16 @@ def _iops(at: SniaPoint, number: int) -> float:
     return min(ceiling, bandwidth / at.block) * fresh * noise
 
 
-def _simulated(rounds: int = 16) -> Parsed:
+def _simulated(rounds: int = 16) -> ParsedTrial:
     parser, found = SNIA.parser(VALUES), points(VALUES)
     uptime = 1000.0
     for number in range(1, rounds + 1):
         for place, at in enumerate(found, 1):
             size = f"{at.block // 1024}k" if at.block >= 1024 else str(at.block)
-            said = point(number, place, _iops(at, number), uptime=uptime, places=len(found), rw=at.rw, bs=size)
+            shown = point(number, place, _iops(at, number), uptime=uptime, places=len(found), rw=at.rw, bs=size)
             if 0 < at.reads < 100:
-                said = said.replace(b" --bs=", f" --rwmixread={at.reads} --bs=".encode())
-            parser.feed(said.replace(WORDS["write"], WORDS[at.operation]))
+                shown = shown.replace(b" --bs=", f" --rwmixread={at.reads} --bs=".encode())
+            parser.feed(shown.replace(WORDS["write"], WORDS[at.operation]))
             uptime += 60.5
     parser.feed(f"benchwright: ended after round {rounds}: steady\n".encode())
     return parser.finish(0)
@@ -56,8 +56,8 @@ def _stored(stage: Stage) -> None:
     parsed = _simulated()
     step = Step("IOPS to steady state", "fio-snia", VALUES)
     with stage.workstation._store.recorder(RUN) as recorder:
-        recorder.record(RunStarted(RUN, recorded.plan(step), now()))
-        for event in recorded.trial_events(recorded.trial(1, step=step.name), parsed.figures, parsed.samples):
+        recorder.record(RunStarted(RUN, run_events.plan(step), now()))
+        for event in run_events.trial_events(run_events.trial(1, step=step.name), parsed.figures, parsed.samples):
             recorder.record(event)
         recorder.record(RunEnded(RUN, State.DONE, "", {}))
 
@@ -65,7 +65,7 @@ def _stored(stage: Stage) -> None:
 def _result(stage: Stage) -> QWidget:
     _stored(stage)
     window = stage.window()
-    page = window.show_room(Room.LIBRARY)
+    page = window.show_page(PageName.LIBRARY)
     if not isinstance(page, LibraryPage):
         raise TypeError("the library could not be opened")
     page.show_run(RUN)
@@ -84,7 +84,7 @@ def _rounds(stage: Stage) -> QWidget:
 
 def _wizard(stage: Stage, place: int) -> MainWindow:
     window = stage.window()
-    page = window.show_room(Room.MEASURE)
+    page = window.show_page(PageName.MEASURE)
     if not isinstance(page, MeasurePage):
         raise TypeError("the wizard could not be opened")
     page.begin([LOCAL])

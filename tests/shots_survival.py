@@ -19,20 +19,21 @@ from app.events import (
     State,
 )
 from app.plans.plan import Plan, Repetition, make_step
+from app.questions import Asker
 from app.runs.control import Control
 from app.services import Workstation
 from app.store import Store
 from app.store.errors import lost, translated
-from remote.link import LinkState
+from remote.connection_state import LinkState
 from suites.errors import BenchwrightError
-from tests.app.test_left_runs import begun, record
+from tests.app.test_detached_runs import begun, record
 from tests.shot_stage import Shot, Stage
 from tests.shots_library import _other_library
 from tests.shots_live import _frozen, _page
 from tests.widgets.live_events import begin, end, sample
 from widgets.main_window import MainWindow
-from widgets.measure.install_dialog import InstallDialog
-from widgets.rail import Room
+from widgets.rail import PageName
+from widgets.wizard.install_dialog import InstallDialog
 
 LIBRARY = Path("/home/ann/.local/share/benchwright/runs.sqlite3")
 HOSTS = ("web-1", "web-2", "db-primary")
@@ -123,27 +124,29 @@ def _given_up(stage: Stage) -> QWidget:
     )
     given_up = LinkChanged("web-1", LinkState.GIVEN_UP, time.monotonic() - 12)
     broken = end(None, 2, State.PARTIAL, reason)
-    ended = RunEnded("20261122-141530-k3f9", State.PARTIAL, reason)
+    problems = ("fio: Stopped by you.", reason.partition(". ")[2])
+    ended = RunEnded("20261122-141530-k3f9", State.PARTIAL, reason, {}, problems)
     return _scripted(stage, [*_measuring(), given_up, broken, ended])
 
 
 def _scripted(stage: Stage, events: Iterable[Event]) -> QWidget:
     """Show a run in which `events` happen, all of them at once."""
     window = stage.window()
-    page, control, shown = _page(window), Control(), []
+    page, shown = _page(window), []
 
-    def script() -> Generator[Event]:
+    def script(_plan: Plan, _asker: Asker, control: Control) -> Generator[Event]:
         for event in events:
             yield event
             shown.append(event)
         while not control.stopped and not isinstance(shown[-1], RunEnded):
             time.sleep(0.02)
 
-    page._begin(_plan(), control, script)
+    page.workstation.run = script  # type: ignore[method-assign,assignment]
+    page.start_run(_plan())
     stage.settle(lambda: (page.model is not None and len(page.model.trials) == 2) or not page.running)
     _wait(stage, 0.6)
     picture = _frozen(stage, window)
-    control.stop()
+    page.stop()
     stage.settle(lambda: not page.running)
     return picture
 
@@ -178,11 +181,11 @@ def _read_only(stage: Stage) -> QWidget:
     window = stage.window()
     if not isinstance(window, MainWindow):
         raise TypeError("no window")
-    window.show_room(Room.LIBRARY)
+    window.show_page(PageName.LIBRARY)
     window.library_bar.show_read_only(
         BenchwrightError(
             f"The library {LIBRARY} cannot be written: its file system is read-only.",
-            "It can be read. To measure, pin or delete, name another library with --store.",
+            "To measure, pin or delete, choose another library with --store.",
         )
     )
     return window

@@ -1,1 +1,1 @@
-"""What a person sees and touches: Qt and pyqtgraph."""
+"""The window, on Qt and pyqtgraph."""

@@ -1,4 +1,4 @@
-"""Help that needs no network: a tour, the words, the rules of measurement, the keys."""
+"""Offline help: the pages of resources/help and the catalogue of checks."""
 
 import re
 from typing import Any
@@ -15,49 +15,53 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextTable,
 )
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QTextBrowser
 
 import resources
 from app.questions import Asker
 from app.services import Workstation
+from suites.registry import help_table
+from suites.vocab import Resource
 from widgets.page import Page
+from widgets.parts.boxes import column_in
 from widgets.parts.text import Text
 from widgets.theme import SPACE, TextSize, palette, text_font
 
 TOPICS = {
     "tour": "Three-minute tour",
-    "words": "Words",
+    "words": "Glossary",
     "rules": "Rules of measurement",
     "checks": "Checks",
     "verdicts": "Verdicts",
-    "truth": "Proved on known truth",
+    "truth": "Validation against known limits",
     "telemetry": "Telemetry",
-    "comparison": "How runs are compared",
+    "comparison": "Comparing runs",
     "baselines": "Baselines, best and history",
     "connections": "Connections",
-    "survival": "When something breaks",
+    "survival": "Interrupted runs",
     "safety": "Root, raw devices, installing",
     "faults": "Faults and hostile input",
     "keyboard": "Keyboard",
-    "suites": "What was tried",
-    "formats": "Formats for machines",
+    "suites": "Supported tools",
+    "formats": "JSON and file formats",
+    "architecture": "Architecture",
 }
-"""The pages in resources/help, by the name of the file; that of the checks is made of their own words."""
+"""Titles of the pages in resources/help by file name; the page of checks is generated."""
 
 CHECKS, CHECK = "checks", "check-"
-"""The page that lists all checks, and how the topic of one of them begins."""
+"""Topic of the list of checks, and prefix of the topic of one check."""
 
 READING_WIDTH = 640
-"""Pixels after which a line of prose is hard to follow."""
+"""Largest width in pixels of a line of prose."""
 
 
 _NOTHING = QByteArray(b" ")
 _PICTURE = re.compile(r"\.\./pictures/([a-z]{1,20})\.png")
-"""How a page of the help names a picture of ours."""
+"""Path of a picture in a help page."""
 
 
 class _Browser(QTextBrowser):
-    """Shows our own Markdown. Nothing is loaded from anywhere else, whatever a text asks for."""
+    """Browser of the help's Markdown that loads nothing but its pictures."""
 
     narrowed = Signal()
 
@@ -71,9 +75,9 @@ class _Browser(QTextBrowser):
         self.setViewportMargins(0, 0, SPACE[2], 0)
 
     def loadResource(self, _kind: int, name: QUrl | str) -> Any:
-        """Load our own pictures, as wide as a line, and nothing else.
+        """Return a picture of the help scaled to the line width, for anything else a blank.
 
-        An empty answer would not do: the document would then read the file itself.
+        Not an empty array: QTextDocument would then read the file itself.
         """
         wanted = _PICTURE.fullmatch(name.toString() if isinstance(name, QUrl) else name)
         if wanted is None:
@@ -86,9 +90,9 @@ class _Browser(QTextBrowser):
         return fitting
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Tell when a line has another width: pictures are to be as wide as one."""
+        """Emit `narrowed` when the line width changes, to which pictures are scaled."""
         super().resizeEvent(event)
-        bar = self.verticalScrollBar().sizeHint().width()  # shown or not: else a picture could make it come and go
+        bar = self.verticalScrollBar().sizeHint().width()  # even if hidden: otherwise a picture could toggle it
         line = max(1, min(READING_WIDTH - SPACE[4], self.width() - bar - SPACE[3]))
         if line != self._line:
             self._line = line
@@ -96,10 +100,10 @@ class _Browser(QTextBrowser):
 
 
 class HelpPage(Page):
-    """A list of topics, and the one that is read."""
+    """List of topics and the current page."""
 
-    def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
-        super().__init__(workstation, asker, parent)
+    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+        super().__init__(workstation, asker)
         self.topics = QListWidget()
         self.topics.setObjectName("bare")
         self.topics.setAccessibleName("Topics")
@@ -112,7 +116,7 @@ class HelpPage(Page):
         self.topics.setFixedWidth(self.topics.sizeHintForColumn(0) + 2 * SPACE[2])
         self._topic = ""
         self.browser = _Browser()
-        # Later: a text that is being set brings its scroll bar, and with it another width.
+        # Queued: setting a text can show the scroll bar and so change the width again.
         self.browser.narrowed.connect(self._fit_pictures, Qt.ConnectionType.QueuedConnection)
         self.browser.anchorClicked.connect(lambda link: self.show_topic(link.fileName().removesuffix(".md")))
         self.topics.currentItemChanged.connect(self._read)
@@ -120,7 +124,7 @@ class HelpPage(Page):
         self.show_topic("tour")
 
     def show_topic(self, topic: str) -> None:
-        """Show the page about `topic`; an unknown one changes nothing."""
+        """Show the page of `topic`; ignore an unknown one."""
         if topic.startswith(CHECK):
             self.topics.setCurrentRow(list(TOPICS).index(CHECKS))
             self._show(topic)
@@ -129,7 +133,7 @@ class HelpPage(Page):
             self._show(topic)
 
     def changeEvent(self, event: Any) -> None:
-        """Set the text anew in new colours."""
+        """Render the page again in new colours."""
         super().changeEvent(event)
         if event.type() is event.Type.PaletteChange and self.topics.currentItem() is not None:
             self._show(self._topic)
@@ -144,11 +148,11 @@ class HelpPage(Page):
         self.browser.verticalScrollBar().setValue(0)
 
     def _fit_pictures(self) -> None:
-        """Set a page with pictures anew in the width that a line has now."""
+        """Render a page with pictures again at the current line width."""
         if self._topic and "../pictures/" in text_of(self._topic):
-            read = self.browser.verticalScrollBar().value()
+            position = self.browser.verticalScrollBar().value()
             self._show(self._topic)
-            self.browser.verticalScrollBar().setValue(read)
+            self.browser.verticalScrollBar().setValue(position)
 
     def _arrange(self) -> None:
         self.browser.setMaximumWidth(READING_WIDTH)
@@ -157,17 +161,18 @@ class HelpPage(Page):
         row.addWidget(self.topics)
         row.addWidget(self.browser, 1)
         row.addStretch(0)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(SPACE[4], SPACE[3], SPACE[4], SPACE[2])
-        rows.setSpacing(SPACE[2])
+        rows = column_in(self, SPACE[2], (SPACE[4], SPACE[3], SPACE[4], SPACE[2]))
         rows.addWidget(Text("Help", font=text_font(TextSize.TITLE, bold=True)))
         rows.addLayout(row, 1)
 
 
 def text_of(topic: str) -> str:
-    """Return the page about `topic` in Markdown; of a check that is not known, the list of all."""
+    """Return the page of `topic` as Markdown; for an unknown check, the list of checks."""
     if topic != CHECKS and not topic.startswith(CHECK):
-        return resources.read_text(f"help/{topic}.md")
+        text = resources.read_text(f"help/{topic}.md")
+        return re.sub(
+            r"^<!-- suites: (\w+) -->$", lambda found: help_table(Resource(found[1])), text, flags=re.MULTILINE
+        )
     from app.checks.catalogue import UnknownCheckError, entry, overview, page
 
     try:
@@ -177,9 +182,9 @@ def text_of(topic: str) -> str:
 
 
 def typeset(document: QTextDocument) -> None:
-    """Give the parsed Markdown the theme's sizes, spacing and colours.
+    """Apply the theme's sizes, spacing and colours to parsed Markdown.
 
-    In one edit: a long table would otherwise be laid out anew after each of its blocks, for seconds.
+    In one edit block: otherwise a long table is laid out again after each of its blocks, which takes seconds.
     """
     edit = QTextCursor(document)
     edit.beginEditBlock()
@@ -195,7 +200,7 @@ def typeset(document: QTextDocument) -> None:
 
 def _set_block(cursor: QTextCursor, block: QTextBlockFormat) -> None:
     level = block.headingLevel()
-    if block.nonBreakableLines():  # a line of code: it stands close to the next one
+    if block.nonBreakableLines():  # a line of code: no space to the next one
         _set_code(cursor, block)
         return
     block.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
@@ -206,14 +211,14 @@ def _set_block(cursor: QTextCursor, block: QTextBlockFormat) -> None:
         look = QTextCharFormat()
         look.setFont(text_font(TextSize.TITLE if level == 1 else TextSize.HEADING, bold=True))
         cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
-        cursor.setCharFormat(look)  # in place of Markdown's own, whose relative sizes would win over ours
+        cursor.setCharFormat(look)  # replaces Markdown's format, whose relative sizes would win
 
 
 def _set_code(cursor: QTextCursor, block: QTextBlockFormat) -> None:
     following = cursor.block().next()
     ends = not following.isValid() or not following.blockFormat().nonBreakableLines()
-    block.setLineHeight(100, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)  # no stripes between
-    block.setNonBreakableLines(False)  # code wraps, too, where the page is narrow
+    block.setLineHeight(100, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)  # no gaps in the background
+    block.setNonBreakableLines(False)  # wrap code on a narrow page
     block.setBackground(QBrush(QColor(palette().raised)))
     block.setTopMargin(0)
     block.setBottomMargin(SPACE[2] if ends else 0)

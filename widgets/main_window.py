@@ -1,7 +1,6 @@
-"""The window: a rail, one page in the middle, what explains it on the right, what runs at the bottom."""
+"""The main window: rail, page, side panel and status bar."""
 
 import gc
-import logging
 import sys
 import time
 from collections.abc import Sequence
@@ -11,82 +10,78 @@ from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QFileDialog,
     QHBoxLayout,
     QMainWindow,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.command_hints import use_library
 from app.events import LibraryChanged
 from app.paths import log_path
-from app.proposed import use_library
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets import jobs, settings, theme
-from widgets.hosts.left_bar import LeftBar
-from widgets.interrupts import heeded
-from widgets.jobs import Job
-from widgets.leaving import Leaving
+from widgets.hosts.host_bars import DetachedBar
+from widgets.jobs import BackgroundJob
 from widgets.library.library_bar import LibraryBar
 from widgets.menus import build_menus
-from widgets.middle import Middle
 from widgets.page import Page
+from widgets.pages import Pages
+from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.icons import icon
-from widgets.parts.question import Question
 from widgets.questions import WindowAsker
-from widgets.rail import Rail, Room
-from widgets.rooms import Rooms
+from widgets.rail import PageName, Rail
+from widgets.shutdown import CloseGuard, signals_handled
+from widgets.splitter import PageSplitter
 from widgets.status_line import StatusLine
-
-log = logging.getLogger(__name__)
+from widgets.theme import icon
 
 SIZE = (1280, 800)
 SMALLEST = (896, 480)
 PATIENCE = 3.0
-"""Seconds that threads under way may take to end after the window has closed."""
+"""Seconds to wait for background threads after the window has closed."""
 
 LOADED = 2000
-"""Milliseconds after which what a page needs is loaded."""
+"""Milliseconds after which a page has loaded its modules."""
 
 
 class MainWindow(QMainWindow):
-    """One window, six rooms. It brings pages to the front and passes on what they ask of each other."""
+    """The main window. Shows pages and connects them to each other."""
 
-    page_made = Signal()  # for the first time in this window
+    page_created = Signal()  # a page was shown for the first time
 
     def __init__(self, workstation: Workstation) -> None:
         super().__init__()
         self.workstation = workstation
         self.asker = WindowAsker(self)
-        self.rooms = Rooms(workstation, self.asker, self)
-        self.leaving = Leaving(self, lambda: self.rooms.live, self._show_waiting)
+        self.pages = Pages(workstation, self.asker, self)
+        self.closing = CloseGuard(self, lambda: self.pages.live, self._show_waiting)
         self.rail = Rail()
-        self.middle = Middle()
+        self.splitter = PageSplitter()
         self.status_line = StatusLine()
-        self.library_bar = LibraryBar(workstation, self)
-        self.left_bar = LeftBar(workstation, self)
-        self._failed: dict[Room, QWidget] = {}
-        self._told: dict[QWidget, str] = {}
+        self.library_bar = LibraryBar(workstation)
+        self.detached_bar = DetachedBar(workstation, self)
+        self._failed: dict[PageName, QWidget] = {}
+        self._messages: dict[QWidget, str] = {}
         self._painted = False
         self._arrange()
         self._connect(build_menus(self))
-        self.show_room(Room.HOSTS)
+        self.show_page(PageName.HOSTS)
 
-    def show_room(self, room: Room) -> Page | None:
-        """Bring the page of `room` to the front and return it, or None where it could not be opened."""
-        page = self.rooms.page(room)
-        shown = page or self._failure(room)
-        new = self.middle.bring_to_front(shown, None if page is None else page.side)
+    def show_page(self, name: PageName) -> Page | None:
+        """Show the page `name` and return it, or None if it could not be opened."""
+        page = self.pages.page(name)
+        shown = page or self._failure(name)
+        new = self.splitter.bring_to_front(shown, None if page is None else page.side)
         if new and page is not None:
-            page.status.connect(lambda text: self._tell(page, text))
-            page.library_damaged.connect(self.library_bar.show_error)
-            page.salvage_requested.connect(self.library_bar.ask_where_to_save)
-            page.other_library_requested.connect(self.library_bar.ask_for_another)
-            self.page_made.emit()
-        self.rail.show_room(room)
-        self.status_line.show_told(self._told.get(shown, ""))
+            page.status.connect(lambda text: self._show_status(page, text))
+            page.library_damaged.connect(self.library_bar.show_damage)
+            page.salvage_requested.connect(self.library_bar.choose_salvage_path)
+            page.other_library_requested.connect(self.library_bar.choose_library)
+            self.page_created.emit()
+        self.rail.show_page(name)
+        self.status_line.show_message(self._messages.get(shown, ""))
         if page is not None and self._painted:
             page.activated()
         if not self.rail.hasFocus():
@@ -94,63 +89,55 @@ class MainWindow(QMainWindow):
         return page
 
     def show_running(self, summary: str) -> None:
-        """Show everywhere what is running; an empty `summary` says that nothing is."""
-        if not self.leaving.waits:
+        """Show the run under way in the status bar and the rail; none if `summary` is empty."""
+        if not self.closing.waits:
             self.status_line.show_running(summary)
         self.rail.show_running(1 if summary else 0)
 
     def run_ended(self) -> None:
-        """The run under way has ended."""
+        """Update the window after the end of a run."""
         self.show_running("")
-        self.left_bar.refresh()
-        self.leaving.run_ended()
+        self.detached_bar.refresh()
+        self.closing.run_ended()
 
     def show_library_change(self, change: LibraryChanged) -> None:
-        """Say everywhere whether the library takes the run under way."""
+        """Show whether the library can store the run under way."""
         self.library_bar.show_change(change)
 
     def show_help(self, topic: str) -> None:
-        """Show the help page about `topic`."""
-        self.rooms.show_help(topic)
+        """Show the help page of `topic`."""
+        self.pages.show_help(topic)
 
     def show_about(self) -> None:
-        """Say what this program is."""
+        """Show name, version and purpose of the program."""
         from app.version import VERSION
 
-        self.say(f"Benchwright {VERSION}", "Benchmark Linux hosts and know whether the number may be believed.")
+        self.show_message(f"Benchwright {VERSION}", "Benchmark Linux hosts and check whether the results are valid.")
 
-    def say(self, text: str, more: str) -> None:
-        """Tell something that must be read before one goes on."""
-        box = Question(text, more, "Close", self, decline_text="")
-        box.finished.connect(box.deleteLater)
-        box.open()
+    def show_message(self, text: str, more: str) -> None:
+        """Show a modal message."""
+        box = QuestionDialog(text, more, "Close", self, decline_text="")
+        opened(box)
 
-    def ask_where_to_export(
-        self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = ""
-    ) -> None:
-        """Ask where `runs` are to be written, and write them; several are compared by `margin`, `overruled` or not."""
+    def open_export(self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = "") -> None:
+        """Open the export dialog for `runs`; `margin` and `overruled` are those of ExportDialog."""
         from widgets.export_dialog import ExportDialog
 
         dialog = ExportDialog(self.workstation, runs, name, self, margin=margin, overruled=overruled)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        opened(dialog)
 
-    def ask_for_plan(self) -> None:
-        """Ask for a plan's file and open it."""
-        chooser = QFileDialog(self, "Open a plan", "", "Plans (*.toml);;All files (*)")
-        chooser.setFileMode(QFileDialog.FileMode.ExistingFile)
-        chooser.fileSelected.connect(self._load_plan)
-        chooser.finished.connect(chooser.deleteLater)
-        chooser.open()
+    def choose_plan_file(self) -> None:
+        """Ask for a plan file and open it."""
+        ask_for_file(self, "Open a plan", self._load_plan, ["Plans (*.toml)", "All files (*)"])
 
     def export(self) -> None:
-        """Export what the page in front shows; where that is nothing, show the library to choose from."""
-        page = self.middle.front
-        if not (isinstance(page, Page) and page.export()) and self.show_room(Room.LIBRARY) is not None:
-            self.status_line.show_told("Choose a run to export")
+        """Export the content of the current page; if it has none, show the library."""
+        page = self.splitter.front
+        if not (isinstance(page, Page) and page.export()) and self.show_page(PageName.LIBRARY) is not None:
+            self.status_line.show_message("Select a run to export")
 
     def event(self, event: QEvent) -> bool:
-        """Let the page in front begin its reading once the window has been painted, not before."""
+        """Activate the current page after the first paint, so that the window appears sooner."""
         handled = super().event(event)
         if event.type() is QEvent.Type.Paint and not self._painted:
             self._painted = True
@@ -158,23 +145,23 @@ class MainWindow(QMainWindow):
         return handled
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Close, unless something runs: then ask first."""
-        if not self.leaving.allowed():
+        """Close, or ask first if a run is under way."""
+        if not self.closing.allowed():
             event.ignore()
             return
         settings.put("geometry", self.saveGeometry())
-        self.middle.store()
+        self.splitter.store()
         self.asker.close()
         for job in jobs.running():
             job.cancel()
         event.accept()
 
     def _activate_front(self) -> None:
-        page = self.middle.front
+        page = self.splitter.front
         if isinstance(page, Page):
             page.activated()
         self.library_bar.refresh()
-        self.left_bar.refresh()
+        self.detached_bar.refresh()
 
     def _arrange(self) -> None:
         self.setWindowTitle("Benchwright")
@@ -183,12 +170,10 @@ class MainWindow(QMainWindow):
         row = QHBoxLayout()
         row.setSpacing(0)
         row.addWidget(self.rail)
-        row.addWidget(self.middle, 1)
-        rows = QVBoxLayout(self._inside)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(0)
+        row.addWidget(self.splitter, 1)
+        rows = column_in(self._inside, 0)
         rows.addWidget(self.library_bar)
-        rows.addWidget(self.left_bar)
+        rows.addWidget(self.detached_bar)
         rows.addLayout(row, 1)
         self.setCentralWidget(self._inside)
         self.setStatusBar(self.status_line)
@@ -196,57 +181,57 @@ class MainWindow(QMainWindow):
         self.restoreGeometry(settings.blob("geometry"))
 
     def _connect(self, fold: QAction) -> None:
-        self.rail.chosen.connect(self.show_room)
-        self.library_bar.is_measuring = lambda: self.rooms.live is not None and self.rooms.live.running
+        self.rail.chosen.connect(self.show_page)
+        self.library_bar.is_measuring = lambda: self.pages.live is not None and self.pages.live.running
         self.library_bar.opened.connect(self._show_other_library)
         self.library_bar.save_requested.connect(self._save_library)
-        self.left_bar.attach_requested.connect(self.rooms.attach)
-        self.left_bar.stop_requested.connect(lambda left: self.rooms.attach(left, stop=True))
+        self.detached_bar.attach_requested.connect(self.pages.attach)
+        self.detached_bar.stop_requested.connect(lambda run: self.pages.attach(run, stop=True))
         self.status_line.stop_requested.connect(self._stop)
-        fold.setChecked(not self.middle.folded)
-        fold.toggled.connect(lambda shown: self.middle.set_folded(folded=not shown))
-        self.middle.fold_changed.connect(lambda folded: fold.setChecked(not folded))
+        fold.setChecked(not self.splitter.folded)
+        fold.toggled.connect(lambda shown: self.splitter.set_folded(folded=not shown))
+        self.splitter.fold_changed.connect(lambda folded: fold.setChecked(not folded))
 
     def _show_other_library(self) -> None:
-        page = self.middle.front
+        page = self.splitter.front
         use_library(self.workstation.library_path)
-        self.rooms.refresh_library()
-        if isinstance(page, Page) and page is not self.rooms.made(Room.LIBRARY):
+        self.pages.refresh_library()
+        if isinstance(page, Page) and page is not self.pages.existing(PageName.LIBRARY):
             page.activated()
-        self.left_bar.refresh()
+        self.detached_bar.refresh()
 
-    def _failure(self, room: Room) -> QWidget:
-        if room not in self._failed:
-            self._failed[room] = EmptyState(
-                f"{room.value} could not be opened",
-                f"This is a fault in Benchwright; the other pages still work. The details are in {log_path()}.",
+    def _failure(self, name: PageName) -> QWidget:
+        if name not in self._failed:
+            self._failed[name] = EmptyState(
+                f"Cannot open {name.value}",
+                f"This is a bug in Benchwright. The other pages work. The traceback is in {log_path()}.",
                 "Try again",
-                lambda: self.show_room(room),
+                lambda: self.show_page(name),
                 icon="error",
             )
-        return self._failed[room]
+        return self._failed[name]
 
-    def _tell(self, page: Page, text: str) -> None:
-        self._told[page] = text
-        if self.middle.front is page:
-            self.status_line.show_told(text)
+    def _show_status(self, page: Page, text: str) -> None:
+        self._messages[page] = text
+        if self.splitter.front is page:
+            self.status_line.show_message(text)
 
-    def _load_plan(self, path: str) -> None:
-        job = Job(lambda: self.workstation.load_plan(Path(path)), self)
-        job.returned.connect(self.rooms.open_plan)
-        job.failed.connect(self._say_error)
+    def _load_plan(self, path: Path) -> None:
+        job = BackgroundJob(lambda: self.workstation.load_plan(path), self)
+        job.returned.connect(self.pages.open_plan)
+        job.failed.connect(self._show_error)
         job.start()
 
-    def _say_error(self, error: BenchwrightError) -> None:
-        self.say(error.message, error.remedy)
+    def _show_error(self, error: BenchwrightError) -> None:
+        self.show_message(error.message, error.remedy)
 
     def _save_library(self, path: Path) -> None:
-        if self.rooms.live is not None:
-            self.rooms.live.save_library_to(path)
+        if self.pages.live is not None:
+            self.pages.live.save_library_to(path)
 
     def _stop(self) -> None:
-        if self.rooms.live is not None:
-            self.rooms.live.stop()
+        if self.pages.live is not None:
+            self.pages.live.stop()
 
     def _show_waiting(self, text: str) -> None:
         self._inside.setEnabled(False)
@@ -254,17 +239,17 @@ class MainWindow(QMainWindow):
         self.status_line.show_waiting(text)
 
 
-def _settle() -> None:
-    """Leave what a page has loaded out of all further garbage collection, once it is loaded.
+def _freeze_loaded() -> None:
+    """Exclude the objects loaded by a page from garbage collection (gc.freeze), once it is loaded.
 
-    A full collection goes through 200,000 objects of the libraries and stopped the window for 110 to 140 ms on an AMD
+    A full collection traverses 200,000 objects of the libraries and blocked the window for 110 to 140 ms on an AMD
     EPYC; without them for 6 ms.
     """
     QTimer.singleShot(LOADED, gc.freeze)
 
 
 def open_window(workstation: Workstation) -> int:
-    """Show the window until it is closed; return the process's exit status."""
+    """Run the window until it is closed; return the exit status."""
     application = QApplication.instance() or QApplication(sys.argv[:1])
     if not isinstance(application, QApplication):
         raise TypeError("a QApplication is needed to show a window")
@@ -274,10 +259,10 @@ def open_window(workstation: Workstation) -> int:
     theme.apply(application)
     application.setWindowIcon(icon("benchwright", "accent"))
     window = MainWindow(workstation)
-    window.page_made.connect(_settle)
+    window.page_created.connect(_freeze_loaded)
     window.show()
-    _settle()
-    with heeded(window.leaving.stop_and_close):
+    _freeze_loaded()
+    with signals_handled(window.closing.stop_and_close):
         status = application.exec()
     deadline = time.monotonic() + PATIENCE
     for job in jobs.running():

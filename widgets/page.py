@@ -1,4 +1,4 @@
-"""What every page of the window has in common."""
+"""Base class of the window's pages."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
@@ -9,41 +9,40 @@ from suites.errors import BenchwrightError
 
 
 class Page(QWidget):
-    """One task in the middle of the window; the window wires pages to each other through their signals.
+    """Base class of pages. The window connects pages to each other through their signals.
 
-    `side` explains what the middle shows (findings, facts, exact commands); the window puts it on the right,
-    where it folds away. A page without one leaves the right empty.
+    `side` is the page's side panel (findings, facts, exact commands), or None; the window shows it on the right.
     """
 
-    status = Signal(str)  # one line for the bar at the bottom
-    help_requested = Signal(str)  # the topic of the help that is asked for
-    library_damaged = Signal(object)  # the BenchwrightError that says so
+    status = Signal(str)  # one line for the status bar
+    help_requested = Signal(str)  # a help topic
+    library_damaged = Signal(object)  # a BenchwrightError
     salvage_requested = Signal()
     other_library_requested = Signal()
 
-    def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+        super().__init__()
         self.workstation = workstation
         self.asker = asker
         self.side: QWidget | None = None
         self._first: QWidget | None = None
 
     def begin_at(self, first: QWidget) -> None:
-        """Let the keyboard begin at `first` when the page is brought to the front.
+        """Set the widget that gets the focus when the page is shown.
 
-        A focus proxy would do that as well, but Tab then goes on behind it: what stands before it is never reached.
+        Not a focus proxy: Tab would then never reach the widgets before it.
         """
         self._first = first
 
     def take_focus(self) -> None:
-        """Put the keyboard where the page begins."""
+        """Focus the page's first widget."""
         (self._first or self).setFocus()
 
     def activated(self) -> None:
-        """The page has been brought to the front: read anew what may have changed."""
+        """Refresh the page after it was shown."""
 
-    def tell_damage(self, error: BenchwrightError) -> bool:
-        """Let the window say that the library is damaged, where `error` says that; return whether it does."""
+    def report_damage(self, error: BenchwrightError) -> bool:
+        """Emit `library_damaged` if `error` is a DamagedError; return whether it is."""
         from app.store.errors import DamagedError
 
         damaged = isinstance(error, DamagedError)
@@ -52,5 +51,5 @@ class Page(QWidget):
         return damaged
 
     def export(self) -> bool:
-        """Offer to export what the page shows; return whether there is something to export."""
+        """Offer to export the page's content; return whether there is any."""
         return False

@@ -1,23 +1,32 @@
-"""The questions that must be answered on the way to a host: is this its key, what is the secret, may this run here."""
+"""Dialogs for host keys, secrets, local programs, data loss and consent."""
 
 import re
 
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtCore import QMimeData, QTimer
+from PySide6.QtGui import QColor, QShowEvent, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QTextEdit, QWidget
 
-from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
+from app.questions import (
+    ConsentItem,
+    ConsentQuestion,
+    HostKeyQuestion,
+    LocalProgramQuestion,
+    LossQuestion,
+    SecretQuestion,
+)
+from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.notice import FieldMessage
-from widgets.parts.question import Question
-from widgets.parts.text import Text, Tone
-from widgets.theme import code_font, restyle
+from widgets.parts.text import JOINER, Text, Tone, unbroken
+from widgets.theme import SPACE, TextSize, code_font, palette, restyle, text_font
 
 _SHA256 = re.compile(r"(?<![A-Za-z0-9+/])(?:SHA256:)?([A-Za-z0-9+/]{43})=?(?![A-Za-z0-9+/=])")
-"""A SHA256 fingerprint as OpenSSH and clouds print it: 43 characters of base64, with or without its prefix."""
+"""A SHA256 fingerprint as OpenSSH and cloud consoles print it: 43 base64 characters, optional prefix."""
 
 _MD5 = re.compile(r"(?:MD5:)?(?:[0-9a-fA-F]{2}:){15}[0-9a-fA-F]{2}")
 
 
 def pasted_fingerprint(text: str) -> str | None:
-    """Return the one SHA256 fingerprint in `text` as ``SHA256:…``, or None where there is none or several.
+    """Return the only SHA256 fingerprint in `text` as ``SHA256:…``, or None if there are none or several.
 
     Accepts the bare fingerprint, the prefix, padding, and a whole line of ``ssh-keygen -lf``.
     """
@@ -25,14 +34,14 @@ def pasted_fingerprint(text: str) -> str | None:
     return f"SHA256:{found.pop()}" if len(found) == 1 else None
 
 
-class HostKeyDialog(Question):
-    """Shows the fingerprint of a key that is not in known_hosts, and helps to compare it with the expected one."""
+class HostKeyDialog(QuestionDialog):
+    """Shows the fingerprint of an unknown host key and compares it with an expected one."""
 
     def __init__(self, question: HostKeyQuestion, parent: QWidget | None = None) -> None:
         super().__init__(
-            f"Is this really {question.host}?",
-            "Its key is not in your known hosts, so it is not verified yet. Compare the fingerprint with the "
-            "one from the host’s console or from whoever runs it.",
+            f"Unknown host key: {question.host}",
+            "The key is not in known_hosts, so the host is not authenticated. Compare the fingerprint with the one "
+            "from the host’s console or its administrator.",
             "Trust this key and connect",
             parent,
         )
@@ -46,16 +55,16 @@ class HostKeyDialog(Question):
         self.add_fact("Stored in", question.known_hosts or "nowhere: UserKnownHostsFile is none")
         if question.note:
             note = FieldMessage()
-            note.say("warning", question.note)
+            note.show_message("warning", question.note)
             self.form.addRow("", note)
         self.expected = QLineEdit()
-        self.expected.setPlaceholderText("Paste the fingerprint you expect, to compare")
+        self.expected.setPlaceholderText("Paste the expected fingerprint to compare")
         self.expected.setFont(code_font())
         self.expected.setMaxLength(1000)
         self.expected.textChanged.connect(self._compare)
         self.form.addRow(Text("Expected", Tone.MUTED, wrap=False), self.expected)
         self.verdict = FieldMessage()
-        self.verdict.setMinimumHeight(2 * self.fontMetrics().lineSpacing())  # nothing jumps when it speaks
+        self.verdict.setMinimumHeight(2 * self.fontMetrics().lineSpacing())  # keep the layout when a message appears
         self.form.addRow("", self.verdict)
 
     def _compare(self, text: str) -> None:
@@ -63,21 +72,21 @@ class HostKeyDialog(Question):
         if not text.strip():
             self.verdict.clear()
         elif found == pasted_fingerprint(self._question.fingerprint):
-            self.verdict.say("good", "The fingerprints match.")
+            self.verdict.show_message("good", "The fingerprints match.")
         elif found is not None:
-            self.verdict.say("error", "The fingerprints differ: this is not the key you expect. Do not connect.")
+            self.verdict.show_message("error", "The fingerprints differ: this is not the expected key. Do not connect.")
         elif _MD5.search(text):
-            self.verdict.say("warning", "This is an MD5 fingerprint. Ask for the SHA256 one: ssh-keygen -lf KEYFILE")
+            self.verdict.show_message("warning", "MD5 fingerprint. Get the SHA256 one: ssh-keygen -lf KEYFILE")
         else:
-            self.verdict.say("warning", "This is not a SHA256 fingerprint: those have 43 letters, digits, + and /.")
+            self.verdict.show_message("warning", "Not a SHA256 fingerprint (43 letters, digits, + and /).")
         self.accept_button.setEnabled(found is None or found == pasted_fingerprint(self._question.fingerprint))
 
 
-class SecretDialog(Question):
-    """Asks for a password, a passphrase or what else a server wants to know. What is typed is not shown, as a rule."""
+class SecretDialog(QuestionDialog):
+    """Asks for a password, a passphrase or another server prompt. The input is hidden unless the server allows echo."""
 
     def __init__(self, question: SecretQuestion, parent: QWidget | None = None) -> None:
-        title, explanation, accept = _secret_words(question)
+        title, explanation, accept = _secret_texts(question)
         super().__init__(title, explanation, accept, parent)
         self.add_fact("Host", question.host)
         self.add_fact("User", question.user)
@@ -96,58 +105,202 @@ class SecretDialog(Question):
             self.form.addRow("", self.keep)
         if question.attempt > 1:
             verdict = FieldMessage()
-            verdict.say("warning", f"The last one was not accepted. This is attempt {question.attempt}.")
+            verdict.show_message("warning", f"Not accepted. Attempt {question.attempt}.")
             self.form.addRow("", verdict)
         restyle(self.accept_button, "primary", value=True)
         self.make_default(self.accept_button)
         self.field.setFocus()
 
     def secret(self) -> str:
-        """Return what was typed, and forget it."""
+        """Return the input and clear the field."""
         typed = self.field.text()
         self.field.clear()
         return typed
 
     def reject(self) -> None:
-        """Forget what was typed."""
+        """Clear the field and close."""
         self.field.clear()
         super().reject()
 
 
-def _secret_words(question: SecretQuestion) -> tuple[str, str, str]:
-    """Return the title, what becomes of the secret, and the words of the button."""
+def _secret_texts(question: SecretQuestion) -> tuple[str, str, str]:
+    """Return the title, the explanation of how the secret is used, and the button's text."""
     if question.purpose:
         explanation = (
-            "sudo asks for your password there. What you type is sent to sudo’s own prompt on this host, is kept in "
-            "memory until the work is done, and is not stored."
+            "sudo asks for your password. It is sent to sudo’s prompt on this host, kept in memory until the work is "
+            "done, and not stored."
         )
-        return f"Become root on {question.host}", explanation, "Go on as root"
-    kept = "kept in memory until Benchwright is closed" if question.lasting else "used this once"
-    kept += "." if question.may_keep else ", and not stored."
+        return f"Become root on {question.host}", explanation, "Continue as root"
+    retention = "kept in memory until Benchwright is closed" if question.lasting else "used once"
+    retention += "." if question.may_keep else ", and not stored."
     if question.key_path is not None:
         return (
             f"Unlock your key for {question.host}",
-            f"What you type opens the key here and goes nowhere else. It is {kept}",
+            f"The passphrase unlocks the key on this computer and is not sent. It is {retention}",
             "Unlock",
         )
     return (
         f"Sign in to {question.host}",
-        f"What you type is sent to this host only. It is {kept}",
+        f"Your answer is sent to this host only. It is {retention}",
         "Sign in",
     )
 
 
-class LocalProgramDialog(Question):
-    """Asks whether a program may run on this computer because ~/.ssh/config says so."""
+class LocalProgramDialog(QuestionDialog):
+    """Asks whether to run a program on this computer that ~/.ssh/config specifies."""
 
     def __init__(self, question: LocalProgramQuestion, parent: QWidget | None = None) -> None:
         super().__init__(
             "Run this command on this computer?",
-            f"Your ssh configuration asks for it on the way to {question.host}. It runs here, with all your rights. "
-            "A yes holds for exactly this command until Benchwright is closed.",
-            "Run it",
+            f"Your ssh configuration runs this command to reach {question.host}. It runs on this computer with your "
+            "permissions. The permission holds for exactly this command until Benchwright is closed.",
+            "Run command",
             parent,
         )
         self.add_fact("Host", question.host)
-        self.add_fact("Asked by", f"{question.setting} in {question.path}, line {question.line}")
+        self.add_fact("Set by", f"{question.setting} in {question.path}, line {question.line}")
         self.command = self.add_fact("Command", question.command, code=True)
+
+
+class LossDialog(QuestionDialog):
+    """Asks to type an identifier of a device before it is overwritten; the identifier cannot be copied."""
+
+    def __init__(self, question: LossQuestion, parent: QWidget | None = None) -> None:
+        super().__init__(
+            f"Overwrite {question.device}?",
+            f"The run overwrites this device of {question.host}; its data cannot be recovered. Check that it is the "
+            f"right device, then type its {question.confirmed_by}.",
+            "Overwrite device",
+            parent,
+        )
+        self._confirmation, self._confirmed_by = question.confirmation, question.confirmed_by
+        self.add_fact("Host", question.host)
+        for name, value in question.facts:
+            self.add_fact(name, value, code=name in {"Device", "Known as", "Serial number", "Backing file"})
+        self.field = QLineEdit()
+        self.field.setFont(code_font())
+        self.field.setMaxLength(1000)
+        self.field.setAccessibleName(f"The device’s {question.confirmed_by}")
+        self.field.setPlaceholderText(f"Type the {question.confirmed_by}")
+        self.field.textChanged.connect(self._compare)
+        self.form.addRow(Text("Confirmation", Tone.MUTED, wrap=False), self.field)
+        self.message = FieldMessage()
+        self.message.setMinimumHeight(2 * self.fontMetrics().lineSpacing())  # keep the layout when a message appears
+        self.form.addRow("", self.message)
+        self.accept_button.setEnabled(False)
+        self.make_default(self.decline_button)
+        self.field.setFocus()
+
+    def typed(self) -> str:
+        """Return the text typed."""
+        return self.field.text().strip()
+
+    def _compare(self) -> None:
+        typed = self.typed()
+        right = typed == self._confirmation
+        self.accept_button.setEnabled(right)
+        if right:
+            self.message.show_message("warning", "All data on this device will be lost.")
+        elif typed and not self._confirmation.startswith(typed):
+            self.message.show_message("error", f"Not the {self._confirmed_by} of this device.")
+        else:
+            self.message.clear()
+
+
+WIDTH, HEIGHT = 760, 360
+"""Width of the dialog and largest height of the list in pixels, so that it fits a window of 1024 x 700."""
+
+
+class ConsentDialog(QuestionDialog):
+    """Shows what a plan executes, copies, sends and changes. Accepting needs scrolling to the end."""
+
+    def __init__(self, question: ConsentQuestion, parent: QWidget | None = None) -> None:
+        super().__init__(
+            "Plan needs your consent",
+            f"“{question.plan}” does more than run benchmark tools. Consent is stored for this content and these "
+            "hosts.",
+            "Agree and run",
+            parent,
+        )
+        self.setMinimumWidth(WIDTH)
+        self.list = _EffectList(question.items)
+        self.list.verticalScrollBar().valueChanged.connect(self._check_read)
+        self.list.verticalScrollBar().rangeChanged.connect(self._check_read)
+        self.form.addRow(self.list)
+        self.message = FieldMessage()
+        self.form.addRow(self.message)
+        self._read_to_end = False
+        self.accept_button.setEnabled(False)
+        self.make_default(self.decline_button)
+        self.list.setFocus()
+
+    def _check_read(self) -> None:
+        """Enable the accept button once the end of the list was shown."""
+        self._read_to_end = self._read_to_end or (self.isVisible() and self.list.shows_end())
+        self.accept_button.setEnabled(self._read_to_end)
+        if not self._read_to_end:
+            self.message.show_message("info", "Scroll to the end of the list to agree.")
+        elif self.list.verticalScrollBar().maximum() > 0:
+            self.message.show_message("good", "End of the list reached.")
+        else:
+            self.message.clear()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Fit the height to the content, and check whether the whole list is visible."""
+        super().showEvent(event)
+        if (rows := self.layout()) is not None and not event.spontaneous():
+            self.resize(self.width(), rows.totalHeightForWidth(self.width()))
+        QTimer.singleShot(0, self, self._check_read)  # after the layout
+
+
+class _EffectList(QTextEdit):
+    """List of a plan's effects, verbatim. Long lines and words wrap, so that nothing is hidden beyond the edge."""
+
+    def __init__(self, items: tuple[ConsentItem, ...]) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setTabChangesFocus(True)
+        self.setAccessibleName("What the plan does")
+        self.document().setDocumentMargin(SPACE[2])
+        cursor = QTextCursor(self.document())
+        for index, item in enumerate(items):
+            self._add(cursor, item, first=index == 0)
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+        self.document().setTextWidth(WIDTH - 2 * SPACE[4] - self.verticalScrollBar().sizeHint().width())
+        self.setMinimumHeight(min(HEIGHT, round(self.document().size().height()) + SPACE[1]))
+
+    def toPlainText(self) -> str:
+        """Return the text without word joiners."""
+        return super().toPlainText().replace(JOINER, "")
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Copy the text without word joiners."""
+        copied = QMimeData()
+        copied.setText(self.textCursor().selection().toPlainText().replace(JOINER, ""))
+        return copied
+
+    def shows_end(self) -> bool:
+        """Return whether the last line is visible. Not by the scroll bar's range, which lags behind the layout."""
+        height = self.document().size().height()  # forces the whole layout
+        return self.verticalScrollBar().value() + self.viewport().height() >= height - 1
+
+    def _add(self, cursor: QTextCursor, item: ConsentItem, *, first: bool) -> None:
+        colours = palette()
+        head, faint, code = QTextCharFormat(), QTextCharFormat(), QTextCharFormat()
+        head.setFont(text_font(TextSize.BODY, bold=True))
+        faint.setForeground(QColor(colours.muted))
+        code.setFont(code_font())
+        above, inset = QTextBlockFormat(), QTextBlockFormat()
+        above.setTopMargin(0 if first else SPACE[3])
+        above.setBottomMargin(SPACE[0])
+        inset.setLeftMargin(SPACE[2])
+        if first:
+            cursor.setBlockFormat(above)
+        else:
+            cursor.insertBlock(above)
+        cursor.insertText(item.action, head)
+        cursor.insertText(f"   {item.what}", faint)
+        cursor.insertBlock(inset)
+        cursor.insertText(unbroken(item.text), code)

@@ -1,6 +1,5 @@
-"""Asks the user what a worker thread needs to know: the thread waits, the window does not."""
+"""Ask the user on behalf of worker threads: the thread blocks, the window does not."""
 
-import logging
 import threading
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -10,25 +9,21 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.questions import ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from widgets import jobs
-from widgets.consent_dialog import ConsentDialog
-from widgets.hosts.loss_dialog import LossDialog
-from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
+from widgets.question_dialogs import ConsentDialog, HostKeyDialog, LocalProgramDialog, LossDialog, SecretDialog
 
-log = logging.getLogger(__name__)
-
-LOOK = 0.1
-"""Seconds between two looks of a waiting worker thread at whether its job was cancelled."""
+POLL_INTERVAL = 0.1
+"""Seconds between checks of a waiting worker thread for the cancellation of its job."""
 
 
-Asked = HostKeyQuestion | SecretQuestion | LocalProgramQuestion | LossQuestion | ConsentQuestion
-Shown = HostKeyDialog | SecretDialog | LocalProgramDialog | LossDialog | ConsentDialog
+Question = HostKeyQuestion | SecretQuestion | LocalProgramQuestion | LossQuestion | ConsentQuestion
+Dialog = HostKeyDialog | SecretDialog | LocalProgramDialog | LossDialog | ConsentDialog
 
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A question, and the thread that waits for its answer. Unanswered means refused."""
+    """A question and its answer. Unanswered means refused."""
 
-    question: Asked
+    question: Question
     answered: threading.Event = field(default_factory=threading.Event)
     accepted: bool = False
     secret: str | None = None
@@ -36,13 +31,13 @@ class _Pending:
 
 
 class WindowAsker(QObject):
-    """An Asker that shows dialogs, one at a time, over whatever is in front.
+    """Asker that shows dialogs, one at a time, over the active modal dialog or the window.
 
     Called on worker threads. A question is refused when its job is cancelled or the window closes.
     """
 
     asked = Signal(object)
-    """The dialog that has just been opened."""
+    """Emitted with a dialog that has been opened."""
 
     _arrived = Signal(object)
 
@@ -51,9 +46,9 @@ class WindowAsker(QObject):
         self._window = window
         self._closed = threading.Event()
         self._waiting: deque[_Pending] = deque()
-        self._shown: tuple[_Pending, Shown] | None = None
-        self._to_keep: set[SecretQuestion] = set()
-        self._withdrawal = QTimer(self, interval=int(LOOK * 1000))
+        self._shown: tuple[_Pending, Dialog] | None = None
+        self._remembered: set[SecretQuestion] = set()
+        self._withdrawal = QTimer(self, interval=int(POLL_INTERVAL * 1000))
         self._withdrawal.timeout.connect(self._withdraw)
         self._arrived.connect(self._enqueue, Qt.ConnectionType.QueuedConnection)
 
@@ -62,29 +57,29 @@ class WindowAsker(QObject):
         return self._ask(question).accepted
 
     def secret(self, question: SecretQuestion) -> str | None:
-        """Return what the user typed, or None where they gave up. Blocks the worker thread."""
+        """Return the user's input, or None if declined. Blocks the worker thread."""
         answer = self._ask(question)
-        (self._to_keep.add if answer.keep else self._to_keep.discard)(_first(question))
+        (self._remembered.add if answer.keep else self._remembered.discard)(_without_attempt(question))
         return answer.secret
 
     def remember(self, question: SecretQuestion) -> bool:
-        """Return whether the box was ticked when the question was last answered."""
-        return _first(question) in self._to_keep
+        """Return whether the user chose to store the last answer to `question`."""
+        return _without_attempt(question) in self._remembered
 
     def local_program(self, question: LocalProgramQuestion) -> bool:
-        """Return whether the user lets the program run. Blocks the worker thread."""
+        """Return whether the user allows the program to run. Blocks the worker thread."""
         return self._ask(question).accepted
 
     def confirm_loss(self, question: LossQuestion) -> str | None:
-        """Return what the user typed to confirm the loss, or None where they gave up. Blocks the worker thread."""
+        """Return the user's confirmation, or None if declined. Blocks the worker thread."""
         return self._ask(question).secret
 
     def consent(self, question: ConsentQuestion) -> bool:
-        """Return whether the user agrees to what a plan does. Blocks the worker thread."""
+        """Return whether the user consents to the plan. Blocks the worker thread."""
         return self._ask(question).accepted
 
     def close(self) -> None:
-        """Refuse everything asked so far and from now on: the window closes."""
+        """Refuse all pending and future questions: the window closes."""
         self._closed.set()
         for pending in self._waiting:
             pending.answered.set()
@@ -92,13 +87,13 @@ class WindowAsker(QObject):
         if self._shown is not None:
             self._shown[1].reject()
 
-    def _ask(self, question: Asked) -> _Pending:
+    def _ask(self, question: Question) -> _Pending:
         pending = _Pending(question)
         job = jobs.current()
         if self._closed.is_set() or QApplication.instance() is None:
             return pending
         self._arrived.emit(pending)
-        while not pending.answered.wait(LOOK):
+        while not pending.answered.wait(POLL_INTERVAL):  # polled: cancelling a job does not set the event
             if self._closed.is_set() or (job is not None and job.cancelled):
                 pending.answered.set()
                 return _Pending(question)
@@ -124,7 +119,7 @@ class WindowAsker(QObject):
         self.asked.emit(dialog)
 
     def _withdraw(self) -> None:
-        """Take the dialog away when the one who asked does not wait any more."""
+        """Close the dialog when its worker thread no longer waits."""
         if self._shown is not None and self._shown[0].answered.is_set():
             self._shown[1].reject()
 
@@ -145,7 +140,7 @@ class WindowAsker(QObject):
         self._show_next()
 
 
-def _dialog(question: Asked, parent: QWidget) -> Shown:
+def _dialog(question: Question, parent: QWidget) -> Dialog:
     if isinstance(question, HostKeyQuestion):
         return HostKeyDialog(question, parent)
     if isinstance(question, SecretQuestion):
@@ -157,6 +152,6 @@ def _dialog(question: Asked, parent: QWidget) -> Shown:
     return LocalProgramDialog(question, parent)
 
 
-def _first(question: SecretQuestion) -> SecretQuestion:
-    """Return the question as it was asked the first time."""
+def _without_attempt(question: SecretQuestion) -> SecretQuestion:
+    """Return `question` as its first attempt, to use as a key."""
     return replace(question, attempt=1)

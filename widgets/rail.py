@@ -1,4 +1,4 @@
-"""The rail on the left: the rooms of the window, one key each, and how many runs are under way."""
+"""Navigation rail with a button per page and the number of runs under way."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QLabel, QPushButton, QWidget
 
-from widgets.parts.icons import set_icon
+from widgets.parts.boxes import column_in, row_in
 from widgets.parts.text import set_tool_tip, strong
-from widgets.theme import SPACE
+from widgets.theme import SPACE, set_icon
 
 WIDTH = 136
-"""Pixels at the platform's usual size of text; a larger one makes it wider."""
+"""Width in pixels at the platform's default text size; larger text widens it."""
 
-BESIDE = 76
-"""Pixels that the icon, the badge and the margins take."""
+EXTRA_WIDTH = 76
+"""Width in pixels of icon, badge and margins."""
 
 
-class Room(StrEnum):
-    """A page of the window; the value is its title."""
+class PageName(StrEnum):
+    """Pages of the window; the value is the title."""
 
     HOSTS = "Hosts"
     MEASURE = "Measure"
@@ -30,24 +30,24 @@ class Room(StrEnum):
     HELP = "Help"
 
 
-class Sign(NamedTuple):
-    """What is said about a room before it is entered."""
+class PageBadge(NamedTuple):
+    """Icon, purpose and shortcut of a page."""
 
     icon: str
     purpose: str
     keys: str
 
 
-SIGNS: Mapping[Room, Sign] = {
-    room: Sign(icon, purpose, f"Ctrl+{number}")
-    for number, (room, icon, purpose) in enumerate(
+SIGNS: Mapping[PageName, PageBadge] = {
+    name: PageBadge(icon, purpose, f"Ctrl+{number}")
+    for number, (name, icon, purpose) in enumerate(
         (
-            (Room.HOSTS, "hosts", "Where measurements run"),
-            (Room.MEASURE, "measure", "Choose tests, tune them and check them before they run"),
-            (Room.LIVE, "live", "Watch what is being measured"),
-            (Room.LIBRARY, "library", "Every run that was kept"),
-            (Room.COMPARE, "compare", "Runs side by side, and whether they differ"),
-            (Room.HELP, "help", "A tour, the words, the rules and the keys"),
+            (PageName.HOSTS, "hosts", "Hosts and their facts"),
+            (PageName.MEASURE, "measure", "Choose, tune and check tests"),
+            (PageName.LIVE, "live", "Watch the run under way"),
+            (PageName.LIBRARY, "library", "Stored runs"),
+            (PageName.COMPARE, "compare", "Compare runs with a baseline"),
+            (PageName.HELP, "help", "Tour, glossary, rules and keyboard"),
         ),
         start=1,
     )
@@ -55,51 +55,49 @@ SIGNS: Mapping[Room, Sign] = {
 
 
 class Rail(QWidget):
-    """One button a room. The arrow keys move within it, Tab leaves it."""
+    """One button per page. Arrow keys move between buttons, Tab leaves the rail."""
 
-    chosen = Signal(object)  # a Room
+    chosen = Signal(object)  # a PageName
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("rail")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        widest = max(QFontMetrics(strong()).horizontalAdvance(room.value) for room in Room)
-        self.setFixedWidth(max(WIDTH, widest + BESIDE))
+        widest = max(QFontMetrics(strong()).horizontalAdvance(name.value) for name in PageName)
+        self.setFixedWidth(max(WIDTH, widest + EXTRA_WIDTH))
         self.setAccessibleName("Pages")
-        self.buttons: dict[Room, QPushButton] = {}
+        self.buttons: dict[PageName, QPushButton] = {}
         self._group = QButtonGroup(self)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(0, SPACE[1], 0, SPACE[1])
-        rows.setSpacing(0)
-        for room, sign in SIGNS.items():
-            if room is Room.HELP:
+        rows = column_in(self, 0, (0, SPACE[1], 0, SPACE[1]))
+        for name, badge in SIGNS.items():
+            if name is PageName.HELP:
                 rows.addStretch(1)
-            rows.addWidget(self._button(room, sign))
-        self._badge = self._build_badge(self.buttons[Room.LIVE])
+            rows.addWidget(self._button(name, badge))
+        self._badge = self._build_badge(self.buttons[PageName.LIVE])
 
-    def show_room(self, room: Room) -> None:
-        """Mark `room` as the one in front."""
-        self.buttons[room].setChecked(True)
+    def show_page(self, name: PageName) -> None:
+        """Mark `name` as the current page."""
+        self.buttons[name].setChecked(True)
 
     def show_running(self, count: int) -> None:
-        """Show how many runs are under way."""
+        """Show the number of runs under way."""
         self._badge.setText(str(count))
         self._badge.setVisible(count > 0)
-        self.buttons[Room.LIVE].setAccessibleName(f"Live, {count} running" if count else "Live")
+        self.buttons[PageName.LIVE].setAccessibleName(f"Live, {count} running" if count else "Live")
 
     def hasFocus(self) -> bool:
-        """Whether one of the buttons has the focus: the arrow keys then move within the rail."""
+        """Whether one of the buttons has the focus."""
         return any(button.hasFocus() for button in self.buttons.values())
 
-    def _button(self, room: Room, sign: Sign) -> QPushButton:
-        button = QPushButton(room.value)
-        set_icon(button, sign.icon, "text")
+    def _button(self, name: PageName, badge: PageBadge) -> QPushButton:
+        button = QPushButton(name.value)
+        set_icon(button, badge.icon, "text")
         button.setIconSize(QSize(20, 20))
         button.setCheckable(True)
-        set_tool_tip(button, f"{sign.purpose} ({sign.keys})")
-        button.clicked.connect(lambda: self.chosen.emit(room))
+        set_tool_tip(button, f"{badge.purpose} ({badge.keys})")
+        button.clicked.connect(lambda: self.chosen.emit(name))
         self._group.addButton(button)
-        self.buttons[room] = button
+        self.buttons[name] = button
         return button
 
     def _build_badge(self, button: QPushButton) -> QLabel:
@@ -110,8 +108,7 @@ class Rail(QWidget):
         badge.setMinimumWidth(16)
         badge.setFixedHeight(16)
         badge.hide()
-        row = QHBoxLayout(button)
-        row.setContentsMargins(0, 0, SPACE[2], 0)
+        row = row_in(button, -1, (0, 0, SPACE[2], 0))
         row.addStretch(1)
         row.addWidget(badge, 0, Qt.AlignmentFlag.AlignVCenter)
         return badge

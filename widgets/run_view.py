@@ -1,80 +1,80 @@
-"""A stored run with the plots and tables it was watched with."""
+"""View of a stored run with the plots and tables of the live view."""
 
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.records import Band
-from widgets.live.model import Place, RunModel
-from widgets.live.place_strip import PlaceStrip
-from widgets.live.run_side import RunSide
-from widgets.live.step_view import StepView
-from widgets.live.words import clock_text
+from suites.quantities import clock_text
+from widgets.live.model import RunModel, StepKey
+from widgets.live.run_side_panel import RunSidePanel
+from widgets.live.step_view import StepTabs, StepView
+from widgets.parts.boxes import column_in
 from widgets.theme import SPACE
 
 
 class RunView(QWidget):
-    """Shows one run of the library. `side` explains it, for the right of the window.
+    """Shows one run of the library, and its details in the side panel `side`.
 
-    Raw output is asked for when somebody opens it: answer `output_requested` with set_output().
+    Raw output is loaded on demand: answer `output_requested` with set_output().
     """
 
     output_requested = Signal(str, int)  # the run's id and the trial's
     scaling_requested = Signal(str)  # the run's id
 
-    def __init__(self, parent: QWidget | None = None, side: RunSide | None = None) -> None:
-        """Explain the run on `side`, which the page may have had before, or on one of its own."""
-        super().__init__(parent)
+    def __init__(self, side: RunSidePanel | None = None) -> None:
+        """Use `side`, or make a new side panel."""
+        super().__init__()
         self._model: RunModel | None = None
-        self._bands: dict[Place, Sequence[Band]] = {}
+        self._bands: dict[StepKey, Sequence[Band]] = {}
         self._output: int | None = None
-        self.strip = PlaceStrip()
+        self.strip = StepTabs()
         self.view = StepView()
-        self.side = side or RunSide()
-        self.strip.chosen.connect(self.show_place)
-        self.view.output_wanted.connect(self._want_output)
-        self.view.front_changed.connect(self._explain)
-        self.view.scaling_requested.connect(self._ask_for_scaling)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE[1])
+        self.side = side or RunSidePanel()
+        self.strip.chosen.connect(self.show_step_key)
+        self.view.output_wanted.connect(self._request_output)
+        self.view.front_changed.connect(self._update_side)
+        self.view.scaling_requested.connect(self._request_scaling)
+        column = column_in(self, SPACE[1])
         column.addWidget(self.strip)
         column.addWidget(self.view, 1)
 
-    def set_model(self, model: RunModel, bands: Mapping[Place, Sequence[Band]] | None = None) -> None:
-        """Show a stored run, folded as `replay` does it off the window's thread.
+    def set_model(self, model: RunModel, bands: Mapping[StepKey, Sequence[Band]] | None = None) -> None:
+        """Show a stored run that `replay` has rebuilt on a background thread.
 
-        `bands` are the baselines by step name and host; a run is not held against itself.
+        `bands` are the baselines by step name and host; those made of this run are ignored.
         """
         own = model.run_id
         self._model = model
-        self._bands = {place: [band for band in found if band.run_id != own] for place, found in (bands or {}).items()}
+        self._bands = {
+            step_key: [band for band in found if band.run_id != own] for step_key, found in (bands or {}).items()
+        }
         self._output = None
         self.view.log.restart()
-        self.strip.show_places(self._model)
-        self.show_place(self._model.places()[0])
+        self.strip.show_step_keys(self._model)
+        self.show_step_key(self._model.step_keys()[0])
         self.view.bar.show_time(clock_text(self._model.elapsed(0.0)), "", over=True)
 
-    def show_place(self, place: Place) -> None:
+    def show_step_key(self, step_key: StepKey) -> None:
         """Show a step on a host."""
         if self._model is not None:
-            self.strip.show_place(place)
-            self.view.show_place(self._model, place, self._bands.get(place, ()))
+            self.strip.show_step_key(step_key)
+            self.view.show_step_key(self._model, step_key, self._bands.get(step_key, ()))
 
     def set_output(self, trial: int, output: Mapping[str, bytes]) -> None:
-        """Show the raw output of a trial: the end of it, where it is long."""
+        """Show the raw output of a trial; of a long one, its end."""
         if trial == self._output:
             self.view.log.load(output)
 
-    def _want_output(self, trial: int) -> None:
+    def _request_output(self, trial: int) -> None:
         if self._model is not None and trial != self._output:
             self._output = trial
             self.output_requested.emit(self._model.run_id, trial)
 
-    def _ask_for_scaling(self) -> None:
+    def _request_scaling(self) -> None:
         if self._model is not None:
             self.scaling_requested.emit(self._model.run_id)
 
-    def _explain(self) -> None:
-        self.side.show_run(self._model, self.view.place, self.view.front)
+    def _update_side(self) -> None:
+        self.side.show_run(self._model, self.view.step_key, self.view.front)

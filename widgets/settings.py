@@ -1,11 +1,11 @@
-"""What the window remembers between sessions: appearance, size, what is folded."""
+"""Window settings stored between sessions: appearance, geometry, folded panels."""
 
 from contextlib import suppress
 
 from PySide6.QtCore import QByteArray, QSettings
 
+from app.output import make_private
 from app.paths import window_path
-from app.writing import make_private
 
 
 def _stored() -> QSettings:
@@ -19,23 +19,23 @@ def text(key: str, default: str = "") -> str:
 
 
 def flag(key: str, *, default: bool) -> bool:
-    """Return the yes or no stored under `key`."""
+    """Return the boolean stored under `key`."""
     return text(key, "yes" if default else "no") == "yes"
 
 
 def blob(key: str) -> QByteArray:
-    """Return the bytes stored under `key`; none where there are none."""
+    """Return the bytes stored under `key`, or an empty array."""
     value = _stored().value(key)
     return value if isinstance(value, QByteArray) else QByteArray()
 
 
 def put(key: str, value: str | QByteArray) -> None:
     """Store `value` under `key`."""
-    with suppress(OSError):  # it exists, or nothing is remembered
+    with suppress(OSError):  # if the file cannot be created, the setting is lost
         make_private(window_path())
     _stored().setValue(key, value)
 
 
 def put_flag(key: str, *, value: bool) -> None:
-    """Store a yes or no under `key`."""
+    """Store a boolean under `key`."""
     put(key, "yes" if value else "no")

@@ -1,18 +1,18 @@
-"""The bar at the bottom: what is running, seen from everywhere, and one line from the page in front."""
+"""Status bar with the run under way and a message of the current page."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStatusBar, QWidget
+from PySide6.QtWidgets import QPushButton, QStatusBar, QWidget
 
-from widgets.parts.icons import set_icon
+from widgets.parts.boxes import row_in
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE
+from widgets.theme import SPACE, set_icon
 
-IDLE = "Nothing is running"
+IDLE = "No run under way"
 
 
 class StatusLine(QStatusBar):
-    """On the left the running measurement with a button that stops it, on the right what the page tells."""
+    """Status bar: the run under way with a stop button on the left, the page's message on the right."""
 
     stop_requested = Signal()
 
@@ -23,25 +23,23 @@ class StatusLine(QStatusBar):
         self.running = Text(IDLE, Tone.MUTED, wrap=False)
         self.stop_button = QPushButton("Stop")
         set_icon(self.stop_button, "stop", "text")
-        set_tool_tip(self.stop_button, "Stop the measurement and keep what was measured")
+        set_tool_tip(self.stop_button, "Stop the run and keep what was measured")
         policy = self.stop_button.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # the bar must not change its height when a run begins
+        policy.setRetainSizeWhenHidden(True)  # the bar keeps its height when a run starts
         self.stop_button.setSizePolicy(policy)
         self.stop_button.clicked.connect(self.stop_requested)
         left = QWidget()
-        row = QHBoxLayout(left)
-        row.setContentsMargins(SPACE[2], SPACE[0], SPACE[1], SPACE[0])
-        row.setSpacing(SPACE[1])
+        row = row_in(left, SPACE[1], (SPACE[2], SPACE[0], SPACE[1], SPACE[0]))
         for widget in (self._mark, self.running, self.stop_button):
             row.addWidget(widget)
-        self.told = Text("", Tone.MUTED, wrap=False)
-        self.told.setContentsMargins(0, 0, SPACE[2], 0)
+        self.message = Text("", Tone.MUTED, wrap=False)
+        self.message.setContentsMargins(0, 0, SPACE[2], 0)
         self.addWidget(left)
-        self.addPermanentWidget(self.told)
+        self.addPermanentWidget(self.message)
         self.show_running("")
 
     def show_running(self, summary: str) -> None:
-        """Show `summary` of what is running; an empty one says that nothing is."""
+        """Show `summary` of the run under way; an empty one means none."""
         self.running.setText(summary or IDLE)
         self.running.set_tone(Tone.NORMAL if summary else Tone.MUTED)
         self._mark.setVisible(bool(summary))
@@ -49,10 +47,10 @@ class StatusLine(QStatusBar):
         self.stop_button.setEnabled(bool(summary))
 
     def show_waiting(self, text: str) -> None:
-        """Say for what the window waits before it closes."""
+        """Show what the window waits for before it closes."""
         self.running.setText(text)
         self.stop_button.setEnabled(False)
 
-    def show_told(self, text: str) -> None:
-        """Show what the page in front tells."""
-        self.told.setText(text)
+    def show_message(self, text: str) -> None:
+        """Show the message of the current page."""
+        self.message.setText(text)

@@ -1,32 +1,105 @@
-"""Colours, spacing and type for Qt and pyqtgraph together; light and dark."""
+"""Theme for Qt and pyqtgraph: colours (light and dark), spacing, fonts and icons."""
 
 import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from string import Template
 from typing import cast
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtGui import QAction, QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 import resources
+from resources import read_text
 from widgets import settings
-from widgets.parts import icons
+
+ICON_SIZE = 16
+"""Size in pixels of an icon beside text."""
+
+SEVERITIES = ("info", "warning", "error", "good")
+"""Icons with a colour of their own; others use that of muted text."""
+
+
+def icon(name: str, colour: str = "") -> QIcon:
+    """Return the icon `name` (see resources/icons) in `colour`: a palette field or ``#rrggbb``.
+
+    By default an icon of SEVERITIES has its own colour, any other that of muted text.
+    """
+    return _icon(name, _resolve(name, colour), _resolve(name, "surface"))
+
+
+def pixmap(name: str, size: int = ICON_SIZE, colour: str = "", ratio: float = 1.0) -> QPixmap:
+    """Return the icon `name` as a pixmap of `size` pixels at device pixel ratio `ratio`."""
+    return _draw(name, size, _resolve(name, colour), _resolve(name, "surface"), ratio)
+
+
+def set_icon(target: QAbstractButton | QAction, name: str, colour: str = "") -> None:
+    """Set the icon `name` of `target`, and update it when the colours change."""
+    target.setProperty("icon_name", name)
+    target.setProperty("icon_colour", colour)
+    target.setIcon(icon(name, colour))
+
+
+def refresh_icons(application: QApplication) -> None:
+    """Redraw every icon set by set_icon() in the current colours."""
+    for widget in application.allWidgets():
+        _redraw(widget)
+        for action in widget.actions():
+            _redraw(action)
+
+
+def _redraw(target: QWidget | QAction) -> None:
+    name = target.property("icon_name")
+    if name and isinstance(target, QAbstractButton | QAction):
+        target.setIcon(icon(name, target.property("icon_colour") or ""))
+
+
+def _resolve(name: str, colour: str) -> str:
+    if colour.startswith("#"):
+        return colour
+    return str(getattr(palette(), colour or (name if name in SEVERITIES else "muted")))
+
+
+@lru_cache(maxsize=256)
+def _icon(name: str, colour: str, surface: str) -> QIcon:
+    made = QIcon()
+    for size in (ICON_SIZE, 20, 24, 32):
+        for ratio in (1.0, 2.0):
+            drawn = _draw(name, size, colour, surface, ratio)
+            made.addPixmap(drawn)
+            made.addPixmap(drawn, QIcon.Mode.Selected)  # Qt would tint it with the selection's colour
+    return made
+
+
+@lru_cache(maxsize=512)
+def _draw(name: str, size: int, colour: str, surface: str, ratio: float) -> QPixmap:
+    from PySide6.QtSvg import QSvgRenderer
+
+    source = read_text(f"icons/{name}.svg").replace("currentColor", colour).replace("currentSurface", surface)
+    drawn = QPixmap(QSize(size, size) * ratio)
+    drawn.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(drawn)
+    QSvgRenderer(QByteArray(source.encode())).render(painter)
+    painter.end()
+    drawn.setDevicePixelRatio(ratio)
+    return drawn
+
 
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""Okabe and Ito's colours, told apart by colour-blind readers."""
+"""Colours of Okabe and Ito, distinguishable for colour-blind readers."""
 
 DARK_SERIES = ("#4DA9EA", "#F0B440", "#2CC59A", "#E29AC6", "#B5DFFA", "#FF8B52")
-"""The same on a dark ground: each at least as far from it as its counterpart is from white."""
+"""The same for dark backgrounds, with at least the contrast of their counterparts to white."""
 
 SPACE = (4, 8, 12, 16, 24)
-"""Every distance between things, in pixels."""
+"""Spacings in pixels."""
 
 
 class Appearance(StrEnum):
-    """What the user chose: as the system has it, or always one of the two."""
+    """The user's choice of appearance."""
 
     SYSTEM = "system"
     LIGHT = "light"
@@ -34,7 +107,7 @@ class Appearance(StrEnum):
 
 
 class TextSize(StrEnum):
-    """The four sizes of text, relative to the platform's own (BODY)."""
+    """Text sizes relative to the platform's default (BODY)."""
 
     SMALL = "small"
     BODY = "body"
@@ -64,7 +137,7 @@ class Palette:
     error: str
     good: str
     on_accent: str
-    border: str  # of what can be pressed or typed in: stronger than a line
+    border: str  # of buttons and fields: stronger than a line
 
 
 LIGHT = Palette(
@@ -80,32 +153,32 @@ DARK = Palette(
 
 
 def apply(application: QApplication) -> None:
-    """Dress `application` in the stored appearance, and follow the system's colours from now on."""
+    """Apply the stored appearance to `application` and follow changes of the system's colours."""
     if application.property("dressed"):
         return
     application.setProperty("dressed", True)
     application.setStyle("Fusion")
     font = application.font()
-    font.setFeature(QFont.Tag("tnum"), 1)  # figures that change must not make their neighbours jump
+    font.setFeature(QFont.Tag("tnum"), 1)  # tabular numerals: changing numbers must not move their neighbours
     application.setFont(font)
     application.styleHints().colorSchemeChanged.connect(_follow_system)
-    _dress(application)
+    _apply_appearance(application)
 
 
 def appearance() -> Appearance:
-    """Return what the user chose."""
+    """Return the user's choice."""
     stored = settings.text("appearance")
     return Appearance(stored) if stored in set(Appearance) else Appearance.SYSTEM
 
 
 def set_appearance(chosen: Appearance) -> None:
-    """Remember what the user chose, and dress the application in it at once."""
+    """Store the user's choice and apply it."""
     settings.put("appearance", chosen.value)
-    _dress(cast("QApplication", QApplication.instance()))
+    _apply_appearance(cast("QApplication", QApplication.instance()))
 
 
 def palette() -> Palette:
-    """Return the colours in force, following the system or the user's setting."""
+    """Return the current colours, by the system's or the user's setting."""
     application = QGuiApplication.instance()
     chosen = application.property("appearance") if application is not None else None
     if chosen in {"light", "dark"}:
@@ -115,12 +188,12 @@ def palette() -> Palette:
 
 
 def series_colour(index: int) -> QColor:
-    """Return the colour of the series `index` in the appearance in force; they repeat after six."""
+    """Return the current colour of the series `index`; colours repeat after six."""
     return QColor((DARK_SERIES if palette().dark else SERIES)[index % len(SERIES)])
 
 
 def in_force(colour: QColor) -> QColor:
-    """Return the colour of the same series in the appearance in force; other colours as they are."""
+    """Return the current colour of the series that `colour` belongs to; other colours unchanged."""
     for series in (SERIES, DARK_SERIES):
         for index, name in enumerate(series):
             if QColor(name).rgb() == colour.rgb():
@@ -129,7 +202,7 @@ def in_force(colour: QColor) -> QColor:
 
 
 def text_font(size: TextSize, *, bold: bool = False) -> QFont:
-    """Return the platform's font in one of the four sizes."""
+    """Return the platform's font in a TextSize."""
     font = QFont(QApplication.font())
     font.setPointSizeF(font.pointSizeF() * _SCALES[size])
     font.setBold(bold)
@@ -137,7 +210,7 @@ def text_font(size: TextSize, *, bold: bool = False) -> QFont:
 
 
 def figure_font(points: float = 0, *, bold: bool = False) -> QFont:
-    """Return the platform's font with tabular numerals, for figures that change or stand in columns."""
+    """Return the platform's font with tabular numerals, for changing numbers and columns."""
     font = QFont(QApplication.font())
     if points:
         font.setPointSizeF(points)
@@ -149,19 +222,19 @@ def figure_font(points: float = 0, *, bold: bool = False) -> QFont:
 def code_font() -> QFont:
     """Return the platform's fixed-width font, for commands and raw output."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-    font.setPointSizeF(max(font.pointSizeF(), QApplication.font().pointSizeF()))  # large text is large here, too
+    font.setPointSizeF(max(font.pointSizeF(), QApplication.font().pointSizeF()))  # follows a large default text size
     return font
 
 
 def restyle(widget: QWidget, name: str, value: object) -> None:
-    """Set the property `name` that the style sheet looks at, and have it look again."""
+    """Set the property `name` that the style sheet uses, and apply the style sheet again."""
     widget.setProperty(name, value)
     widget.style().unpolish(widget)
     widget.style().polish(widget)
 
 
 def configure_plots() -> None:
-    """Give pyqtgraph the colours in force; call before making a plot, and again when the palette changes."""
+    """Set pyqtgraph's colours; call before making a plot and after a change of the palette."""
     import pyqtgraph
 
     colours = palette()
@@ -170,10 +243,10 @@ def configure_plots() -> None:
 
 def _follow_system() -> None:
     if appearance() is Appearance.SYSTEM:
-        _dress(cast("QApplication", QApplication.instance()))
+        _apply_appearance(cast("QApplication", QApplication.instance()))
 
 
-def _dress(application: QApplication) -> None:
+def _apply_appearance(application: QApplication) -> None:
     chosen = appearance()
     system_is_dark = application.styleHints().colorScheme() is Qt.ColorScheme.Dark
     dark = system_is_dark if chosen is Appearance.SYSTEM else chosen is Appearance.DARK
@@ -181,7 +254,7 @@ def _dress(application: QApplication) -> None:
     colours = palette()
     application.setPalette(_qt_palette(colours))
     application.setStyleSheet(_style_sheet(colours))
-    icons.refresh(application)
+    refresh_icons(application)
     if "pyqtgraph" in sys.modules:
         configure_plots()
 

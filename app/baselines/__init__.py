@@ -1,1 +1,1 @@
-"""What is compared against: pinned runs, groups, and published tables."""
+"""Baselines: pinned runs, groups of runs, and published tables."""

@@ -1,35 +1,49 @@
-"""Baselines: runs, groups of runs or published tables, pinned under a name, each pinning a version of its own."""
+"""Baselines: runs, groups of runs or published tables, pinned under a name in versions; and their bands."""
 
+import json
+import re
+import statistics
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from app.baselines.reference import Reference
-from app.comparing.choosing import Load
-from app.moments import age_text
-from app.records import RunRecord
+import resources
+from app.baselines.reference import Reference, ReferenceFigure, facts_of, step_metrics
+from app.baselines.reference_file import parse_toml, reference_from, reference_to_json
+from app.comparison.comparability import Profile, Weight, differences
+from app.comparison.sides import Load, choose, join
+from app.json_converter import Json, publish, published
+from app.plans.plan import Step
+from app.records import PREFIX, Band, BaselineRow, RunRecord, SampleSeries, TrialRecord, split_name
 from suites.errors import BenchwrightError
+from suites.facts import Facts
+from suites.quantities import age_text
+from suites.units import same_dimension
+from suites.vocab import Labels, Metric
+
+if TYPE_CHECKING:
+    from app.store import Store
 
 TOO_OLD = 90 * 86400.0
-"""Seconds after which a baseline is called too old unless it was pinned with another limit: a quarter of a year, in
-which hosts get kernels, microcode and neighbours. A convention of this program, not a measured figure."""
-
-PREFIX = "baseline:"
-"""Says that a word means a baseline, whatever runs are called."""
+"""Default age limit of a baseline in seconds: 90 days, in which hosts get other kernels, microcode and neighbours. A
+convention, not measured."""
 
 LONGEST_NAME = 80
 
 
 class BaselineError(BenchwrightError):
-    """There is no such baseline, or none can be pinned like that."""
+    """An unknown baseline, or one that cannot be pinned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """One version of a baseline. `parts` are the words of its runs, as choose() of app.comparing.choosing takes
-    them; `size` is how many it was pinned with, so that deleted ones are noticed. `pinned` is None where that was
-    not written down. `measured` is when its newest run began, `oldest` after how many seconds it counts as too old.
-    A `built_in` one came with the program and can be neither pinned anew nor removed.
+    """One version of a baseline. `parts` are selectors of its runs (app.comparison.sides.choose()); `size` is their
+    number when pinned, so that deleted ones are noticed. `pinned` is the time of pinning, None if not recorded.
+    `measured` is the start of its newest run, `oldest` the age limit in seconds. `built_in` ones are read-only.
     """
 
     name: str
@@ -44,24 +58,24 @@ class Baseline:
     built_in: bool = False
 
     @property
-    def word(self) -> str:
-        """How the command line and the window name this very version."""
+    def selector(self) -> str:
+        """The selector of this version."""
         return f"{PREFIX}{self.name}@{self.version}"
 
     @property
     def kind(self) -> str:
-        """What it is: ``run``, ``group`` or ``reference``."""
+        """The kind: ``run``, ``group`` or ``reference``."""
         if self.reference is not None:
             return "reference"
         return "run" if self.size == 1 else "group"
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """The ids of its runs, each once."""
-        return tuple(dict.fromkeys(part_of(word)[0] for word in self.parts))
+        """The distinct ids of its runs."""
+        return tuple(dict.fromkeys(re.split("[@:]", selector, maxsplit=1)[0] for selector in self.parts))
 
     def age(self, now: datetime | None = None) -> float | None:
-        """Return how many seconds ago it was measured, None where nobody said when."""
+        """Return its age in seconds, None without a date."""
         try:
             moment = datetime.fromisoformat(self.measured)
         except ValueError:
@@ -69,23 +83,17 @@ class Baseline:
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return ((now or datetime.now(UTC)) - moment).total_seconds()
 
-    def too_old(self, now: datetime | None = None) -> bool:
+    def too_old(self) -> bool:
         """Return whether it is older than its limit."""
-        age = self.age(now)
+        age = self.age()
         return age is not None and age > self.oldest
 
 
-def part_of(word: str) -> tuple[str, str]:
-    """Return the run's id in a stored word, and what stands behind it: ids hold neither @ nor colon."""
-    marks = [place for place in (word.find("@"), word.find(":")) if place > 0]
-    return (word[: min(marks)], word[min(marks) :]) if marks else (word, "")
-
-
-def remarks(baseline: Baseline, now: datetime | None = None) -> Iterator[str]:
-    """Yield what has to be known wherever a baseline is shown: too old, runs deleted, a version that was replaced."""
+def remarks(baseline: Baseline, now: datetime | None = None, *, dated: bool = True) -> Iterator[str]:
+    """Yield the remarks on a baseline: too old (`dated`: with its age), a published table, runs deleted, replaced."""
     age = baseline.age(now)
     if age is not None and age > baseline.oldest:
-        yield f"too old: measured {age_text(age)} ago, its limit is {age_text(baseline.oldest)}"
+        yield f"too old: {f'measured {age_text(age)} ago, ' if dated else ''}limit {age_text(baseline.oldest)}"
     if baseline.reference is not None:
         yield "reference, no spread known"
     elif len(baseline.parts) < baseline.size:
@@ -94,14 +102,30 @@ def remarks(baseline: Baseline, now: datetime | None = None) -> Iterator[str]:
         yield f"version {baseline.version}, not the newest"
 
 
-def title(baseline: Baseline) -> str:
-    """Return a baseline in a line: its name, version and what it is made of."""
-    what = {
+def content_text(baseline: Baseline) -> str:
+    """Return what a baseline contains: ``one run``, ``5 runs``, ``12 published figures``."""
+    return {
         "run": "one run",
         "group": f"{len(baseline.parts)} runs",
         "reference": _counted(baseline.reference),
     }[baseline.kind]
-    return f"{baseline.name}, version {baseline.version}, {what}"
+
+
+def title(baseline: Baseline) -> str:
+    """Return name, version and content of a baseline in a line."""
+    return f"{baseline.name}, version {baseline.version}, {content_text(baseline)}"
+
+
+HEAD = ("Baseline", "Version", "Contents", "Measured", "Remarks")
+"""Column titles of baseline_row()."""
+
+
+def baseline_row(baseline: Baseline) -> list[str]:
+    """Return the cells of a baseline in the order of HEAD; the age is in its own cell only."""
+    age = baseline.age()
+    measured = "unknown" if age is None else f"{age_text(age)} ago"
+    contents = content_text(baseline) + (", built in" if baseline.built_in else "")
+    return [baseline.name, str(baseline.version), contents, measured, "; ".join(remarks(baseline, dated=False))]
 
 
 def _counted(reference: Reference | None) -> str:
@@ -109,58 +133,256 @@ def _counted(reference: Reference | None) -> str:
     return f"{count} published figure{'' if count == 1 else 's'}"
 
 
-def split_name(word: str) -> tuple[str, int | None]:
-    """Return the name in ``NAME`` or ``NAME@VERSION``, and the version."""
-    name, mark, version = word.removeprefix(PREFIX).rpartition("@")
-    if mark and version.isdecimal() and len(version) < 10:
-        return name, int(version)
-    return word.removeprefix(PREFIX), None
-
-
 def check_name(name: str) -> str:
-    """Return `name` as a baseline can be called; raise BaselineError for one that could be taken for something else."""
+    """Return the stripped `name`; raise BaselineError for one that is ambiguous with another selector."""
     chosen = name.strip()
     wrong = not chosen or len(chosen) > LONGEST_NAME or not chosen.isprintable() or chosen == "last"
     if wrong or split_name(chosen)[1] is not None or chosen.startswith(PREFIX):
         raise BaselineError(
-            f"“{name[:LONGEST_NAME]}” cannot name a baseline.",
-            "Give a short name other than “last”, without @ and a number at its end.",
+            f"“{name[:LONGEST_NAME]}” is not a valid baseline name.",
+            f"Use at most {LONGEST_NAME} characters, not “last”, and no @ with a number at the end.",
         )
     return chosen
 
 
-def parts_of(load: Load, word: str) -> tuple[str, ...]:
-    """Return the words for the runs that `word` means, each by its whole id: ``ID``, ``ID@HOST``, ``ID:STEP``."""
-    pieces = [piece.strip() for piece in word.split(",") if piece.strip()]
-    found = _whole(load, word)
+def stored_baselines(store: "Store") -> list[Baseline]:
+    """Return every version of every pinned baseline, the newest pinned first."""
+    return [_baseline(row) for row in store.baselines()]
+
+
+def _baseline(row: BaselineRow) -> Baseline:
+    table = None if row.reference is None else reference_from(json.loads(row.reference), "reference")
+    parts, measured = tuple(f"{run}{part}" for run, part in row.parts), table.measured if table else row.begun
+    oldest = TOO_OLD if row.oldest is None else row.oldest
+    return Baseline(row.name, row.version, row.pinned, parts, row.size, table, measured, oldest, row.newest)
+
+
+def pin(store: "Store", selector: str, name: str, oldest: float | None = None) -> int:
+    """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
+
+    `oldest` is the age limit in seconds, by default TOO_OLD. Raises StoreError for an unknown run, BaselineError for
+    one without a counted trial.
+    """
+    with store.loading() as load:
+        parts = parts_of(load, selector)
+        for run in dict.fromkeys(run for run, _ in parts):
+            _refuse_empty(load(run))
+    return store.pin(check_name(name), parts, oldest=oldest)
+
+
+def pin_reference(store: "Store", table: Reference, name: str, oldest: float | None = None) -> int:
+    """Store a published table as the next version of the baseline `name`; return the version."""
+    content = json.dumps(reference_to_json(table), allow_nan=False)
+    return store.pin(check_name(name), reference=content, oldest=oldest)
+
+
+def _refuse_empty(record: RunRecord) -> None:
+    if not record.summary.trials:
+        raise BaselineError(
+            f"Run {record.summary.id} has no counted trial, so nothing to compare with.",
+            "Pin a run with results.",
+        )
+
+
+def parts_of(load: Load, selector: str) -> tuple[tuple[str, str], ...]:
+    """Return the full run ids of a selector, each with its part: ``@HOST``, ``:STEP`` or empty."""
+    pieces = [piece.strip() for piece in selector.split(",") if piece.strip()]
+    found = _whole(load, selector)
     if found is not None or len(pieces) < 2:
-        return (_part(load, word),)
+        return (_part(load, selector),)
     return tuple(dict.fromkeys(_part(load, piece) for piece in pieces))
 
 
-def _part(load: Load, word: str) -> str:
-    run = _whole(load, word)
+def _part(load: Load, selector: str) -> tuple[str, str]:
+    run = _whole(load, selector)
     if run is not None:
-        return run.summary.id
-    marked = max(word.rfind("@"), word.rfind(":"))
+        return run.summary.id, ""
+    marked = max(selector.rfind("@"), selector.rfind(":"))
     if marked <= 0:
-        return load(word).summary.id  # it says what is wrong
-    return _part(load, word[:marked]) + word[marked:]
+        return load(selector).summary.id, ""  # raises the error
+    run_id, part = _part(load, selector[:marked])
+    return run_id, part + selector[marked:]
 
 
-def _whole(load: Load, word: str) -> RunRecord | None:
+def _whole(load: Load, selector: str) -> RunRecord | None:
     try:
-        return load(word)
-    except BenchwrightError:  # it is no run as it stands; its parts may be
+        return load(selector)
+    except BenchwrightError:  # not a run as a whole; the caller tries its parts
         return None
 
 
-def by_name(found: Sequence[Baseline], word: str, built_in: Callable[[], Sequence[Baseline]]) -> Baseline:
-    """Return the baseline that ``NAME`` or ``NAME@VERSION`` means, the newest version where none is named."""
-    whole = word.removeprefix(PREFIX)
-    name, version = split_name(word)
+def by_name(found: Sequence[Baseline], selector: str, built_in: Callable[[], Sequence[Baseline]]) -> Baseline:
+    """Return the baseline ``NAME@VERSION``, or the newest version of ``NAME``."""
+    whole = selector.removeprefix(PREFIX)
+    name, version = split_name(selector)
     for one in (*found, *built_in()):
         if (one.name == whole and one.newest) or (one.name == name and one.version == version):
             return one
-    names = ", ".join(dict.fromkeys(one.name for one in found)) or "none yet"
-    raise BaselineError(f"There is no baseline “{whole[:LONGEST_NAME]}”.", f"There are: {names}.")
+    names = ", ".join(dict.fromkeys(one.name for one in found)) or "none"
+    raise BaselineError(f"There is no baseline “{whole[:LONGEST_NAME]}”.", f"Baselines: {names}.")
+
+
+LIMIT = 365 * 86400.0
+"""Age limit of a published table in seconds."""
+
+
+@lru_cache(maxsize=1)
+def built_in() -> tuple[Baseline, ...]:
+    """Return the tables in resources/references, by name."""
+    folder = files(resources).joinpath("references")
+    texts = sorted((file.name, file.read_text(encoding="utf-8")) for file in folder.iterdir())
+    tables = [parse_toml(text, name.removesuffix(".toml")) for name, text in texts if name.endswith(".toml")]
+    return tuple(
+        Baseline(table.name, 1, None, reference=table, measured=table.measured, oldest=LIMIT, built_in=True)
+        for table in tables
+    )
+
+
+publish(Baseline, "name version kind newest built_in pinned max_age=oldest runs=parts size")
+
+
+def baseline_to_json(baseline: Baseline, *, whole: bool = False) -> Json:
+    """Return the public JSON of a baseline; `whole` with the figures of a published table."""
+    found: Json = {
+        **published(baseline),
+        "measured": baseline.measured or None,
+        "too_old": baseline.too_old(),
+        "remarks": list(remarks(baseline)),
+    }
+    if whole:
+        found["reference"] = None if baseline.reference is None else reference_to_json(baseline.reference)
+    return found
+
+
+HANDLED = frozenset({"host", "instance"})
+"""Differences that are not another environment: baselines of another host are normal."""
+
+
+def bands_of(name: str, run_id: str, trials: Sequence[TrialRecord], series: SampleSeries) -> Iterator[Band]:
+    """Yield a band for every metric of `trials`, the counted ones of the run `run_id`.
+
+    It spans the quartiles of the samples within the trials, without warm-up; for a metric without samples, those of
+    the trials' figures.
+    """
+    figures: dict[tuple[Metric, Labels], list[float]] = defaultdict(list)
+    samples: dict[tuple[Metric, Labels], list[float]] = defaultdict(list)
+    for trial in trials:
+        for figure in trial.figures:
+            figures[figure.metric, figure.labels].append(figure.value)
+        for sample in series.get(trial.trial.id, ()):
+            if not sample.warm_up:
+                samples[sample.metric, sample.labels].append(sample.value)
+    for key in figures | samples:
+        metric, labels = key
+        low, median, high = _quartiles(samples.get(key) or figures[key])
+        whole = statistics.median(figures[key]) if key in figures else None
+        trials_behind = len(figures.get(key, ()))
+        yield Band(run_id, name, metric.name, labels, metric.unit.value, median, low, high, whole, trials=trials_behind)
+
+
+def _quartiles(values: list[float]) -> tuple[float, float, float]:
+    """Return the quartiles, by linear interpolation between the values (R's type 7, numpy's default)."""
+    if len(values) == 1:
+        return values[0], values[0], values[0]
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, median, high
+
+
+def bands_of_group(
+    name: str, selector: str, hosts: Sequence[Sequence[TrialRecord]], series: SampleSeries
+) -> Iterator[Band]:
+    """Yield a band for every metric of several hosts' trials.
+
+    Hosts have equal weight, whatever their number of trials: the median and the quartiles are the medians of those of
+    the hosts, widened to the quartiles of the hosts' medians. One host gives its own band.
+    """
+    each = [{(band.metric, band.labels): band for band in bands_of(name, selector, trials, series)} for trials in hosts]
+    for key in dict.fromkeys(key for found in each for key in found):
+        own = [found[key] for found in each if key in found]
+        figures = [band.figure for band in own if band.figure is not None]
+        low, median, high = (
+            statistics.median(edges) for edges in zip(*((b.low, b.median, b.high) for b in own), strict=True)
+        )
+        if len(own) > 1:  # include the variance between hosts
+            lowest, _, highest = _quartiles([band.median for band in own])
+            low, high = min(low, lowest), max(high, highest)
+        figure = statistics.median(figures) if figures else None
+        behind = sum(band.trials for band in own)
+        yield replace(own[0], low=low, median=median, high=high, figure=figure, trials=behind)
+
+
+def medians_text(trials: int, band: Band) -> str:
+    """Return the counts behind a ratio of medians, which has no interval and so no verdict."""
+    counts = f"{trials} against {band.trials} trials" if band.trials else "of medians"
+    return f"{counts}, no interval"
+
+
+def bands_of_reference(name: str, figures: Sequence[ReferenceFigure], metrics: Sequence[Metric]) -> Iterator[Band]:
+    """Yield the published figures of `metrics`: a line, or a band if the table has low and high.
+
+    Figures in a unit of another kind are omitted.
+    """
+    known = {metric.name: metric for metric in metrics}
+    for figure in figures:
+        if figure.metric not in known or not same_dimension(figure.unit, known[figure.metric].unit):
+            continue
+        low, high = (figure.value if edge is None else edge for edge in (figure.low, figure.high))
+        yield Band(
+            "", name, figure.metric, figure.labels, figure.unit.value, figure.value, low, high, figure.value,
+            reference=True,
+        )  # fmt: skip
+
+
+def bands(store: "Store", step: Step, host: str, facts: Facts | None = None) -> list[Band]:
+    """Return the bands of the newest version of every baseline that is comparable with `step`."""
+    found: list[Band] = []
+    for baseline in stored_baselines(store):
+        if baseline.newest:
+            found += [replace(band, step=step.name, host=host) for band in _bands(store, baseline, step, host, facts)]
+    return found
+
+
+def _bands(store: "Store", baseline: Baseline, step: Step, host: str, facts: Facts | None) -> Iterator[Band]:
+    if baseline.reference is not None:
+        note = "; ".join([*remarks(baseline), *_environment(step, host, facts, [facts_of(baseline.reference)])])
+        for band in bands_of_reference(baseline.name, baseline.reference.of(step.suite_id), step_metrics(step)):
+            yield replace(band, note=note)
+        return
+    with store.loading() as load:
+        runs = [run for selector in baseline.parts for run in choose(load, selector)]
+    fitting = [run for run in runs if _names(run, step)]
+    if not fitting:
+        return
+    samples = {run.summary.id: store.samples(run.summary.id) for run in fitting}
+    record, series = join(fitting, samples)
+    hosts = _hosts(record, step, host)
+    theirs = [each for run in fitting for each in run.facts_before.values()]
+    note = "; ".join([*remarks(baseline), *_environment(step, host, facts, theirs)])
+    run_id = record.summary.id
+    for band in bands_of_group(baseline.name, run_id, hosts, series):
+        yield replace(band, note=note)
+
+
+def _names(run: RunRecord, step: Step) -> list[str]:
+    wanted = step.fingerprint()
+    return [known.name for known in run.plan.steps if known.fingerprint() == wanted]
+
+
+def _hosts(record: RunRecord, step: Step, host: str) -> list[list[TrialRecord]]:
+    """Return the comparable trials by host; only those of `host` if it has any."""
+    by_host: dict[str, list[TrialRecord]] = {}
+    for name in _names(record, step):
+        for trial in record.trials_of(name):
+            by_host.setdefault(trial.trial.host, []).append(trial)
+    return [by_host[host]] if host in by_host else list(by_host.values())
+
+
+def _environment(step: Step, host: str, facts: Facts | None, theirs: Sequence[Facts]) -> Iterator[str]:
+    """Yield the environment of a baseline's hosts where it differs: kernel, instance type, .."""
+    if facts is None:
+        return
+    found = differences(Profile((step,), (host,), facts=(facts,)), Profile((step,), (host,), facts=tuple(theirs)))
+    relevant = [each for each in found if each.weight is not Weight.HARMLESS and each.what not in HANDLED]
+    others = [f"{each.what} {each.baseline}" for each in relevant if each.baseline]
+    if others:
+        yield f"other environment: {', '.join(others)}"

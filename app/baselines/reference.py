@@ -1,27 +1,32 @@
-"""A published table of figures as something to compare with: what it says, who says so, and what is doubtful in it."""
+"""Published tables as a side of a comparison: figures, source and doubts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import geometric_mean, median
 
-from app.comparing.sides import Side
+from app.calibration.calibration import DEFAULT_MARGIN
+from app.comparison.comparability import Difference
+from app.comparison.comparison import RelativeFigure
+from app.comparison.estimates import ratio_of
+from app.comparison.sides import Side
+from app.comparison.verdicts import Caveat, ComparisonVerdict, of_centres
 from app.events import State, Trial
 from app.plans.plan import Plan, Repetition, Step, make_step
 from app.records import Published, RunRecord, RunSummary, TrialRecord
-from suites.base import metrics_of
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, SystemFacts
+from suites.quantities import decimals
 from suites.units import Unit, convert
-from suites.vocab import Better, Figure, Kind, Labels, Metric
+from suites.vocab import Better, Figure, Labels, Metric, MetricKind
 
 
 class ReferenceTableError(BenchwrightError):
-    """A reference table cannot be read."""
+    """An invalid reference table."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFigure:
-    """One figure of a table. `suite` is empty where the table does not say which test it is of; `low`, `high` and `n`
-    are None where it does not say how far the figures spread, and of how many."""
+    """One figure of a table. `suite` is empty, and `low`, `high` and `n` are None, if the table does not give them."""
 
     metric: str
     unit: Unit
@@ -36,8 +41,8 @@ class ReferenceFigure:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A table. `universe` is what is said of the machine behind it: ``kernel``, ``instance_type``, ``distribution``,
-    ``cpu``; `measured` a date, or empty."""
+    """A published table. `universe` describes its machine: ``kernel``, ``instance_type``, ``distribution``, ``cpu``;
+    `measured` is a date, or empty."""
 
     name: str
     title: str
@@ -48,34 +53,34 @@ class Reference:
     universe: dict[str, str] = field(default_factory=dict, hash=False)
 
     def of(self, suite_id: str) -> tuple[ReferenceFigure, ...]:
-        """Return the figures that may be of a suite."""
+        """Return the figures of a suite, and those without one."""
         return tuple(figure for figure in self.figures if figure.suite in {"", suite_id})
 
     @property
     def suites(self) -> tuple[str, ...]:
-        """The suites that the table names."""
+        """The distinct suites of the figures."""
         return tuple(dict.fromkeys(figure.suite for figure in self.figures if figure.suite))
 
 
 UNIVERSE = ("instance_type", "kernel", "distribution", "cpu")
-"""What a table may say of the machine behind it."""
+"""The keys that describe the machine of a table."""
 
 
 def facts_of(reference: Reference) -> Facts:
-    """Return what a table says of its machine as facts, so that the gate tells what differs."""
-    said = reference.universe
-    unsaid = Absent("not published")
-    system = SystemFacts(kernel=said.get("kernel", unsaid), distribution=said.get("distribution", unsaid))
-    cloud = CloudFacts(instance_type=said.get("instance_type", unsaid))
-    cpu = CpuFacts(model=said.get("cpu", unsaid))
+    """Return the machine of a table as facts, for comparability."""
+    machine = reference.universe
+    absent = Absent("not published")
+    system = SystemFacts(kernel=machine.get("kernel", absent), distribution=machine.get("distribution", absent))
+    cloud = CloudFacts(instance_type=machine.get("instance_type", absent))
+    cpu = CpuFacts(model=machine.get("cpu", absent))
     return Facts(host=reference.name, read_at=reference.measured, system=system, cloud=cloud, cpu=cpu)
 
 
 def as_run(reference: Reference, word: str, like: Sequence[RunRecord]) -> RunRecord:
-    """Return a table as a run with one trial of each step that the runs `like` have and that it has figures of.
+    """Return a table as a run with one trial of each step of the runs `like` that it has figures for.
 
-    Which of its figures answer to which of theirs is told by suite, metric and labels alone. Without such runs each
-    suite the table names is a step with the tool's own defaults.
+    Figures are matched by suite, metric and labels only. Without such runs, each suite of the table is a step with the
+    tool's defaults.
     """
     steps = Side(like).steps if like else tuple(make_step(suite, {}) for suite in reference.suites)
     metrics = _metrics(like)
@@ -105,13 +110,13 @@ def as_run(reference: Reference, word: str, like: Sequence[RunRecord]) -> RunRec
 
 
 def published(reference: Reference) -> Published:
-    """Return where a table comes from and what is doubtful in it."""
+    """Return the source and the doubts of a table."""
     doubts = {(figure.metric, figure.labels): figure.doubt for figure in reference.figures if figure.doubt}
-    return Published(reference.source or "not said", reference.doubts, doubts)
+    return Published(reference.source or "not given", reference.doubts, doubts)
 
 
 def _repetition(like: Sequence[RunRecord]) -> Repetition:
-    """Return how the runs repeat: of a table nothing is known, and what is not known differs from nothing."""
+    """Return the repetition of the runs: that of a table is unknown, so it must not be a difference."""
     return replace(like[0].plan.repetition, trials=1) if like else Repetition(trials=1)
 
 
@@ -131,19 +136,19 @@ def _figures(reference: Reference, step: Step, metrics: dict[tuple[str, str], Me
     for figure in reference.of(step.suite_id):
         metric = metrics.get((step.suite_id, figure.metric)) or own.get(figure.metric)
         if metric is None and figure.suite:
-            metric = Metric(figure.metric, figure.metric, figure.unit, Better.HIGHER, Kind.RATE)
+            metric = Metric(figure.metric, figure.metric, figure.unit, Better.HIGHER, MetricKind.RATE)
         if metric is None:
             continue
         try:
             yield Figure(metric, convert(figure.value, figure.unit, metric.unit), figure.labels)
-        except UnitError:  # a unit of another kind stays as it is: the comparison says that they differ
+        except UnitError:  # keep it: the comparison reports the different units
             yield Figure(replace(metric, unit=figure.unit), figure.value, figure.labels)
 
 
 def step_metrics(step: Step) -> Sequence[Metric]:
-    """Return the metrics of a step's suite; none where this program no longer has it."""
+    """Return the metrics of a step's suite; empty if this version does not have it."""
     try:
-        return metrics_of(step.suite, step.values)
+        return step.suite.metrics_of(step.values)
     except BenchwrightError:
         return ()
 
@@ -151,3 +156,46 @@ def step_metrics(step: Step) -> Sequence[Metric]:
 def _trial(number: int, reference: Reference, step: Step, figures: tuple[Figure, ...]) -> TrialRecord:
     trial = Trial(number, reference.name, step.name, 1, False, (), reference.measured, None, None)
     return TrialRecord(trial, State.DONE, None, None, figures)
+
+
+NO_SPREAD = "reference, no spread known"
+
+
+def against_published(
+    published: Published,
+    metric: Metric,
+    labels: Labels,
+    sides: tuple[Sequence[float], Sequence[float]],
+    differences: tuple[Difference, ...],
+) -> RelativeFigure:
+    """Return the ratio of two sides, one of them a published figure; without an interval there is no verdict.
+
+    `sides` are the values of this side and of the baseline, one of them a single published value.
+    """
+    caveats = tuple(_caveats(published, metric, labels))
+    ratio = ratio_of(*sides)
+    if isinstance(ratio, str):
+        return RelativeFigure(
+            ComparisonVerdict.UNDECIDED, ratio, text=f"{NO_SPREAD}: {ratio}", caveats=caveats, differences=differences
+        )
+    places = 2 if 0.1 <= ratio.value < 10 else decimals(ratio.value)
+    centres, medians = (geometric_mean(sides[0]), geometric_mean(sides[1])), (median(sides[0]), median(sides[1]))
+    caveats = (*caveats, *of_centres(metric, ratio, medians, centres, DEFAULT_MARGIN))
+    text = f"{NO_SPREAD}: ratio only, {ratio.value:.{places}f}x"
+    return RelativeFigure(
+        ComparisonVerdict.UNDECIDED,
+        "published figures have no variance: no interval",
+        ratio.value,
+        text=text,
+        caveats=caveats,
+        differences=differences,
+        centres=centres,
+    )
+
+
+def _caveats(published: Published, metric: Metric, labels: Labels) -> Iterator[Caveat]:
+    if doubt := published.of.get((metric.name, labels)):
+        yield Caveat("doubtful-figure", doubt)
+    yield Caveat("reference", f"source: {published.source}")
+    for doubt in published.doubts:
+        yield Caveat("reference", doubt)

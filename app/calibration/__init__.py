@@ -1,1 +1,1 @@
-"""Calibration: what the instrument itself adds on a host, and how far figures differ there when nothing differs."""
+"""Calibration: overhead of measuring on a host, and noise of its results (A/A test)."""

@@ -1,130 +1,183 @@
-"""Every check there is, by family, each with a page of help that is made from the very words of its findings."""
+"""Catalogue of all checks by topic, and their help pages, generated from the checks themselves."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.checks import HOST_CHECKS, OF_EVERY_SUITE, PLAN_CHECKS
-from app.checks.after import FAMILIES as AFTER
-from app.checks.during import FAMILIES as DURING
-from app.checks.raised import RAISED_CHECKS
-from suites.checks import Check, When
+from app.checks import cloud, completion, cpu, disk, host, limiter, network, plans, repetition, storage, timing
+from app.checks.run_findings import RAISED_CHECKS
+from suites import registry
+from suites.base import StepCheck, Suite
+from suites.checks import Check, CheckPhase
 from suites.errors import BenchwrightError
-from suites.registry import SUITES
-from suites.vocab import Level
+from suites.evidence import HostCheck, OutcomeCheck, TrialCheck
+from suites.vocab import Finding, Severity
 
 AnyCheck = Check[Any]
 
+OF_EVERY_SUITE: tuple[StepCheck, ...] = (plans.TOOL_MISSING, *storage.STEP_CHECKS, *cloud.STEP_CHECKS)
+"""Pre-run checks of a step of any suite."""
+
+HOST_CHECKS: tuple[HostCheck, ...] = (*cpu.HOST_CHECKS, *host.HOST_CHECKS)
+"""Pre-run checks of a host, independent of its steps."""
+
+_OF_TRIALS: tuple[TrialCheck, ...] = (
+    *cpu.TRIAL_CHECKS,
+    *host.TRIAL_CHECKS,
+    *cloud.TRIAL_CHECKS,
+    *network.TRIAL_CHECKS,
+    *completion.TRIAL_CHECKS,
+    *disk.TRIAL_CHECKS,
+    *timing.TRIAL_CHECKS,
+    *repetition.TRIAL_CHECKS,
+    limiter.LIMITED_BY,
+)
+
+DURING_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if check.when is CheckPhase.DURING)
+"""Checks that run every few seconds during a trial."""
+
+TRIAL_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if check.when is CheckPhase.AFTER)
+"""Checks that run after each trial."""
+
+OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (*completion.OUTCOME_CHECKS, *repetition.OUTCOME_CHECKS)
+"""Checks of all trials of a step on a host."""
+
+AFTER_IDS = frozenset(check.id for check in (*TRIAL_CHECKS, *DURING_CHECKS)) | {check.id for check in OUTCOME_CHECKS}
+"""Ids of the checks of a trial or of a step's trials."""
+
+TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
+    ("The plan", (*plans.PLAN_CHECKS, plans.TOOL_MISSING)),
+    ("The run", RAISED_CHECKS),
+    ("Directory and file system", storage.STEP_CHECKS),
+    ("CPU", (*cpu.HOST_CHECKS, *cpu.TRIAL_CHECKS)),
+    ("Host", (*host.HOST_CHECKS, *host.TRIAL_CHECKS)),
+    ("Cloud", (*cloud.STEP_CHECKS, *cloud.TRIAL_CHECKS)),
+    ("Network", network.TRIAL_CHECKS),
+    ("Disk", disk.TRIAL_CHECKS),
+    ("Rate over time", timing.TRIAL_CHECKS),
+    ("Completion", (*completion.OUTCOME_CHECKS, *completion.TRIAL_CHECKS)),
+    ("Repetition and goal", (*repetition.OUTCOME_CHECKS, *repetition.TRIAL_CHECKS)),
+    ("Limit", (limiter.LIMITED_BY,)),
+)
+"""Checks that belong to no suite, by topic."""
+
 
 class UnknownCheckError(BenchwrightError):
-    """There is no check of that id."""
+    """No check has this id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """A check in one wording, and the ids of the suites that speak so; none where it holds for all."""
+class CheckVariant:
+    """One wording of a check, and the ids of the suites that use it; empty for all suites."""
 
     check: AnyCheck
     suites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What the catalogue has under one id: one wording, or several where suites speak in their own words."""
+class CatalogueEntry:
+    """All wordings of the check with one id: suites may have their own."""
 
     id: str
     family: str
-    wordings: tuple[Wording, ...]
+    variants: tuple[CheckVariant, ...]
 
     @property
-    def level(self) -> Level:
-        """The gravest level that a wording begins at."""
-        return max((each.check.level for each in self.wordings), key=lambda level: level.rank)
+    def severity(self) -> Severity:
+        """The highest default severity of the wordings."""
+        return max((each.check.severity for each in self.variants), key=lambda severity: severity.rank)
 
     @property
     def title(self) -> str:
         """The title of the first wording."""
-        return self.wordings[0].check.title
+        return self.variants[0].check.title
 
     @property
     def when(self) -> str:
-        """When it speaks."""
-        return self.wordings[0].check.when.value
+        """The phase in which it runs."""
+        return self.variants[0].check.when.value
 
     @property
     def suites(self) -> tuple[str, ...]:
-        """The suites it belongs to; none where it holds for all."""
-        return tuple(dict.fromkeys(suite for each in self.wordings for suite in each.suites))
+        """The suites it belongs to; empty for all."""
+        return tuple(dict.fromkeys(suite for each in self.variants for suite in each.suites))
 
 
-def _families() -> tuple[tuple[str, tuple[AnyCheck, ...]], ...]:
-    """Return the families that belong to no suite: an explicit list, to which a new family is one line."""
-    return (
-        ("The plan", PLAN_CHECKS),
-        ("The host", HOST_CHECKS),
-        ("Every test", OF_EVERY_SUITE),
-        ("While it runs", RAISED_CHECKS),
-        *DURING,
-        *AFTER,
-    )
+def catalogue() -> tuple[CatalogueEntry, ...]:
+    """Return every check in topic order, one entry per id."""
+    return _catalogue(registry.SUITES)
 
 
 @cache
-def catalogue() -> tuple[Entry, ...]:
-    """Return every check, in the order of the families; an id that several suites use stands once."""
-    found: dict[str, Entry] = {}
-    for family, suite, check in _all():
-        entry = found.get(check.id) or Entry(check.id, family, ())
-        found[check.id] = Entry(check.id, entry.family, tuple(_with(entry.wordings, check, suite)))
+def _catalogue(suites: tuple[Suite, ...]) -> tuple[CatalogueEntry, ...]:
+    found: dict[str, CatalogueEntry] = {}
+    for family, suite, check in _all(suites):
+        entry = found.get(check.id) or CatalogueEntry(check.id, family, ())
+        found[check.id] = CatalogueEntry(check.id, entry.family, tuple(_with(entry.variants, check, suite)))
     return tuple(found.values())
 
 
+def blocking_ids() -> frozenset[str]:
+    """Return the ids of the checks that block a step."""
+    return _blocking_ids(registry.SUITES)
+
+
+@cache
+def _blocking_ids(suites: tuple[Suite, ...]) -> frozenset[str]:
+    return frozenset(each.id for each in _catalogue(suites) for one in each.variants if one.check.blocks)
+
+
+def blocks(finding: Finding) -> bool:
+    """Return whether the finding, new or stored, blocks its step."""
+    return finding.severity is Severity.ERROR and finding.id in blocking_ids()
+
+
 def before_ids() -> frozenset[str]:
-    """Return the ids of the checks that speak before a run."""
-    return frozenset(each.id for each in catalogue() if each.when == When.BEFORE.value)
+    """Return the ids of the pre-run checks."""
+    return frozenset(each.id for each in catalogue() if each.when == CheckPhase.BEFORE.value)
 
 
-def entry(check_id: str) -> Entry:
-    """Return the entry of a check; raise UnknownCheckError where there is none."""
+def entry(check_id: str) -> CatalogueEntry:
+    """Return the entry of a check; raise UnknownCheckError if it does not exist."""
     for found in catalogue():
         if found.id == check_id:
             return found
-    raise UnknownCheckError(f"There is no check “{check_id[:60]}”.", "List them with: benchwright checks")
+    raise UnknownCheckError(f"Unknown check “{check_id[:60]}”.", "List them with: benchwright checks")
 
 
-def _all() -> Iterator[tuple[str, str, AnyCheck]]:
-    for family, checks in _families():
+def _all(suites: Iterable[Suite]) -> Iterator[tuple[str, str, AnyCheck]]:
+    for family, checks in TOPICS:
         for check in checks:
             yield family, "", check
-    for suite in SUITES:
+    for suite in suites:
         for check in suite.checks:
             yield suite.title, suite.id, check
 
 
-def _with(wordings: Iterable[Wording], check: AnyCheck, suite: str) -> Iterator[Wording]:
-    """Yield `wordings` with `suite` in the one that has the words of `check`, or in a new one."""
+def _with(variants: Iterable[CheckVariant], check: AnyCheck, suite: str) -> Iterator[CheckVariant]:
+    """Yield `variants` with `suite` added to the one equal to that of `check`, or to a new one."""
     own = (suite,) if suite else ()
     new = True
-    for each in wordings:
-        if _words(each.check) == _words(check):
+    for each in variants:
+        if _text(each.check) == _text(check):
             new = False
-            yield Wording(each.check, tuple(dict.fromkeys((*each.suites, *own))))
+            yield CheckVariant(each.check, tuple(dict.fromkeys((*each.suites, *own))))
         else:
             yield each
     if new:
-        yield Wording(check, own)
+        yield CheckVariant(check, own)
 
 
-def _words(check: AnyCheck) -> tuple[str, ...]:
-    return (check.title, check.level.value, check.why, check.remedy, check.source, check.needs)
+def _text(check: AnyCheck) -> tuple[str, ...]:
+    return (check.title, check.severity.value, check.why, check.remedy, check.source, check.needs)
 
 
-def page(found: Entry) -> str:
-    """Return the page of help of one entry, in Markdown."""
-    parts = [f"# {found.title}", f"`{found.id}`, told {_when(found.when)}.{_where(found)}"]
-    several = len(found.wordings) > 1
-    for each in found.wordings:
+def page(found: CatalogueEntry) -> str:
+    """Return the help page of one entry, in Markdown."""
+    parts = [f"# {found.title}", f"`{found.id}`, checked {_when(found.when)}{_where(found)}."]
+    several = len(found.variants) > 1
+    for each in found.variants:
         if several:
             parts.append(f"## {each.check.title}: {', '.join(each.suites) or 'every test'}")
         parts.extend(_lines(each.check))
@@ -133,37 +186,37 @@ def page(found: Entry) -> str:
 
 
 def _lines(check: AnyCheck) -> list[str]:
-    told = {
-        "Level": f"{check.level.value}, unless the evidence makes it graver or lighter",
+    fields = {
+        "Severity": f"{check.severity.value}, unless the evidence raises or lowers it",
         "Why": check.why,
         "Remedy": check.remedy,
         "Needs": check.needs,
         "Source": check.source,
     }
-    return [f"**{name}:** {words.rstrip('.')}." for name, words in told.items() if words]
+    return [f"**{name}:** {text.rstrip('.')}." for name, text in fields.items() if text]
 
 
 def _when(when: str) -> str:
-    return {"before": "before anything runs", "during": "while it runs"}.get(when, "after it has run")
+    return {"before": "before the run", "during": "during the trial"}.get(when, "after the trial")
 
 
-def _where(found: Entry) -> str:
-    return f" Of {', '.join(found.suites)}." if found.suites else ""
+def _where(found: CatalogueEntry) -> str:
+    return f" (only for {', '.join(found.suites)})" if found.suites else ""
 
 
 _OPENING = (
-    "Everything that is looked for before, during and after a run. A check without evidence says that it cannot tell, "
-    "and why. The same list: `benchwright checks`; one page: `benchwright checks ID`."
+    "All checks before, during and after a run. A check without evidence is listed as not checked, with the reason. "
+    "On the command line: `benchwright checks`, `benchwright checks ID`."
 )
 
 
 def overview() -> str:
-    """Return the page that lists every check, in Markdown, each with a link to its page."""
+    """Return the help page that lists every check with a link to its page, in Markdown."""
     parts = ["# Checks", _OPENING]
     family = None
     for found in catalogue():
         if found.family != family:
             family = found.family
             parts.append(f"\n## {family}\n")
-        parts.append(f"- [{found.title}](check-{found.id}.md) ({found.level.value}, {found.when}) `{found.id}`")
+        parts.append(f"- [{found.title}](check-{found.id}.md) ({found.severity.value}, {found.when}) `{found.id}`")
     return "\n".join(parts) + "\n"

@@ -1,26 +1,30 @@
-"""Checks of a plan as a whole: its question, how many trials it makes, in which order, and on which hosts."""
+"""Checks of a plan: required programs, question, number of trials, order, differences between hosts."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from app.hosts.packages import has_program, installation_of, works_without
+from app.plans.context import step_context
 from app.plans.plan import Order, Plan
-from suites.checks import CannotTell, Check, Outcome
+from suites.base import StepEvidence
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import Absent, Facts, known
-from suites.vocab import Level
+from suites.programs import Program
+from suites.vocab import Severity
 
 FOR_A_SPREAD = 3
-"""Trials below which nothing can be said of how far they lie apart."""
+"""Fewest trials for a spread."""
 
 FOR_AN_INTERVAL = 6
-"""Trials below which no interval at 95 % covers the median, whatever was measured (order statistics; benchstat)."""
+"""Fewest trials for a distribution-free 95 % interval of the median (order statistics; benchstat)."""
 
 DRIFT = 600.0
-"""Seconds after which what is measured second is measured under other conditions (RMIT: interleave)."""
+"""Seconds between two hosts' trials from which conditions may have drifted (RMIT: interleave)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanEvidence:
-    """What a check of a whole plan may look at; `facts` are by host, as far as they were read."""
+    """Evidence of a whole plan; `facts` are keyed by host, for the hosts that were read."""
 
     plan: Plan
     facts: Mapping[str, Facts] = field(default_factory=dict)
@@ -28,38 +32,40 @@ class PlanEvidence:
     host: None = None
 
 
-def _few_trials(evidence: PlanEvidence) -> Outcome | None:
+def _few_trials(evidence: PlanEvidence) -> CheckOutcome | None:
     trials = evidence.plan.repetition.fewest
     if trials >= FOR_AN_INTERVAL:
         return None
-    what = "no spread can be told" if trials < FOR_A_SPREAD else "a spread can be told, but no interval at 95 %"
-    return Outcome(f"{trials} trial{'' if trials == 1 else 's'} of each step: {what}.")
+    return CheckOutcome(f"{trials} trial{'' if trials == 1 else 's'} per step: {missing_statistics(trials)}.")
 
 
-def _no_question(evidence: PlanEvidence) -> Outcome | None:
-    return None if evidence.plan.question.strip() else Outcome("The plan names no question.")
+def missing_statistics(trials: int) -> str:
+    """Return what fewer than FOR_AN_INTERVAL trials do not give."""
+    return "no spread and no 95 % interval" if trials < FOR_A_SPREAD else "no 95 % interval"
 
 
-def _one_after_another(evidence: PlanEvidence) -> Outcome | CannotTell | None:
+def _no_question(evidence: PlanEvidence) -> CheckOutcome | None:
+    return None if evidence.plan.question.strip() else CheckOutcome("The plan has no question.")
+
+
+def _one_after_another(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:
     plan = evidence.plan
     if plan.order is not Order.BLOCK or len(plan.hosts) < 2:
         return None
     seconds = [_estimated(evidence, host) for host in plan.hosts]
     known_seconds = [value for value in seconds if value is not None]
     if len(known_seconds) < len(seconds):
-        return CannotTell("How long the steps take is not known.")
+        return NotChecked("The duration of the steps is unknown.")
     if max(known_seconds) < DRIFT:
         return None
-    return Outcome(
+    return CheckOutcome(
         f"All trials of a step on {plan.hosts[0]} come before those on {plan.hosts[1]}: "
         f"about {max(known_seconds) / 60:.0f} min apart."
     )
 
 
 def _estimated(evidence: PlanEvidence, host: str) -> float | None:
-    """Return the seconds that the longest step takes on one host, or None where one cannot be known."""
-    from app.plans.context import step_context
-
+    """Return the seconds of all trials of the longest step on one host; None if a duration is unknown."""
     trials = evidence.plan.repetition.fewest
     found = [
         step.suite.estimate(step.values, step_context(step, host, evidence.facts)).duration
@@ -72,21 +78,21 @@ def _estimated(evidence: PlanEvidence, host: str) -> float | None:
 _COMPARED: tuple[tuple[str, Callable[[Facts], object]], ...] = (
     ("kernel", lambda facts: facts.system.kernel),
     ("instance type", lambda facts: facts.cloud.instance_type),
-    ("processor", lambda facts: facts.cpu.model),
+    ("CPU", lambda facts: facts.cpu.model),
     ("governor", lambda facts: facts.cpu.governor),
 )
-"""What makes two hosts differ beside the thing that is to be compared."""
+"""Facts that should be equal on hosts under comparison."""
 
 
-def _hosts_differ(evidence: PlanEvidence) -> Outcome | CannotTell | None:
+def _hosts_differ(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:
     hosts = evidence.plan.hosts
     if len(hosts) < 2:
         return None
     read = [evidence.facts[host] for host in hosts if host in evidence.facts]
     if len(read) < len(hosts):
-        return CannotTell("The facts of every host have not been read.")
-    differing = [f"{what}: {_list(values)}" for what, get in _COMPARED if len(values := _values(read, get)) > 1]
-    return Outcome(f"They differ in {'; '.join(differing)}.") if differing else None
+        return NotChecked("The facts of some hosts have not been read.")
+    differing = [f"{name}: {_list(values)}" for name, get in _COMPARED if len(values := _values(read, get)) > 1]
+    return CheckOutcome(f"The hosts differ in {'; '.join(differing)}.") if differing else None
 
 
 def _values(read: Iterable[Facts], get: Callable[[Facts], object]) -> list[str]:
@@ -100,22 +106,22 @@ def _list(values: list[str]) -> str:
 
 FEW_TRIALS = Check(
     id="few-trials",
-    level=Level.INFO,
-    title="Few trials",
-    why="A difference between two hosts means nothing while it is not known how far trials on one host differ.",
-    remedy=f"Make {FOR_AN_INTERVAL} trials or more for a comparison; fewer do for a first look.",
+    severity=Severity.INFO,
+    title=f"Fewer than {FOR_AN_INTERVAL} trials",
+    why="Without the variation between trials on one host, a difference between hosts means nothing.",
+    remedy=f"Run {FOR_AN_INTERVAL} trials or more for a comparison; fewer suffice for a first look.",
     source="benchstat: at least 6 samples for an interval at 95 %.",
-    needs="The repetition.",
+    needs="The repetition settings.",
     evaluate=_few_trials,
 )
 
 NO_QUESTION = Check(
     id="no-question",
-    level=Level.INFO,
-    title="No question is written down",
-    why="The best benchmark is your own application; any other figure has to be tied back to it. Volumes that won by "
-    "I/Os a second lost with the application on them.",
-    remedy="Write down which question of your application this stands for, and what figure would answer it.",
+    severity=Severity.INFO,
+    title="No question set",
+    why="A synthetic benchmark must relate to your application: volumes that won by IOPS lost with the application on "
+    "them.",
+    remedy="Write down the question about your application, and which figure answers it.",
     source="AWS re:Invent 2013 ENT305, Benchmarking EC2.",
     needs="The plan's question.",
     evaluate=_no_question,
@@ -123,26 +129,74 @@ NO_QUESTION = Check(
 
 ONE_AFTER_ANOTHER = Check(
     id="one-host-after-another",
-    level=Level.WARNING,
-    title="One host is measured long after the other",
-    why="What drifts in the meantime, neighbours and the time of day among it, looks like a difference between them: "
-    "in simulated drift 31 % of such comparisons found one that was not there, of randomised pairs 5 %.",
-    remedy="Let the hosts take turns: order interleaved, randomised or abba.",
+    severity=Severity.WARNING,
+    title="Hosts measured one after another",
+    why="Drift between them (neighbours, time of day) looks like a difference: in simulated drift, 31 % of such "
+    "comparisons found a difference that did not exist, against 5 % of randomised pairs.",
+    remedy="Set the order to interleaved, randomised or abba.",
     source="Randomised multiple interleaved trials (Abedi and Brecht 2017); simulated for this project.",
-    needs="The order, the hosts, and how long the steps take.",
+    needs="The order, the hosts, and the duration of the steps.",
     evaluate=_one_after_another,
 )
 
 HOSTS_DIFFER = Check(
     id="hosts-differ",
-    level=Level.INFO,
-    title="The hosts differ in more than their names",
-    why="An old kernel in an image made three of five instances vary by nearly 50 %: the image, not the instance type. "
-    "What differs belongs to the comparison.",
-    remedy="Make them alike in all but what is in question, or say what the comparison is of.",
+    severity=Severity.INFO,
+    title="Hosts differ in configuration",
+    why="The comparison includes these differences. An old kernel in an image made three of five instances vary by "
+    "nearly 50 %.",
+    remedy="Make the hosts alike except in what you compare, or state what you compare.",
     source="AWS re:Invent 2013 ENT305, Benchmarking EC2.",
     needs="Kernel, instance type, processor and governor of every host.",
     evaluate=_hosts_differ,
 )
 
 PLAN_CHECKS = (NO_QUESTION, FEW_TRIALS, ONE_AFTER_ANOTHER, HOSTS_DIFFER)
+
+
+def _tool_missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    facts = evidence.context.facts
+    needed = evidence.suite.programs(evidence.values, facts)
+    if not needed:
+        return None
+    if facts is None:
+        return FACTS_NOT_READ
+    found = {program.title: has_program(program, facts) for program in needed}
+    missing = [program for program in needed if found[program.title] is False]
+    if not missing:
+        unknown = [title for title, there in found.items() if there is None]
+        return NotChecked(f"Not checked on this host: {' and '.join(unknown)}.") if unknown else None
+    way = installation_of(missing, facts)
+    install = f"Install it: {way.command}" if way.command else _manual_install(missing)
+    return CheckOutcome(
+        measured=f"{' and '.join(map(_name, missing))} {_WERE[len(missing) > 1]} not found on {evidence.host}.",
+        remedy=" ".join(part for part in (install, way.note, works_without(facts)) if part),
+        install=way.command,
+    )
+
+
+_WERE = {False: "was", True: "were"}
+
+
+def _name(program: Program) -> str:
+    """Return the program's title, and the names searched for in brackets if they differ."""
+    names = ", ".join(program.names)
+    return names if program.names == (program.title,) else f"{program.title} ({names})"
+
+
+def _manual_install(missing: list[Program]) -> str:
+    packages = [next(iter(program.packages.values()), program.title) for program in missing]
+    return f"Install the package {' and '.join(packages)} with the host's own tools."
+
+
+TOOL_MISSING = Check(
+    id="tool-missing",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Required program not installed",
+    why="The test cannot run without it. Installing changes the host, so Benchwright does it only on request.",
+    remedy="Install it.",
+    source="command -v on the host.",
+    needs="Whether the host has the tool, compiler or server that the step needs.",
+    evaluate=_tool_missing,
+)

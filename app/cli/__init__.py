@@ -1,1 +1,1 @@
-"""The command line: the same engine as the window, without a screen."""
+"""Command line interface."""

@@ -1,51 +1,51 @@
-"""benchwright calibrate: what measuring itself costs on a host, and how far figures differ there by themselves."""
+"""benchwright calibrate: measure the overhead of measuring on a host, and its noise (A/A test)."""
 
 from collections.abc import Generator
 
 import click
 
-from app.calibration.calibrating import TRIALS, Calibrated, CalibrationFailedError, Wanted
-from app.calibration.calibration import Calibration
-from app.calibration.to_json import calibration_to_json
-from app.calibration.words import alarm_lines, instrument_rows, noise_rows, standing
-from app.cli.asking import TerminalAsker, asks
+from app.calibration.calibrate import TRIALS, CalibrationDone, CalibrationFailedError, CalibrationRequest
+from app.calibration.report import NOISE_HEAD, alarm_lines, calibration_row, instrument_rows, noise_rows
 from app.cli.common import (
     FAILED,
     json_option,
     pass_workstation,
     plain,
+    print_error,
     print_json,
     print_table,
-    say_error,
-    speaks_to_people,
+    report_errors,
 )
-from app.cli.telling import follow, minds_others
-from app.comparing.intervals import FEWEST_TRIALS
+from app.cli.progress import busy_options, follow
+from app.cli.prompts import TerminalAsker, with_asker
+from app.comparison.estimates import FEWEST_TRIALS
 from app.events import Event
+from app.formats import calibration_to_json
 from app.plans.plan import MAXIMUM_TRIALS
-from app.runs.control import Busy, Control
+from app.records import Calibration
+from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
 from suites.errors import BenchwrightError
 
 
 @click.command()
 @click.argument("host")
-@click.option("--suite", default="", help="Run this suite against itself (default: sysbench-cpu, or compute).")
+@click.option("--suite", default="", help="Suite of the A/A test.  [default: sysbench-cpu, or compute]")
 @click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A parameter of the suite; repeatable.")
 @click.option(
     "--trials",
     type=click.IntRange(FEWEST_TRIALS, MAXIMUM_TRIALS),
     default=TRIALS,
     show_default=True,
-    help="Trials on each of the two sides.",
+    help="Trials per side.",
 )
-@click.option("--list", "only_list", is_flag=True, help="Measure nothing: show the calibrations of HOST.")
-@click.option("--forget", is_flag=True, help="Measure nothing: forget the calibrations of HOST.")
-@asks
-@minds_others
+@click.option("--list", "only_list", is_flag=True, help="List the calibrations of HOST; measure nothing.")
+@click.option("--forget", is_flag=True, help="Delete the calibrations of HOST; measure nothing.")
+@with_asker
+@busy_options
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def calibrate(
     workstation: Workstation,
     host: str,
@@ -53,46 +53,46 @@ def calibrate(
     given: tuple[str, ...],
     trials: int,
     asker: TerminalAsker,
-    busy: Busy,
+    busy: BusyPolicy,
     *,
     only_list: bool,
     forget: bool,
     as_json: bool,
 ) -> None:
-    """Measure the instrument on HOST, so that margins are the host's own.
+    """Calibrate HOST: measure its noise, so that comparisons use its own margin.
 
-    Its clock and timers, the way to it, what telemetry costs, and a suite against itself: how far apart figures lie
-    when nothing differs. Comparisons and verdicts use it until the host changes.
+    Measures clock and timers, the connection, the overhead of telemetry, and a suite against itself (A/A test).
+    Comparisons and verdicts use the result until the host changes.
     """
     if forget:
-        click.echo(plain(f"{workstation.forget_calibrations(host)} forgotten."))
+        click.echo(plain(f"Calibrations deleted: {workstation.forget_calibrations(host)}"))
         return
     if only_list:
         _list(workstation.calibrations(host), as_json=as_json)
         return
     control = Control(busy)
-    made: list[Calibration] = []
+    calibrations: list[Calibration] = []
 
     def events() -> Generator[Event]:
-        for event in workstation.calibrate(host, Wanted(suite, trials, _pairs(given)), asker, control):
-            if isinstance(event, Calibrated):
-                made.append(event.calibration)
+        for event in workstation.calibrate(host, CalibrationRequest(suite, trials, _pairs(given)), asker, control):
+            if isinstance(event, CalibrationDone):
+                calibrations.append(event.calibration)
             else:
                 yield event
 
     try:
         follow(events(), control, quiet=as_json)
     except CalibrationFailedError as error:
-        say_error(str(error))
+        print_error(str(error))
         raise SystemExit(FAILED) from None
-    for found in made:
-        _say(found, as_json=as_json)
+    for found in calibrations:
+        _print(found, as_json=as_json)
 
 
 def _pairs(given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for word in given:
         if "=" not in word:
-            raise BenchwrightError(f"“{word[:60]}” sets nothing.", "Write NAME=VALUE.")
+            raise BenchwrightError(f"“{word[:60]}” is not NAME=VALUE.", "Write --set threads=4, for example.")
     return tuple((word.partition("=")[0], word.partition("=")[2]) for word in given)
 
 
@@ -101,20 +101,20 @@ def _list(found: tuple[Calibration, ...], *, as_json: bool) -> None:
         print_json([calibration_to_json(one) for one in found])
         return
     if not found:
-        click.echo("There is no calibration.")
+        click.echo("No calibrations.")
         return
-    print_table(("Made (UTC)", "Suite", "CoV", "Margin", "Run", ""), [standing(one) for one in found], right=(2, 3))
+    print_table(
+        ("Made (UTC)", "Suite", "CoV", "Margin", "Run", ""), [calibration_row(one) for one in found], right=(2, 3)
+    )
 
 
-def _say(found: Calibration, *, as_json: bool) -> None:
+def _print(found: Calibration, *, as_json: bool) -> None:
     if as_json:
         print_json(calibration_to_json(found))
         return
     print_table(("Instrument", ""), instrument_rows(found.instrument))
     click.echo("")
-    print_table(
-        ("Metric", "n", "CoV", "Shows with 6 trials a side", "10", "20"), noise_rows(found), right=(1, 2, 3, 4, 5)
-    )
+    print_table(NOISE_HEAD, noise_rows(found), right=(1, 2, 3, 4, 5))
     click.echo("")
     for line in alarm_lines(found):
         click.echo(plain(line))

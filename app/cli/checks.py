@@ -1,60 +1,45 @@
-"""benchwright checks: everything that is looked for, and the page of each check."""
+"""benchwright checks: list all checks, or show one."""
 
 import click
 
-from app.checks.catalogue import AnyCheck, Entry, catalogue, entry
-from app.cli.common import json_option, plain, print_json, print_table, speaks_to_people
+from app.checks.catalogue import CatalogueEntry, CheckVariant, catalogue, entry
+from app.cli.common import json_option, plain, print_json, print_table, report_errors
+from app.json_converter import publish, published
 
 
 @click.command("checks")
 @click.argument("check_id", metavar="[ID]", required=False)
 @json_option
-@speaks_to_people
+@report_errors
 def checks(check_id: str | None, *, as_json: bool) -> None:
-    """List what is checked before, during and after a run; with ID, show that check."""
+    """List the checks before, during and after a run, or show the check ID."""
     found = catalogue() if check_id is None else (entry(check_id),)
     if as_json:
-        print_json([_to_json(each) for each in found])
+        print_json([published(each) for each in found])
     elif check_id is None:
-        rows = [[each.level, each.when, each.id, each.title, ", ".join(each.suites) or "all"] for each in found]
-        print_table(["Level", "When", "Check", "What", "Tests"], rows)
+        rows = [[each.severity, each.when, each.id, each.title, ", ".join(each.suites) or "all"] for each in found]
+        print_table(["Severity", "When", "Check", "Title", "Tests"], rows)
     else:
         _print(found[0])
 
 
-def _print(found: Entry) -> None:
-    for each in found.wordings:
-        click.echo(plain(f"{each.check.title}  ({found.id}, {each.check.level}, {found.when})"))
-        told = {
+def _print(found: CatalogueEntry) -> None:
+    for each in found.variants:
+        click.echo(plain(f"{each.check.title}  ({found.id}, {each.check.severity}, {found.when})"))
+        fields = {
             "Why": each.check.why,
             "Remedy": each.check.remedy,
             "Needs": each.check.needs,
             "Source": each.check.source,
             "Tests": ", ".join(each.suites) or "all",
         }
-        for name, words in told.items():
-            click.echo(plain(f"  {name + ':':8} {words}"))
+        for name, text in fields.items():
+            click.echo(plain(f"  {name + ':':8} {text}"))
 
 
-def _to_json(found: Entry) -> dict[str, object]:
-    return {
-        "id": found.id,
-        "level": found.level,
-        "when": found.when,
-        "title": found.title,
-        "family": found.family,
-        "suites": list(found.suites),
-        "wordings": [_wording(each.check, each.suites) for each in found.wordings],
-    }
-
-
-def _wording(check: AnyCheck, suites: tuple[str, ...]) -> dict[str, object]:
-    return {
-        "level": check.level,
-        "title": check.title,
-        "why": check.why,
-        "remedy": check.remedy,
-        "needs": check.needs,
-        "source": check.source,
-        "suites": list(suites),
-    }
+publish(CatalogueEntry, "id level=severity when title family suites wordings=variants")
+publish(
+    CheckVariant,
+    "level=check.severity title=check.title why=check.why remedy=check.remedy needs=check.needs source=check.source "
+    "suites",
+)

@@ -1,4 +1,4 @@
-"""What every command shares: the workstation, JSON or a table, and errors as one clear message."""
+"""Shared parts of all commands: the workstation, output as JSON or tables, error reporting, logging."""
 
 import contextlib
 import io
@@ -13,31 +13,30 @@ from typing import ParamSpec
 
 import click
 
-from app.escaping import escaped, json_text
+from app.command_hints import with_library
+from app.output import escaped, json_text, visible
 from app.paths import log_path
-from app.proposed import with_library
 from app.services import Workstation
-from app.wording import visible
-from remote.errors import Outcome, RemoteError, outcome_of
+from remote.errors import ConnectOutcome, RemoteError, outcome_of
 from remote.local_directory import make_directory
 from suites.errors import BenchwrightError
 
 P = ParamSpec("P")
 
 FAILED = 1
-"""Exit status: a measurement failed, or was cut off."""
+"""Exit status: a measurement failed or was interrupted."""
 
 BAD_INPUT = 2
-"""Exit status: something given cannot be used."""
+"""Exit status: invalid arguments or input."""
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 pass_workstation = click.make_pass_decorator(Workstation)
 
 
-def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn a BenchwrightError into its message; the log has the traceback.
+def report_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """Print a BenchwrightError as its message and log the traceback.
 
-    The exit status is 2, but 1 where a host, not what was given, is the reason: a word that names none is no host.
+    The exit status is 2 (invalid input), or 1 if a host failed. A host name that does not exist is invalid input.
     """
 
     @wraps(command)
@@ -46,30 +45,30 @@ def speaks_to_people(command: Callable[P, None]) -> Callable[P, None]:
             command(*arguments, **named)
         except BenchwrightError as error:
             logging.getLogger(__name__).info("refused", exc_info=True)
-            say_error(str(error))
-            of_a_host = isinstance(error, RemoteError) and outcome_of(error) is not Outcome.CONFIG
+            print_error(str(error))
+            of_a_host = isinstance(error, RemoteError) and outcome_of(error) is not ConnectOutcome.CONFIG
             raise SystemExit(FAILED if of_a_host else BAD_INPUT) from None
 
     return guarded
 
 
-def say_error(text: str) -> None:
-    """Say on standard error what went wrong."""
+def print_error(text: str) -> None:
+    """Print an error on standard error."""
     click.echo(plain(f"benchwright: {text}"), err=True)
 
 
-def say(text: str) -> None:
-    """Say something on standard error."""
+def print_note(text: str) -> None:
+    """Print a note on standard error."""
     click.echo(plain(text), err=True)
 
 
 def print_file(text: str) -> None:
-    """Print the text of a file on standard output: as it is, but on a terminal with what would drive that escaped."""
+    """Print the text of a file on standard output; escape control characters if that is a terminal."""
     click.echo(escaped(text, but="\n\t") if sys.stdout.isatty() else text, nl=False)
 
 
 def print_json(content: object) -> None:
-    """Print `content` as JSON on standard output, in UTF-8 whatever the terminal speaks."""
+    """Print `content` as JSON on standard output, in UTF-8 for any locale."""
     click.echo(json_text(content).encode("utf-8", "replace"))
 
 
@@ -84,8 +83,8 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
     for index, title in enumerate(head):
         table.add_column(title, justify="right" if index in right else "left", overflow="fold")
     for row in rows:
-        # Text, not markup: what a host says is never interpreted.
-        table.add_row(*(Text(plain(cell)) for cell in row))
+        # Text, not markup: rich must not interpret a host's output.
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=160)
@@ -93,40 +92,40 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
 
 
 def plain(text: str) -> str:
-    """Return `text` as it may be printed: it cannot drive the terminal, and proposed commands name the library."""
+    """Return `text` with control characters escaped, and --store added to proposed commands."""
     return visible(with_library(text))
 
 
-def bear_any_text() -> None:
-    """Let a terminal or a pipe that cannot take a character have a question mark in its place."""
+def replace_unencodable() -> None:
+    """Print “?” for characters that the encoding of a terminal or pipe lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def refuse_unreadable(words: Sequence[str]) -> None:
-    """End with exit status 2 where one of `words` is no text: it could neither be stored nor shown again."""
+    """Exit with status 2 if one of `words` is not UTF-8: it could be neither stored nor printed."""
     for word in words:
         try:
             word.encode()
         except UnicodeEncodeError:
-            say_error(f"“{word}” is not UTF-8. Use another name, or another locale.")
+            print_error(f"“{word}” is not UTF-8. Use another name, or another locale.")
             raise SystemExit(BAD_INPUT) from None
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """A log that only its user can read, whatever the umask: it names hosts and accounts."""
+    """Log file with mode 0600 for any umask: it names hosts and accounts."""
 
     def _open(self) -> io.TextIOWrapper:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not hold us up
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC  # no hang on a pipe
         descriptor = os.open(self.baseFilename, flags, 0o600)
         with contextlib.suppress(PermissionError):
-            os.fchmod(descriptor, 0o600)  # one of before may be open to all
+            os.fchmod(descriptor, 0o600)  # an existing file may be readable by all
         return io.TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
 
 
 def start_log() -> None:
-    """Write the log to the user's log folder, and never more than 4 MiB of it."""
+    """Write the log to the user's log folder, at most 4 MiB."""
     path: Path = log_path()
     try:
         make_directory(path.parent)
@@ -134,12 +133,12 @@ def start_log() -> None:
             path, maxBytes=2**20, backupCount=3, encoding="utf-8", errors="replace", delay=True
         )
     except OSError:
-        handler = logging.NullHandler()  # a full or read-only disk must not keep anybody from measuring
+        handler = logging.NullHandler()  # measure even on a full or read-only disk
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"))
-    logging.raiseExceptions = False  # nor one that fills up meanwhile, with tracebacks on the terminal
+    logging.raiseExceptions = False  # no tracebacks on the terminal if the disk fills up later
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     logging.getLogger("paramiko").setLevel(
         logging.CRITICAL
-    )  # connect() words its failures; paramiko would add tracebacks
+    )  # connect() reports its failures; paramiko would log tracebacks as well

@@ -1,12 +1,12 @@
-"""benchwright hosts, facts: where to measure, and what is there."""
+"""benchwright hosts, facts: manage hosts, and read their facts."""
 
 import shlex
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import Field, fields, is_dataclass
+from typing import Any
 
 import click
 
-from app.cli.asking import TerminalAsker, asks
-from app.cli.attach import leftovers
 from app.cli.common import (
     FAILED,
     json_option,
@@ -14,21 +14,25 @@ from app.cli.common import (
     plain,
     print_json,
     print_table,
-    speaks_to_people,
+    report_errors,
 )
-from app.cli.facts_table import facts_rows
-from app.cli.host_work import install_tools, restore, show_log
+from app.cli.host_maintenance import install_tools, leftovers, restore, show_log
+from app.cli.prompts import TerminalAsker, with_asker
 from app.formats import facts_to_json
 from app.hosts.hosts import HostEntry, Origin
+from app.json_converter import published
 from app.services import Workstation
-from remote.errors import Outcome
+from remote.errors import ConnectOutcome
+from suites.facts import Absent, Facts
+from suites.quantities import quantity
+from suites.units import Unit
 
 
 @click.group(invoke_without_command=True)
 @json_option
 @pass_workstation
 @click.pass_context
-@speaks_to_people
+@report_errors
 def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) -> None:
     """List the hosts: this computer, the saved ones, the aliases of ~/.ssh/config."""
     if context.invoked_subcommand is not None:
@@ -37,75 +41,75 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
     if problem := workstation.hosts_problem():
         click.echo(plain(problem), err=True)
     if as_json:
-        print_json([asdict(entry) for entry in entries])
+        print_json([published(entry) for entry in entries])
         return
     rows = [
         [entry.name, entry.origin, entry.host_name or "", entry.user or "", str(entry.port or "")] for entry in entries
     ]
-    print_table(["Host", "From", "Address", "User", "Port"], rows)
+    print_table(["Host", "Source", "Address", "User", "Port"], rows)
 
 
 @hosts.command("add")
 @click.argument("name")
-@click.option("--address", "host_name", help="Host name or IP address; by default the name itself.")
+@click.option("--address", "host_name", help="Host name or IP address.  [default: NAME]")
 @click.option("--port", type=click.IntRange(1, 65535))
-@click.option("--user")
+@click.option("--user", metavar="NAME", help="Account on the host.  [default: that of ssh]")
 @click.option("--identity-file", help="The private key to use.")
 @click.option("--jump", help="Jump hosts, as in ProxyJump: user@host:port,…")
 @pass_workstation
-@speaks_to_people
+@report_errors
 def add_host(workstation: Workstation, /, name: str, **given: str | int | None) -> None:
-    """Save the host NAME; what was saved under that name before is replaced."""
+    """Save the host NAME, replacing an existing one."""
     workstation.save_host(HostEntry(name, Origin.SAVED, **given))  # type: ignore[arg-type]  # click has checked the types
-    click.echo(plain(f"Saved. Try it with: benchwright hosts test {shlex.quote(name)}"))
+    click.echo(plain(f"Saved. Test it with: benchwright hosts test {shlex.quote(name)}"))
 
 
 @hosts.command("remove")
 @click.argument("name")
 @pass_workstation
-@speaks_to_people
+@report_errors
 def remove_host(workstation: Workstation, name: str) -> None:
-    """Forget the saved host NAME; its runs stay."""
+    """Remove the saved host NAME; its runs stay."""
     workstation.remove_host(name)
 
 
 @hosts.command("test")
 @click.argument("name")
-@click.option("--remember", is_flag=True, help="Keep the password or passphrase that worked in the system keyring.")
-@asks
+@click.option("--remember", is_flag=True, help="Store the accepted password or passphrase in the system keyring.")
+@with_asker
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def test_host(workstation: Workstation, name: str, asker: TerminalAsker, *, remember: bool, as_json: bool) -> None:
-    """Connect to the host NAME and say how it went."""
+    """Test the connection to the host NAME."""
     asker.keep_secrets = remember
     report = workstation.test_connection(name, asker)
     if as_json:
-        print_json(asdict(report))
+        print_json(published(report))
     else:
         click.echo(plain(f"{report.message} {report.remedy}".strip()))
-    if report.outcome is not Outcome.CONNECTED:
+    if report.outcome is not ConnectOutcome.CONNECTED:
         raise SystemExit(FAILED)
 
 
 @hosts.command("forget")
 @click.argument("name")
 @pass_workstation
-@speaks_to_people
+@report_errors
 def forget_secrets(workstation: Workstation, name: str) -> None:
-    """Forget the password and passphrases of the host NAME that the system keyring keeps."""
+    """Delete the password and passphrases of the host NAME from the system keyring."""
     count = workstation.forget_secrets(name)
-    click.echo(plain(f"Forgot {count} of {name}." if count else f"The keyring keeps nothing for {name}."))
+    click.echo(plain(f"Secrets of {name} deleted: {count}" if count else f"The keyring has no secrets of {name}."))
 
 
 @click.command()
 @click.argument("host")
-@click.option("--directory", "directories", multiple=True, help="A directory that a disk test is to write in.")
-@click.option("--device", "devices", multiple=True, help="A raw device that a disk test is to use.")
-@asks
+@click.option("--directory", "directories", multiple=True, help="Also read this directory (for disk tests).")
+@click.option("--device", "devices", multiple=True, help="Also read this raw device (for disk tests).")
+@with_asker
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def facts(
     workstation: Workstation,
     host: str,
@@ -121,6 +125,68 @@ def facts(
         print_json(facts_to_json(read))
     else:
         print_table(["Fact", "Value"], facts_rows(read))
+
+
+_SINGULAR = {
+    "cpu caches": "cpu cache",
+    "block devices": "block device",
+    "file systems": "file system",
+    "directories": "directory",
+    "devices": "device",
+    "interfaces": "interface",
+    "tools": "tool",
+}
+
+
+def facts_rows(facts: Facts) -> list[tuple[str, str]]:
+    """Return (name, value) of every fact by group, with the reason for absent ones."""
+    return list(_rows("", facts))
+
+
+def _rows(prefix: str, group: Any) -> Iterator[tuple[str, str]]:
+    for field in fields(group):
+        value = getattr(group, field.name)
+        name = f"{prefix}{field.name}".replace("_", " ")
+        if is_dataclass(value) and not isinstance(value, Absent):
+            yield from _rows(f"{name} ", value)
+        elif isinstance(value, tuple) and value and is_dataclass(value[0]):
+            for item in value:
+                yield f"{_SINGULAR.get(name, name)} {_title(item)}", _line(item)
+        else:
+            yield name, _value_text(value, field)
+
+
+def _title(item: Any) -> str:
+    first = fields(item)[0].name
+    return str(getattr(item, first))
+
+
+def _line(item: Any) -> str:
+    parts = []
+    for field in fields(item)[1:]:
+        value = getattr(item, field.name)
+        if not isinstance(value, Absent) and not field.metadata.get("internal"):
+            parts.append(f"{field.name.replace('_', ' ')} {_value_text(value, field)}")
+    absent = [field for field in fields(item)[1:] if isinstance(getattr(item, field.name), Absent)]
+    if not parts and absent:
+        return _value_text(getattr(item, absent[0].name), absent[0])
+    return ", ".join(parts)
+
+
+def _value_text(value: Any, field: "Field[Any]") -> str:
+    if isinstance(value, Absent):
+        return f"— ({value.reason})"
+    unit = field.metadata.get("unit", "")
+    if unit == "B" and isinstance(value, int) and field.name != "mtu":
+        return quantity(value)
+    if unit in set(Unit) and isinstance(value, float):
+        return quantity(float(value), Unit(unit))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or "none"
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{text} {unit}" if unit and unit != "1" else text
 
 
 for command in (install_tools, restore, show_log, leftovers):

@@ -1,11 +1,10 @@
-"""benchwright list, show, export, delete, parse: what was measured."""
+"""benchwright list, show, acknowledge, export, delete, parse, salvage: the library of stored runs."""
 
 import sys
 from pathlib import Path
 
 import click
 
-from app.checks.after_words import place_text
 from app.cli.common import (
     FAILED,
     json_option,
@@ -13,65 +12,68 @@ from app.cli.common import (
     plain,
     print_json,
     print_table,
-    speaks_to_people,
+    report_errors,
 )
-from app.cli.comparing import margin_option, overrule_option, share_of
-from app.cli.comparison_table import LEVELS_HEAD, level_cells
-from app.cli.distribution_table import say_distributions
 from app.cli.plans import print_findings
-from app.comparing.levels import WithinTrials
-from app.formats import figure_to_json, sample_to_json
+from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
+from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
+from app.comparison.estimates import WithinTrials
+from app.distributions.distribution import distributions_to_json
+from app.formats import remarks_to_json
+from app.json_converter import published
 from app.parse import parse_output
-from app.plans.plan import host_words
+from app.plans.plan import PlanError, host_label
+from app.plans.plan_remarks import Acknowledged
 from app.records import RunRecord
-from app.run_json import run_to_json, summary_to_json
 from app.services import Workstation
-from app.summary import levels, summaries
-from app.wording import direction_text, figure_text, metric_text, range_text
+from app.summary import levels, run_to_json, summaries
+from app.verdict.steps import step_host_text
 from remote.local_file import read_bounded
 from suites.errors import BenchwrightError
+from suites.quantities import better_text, figure_text, metric_text, range_text
 
 
 @click.command("list")
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def list_runs(workstation: Workstation, *, as_json: bool) -> None:
     """List the stored runs, the newest first."""
     stored = workstation.runs()
     if as_json:
-        print_json([summary_to_json(summary) for summary in stored])
+        print_json([published(summary) for summary in stored])
         return
     if not stored:
-        click.echo(plain("The library is empty. Benchmark this computer with: benchwright quick"))
+        click.echo(plain("The library is empty. Run a first benchmark with: benchwright quick"))
         return
     rows = [
-        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(map(host_words, run.hosts)), run.standing,
+        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(map(host_label, run.hosts)), run.status,
          str(run.trials), run.headline, run.trust, run.baseline or ""]
         for run in stored
     ]  # fmt: skip
     print_table(
-        ["Run", "Started (UTC)", "Plan", "Hosts", "State", "Trials", "Headline", "Verdict", "Baseline"], rows, right=[5]
+        ["Run", "Started (UTC)", "Name", "Hosts", "State", "Trials", "Headline", "Verdict", "Baseline"], rows, right=[5]
     )
 
 
 @click.command()
 @click.argument("run")
-@click.option("--trials", is_flag=True, help="Show every trial, not only their median.")
+@click.option("--trials", is_flag=True, help="Show every trial as well as the median.")
 @click.option(
     "--distribution",
     is_flag=False,
     flag_value="",
     metavar="[METRIC]",
-    help="Show percentiles, by default of the headline.",
+    help="Show percentiles.  [default METRIC: the headline metric]",
 )
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def show(workstation: Workstation, run: str, *, trials: bool, distribution: str | None, as_json: bool) -> None:
-    """Show RUN: an id, its beginning, the name it is pinned under, or “last”."""
+    """Show RUN: an id or its first characters, a baseline name, or “last”."""
     if distribution is not None:
-        say_distributions(workstation.describing.distributions([run], distribution), as_json=as_json)
+        found = workstation.analyses.distributions([run], distribution)
+        print_study(Study(lambda: print_distributions(found), lambda: distributions_to_json(found)), as_json=as_json)
         return
     record = workstation.load(run)
     within = workstation.within([run])
@@ -82,12 +84,12 @@ def show(workstation: Workstation, run: str, *, trials: bool, distribution: str 
 
 
 def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) -> None:
-    """Print a stored run for people: what ran, how far to believe it, the figures and their spread, the findings."""
+    """Print a stored run: hosts, verdicts, figures with their spread, findings, commands."""
     summary = record.summary
     click.echo(plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.state})"))
     for host, facts in record.facts_before.items():
-        told = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
-        click.echo(plain(f"{host_words(host)}: {', '.join(fact for fact in told if isinstance(fact, str))}"))
+        shown = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
+        click.echo(plain(f"{host_label(host)}: {', '.join(fact for fact in shown if isinstance(fact, str))}"))
     if record.reason:
         click.echo(plain(record.reason))
     _print_verdicts(record)
@@ -95,26 +97,26 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     for figure in summaries(record):
         spread = range_text(figure.metric, figure.minimum, figure.maximum, figure.uncertainty)
         rows.append(
-            [figure.step, host_words(figure.host), metric_text(figure.metric, figure.labels),
+            [figure.step, host_label(figure.host), metric_text(figure.metric, figure.labels),
              figure_text(figure.metric, figure.median, figure.uncertainty), spread, str(figure.n),
-             direction_text(figure.metric.better)]
+             better_text(figure.metric.better)]
         )  # fmt: skip
     if rows:
-        print_table(["Step", "Host", "Metric", "Median", "Lowest to highest", "n", "Better"], rows, right=[3, 4, 5])
+        print_table(["Step", "Host", "Metric", "Median", "Range", "n", "Better"], rows, right=[3, 4, 5])
     else:
-        click.echo("No trial counts: there is no figure.")
+        click.echo("No figures: no trial counts.")
     _print_levels(record, within)
     if trials:
         _print_trials(record)
     _print_agreements(record)
-    if record.facts_before:  # without facts nothing could be checked, and nothing is said of findings
+    if record.facts_before:  # without facts nothing was checked: do not print “No findings”
         click.echo("")
         print_findings(list(record.findings), record.plan.acknowledged)
     _print_commands(record)
 
 
 def _print_commands(record: RunRecord) -> None:
-    """Print each step's commands, after the versions of the tool that ran."""
+    """Print the tool versions and commands of each step."""
     for step in record.plan.steps:
         versions = dict.fromkeys(trial.trial.tool_version for trial in record.trials if trial.trial.step == step.name)
         for version in filter(None, versions):
@@ -125,9 +127,8 @@ def _print_commands(record: RunRecord) -> None:
 
 
 def _print_agreements(record: RunRecord) -> None:
-    """Print whether the tools of the run that ask one question agree."""
-    from app.cli.opinions import print_agreements
-    from app.opinion.agreement import agreements
+    """Print whether equivalent tools of the run agree."""
+    from app.crosscheck.agreement import agreements
 
     found = agreements(record)
     if found:
@@ -136,13 +137,13 @@ def _print_agreements(record: RunRecord) -> None:
 
 
 def _print_verdicts(record: RunRecord) -> None:
-    """Print what may be said of the run and of each step on each host: the sentences to quote."""
+    """Print the verdicts of the run and of each step on each host."""
     steps = [one for one in record.verdicts if one.step is not None]
     whole = record.verdict
     if whole is not None:
         click.echo(plain(f"Verdict: {whole.summary}"))
     for one in steps if len(steps) > 1 else ():
-        click.echo(plain(f"  {place_text(one)}: {one.summary}"))
+        click.echo(plain(f"  {step_host_text(one)}: {one.summary}"))
     if record.verdicts:
         click.echo("")
 
@@ -150,7 +151,7 @@ def _print_verdicts(record: RunRecord) -> None:
 def _print_levels(record: RunRecord, within: WithinTrials) -> None:
     found = [(figure, levels(figure, within)) for figure in summaries(record)]
     rows = [
-        [figure.step, host_words(figure.host), metric_text(figure.metric, figure.labels), *level_cells(spread)[:2]]
+        [figure.step, host_label(figure.host), metric_text(figure.metric, figure.labels), *level_cells(spread)[:2]]
         for figure, spread in found
         if spread is not None and figure.n > 1
     ]
@@ -161,7 +162,7 @@ def _print_levels(record: RunRecord, within: WithinTrials) -> None:
 
 def _print_trials(record: RunRecord) -> None:
     rows = [
-        [trial.trial.step, host_words(trial.trial.host),
+        [trial.trial.step, host_label(trial.trial.host),
          f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}", trial.state,
          metric_text(figure.metric, figure.labels), figure_text(figure.metric, figure.value)]
         for trial in record.trials
@@ -173,29 +174,41 @@ def _print_trials(record: RunRecord) -> None:
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
 @click.option(
-    "--csv", "csv_path", type=click.Path(path_type=Path), help="Write the summary here and the samples beside it."
+    "--csv",
+    "csv_path",
+    type=click.Path(path_type=Path),
+    help="Write the metrics to this file, the samples to another next to it.",
 )
-@click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report picture here.")
+@click.option(
+    "--parquet",
+    "parquet_path",
+    type=click.Path(path_type=Path),
+    help="Write the metrics to this file, the samples to another next to it; needs pyarrow.",
+)
+@click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report image to this file.")
 @margin_option
 @overrule_option
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def export(
     workstation: Workstation,
     runs: tuple[str, ...],
     csv_path: Path | None,
+    parquet_path: Path | None,
     png_path: Path | None,
     margin: float | None,
     overrule: str,
     as_json: bool,
 ) -> None:
-    """Export RUNS as CSV, PNG or both."""
-    if csv_path is None and png_path is None:
-        raise BenchwrightError("Nothing to write.", "Give --csv FILE, --png FILE or both.")
+    """Export RUNS as CSV, Parquet or PNG."""
+    if csv_path is None and parquet_path is None and png_path is None:
+        raise BenchwrightError("No output file given.", "Add --csv FILE, --parquet FILE or --png FILE.")
     written: list[Path] = []
     if csv_path is not None:
         written.extend(workstation.export_csv(runs, csv_path))
+    if parquet_path is not None:
+        written.extend(workstation.export_parquet(runs, parquet_path))
     if png_path is not None:
         written.append(workstation.export_png(runs, png_path, share_of(margin), overrule))
     if as_json:
@@ -207,30 +220,62 @@ def export(
 
 @click.command()
 @click.argument("run")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Delete without confirmation.")
 @pass_workstation
-@speaks_to_people
+@report_errors
 def delete(workstation: Workstation, run: str, *, yes: bool) -> None:
-    """Delete RUN for good."""
+    """Delete RUN permanently."""
     record = workstation.load(run)
     if not yes:
-        click.confirm(plain(f"Delete {record.summary.id} ({record.summary.name}) for good?"), abort=True, err=True)
+        click.confirm(plain(f"Delete {record.summary.id} ({record.summary.name}) permanently?"), abort=True, err=True)
     workstation.delete(record.summary.id)
+
+
+@click.command("acknowledge")
+@click.argument("run")
+@click.argument("reasons", nargs=-1, required=True, metavar="ID=REASON...")
+@click.option("--step", metavar="NAME", help="Only the findings of this step.  [default: all steps]")
+@json_option
+@pass_workstation
+@report_errors
+def acknowledge_run(
+    workstation: Workstation, run: str, reasons: tuple[str, ...], step: str | None, *, as_json: bool
+) -> None:
+    """Acknowledge a finding of a stored RUN with a reason; ID= withdraws it. Errors cannot be acknowledged."""
+    given = [_acknowledged(text, step) for text in reasons]
+    record = workstation.acknowledge(run, given)
+    if as_json:
+        acknowledged = remarks_to_json(record.plan, record.findings)["acknowledged"]
+        print_json({"run": record.summary.id, "acknowledged": acknowledged})
+        return
+    for each in given:
+        where = "" if each.step is None else f" ({each.step})"
+        done = f"Acknowledged: {each.finding}{where}: {each.reason}"
+        click.echo(plain(done if each.reason else f"No longer acknowledged: {each.finding}{where}"))
+
+
+def _acknowledged(text: str, step: str | None) -> Acknowledged:
+    finding, equals, reason = text.partition("=")
+    if not finding.strip() or not equals:
+        raise PlanError(
+            f"“{text[:60]}” is not ID=REASON.", "Write noisy='the nightly backup', or noisy= to withdraw it."
+        )
+    return Acknowledged(finding.strip(), reason.strip(), step)
 
 
 @click.command()
 @click.argument("suite")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @json_option
-@speaks_to_people
+@report_errors
 def parse(suite: str, file: Path, *, as_json: bool) -> None:
-    """Read a captured output of SUITE's tool in FILE ("-" is standard input) and print its figures."""
+    """Parse the output of SUITE's tool in FILE ("-" for standard input) and print its figures."""
     parsed = parse_output(suite, _read(file))
     if as_json:
         print_json(
             {
-                "metrics": [figure_to_json(figure) for figure in parsed.figures],
-                "samples": [sample_to_json(sample) for sample in parsed.samples],
+                "metrics": [published(figure) for figure in parsed.figures],
+                "samples": [published(sample) for sample in parsed.samples],
                 "notes": list(parsed.notes),
             }
         )
@@ -239,14 +284,14 @@ def parse(suite: str, file: Path, *, as_json: bool) -> None:
             [
                 metric_text(figure.metric, figure.labels),
                 figure_text(figure.metric, figure.value),
-                direction_text(figure.metric.better),
+                better_text(figure.metric.better),
             ]
             for figure in parsed.figures
         ]
         if rows:
             print_table(["Metric", "Value", "Better"], rows, right=[1])
         else:
-            click.echo("There is no figure in it.")
+            click.echo("No figures found.")
         for note in parsed.notes:
             click.echo(plain(f"Note: {note}"))
     if not parsed.complete:
@@ -262,16 +307,16 @@ def _read(file: Path) -> bytes:
         return read_bounded(file, MAXIMUM_SIZE)
     except OSError as error:
         raise BenchwrightError(
-            f"{file} cannot be read: {error.strerror}.", "Check the name and its permissions."
+            f"Cannot read {file}: {error.strerror}.", "Check the path and its permissions."
         ) from error
 
 
 @click.command()
 @click.argument("damaged", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
-@speaks_to_people
+@report_errors
 def salvage(damaged: Path, new: Path) -> None:
-    """Write what can be read of the DAMAGED library to a NEW one; the damaged file is only copied from."""
+    """Copy what is readable in the DAMAGED library to a NEW one; the damaged file is not changed."""
     from app.store.salvage import salvage as save
     from app.store.salvage import saved_text
 

@@ -1,37 +1,109 @@
-"""The command benchwright: every verb, and the window where there is none."""
+"""The command benchwright: its verbs by section; without a verb, the window."""
 
+from importlib import import_module
 from pathlib import Path
 
 import click
 
-from app.cli.common import speaks_to_people, start_log
-from app.cli.sections import Sectioned
-from app.own_directories import secure_own_directories
-from app.proposed import use_library
+from app.cli.common import report_errors, start_log
+from app.command_hints import use_library
+from app.paths import secure_private_directories
 from app.services import Workstation
 from app.version import VERSION
 
+VERBS = {
+    "acknowledge": "library:acknowledge_run",
+    "agree": "studies:agree",
+    "attach": "runs:attach",
+    "baseline": "baselines:baseline",
+    "best": "studies:best",
+    "calibrate": "calibrate:calibrate",
+    "check": "plans:check",
+    "checks": "checks:checks",
+    "compare": "studies:compare",
+    "delete": "library:delete",
+    "export": "library:export",
+    "facts": "hosts:facts",
+    "heatmap": "studies:heatmap",
+    "history": "studies:history",
+    "hosts": "hosts:hosts",
+    "list": "library:list_runs",
+    "noise": "studies:noise",
+    "parse": "library:parse",
+    "plan": "plans:plan",
+    "quick": "runs:quick",
+    "rounds": "studies:rounds",
+    "run": "runs:run",
+    "salvage": "library:salvage",
+    "scaling": "studies:scaling",
+    "second-opinion": "runs:second_opinion",
+    "show": "library:show",
+}
+"""Module and function of each verb in app.cli, imported on use to keep start-up short."""
+
+SECTIONS = {
+    "Measure": ("quick", "facts", "plan", "check", "run", "attach", "calibrate"),
+    "Hosts": ("hosts",),
+    "Results": ("list", "show", "acknowledge", "compare", "baseline", "export", "delete"),
+    "Analysis": ("history", "best", "noise", "scaling", "heatmap", "rounds", "second-opinion", "agree"),
+    "Other": ("checks", "parse", "salvage"),
+}
+"""The verbs of each section in the order of a first use; the last section adds the verbs that none names."""
+
+_UNLIMITED = 1000
+"""Characters of a verb's help line, more than any has."""
+
+
+class Sectioned(click.Group):
+    """Command group with its verbs in sections, each imported on use."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return every verb."""
+        return sorted({*VERBS, *super().list_commands(context)})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return the verb `name`, or None if it does not exist."""
+        if name not in VERBS:
+            return super().get_command(context, name)
+        module, _, attribute = VERBS[name].partition(":")
+        command = getattr(import_module(f"app.cli.{module}"), attribute)
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each section with its verbs and the first sentence of their help."""
+        named = {name for names in SECTIONS.values() for name in names}
+        others = tuple(name for name in self.list_commands(context) if name not in named)
+        last = list(SECTIONS)[-1]
+        for title, names in SECTIONS.items():
+            rows = []
+            for name in (*names, *others) if title == last else names:
+                command = self.get_command(context, name)
+                if command is not None and not command.hidden:
+                    rows.append((name, command.get_short_help_str(_UNLIMITED)))
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
 
 @click.group(cls=Sectioned, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--store", type=click.Path(path_type=Path), help="Keep runs in this file instead of your library.")
+@click.option("--store", type=click.Path(path_type=Path), help="Library file to use instead of your own.")
 @click.version_option(VERSION, prog_name="benchwright")
 @click.pass_context
-@speaks_to_people
+@report_errors
 def benchwright(context: click.Context, store: Path | None) -> None:
-    """Benchmark Linux hosts, and know whether the number may be believed.
+    """Benchmark Linux hosts, and get a verdict on each result.
 
-    Without a verb the window opens; without a display, this computer is benchmarked and the report written.
+    Without a verb, open the window; without a display, benchmark this computer and write the report.
     """
     start_log()
-    secure_own_directories()
+    secure_private_directories()
     if store is not None and context.invoked_subcommand is None:
-        store = store.absolute()  # commands that the window proposes are run in any folder
+        store = store.absolute()  # the window's proposed commands must work in any folder
+    without_verb = context.obj
     workstation = Workstation(store)
     context.obj = workstation
     context.call_on_close(workstation.close)
     use_library(store, benchwright.list_commands(context))
     context.call_on_close(lambda: use_library(None, ()))
     if context.invoked_subcommand is None:
-        from app.__main__ import open_or_measure
-
-        open_or_measure(workstation)
+        without_verb(workstation)

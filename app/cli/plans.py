@@ -1,26 +1,37 @@
-"""benchwright plan, check: what will run, and what would make it a waste of time."""
+"""benchwright plan, check: create, show and check plans."""
 
 import shlex
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from app.cli.asking import TerminalAsker, asks
 from app.cli.common import (
     json_option,
     pass_workstation,
     plain,
     print_file,
     print_json,
+    print_note,
     print_table,
-    say,
-    speaks_to_people,
+    report_errors,
 )
-from app.cli.presets import answers_of, fill_named, list_presets, places
-from app.cli.remarking import Answers, answered, answers_findings, say_changes
-from app.cli.repeating import Repeating, repeats
-from app.cli.tuning_option import tunes
+from app.cli.plan_options import (
+    Answers,
+    RepetitionOptions,
+    answered,
+    answers_findings,
+    answers_of,
+    fill_named,
+    hosts_of_plan,
+    list_presets,
+    print_changes,
+    repeats,
+    tunes,
+)
+from app.cli.prompts import TerminalAsker, with_asker
+from app.command_hints import with_library
 from app.formats import (
     SIZE_LIMIT,
     FormatError,
@@ -30,9 +41,10 @@ from app.formats import (
     read_json,
     remarks_to_json,
 )
+from app.json_converter import published
 from app.plans.goals import SEPARATOR, goals_of
 from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
-from app.plans.plan import LOCAL, Order, Plan, PlanError, Repetition, host_words, make_step, validate
+from app.plans.plan import LOCAL, Order, Plan, PlanError, Repetition, host_label, make_step, validate
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
 from app.plans.plan_remarks import Acknowledged, reason_of
@@ -40,11 +52,11 @@ from app.plans.presets import preset_names
 from app.plans.totals import totals, totals_text
 from app.plans.tuning import Tuning
 from app.services import Workstation
-from app.told_once import told_once
-from app.wording import bytes_text, duration_text
+from app.summary import without_repetitions
 from remote.local_file import read_bounded
-from suites.base import device_of, directories_of
+from suites.base import Estimate, directories_of
 from suites.facts import Facts
+from suites.quantities import duration_text, quantity
 from suites.registry import SUITES
 from suites.vocab import Finding
 
@@ -53,7 +65,7 @@ EXISTING = click.Path(path_type=Path)
 
 @click.group()
 def plan() -> None:
-    """Make and look at plans."""
+    """Create and show plans."""
 
 
 plan.add_command(list_presets)
@@ -61,43 +73,64 @@ plan.add_command(list_presets)
 
 @plan.command("new")
 @click.option(
-    "--host", "hosts", multiple=True, default=(LOCAL,), metavar="HOST", show_default=True, help="May be given again."
+    "--host",
+    "hosts",
+    multiple=True,
+    default=(LOCAL,),
+    metavar="HOST",
+    show_default=True,
+    help="Host to run on; repeatable.",
 )
-@click.option("--preset", metavar="NAME", help=f"Begin with a question: {', '.join(preset_names())}.")
-@click.option("--answer", "answers", multiple=True, metavar="NAME=VALUE", help="Answer what the preset asks.")
+@click.option("--preset", metavar="NAME", help=f"Start from a preset: {', '.join(preset_names())}.")
+@click.option(
+    "--answer", "answers", multiple=True, metavar="NAME=VALUE", help="Answer a question of the preset; repeatable."
+)
 @click.option(
     "--suite",
     "suites",
     multiple=True,
-    help=f"One of {', '.join(suite.id for suite in SUITES)}; may be given again.",
+    help=f"One of {', '.join(suite.id for suite in SUITES)}; repeatable.",
 )
 @click.option(
-    "--fio-job", "fio_jobs", multiple=True, type=EXISTING, metavar="FILE", help="Run this fio job file, as it is."
+    "--fio-job",
+    "fio_jobs",
+    multiple=True,
+    type=EXISTING,
+    metavar="FILE",
+    help="Run this fio job file unchanged; repeatable.",
 )
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="[STEP.]NAME=VALUE",
-    help="A parameter's value, as in fio.block_size=16k.",
+    help="Set a parameter, as in fio.block_size=16k; repeatable.",
 )
-@click.option("--peer", help="The host that runs the server end of network tests.")
+@click.option("--peer", metavar="HOST", help="The host that runs the server end of network tests.")
 @repeats
 @tunes
-@click.option("--name", default="plan", show_default=True)
-@click.option("--question", default="", help="What you want to know.")
+@click.option("--name", default="plan", show_default=True, help="Name of the plan and its runs.")
+@click.option("--question", default="", help="The question that the plan answers.")
 @click.option(
-    "--goal", "goals", multiple=True, metavar="[STEP:]METRIC>=VALUE", help="What a figure has to reach, or <= at most."
+    "--goal",
+    "goals",
+    multiple=True,
+    metavar="[STEP:]METRIC>=VALUE",
+    help="Goal of a metric; <= for an upper bound. Repeatable.",
 )
 @click.option(
-    "--facts", "facts_files", multiple=True, type=EXISTING, help="Tune to these facts instead of asking the host."
+    "--facts",
+    "facts_files",
+    multiple=True,
+    type=EXISTING,
+    help="Tune to the facts in this file instead of reading the host; repeatable.",
 )
 @click.option("--defaults", is_flag=True, help="Use each tool's own defaults instead of tuned values.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write; by default standard output.")
-@asks
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write.  [default: standard output]")
+@with_asker
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def new_plan(
     workstation: Workstation,
     hosts: tuple[str, ...],
@@ -107,7 +140,7 @@ def new_plan(
     fio_jobs: tuple[Path, ...],
     settings: tuple[str, ...],
     peer: str | None,
-    repeating: Repeating,
+    options: RepetitionOptions,
     tuning: Tuning,
     name: str,
     question: str,
@@ -118,43 +151,50 @@ def new_plan(
     asker: TerminalAsker,
     as_json: bool,
 ) -> None:
-    """Write a plan tuned to the first host: with one step for each suite, or as a preset asks for it."""
+    """Write a plan tuned to the first host, with one step per suite or those of a preset."""
     suites += (FIO_JOB,) * len(fio_jobs)
     if preset is None and not suites:
-        raise PlanError("The plan would have no step.", "Give --suite or --fio-job, as often as you like, or --preset.")
+        raise PlanError("The plan has no step.", "Add --suite, --fio-job or --preset.")
     if preset is not None:
         if suites:
-            raise PlanError("Both --preset and --suite are given.", "Add steps to the file that --preset writes.")
+            raise PlanError("--preset and --suite exclude each other.", "Add steps to the file that --preset writes.")
         filled = fill_named(preset, hosts, answers_of(preset, answers, peer))
         made = filled.plan
-        workstation.consents.filled_here(made)
+        workstation.consents.remember_filled(made)
         if not defaults:
-            made = filled.tuned(facts_of(workstation, places(made, peer), facts_files, asker, _directories(made)))
-        repeating = _repeating(made, repeating)
+            made = filled.tuned(
+                facts_of(workstation, hosts_of_plan(made, peer), facts_files, asker, _directories(made))
+            )
+        options = _preset_options(made, options)
         made, question = replace(made, name=name if name != "plan" else made.name), question or made.question
     elif defaults:
         made = workstation.default_plan(hosts, suites, name)
     else:
         wanted = [*hosts, peer] if peer else list(hosts)
         made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
-    repetition, order, seed = repeating.repetition, repeating.order, repeating.seed
+    repetition, order, seed = options.repetition, options.order, options.seed
     made = replace(made, question=question, repetition=repetition, order=order, seed=seed, tuning=tuning)
     made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals)))
     made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
-    workstation.consents.made_here(made)
+    workstation.consents.remember_made(made)
+    _write_plan(workstation, made, output, as_json=as_json)
+
+
+def _write_plan(workstation: Workstation, made: Plan, output: Path | None, *, as_json: bool) -> None:
+    """Save the plan to `output`, or print it."""
     if output is not None:
         workstation.save_plan(made, output)
-        say(f"Wrote {output}. Look at it with: benchwright check {shlex.quote(str(output))}")
+        print_note(f"Wrote {output}. Check it with: benchwright check {shlex.quote(str(output))}")
     elif as_json:
         print_json(plan_to_json(made))
     else:
         print_file(format_plan(made))
 
 
-def _repeating(made: Plan, repeating: Repeating) -> Repeating:
-    """Return how often a preset is run: as it says itself, unless something else is asked for."""
-    asked = repeating != Repeating(Repetition(), Order.BLOCK, None)
-    return repeating if asked else Repeating(made.repetition, made.order, made.seed)
+def _preset_options(made: Plan, options: RepetitionOptions) -> RepetitionOptions:
+    """Return `options`, or the preset's own repetition if none was given."""
+    given = options != RepetitionOptions(Repetition(), Order.BLOCK, None)
+    return options if given else RepetitionOptions(made.repetition, made.order, made.seed)
 
 
 def _with_peer(made: Plan, peer: str | None) -> Plan:
@@ -167,13 +207,13 @@ def _with_peer(made: Plan, peer: str | None) -> Plan:
 def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
     steps = {step.name: step for step in made.steps}
     for setting in settings:
-        left, equals, value = setting.partition("=")
-        step_name, dot, parameter = left.rpartition(".")
+        target, equals, value = setting.partition("=")
+        step_name, dot, parameter = target.rpartition(".")
         if not equals or not parameter:
             raise PlanError(f"“{setting}” is not NAME=VALUE.", "Write --set fio.block_size=16k, for example.")
         if not dot and len(steps) > 1:
             raise PlanError(
-                f"“{left}” does not say which step it is for.", f"Write STEP.{left}; steps are {', '.join(steps)}."
+                f"“{target}” needs a step.", f"Write --set STEP.{target}=VALUE; the steps are {', '.join(steps)}."
             )
         step = steps[made.step(step_name or made.steps[0].name).name]
         steps[step.name] = make_step(step.suite_id, {**step.values, parameter: value}, name=step.name, peer=step.peer)
@@ -182,50 +222,58 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
 
 @plan.command("show")
 @click.argument("file", type=EXISTING)
-@click.option("--fio-job", is_flag=True, help="Print the steps of fio as the job files that do the same.")
+@click.option("--fio-job", is_flag=True, help="Print the fio steps as job files.")
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: bool) -> None:
-    """Print the exact commands of the plan in FILE and what they will take."""
+    """Print the exact commands of the plan in FILE, with their duration and space."""
     loaded = workstation.load_plan(file)
     if fio_job:
         print_file(job_files_text(loaded))
         return
     as_root = workstation.root_commands(loaded, {})
     if as_json:
-        print_json({**plan_to_json(loaded), "as_root": [asdict(command) for command in as_root]})
+        print_json({**plan_to_json(loaded), "as_root": [published(command) for command in as_root]})
         return
     previews = workstation.preview(loaded, {})
     for preview in previews:
         estimate = preview.estimate
-        took = "as long as it takes" if estimate.duration is None else duration_text(estimate.duration)
-        written = "unknown" if estimate.written is None else bytes_text(estimate.written)
-        prepared = f"{bytes_text(estimate.prepared)} once before, " if estimate.prepared else ""
-        volume = f"writes {prepared}{written} a trial, needs {bytes_text(estimate.space)}"
-        click.echo(plain(f"# {preview.step} on {host_words(preview.host)}: {took} a trial, {volume}"))
+        duration = "unknown duration" if estimate.duration is None else duration_text(estimate.duration)
+        parts = [f"{duration} per trial", *_volumes(estimate)]
+        click.echo(plain(f"# {preview.step} on {host_label(preview.host)}: {', '.join(parts)}"))
         click.echo(plain(preview.text))
-    click.echo(plain(f"# In all: {totals_text(totals(loaded, previews))}"))
+    click.echo(plain(f"# Total: {totals_text(totals(loaded, previews))}"))
     for line in remarks_text(loaded):
         click.echo(plain(f"# {line}"))
     if as_root:
         click.echo("# As root:")
     for command in as_root:
-        click.echo(plain(f"# on {host_words(command.host)}, {command.when}\n{command.line}"))
+        click.echo(plain(f"# on {host_label(command.host)}, {command.when}\n{command.line}"))
+
+
+def _volumes(estimate: Estimate) -> Iterator[str]:
+    """Yield what a step writes and the space it needs, without zeros."""
+    if estimate.prepared:
+        yield f"writes {quantity(estimate.prepared)} to prepare"
+    if estimate.written != 0:
+        yield f"writes {'unknown' if estimate.written is None else quantity(estimate.written)} per trial"
+    if estimate.space:
+        yield f"needs {quantity(estimate.space)} of space"
 
 
 @click.command()
 @click.argument("file", metavar="PLAN", type=EXISTING)
 @click.option(
-    "--facts", "facts_files", multiple=True, type=EXISTING, help="Facts saved with “facts --json”; may be given again."
+    "--facts", "facts_files", multiple=True, type=EXISTING, help="Facts saved with “facts --json”; repeatable."
 )
-@click.option("--host", metavar="HOST", help="Ask this host instead of those the plan names.")
+@click.option("--host", metavar="HOST", help="Check for this host instead of the plan's hosts.")
 @answers_findings
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the plan as it was answered to this file.")
-@asks
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the changed plan to this file.")
+@with_asker
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def check(
     workstation: Workstation,
     file: Path,
@@ -236,7 +284,7 @@ def check(
     asker: TerminalAsker,
     as_json: bool,
 ) -> None:
-    """Say before it runs what is known to fool people about the plan in the file PLAN."""
+    """Check the plan in the file PLAN on its hosts before it runs."""
     loaded = workstation.load_plan(file)
     if host is not None:
         loaded = replace(loaded, hosts=(host,))
@@ -253,36 +301,42 @@ def check(
         remarks = remarks_to_json(loaded, report.findings)
         print_json({"format": "benchwright-findings/1", "findings": findings, "cannot_tell": cannot_tell, **remarks})
         return
-    say_changes(loaded)
+    print_changes(loaded)
     print_findings(list(report.findings), loaded.acknowledged)
     for unsure in report.cannot_tell:
-        where = unsure.step or (host_words(unsure.host) if unsure.host else loaded.name)
-        click.echo(plain(f"{where}: {unsure.id} cannot be told: {unsure.because}"))
+        where = unsure.step or (host_label(unsure.host) if unsure.host else loaded.name)
+        click.echo(plain(f"{where}: not checked: {unsure.id}: {unsure.because}"))
 
 
 def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ...] = ()) -> None:
-    """Print `findings` for people, the gravest first, and those last that are acknowledged, with the reason."""
+    """Print `findings`, the most severe first, acknowledged ones last with their reason."""
     if not findings:
-        click.echo("No findings: nothing known to fool people about this plan on these hosts.")
+        click.echo("No findings.")
         return
     rows = []
     for finding in sorted(
-        told_once(findings), key=lambda found: (bool(reason_of(acknowledged, found)), -found.level.rank)
+        without_repetitions(findings), key=lambda found: (bool(reason_of(acknowledged, found)), -found.severity.rank)
     ):
         reason = reason_of(acknowledged, finding)
         install = f" Install it with: {finding.install}" if finding.install else ""
-        what_to_do = f"Acknowledged: {reason}" if reason else f"→ {finding.remedy}{install}"
-        said = f"{finding.measured} {finding.why}\n{what_to_do}"
+        action = f"Acknowledged: {reason}" if reason else with_library(f"→ {finding.remedy}{install}")
+        text = f"{finding.measured} {finding.why}\n{action}"
         rows.append(
-            [finding.level, finding.id, finding.step or "", host_words(finding.host or ""), f"{finding.title}. {said}"]
+            [
+                finding.severity,
+                finding.id,
+                finding.step or "",
+                host_label(finding.host or ""),
+                f"{finding.title}. {text}",
+            ]
         )
-    print_table(["Level", "Finding", "Step", "Host", "What, why, and what to do"], rows)
+    print_table(["Severity", "Finding", "Step", "Host", "Message and remedy"], rows)
 
 
 def facts_for(
     workstation: Workstation, loaded: Plan, files: tuple[Path, ...], asker: TerminalAsker
 ) -> dict[str, Facts]:
-    """Return the facts of every host of a plan and of the other ends: read, or from `files`."""
+    """Return the facts of the hosts and peers of a plan, from `files` or read from the hosts."""
     peers = [step.peer for step in loaded.steps if step.peer is not None]
     wanted = list(dict.fromkeys([*loaded.hosts, *peers]))
     return facts_of(workstation, wanted, files, asker, _directories(loaded), _devices(loaded))
@@ -296,7 +350,7 @@ def facts_of(
     directories: tuple[str, ...] = (),
     devices: tuple[str, ...] = (),
 ) -> dict[str, Facts]:
-    """Return the facts of every one of `hosts`: read, or from `files` (by host, the first for all others)."""
+    """Return the facts of `hosts`, from `files` (matched by host, else the first file) or read from the hosts."""
     if not files:
         return {host: workstation.facts(host, asker, directories, devices) for host in hosts}
     given = [read_facts_file(path) for path in files]
@@ -305,12 +359,12 @@ def facts_of(
 
 
 def read_facts_file(path: Path) -> Facts:
-    """Return the facts in the file at `path`; raise FormatError naming the file and the field that is wrong."""
+    """Return the facts in the file at `path`; raise FormatError with the file and the invalid field."""
     try:
         return facts_from_json(read_json(read_bounded(path, SIZE_LIMIT), "the file"))
     except OSError as error:
         raise FormatError(
-            f"{path} cannot be read: {error.strerror}.", "Write one with: benchwright facts HOST --json"
+            f"Cannot read {path}: {error.strerror}.", "Write one with: benchwright facts HOST --json"
         ) from error
     except FormatError as error:
         raise FormatError(
@@ -323,4 +377,4 @@ def _directories(loaded: Plan) -> tuple[str, ...]:
 
 
 def _devices(loaded: Plan) -> tuple[str, ...]:
-    return tuple(sorted({device_of(step.suite, step.values) for step in loaded.steps} - {""}))
+    return tuple(sorted({step.suite.device(step.values) for step in loaded.steps} - {""}))

@@ -1,29 +1,38 @@
-"""benchwright run, quick: measure, with what is happening on standard error and the result on standard output."""
+"""benchwright run, quick, attach, second-opinion: measure, with progress on standard error."""
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from app.cli.asking import TerminalAsker, agrees, asks
 from app.cli.common import (
     FAILED,
     json_option,
     pass_workstation,
     plain,
     print_json,
-    speaks_to_people,
+    print_note,
+    report_errors,
 )
 from app.cli.library import print_run
+from app.cli.plan_options import Answers, answered, answers_findings, print_changes
 from app.cli.plans import facts_for
-from app.cli.remarking import Answers, answered, answers_findings, say_changes
-from app.cli.telling import follow, minds_others
+from app.cli.progress import busy_options, follow
+from app.cli.prompts import TerminalAsker, agrees, with_asker
+from app.cli.studies import agreement_study, print_study
+from app.comparison.estimates import FEWEST_TRIALS
+from app.crosscheck.report import proposal_lines, proposal_to_json
 from app.events import State
+from app.output import make_folder
 from app.paths import reports_path
-from app.plans.plan import LOCAL, Plan
-from app.run_json import run_to_json
-from app.runs.control import Busy, Control
+from app.plans.plan import LOCAL, MAXIMUM_TRIALS, Plan
+from app.records import DetachedRun
+from app.runs.control import BusyPolicy, Control
+from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
-from app.writing import make_folder
+from app.summary import run_to_json
 
 
 @click.command()
@@ -33,21 +42,21 @@ from app.writing import make_folder
     "hosts",
     multiple=True,
     metavar="HOST",
-    help="Run on this host instead of those the plan names; may be given again.",
+    help="Run on this host instead of the plan's hosts; repeatable.",
 )
 @click.option(
     "--destroy",
     multiple=True,
     metavar="SERIAL",
-    help="Everything on the device with this serial number may be lost; may be given again.",
+    help="Confirm the loss of all data on the device with this serial number; repeatable.",
 )
 @answers_findings
-@asks
+@with_asker
 @agrees
-@minds_others
+@busy_options
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def run(
     workstation: Workstation,
     file: Path,
@@ -55,41 +64,39 @@ def run(
     destroy: tuple[str, ...],
     answers: Answers,
     asker: TerminalAsker,
-    busy: Busy,
+    busy: BusyPolicy,
     *,
     as_json: bool,
 ) -> None:
-    """Run the plan in the file PLAN. Ctrl+C stops it; what was measured is kept."""
-    from dataclasses import replace
-
+    """Run the plan in the file PLAN. Ctrl+C stops it and keeps the results so far."""
     asker.destroy = destroy
-    workstation.check_writable()  # before a host is asked for anything
+    workstation.check_writable()  # before connecting to a host
     plan = workstation.load_plan(file)
     if hosts:
         plan = replace(plan, hosts=hosts)
-    workstation.consents.settle(plan, asker)  # before a host hears of it
+    workstation.consents.settle(plan, asker)  # before connecting to a host
     if answers:
         before, plan = plan, answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
-        workstation.consents.made_here(plan, before)
-        say_changes(plan)
+        workstation.consents.remember_made(plan, before)
+        print_changes(plan)
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
-    say_run(workstation, run_id, as_json=as_json)
+    print_stored_run(workstation, run_id, as_json=as_json)
     if state is not State.DONE:
         raise SystemExit(FAILED)
 
 
 @click.command()
 @click.argument("host", default=LOCAL)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The folder for the CSV and the PNG.")
-@asks
-@minds_others
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the CSV and PNG files.")
+@with_asker
+@busy_options
 @json_option
 @pass_workstation
-@speaks_to_people
+@report_errors
 def quick(
-    workstation: Workstation, host: str, output: Path | None, asker: TerminalAsker, busy: Busy, *, as_json: bool
+    workstation: Workstation, host: str, output: Path | None, asker: TerminalAsker, busy: BusyPolicy, *, as_json: bool
 ) -> None:
-    """Benchmark HOST (by default this computer) in two minutes, and write the report."""
+    """Benchmark HOST (default: this computer) in two minutes, and write a report."""
     run_quick(workstation, host, output or reports_path(), asker, as_json=as_json, busy=busy)
 
 
@@ -100,15 +107,15 @@ def run_quick(
     asker: TerminalAsker,
     *,
     as_json: bool,
-    busy: Busy = Busy.REFUSE,
+    busy: BusyPolicy = BusyPolicy.REFUSE,
 ) -> None:
     """Run the quick benchmark, print its table and findings, write CSV and PNG into `folder`."""
     workstation.check_writable()
-    make_folder(folder, "Name another with --output.")  # before two minutes are spent
+    make_folder(folder, "Choose another with --output.")  # fail before the benchmark, not after
     plan = workstation.quick_plan(host, workstation.facts(host, asker))
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     files = _reports(workstation, run_id, folder)
-    say_run(workstation, run_id, as_json=as_json, files=files)
+    print_stored_run(workstation, run_id, as_json=as_json, files=files)
     if state is not State.DONE:
         raise SystemExit(FAILED)
 
@@ -118,8 +125,8 @@ def _reports(workstation: Workstation, run_id: str, folder: Path) -> list[Path]:
     return [*csv, workstation.export_png([run_id], folder / f"{run_id}.png")]
 
 
-def say_run(workstation: Workstation, run_id: str, *, as_json: bool, files: list[Path] | None = None) -> None:
-    """Print a stored run, and the `files` that were written of it."""
+def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, files: list[Path] | None = None) -> None:
+    """Print a stored run and the paths of its exported `files`."""
     record, within = workstation.load(run_id), workstation.within([run_id])
     if as_json:
         print_json({**run_to_json(record, within), **({"files": [str(path) for path in files]} if files else {})})
@@ -130,9 +137,140 @@ def say_run(workstation: Workstation, run_id: str, *, as_json: bool, files: list
 
 
 def measure(
-    workstation: Workstation, plan: Plan, asker: TerminalAsker, *, quiet: bool, busy: Busy = Busy.REFUSE
+    workstation: Workstation, plan: Plan, asker: TerminalAsker, *, quiet: bool, busy: BusyPolicy = BusyPolicy.REFUSE
 ) -> tuple[str, State]:
-    """Run `plan` to its end, or until Ctrl+C; return the run's id and how it ended."""
-    workstation.consents.settle(plan, asker)  # while Ctrl+C still ends the question
+    """Run `plan` until it ends or Ctrl+C; return the run's id and state."""
+    workstation.consents.settle(plan, asker)  # before follow() takes over Ctrl+C
     control = Control(busy)
     return follow(workstation.run(plan, asker, control), control, quiet=quiet)
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--list", "only_list", is_flag=True, help="List the detached runs.")
+@click.option("--stop", is_flag=True, help="Stop the run in order and keep its results.")
+@click.option("--forget", is_flag=True, help="Abandon the run without connecting to its hosts.")
+@with_asker
+@agrees
+@busy_options
+@json_option
+@pass_workstation
+@report_errors
+def attach(
+    workstation: Workstation,
+    /,
+    run: str | None,
+    asker: TerminalAsker,
+    busy: BusyPolicy,
+    *,
+    as_json: bool,
+    **flags: bool,
+) -> None:
+    """Attach to the detached run RUN and continue it. Without RUN, attach to the only one, or list several.
+
+    Reads the output written since the run was detached, then runs the rest of the plan.
+    """
+    if run is None:
+        detached = workstation.detached_runs()
+        if flags["only_list"] or len(detached) != 1:
+            _list(detached, as_json=as_json)
+            return
+        run = detached[0].id
+    if flags["forget"]:
+        run = workstation.load(run).summary.id
+        hosts = [host for detached in workstation.detached_runs() if detached.id == run for host in detached.hosts]
+        forgotten = workstation.forget(run)
+        abandoned = workstation.load(forgotten).summary.state is State.PARTIAL
+        how = "Abandoned" if abandoned else "Ended: all trials are complete"
+        where = " and ".join(
+            f"benchwright hosts leftovers {shlex.quote(host)}"
+            for host in dict.fromkeys(hosts or workstation.load(forgotten).summary.hosts)
+        )
+        print_note(f"{how}: {forgotten}. List its leftovers with: {where}")
+        return
+    _continue(workstation, run, asker, busy, as_json=as_json, stop=flags["stop"])
+
+
+def _continue(
+    workstation: Workstation, run: str, asker: TerminalAsker, busy: BusyPolicy, *, as_json: bool, stop: bool
+) -> None:
+    control = Control(busy)
+    if stop:
+        control.stop()
+    run_id, state = follow(workstation.attach(run, asker, control), control, quiet=as_json, attached=True)
+    if state is not State.RUNNING:
+        print_stored_run(workstation, run_id, as_json=as_json)
+    if state is not State.DONE:
+        raise SystemExit(FAILED)
+
+
+def _list(detached: list[DetachedRun], *, as_json: bool) -> None:
+    if as_json:
+        print_json([detached_to_json(run) for run in detached])
+        return
+    if not detached:
+        click.echo("No detached runs.")
+    for run in detached:
+        click.echo(plain(f"{run.id}  {detached_text(run)}.\n    {detached_detail(run)}"))
+
+
+def detached_to_json(detached: DetachedRun) -> dict[str, Any]:
+    """Return a detached run as JSON for ``attach --list --json``."""
+    trials = [{"id": one.trial.id, "step": one.trial.step, "host": one.trial.host} for one in detached.under_way]
+    return {
+        "run": detached.id,
+        "name": detached.record.summary.name,
+        "hosts": list(detached.hosts),
+        "since": detached.since,
+        "by_choice": detached.by_choice,
+        "trial": next(iter(trials), None),  # kept for compatibility: once there was only one
+        "trials": trials,
+    }
+
+
+@click.command("second-opinion")
+@click.argument("run")
+@click.option("--step", default="", help="Step to cross-check.  [default: the first with an equivalent tool]")
+@click.option("--with", "other", default="", metavar="SUITE", help="Suite to compare with.  [default: the closest]")
+@click.option(
+    "--trials",
+    type=click.IntRange(1, MAXIMUM_TRIALS),
+    default=FEWEST_TRIALS,
+    show_default=True,
+    help="Trials per tool.",
+)
+@click.option("--run", "runs", is_flag=True, help="Run the cross-check instead of showing its plan.")
+@with_asker
+@agrees
+@busy_options
+@json_option
+@pass_workstation
+@report_errors
+def second_opinion(
+    workstation: Workstation,
+    run: str,
+    step: str,
+    other: str,
+    trials: int,
+    asker: TerminalAsker,
+    busy: BusyPolicy,
+    *,
+    runs: bool,
+    as_json: bool,
+) -> None:
+    """Cross-check RUN with another tool: run both on equivalent settings, interleaved in one plan."""
+    found = workstation.cross_check(run, step, other, trials)
+    if not runs:
+        if as_json:
+            print_json(proposal_to_json(found))
+            return
+        for line in proposal_lines(found):
+            click.echo(plain(line))
+        click.echo("Add --run to run it.")
+        return
+    for line in () if as_json else proposal_lines(found):
+        click.echo(plain(line), err=True)
+    run_id, state = measure(workstation, found.plan, asker, quiet=as_json, busy=busy)
+    print_study(agreement_study(workstation.agreements(run_id), run_id), as_json=as_json)
+    if state is not State.DONE:
+        raise SystemExit(FAILED)

@@ -1,24 +1,109 @@
-"""The distribution of one metric on each side of a comparison, and how far the sides are apart at each percentile."""
+"""Distribution of one metric on each side of a comparison: ECDF, histogram, percentiles, shift; and its public JSON."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from app.distributions.percentiles import METHODS, Percentile, Shift, percentiles, shifts
-from app.distributions.shapes import Bin, Step, ecdf, edges_of, histogram
-from app.distributions.values import Source, TrialValues, trial_values
-from app.wording import metric_text
+from app.distributions.percentiles import (
+    METHODS,
+    Percentile,
+    QuantileShift,
+    TrialValues,
+    ValueLevel,
+    percentiles,
+    shifts,
+    trial_values,
+)
+from app.json_converter import Json, publish, published
+from suites.quantities import metric_text
 from suites.vocab import Better, Labels, Metric
 
+if TYPE_CHECKING:
+    from app.distributions.percentiles import Numbers
+
+MOST_STEPS = 200
+"""Most points of an ECDF."""
+
+BINS = 30
+"""Bins of a histogram."""
+
+DECADE = 10.0
+"""Values that span more than this factor are binned by their logarithms: latencies have long tails."""
+
+
+@dataclass(frozen=True, slots=True)
+class EcdfStep:
+    """The share of values at or below `value`: the mean of the trials, the lowest of them and the highest."""
+
+    value: float
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramBin:
+    """The share of values from `start` up to `end`: the mean of the trials, the lowest of them and the highest."""
+
+    start: float
+    end: float
+    share: float
+    low: float
+    high: float
+
+
+def ecdf(trials: Sequence[TrialValues]) -> tuple[EcdfStep, ...]:
+    """Return the ECDF of a side, the mean of those of its trials."""
+    import numpy as np
+
+    if not trials:
+        return ()
+    every = np.unique(np.concatenate([trial.values for trial in trials]))
+    if len(every) > MOST_STEPS:
+        indices = np.unique(np.linspace(0, len(every) - 1, MOST_STEPS).round().astype(int))
+        every = every[indices]
+    shares = np.array([trial.share_up_to(every) for trial in trials])
+    columns = zip(every, shares.mean(axis=0), shares.min(axis=0), shares.max(axis=0), strict=True)
+    return tuple(EcdfStep(*(float(value) for value in column)) for column in columns)
+
+
+def edges_of(sides: Sequence[Sequence[TrialValues]]) -> "Numbers":
+    """Return common bin edges for the values of all sides."""
+    import numpy as np
+
+    values = [trial.values for side in sides for trial in side]
+    low, high = min(float(one[0]) for one in values), max(float(one[-1]) for one in values)
+    if low > 0 and high / low > DECADE:
+        return np.geomspace(low, np.nextafter(high, math.inf), BINS + 1)
+    if low == high:
+        return np.array([low, np.nextafter(high, math.inf)])
+    return np.linspace(low, np.nextafter(high, math.inf), BINS + 1)
+
+
+def histogram(trials: Sequence[TrialValues], edges: "Numbers") -> tuple[HistogramBin, ...]:
+    """Return the share of a side's values in each bin between `edges`."""
+    import numpy as np
+
+    if not trials:
+        return ()
+    below = np.nextafter(edges, -math.inf)
+    below[-1] = edges[-1]
+    shares = np.array([np.diff(trial.share_up_to(below)) for trial in trials])
+    columns = zip(edges[:-1], edges[1:], shares.mean(axis=0), shares.min(axis=0), shares.max(axis=0), strict=True)
+    return tuple(HistogramBin(*(float(value) for value in column)) for column in columns)
+
+
 DESCRIPTIVE = (
-    "samples and requests within a trial follow one another: they describe, and no verdict rests on them; "
-    "ECDF and histogram are means over the trials, each trial weighing alike"
+    "samples and requests within a trial are autocorrelated: descriptive only, no verdict uses them; "
+    "ECDF and histogram are equally weighted means over the trials"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
-    """The worst sample of a trial and when it came: seconds since the tool's start. `trial` is the trial's id,
-    `number` how it is counted among those of its step and host."""
+class WorstSample:
+    """The worst sample of a trial; `time` is in seconds since the tool's start. `trial` is the trial's id, `number` its
+    number among those of its step and host."""
 
     run: str
     trial: int
@@ -30,16 +115,16 @@ class Worst:
 
 @dataclass(frozen=True, slots=True)
 class SideDistribution:
-    """One side: `n` trials with `count` values in all. `shift` is empty for the baseline and what has no answer."""
+    """One side: `n` trials with `count` values in total. `shift` is empty for the baseline or too few values."""
 
     run: str
     n: int
     count: int
     percentiles: tuple[Percentile, ...] = ()
-    ecdf: tuple[Step, ...] = ()
-    histogram: tuple[Bin, ...] = ()
-    worst: tuple[Worst, ...] = ()
-    shift: tuple[Shift, ...] = ()
+    ecdf: tuple[EcdfStep, ...] = ()
+    histogram: tuple[HistogramBin, ...] = ()
+    worst: tuple[WorstSample, ...] = ()
+    shift: tuple[QuantileShift, ...] = ()
     reason: str = ""
 
 
@@ -51,44 +136,44 @@ class Distribution:
     host: str
     metric: Metric
     labels: Labels
-    source: Source
+    source: ValueLevel
     sides: tuple[SideDistribution, ...]
 
     @property
     def title(self) -> str:
-        """What the values are: of requests not one percentile, but all of them."""
-        if self.source is not Source.REQUESTS:
+        """The title of the values; request values are of all requests, not of one percentile."""
+        if self.source is not ValueLevel.REQUESTS:
             return metric_text(self.metric, self.labels)
         whole = replace(self.metric, title=f"{self.metric.title.partition(',')[0]} of all requests")
         return metric_text(whole, self.labels)
 
     @property
     def method(self) -> str:
-        """How the percentiles and their intervals come about."""
+        """The method of the percentiles and their intervals."""
         return f"{METHODS[self.source]}; {DESCRIPTIVE}"
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """What a distribution is of: a metric of a step on a host, and what its values are."""
+class DistributionKey:
+    """The key of a distribution: a metric of a step on a host, and the level of its values."""
 
     step: str
     host: str
     metric: Metric
     labels: Labels
-    source: Source
+    source: ValueLevel
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What is known of one side before it is described; `refused` says why it is not held against the baseline."""
+class SideValues:
+    """The values of one side; `refused` is the reason not to compare it with the baseline."""
 
     run: str
     trials: Sequence[TrialValues]
     refused: str = ""
 
 
-def distribution(what: Described, given: Sequence[Given]) -> Distribution:
+def distribution(what: DistributionKey, given: Sequence[SideValues]) -> Distribution:
     """Return the distribution of each side, and the shift of each against the first."""
     shaped = [_shaped(side.trials, what.source) for side in given]
     measured = [trials for trials in shaped if trials]
@@ -96,7 +181,7 @@ def distribution(what: Described, given: Sequence[Given]) -> Distribution:
     sides = []
     for number, side in enumerate(given):
         trials = side.trials
-        apart = shifts(trials, given[0].trials, what.source) if number and not side.refused else ()
+        shift = shifts(trials, given[0].trials, what.source) if number and not side.refused else ()
         sides.append(
             SideDistribution(
                 side.run,
@@ -106,25 +191,35 @@ def distribution(what: Described, given: Sequence[Given]) -> Distribution:
                 ecdf(shaped[number]),
                 () if edges is None else histogram(shaped[number], edges),
                 tuple(_worst(trials, what.metric)),
-                apart,
+                shift,
                 side.refused or ("" if trials else "not measured"),
             )
         )
     return Distribution(what.step, what.host, what.metric, what.labels, what.source, tuple(sides))
 
 
-def _shaped(trials: Sequence[TrialValues], source: Source) -> Sequence[TrialValues]:
-    """Return what makes the shape: the trials, or where each is one value, all of them together."""
-    if source is not Source.TRIALS or not trials:
+def _shaped(trials: Sequence[TrialValues], source: ValueLevel) -> Sequence[TrialValues]:
+    """Return the trials, pooled into one if each has a single value."""
+    if source is not ValueLevel.TRIALS or not trials:
         return trials
     return [trial_values("", 0, "", [float(value) for trial in trials for value in trial.values])]
 
 
-def _worst(trials: Sequence[TrialValues], metric: Metric) -> list[Worst]:
+def _worst(trials: Sequence[TrialValues], metric: Metric) -> list[WorstSample]:
     """Return the worst sample of each trial, the worst of all first."""
     found = [
-        Worst(trial.run, trial.trial, trial.number, trial.host, trial.worst.value, trial.worst.time)
+        WorstSample(trial.run, trial.trial, trial.number, trial.host, trial.worst.value, trial.worst.time)
         for trial in trials
         if trial.worst is not None
     ]
     return sorted(found, key=lambda one: one.value, reverse=metric.better is Better.LOWER)
+
+
+FORMAT = "benchwright-distribution/1"
+
+publish(Distribution, "step host metric=metric.name unit=metric.unit better=metric.better labels source method sides")
+
+
+def distributions_to_json(found: list[Distribution]) -> Json:
+    """Return the public JSON of distributions."""
+    return {"format": FORMAT, "distributions": [published(one) for one in found]}

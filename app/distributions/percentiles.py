@@ -1,44 +1,157 @@
-"""Percentiles over trials with their intervals, and the shift between two sides at each of them."""
+"""Values of trials, their percentiles with intervals, and the shift between two sides at each percentile."""
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from app.comparing.intervals import CONFIDENCE, FEWEST_TRIALS, ratio_of, student
-from app.distributions.values import DECILES, SHARES, Source, TrialValues, carried, harrell_davis, weights_of
+from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, ratio_of, student, welch
 
 if TYPE_CHECKING:
-    from app.distributions.values import Numbers
+    import numpy as np
+
+    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class ValueLevel(StrEnum):
+    """The level of one value of a distribution: a request, a sample within a trial, or a trial."""
+
+    REQUESTS = "requests"
+    SAMPLES = "samples"
+    TRIALS = "trials"
+
+
+SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+"""The shown percentiles, if supports_quantile()."""
+
+DECILES = tuple(tenth / 10 for tenth in range(1, 10))
+"""The quantiles of the shift function (Doksum 1974)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedValue:
+    """A value with its time in seconds since the tool's start."""
+
+    value: float
+    time: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrialValues:
+    """The values of one trial in rising order, each as often as `counts` says (None: once).
+
+    `run` and `trial` are ids, `number` is the displayed number of the trial; `worst` is its worst sample, if any.
+    """
+
+    run: str
+    trial: int
+    host: str
+    values: "Numbers"
+    counts: "Numbers | None" = None
+    worst: TimedValue | None = None
+    number: int = 0
+
+    @property
+    def n(self) -> int:
+        """The number of values."""
+        return len(self.values) if self.counts is None else int(self.counts.sum())
+
+    def quantile(self, share: float) -> float:
+        """Return the quantile at `share` (0 to 1): Harrell-Davis, or fio's method for counted values."""
+        if self.counts is None:
+            return harrell_davis(self.values, share)
+        import numpy as np
+
+        so_far = np.cumsum(self.counts)  # fio: the first bin at which the cumulative share is reached
+        return float(self.values[min(int(np.searchsorted(so_far, share * so_far[-1])), len(self.values) - 1)])
+
+    def share_up_to(self, edges: "Numbers") -> "Numbers":
+        """Return the share of the values at or below each of `edges`."""
+        import numpy as np
+
+        indices = np.searchsorted(self.values, edges, side="right")
+        if self.counts is None:
+            return np.asarray(indices / len(self.values), dtype=float)
+        so_far = np.concatenate([[0.0], np.cumsum(self.counts)])
+        return np.asarray(so_far[indices] / so_far[-1], dtype=float)
+
+
+def trial_values(
+    run: str, trial: int, host: str, values: Sequence[float], worst: TimedValue | None = None
+) -> TrialValues:
+    """Return the sorted values of a trial."""
+    import numpy as np
+
+    return TrialValues(run, trial, host, np.sort(np.asarray(values, dtype=float)), None, worst)
+
+
+def counted_values(run: str, trial: int, host: str, bins: Mapping[float, float]) -> TrialValues:
+    """Return the values of a trial from a histogram; `bins` has the count of each value."""
+    import numpy as np
+
+    ordered = sorted(bins)
+    counts = np.array([bins[value] for value in ordered], dtype=float)
+    return TrialValues(run, trial, host, np.array(ordered, dtype=float), counts)
+
+
+def harrell_davis(ordered: "Numbers", share: float) -> float:
+    """Return the quantile at `share` of sorted values: a weighted mean of all order statistics (Harrell and Davis
+    1982), with less variance than one of them."""
+    from scipy import stats
+
+    quantile: Any = stats.quantile  # the stubs lack this method
+    return float(quantile(ordered, share, method="harrell-davis"))
+
+
+def weights_of(count: int, share: float) -> "Numbers":
+    """Return the Harrell-Davis weights of the order statistics of `count` values.
+
+    For the bootstrap: scipy.stats.quantile recomputes the weights for each draw, 100 times as slow.
+    """
+    import numpy as np
+    from scipy import special
+
+    steps = np.arange(count + 1) / count
+    return np.asarray(np.diff(special.betainc((count + 1) * share, (count + 1) * (1 - share), steps)), dtype=float)
+
+
+def supports_quantile(share: float, count: int) -> bool:
+    """Return whether `count` values suffice for the quantile at `share`: at least one is beyond it.
+
+    A p99 of fewer than 100 values would be their maximum.
+    """
+    return round(count * min(share, 1 - share), 9) >= 1
+
 
 METHODS = {
-    Source.REQUESTS: (
-        "percentile of each trial's requests by fio's own histogram; one trial is one value: geometric mean of the "
+    ValueLevel.REQUESTS: (
+        "percentile of each trial's requests from fio's histogram; one trial is one value: geometric mean of the "
         "trials with Student's t interval on their logarithms, and the shift with Welch's"
     ),
-    Source.SAMPLES: (
+    ValueLevel.SAMPLES: (
         "Harrell-Davis percentile of each trial's samples; one trial is one value: geometric mean of the trials with "
         "Student's t interval on their logarithms, and the shift with Welch's"
     ),
-    Source.TRIALS: (
-        "Harrell-Davis percentile of the trials' figures; interval from order statistics, and of the shift from "
-        "resampling the trials of each side"
+    ValueLevel.TRIALS: (
+        "Harrell-Davis percentile of the trials' figures; interval from order statistics, of the shift by bootstrap of "
+        "the trials of each side"
     ),
 }
-"""How the percentiles come about. Resampling whole trials would be the other way: of five trials its 95 % interval
-holds the truth in 82 % of cases, of ten in 90 %, Student's in 95 % (simulated for this project)."""
+"""The methods. The bootstrap of whole trials covers worse: its 95 % interval contains the true value in 82 % of cases
+with five trials, in 90 % with ten; Student's in 95 % (simulated for this project)."""
 
 RESAMPLES = 2000
-"""Draws of a bootstrap: the edges of its interval then move by less than a tenth of its width."""
+"""Bootstrap samples: the edges of an interval then vary by less than a tenth of its width."""
 
 _SEED = 20_140_101
-"""Of the draws, so that the same runs always give the same figures."""
+"""Fixed seed of the bootstrap, for reproducible results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """A percentile (0 to 100) with its 95 % interval; the edges are None where so few trials carry none."""
+    """A percentile (0 to 100) with its 95 % interval; the bounds are None with too few trials."""
 
     percentile: float
     value: float
@@ -47,10 +160,10 @@ class Percentile:
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
-    """How far a side lies from the baseline at one percentile: `difference` in the metric's unit, and as `ratio`.
+class QuantileShift:
+    """The shift of a side against the baseline at one percentile: `difference` in the metric's unit, and `ratio`.
 
-    Each interval holds at 95 % by itself, not all of them together.
+    The 95 % intervals are pointwise, not simultaneous.
     """
 
     percentile: float
@@ -62,30 +175,30 @@ class Shift:
     ratio_high: float | None = None
 
 
-def percentiles(trials: Sequence[TrialValues], source: Source) -> tuple[Percentile, ...]:
-    """Return the percentiles that the values carry: those of each trial taken together, or of the trials."""
-    if source is Source.TRIALS:
+def percentiles(trials: Sequence[TrialValues], source: ValueLevel) -> tuple[Percentile, ...]:
+    """Return the percentiles of a side: means of those of each trial, or percentiles of the trials."""
+    if source is ValueLevel.TRIALS:
         values = [float(value) for trial in trials for value in trial.values]
-        return tuple(_of_figures(values, share) for share in SHARES if carried(share, len(values)))
+        return tuple(_of_figures(values, share) for share in SHARES if supports_quantile(share, len(values)))
     fewest = min((trial.n for trial in trials), default=0)
     return tuple(
         _of_trials(100 * share, [trial.quantile(share) for trial in trials])
         for share in SHARES
-        if carried(share, fewest)
+        if supports_quantile(share, fewest)
     )
 
 
 def _of_figures(values: Sequence[float], share: float) -> Percentile:
     """Return the percentile of the trials' figures.
 
-    Of trials that fall on two levels Harrell and Davis's estimate may lie between these, beyond the order statistics
-    that bound the interval: it then reaches to the estimate, which makes it hold the truth no less often.
+    For bimodal trials the Harrell-Davis estimate can be between the levels, outside the interval of order statistics:
+    the interval is then extended to the estimate, which does not reduce its coverage.
     """
     import numpy as np
     from scipy import stats
 
     ordered = np.sort(np.asarray(values, dtype=float))
-    test: Any = stats.quantile_test(ordered, p=share)  # its stubs know nothing of its interval
+    test: Any = stats.quantile_test(ordered, p=share)  # the stubs lack confidence_interval
     found = test.confidence_interval(confidence_level=CONFIDENCE)
     value = harrell_davis(ordered, share)
     low = min(value, float(found.low)) if math.isfinite(found.low) else None
@@ -94,7 +207,7 @@ def _of_figures(values: Sequence[float], share: float) -> Percentile:
 
 
 def _of_trials(percentile: float, values: Sequence[float]) -> Percentile:
-    """Return the middle of one value a trial: geometric where all are above zero, as ratios are taken."""
+    """Return the mean of one value a trial: geometric if all are above zero."""
     logarithmic = min(values) > 0
     scaled = [math.log(value) for value in values] if logarithmic else list(values)
     middle = statistics.fmean(scaled)
@@ -105,52 +218,55 @@ def _of_trials(percentile: float, values: Sequence[float]) -> Percentile:
 
 
 def _reach(values: Sequence[float]) -> float | None:
-    """Return half the width of Student's interval of a mean; None for one value."""
+    """Return the half width of Student's interval of a mean; None for one value."""
     if len(values) < 2:
         return None
     return student(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
-def shifts(ours: Sequence[TrialValues], baseline: Sequence[TrialValues], source: Source) -> tuple[Shift, ...]:
-    """Return how far one side lies from the baseline at each decile (Doksum 1974), as far as the values carry them.
+def shifts(
+    ours: Sequence[TrialValues], baseline: Sequence[TrialValues], source: ValueLevel
+) -> tuple[QuantileShift, ...]:
+    """Return the shift of one side against the baseline at each supported decile (Doksum 1974).
 
-    Of values within trials, each trial gives one value at each decile, and Welch's interval tells how sure the
-    difference of their means is. Of trials alone, the percentiles of both sides are held against each other; the
-    interval is from resampling the trials of each (percentile bootstrap, Wilcox 1995).
+    With values within trials, each trial has one value at each decile, and the interval is Welch's of the difference
+    of their means. With trials alone, it is the difference of the percentiles of both sides, with an interval by
+    percentile bootstrap of the trials (Wilcox 1995).
     """
     if not (ours and baseline):
         return ()
-    if source is Source.TRIALS:
+    if source is ValueLevel.TRIALS:
         sides = [[float(value) for trial in side for value in trial.values] for side in (ours, baseline)]
         count = min(map(len, sides))
-        return tuple(_resampled(share, sides[0], sides[1]) for share in DECILES if carried(share, count))
+        return tuple(_resampled(share, sides[0], sides[1]) for share in DECILES if supports_quantile(share, count))
     fewest = min(trial.n for side in (ours, baseline) for trial in side)
     return tuple(
         _of_means(share, *([trial.quantile(share) for trial in side] for side in (ours, baseline)))
         for share in DECILES
-        if carried(share, fewest)
+        if supports_quantile(share, fewest)
     )
 
 
-def _of_means(share: float, ours: Sequence[float], baseline: Sequence[float]) -> Shift:
+def _of_means(share: float, ours: Sequence[float], baseline: Sequence[float]) -> QuantileShift:
     difference = statistics.fmean(ours) - statistics.fmean(baseline)
-    low, high = _welch(ours, baseline)
+    low, high = _interval(difference, ours, baseline)
     ratio = ratio_of(ours, baseline)
     if isinstance(ratio, str):
-        return Shift(_rounded(share), difference, low, high)
-    return Shift(_rounded(share), difference, low, high, ratio.value, ratio.low, ratio.high)
+        return QuantileShift(_rounded(share), difference, low, high)
+    return QuantileShift(_rounded(share), difference, low, high, ratio.value, ratio.low, ratio.high)
 
 
-def _welch(ours: Sequence[float], baseline: Sequence[float]) -> tuple[float | None, float | None]:
-    from scipy import stats
-
+def _interval(
+    difference: float, ours: Sequence[float], baseline: Sequence[float]
+) -> tuple[float, float] | tuple[None, None]:
     if min(len(ours), len(baseline)) < 2 or not (statistics.variance(ours) or statistics.variance(baseline)):
         return None, None
-    found = stats.ttest_ind(ours, baseline, equal_var=False).confidence_interval(CONFIDENCE)
-    return float(found.low), float(found.high)
+    errors = [(statistics.variance(side) / len(side), len(side) - 1) for side in (ours, baseline)]
+    low, high, _ = welch(difference, errors)
+    return float(low), float(high)
 
 
-def _resampled(share: float, ours: Sequence[float], baseline: Sequence[float]) -> Shift:
+def _resampled(share: float, ours: Sequence[float], baseline: Sequence[float]) -> QuantileShift:
     import numpy as np
 
     middles = [harrell_davis(np.sort(np.asarray(side, dtype=float)), share) for side in (ours, baseline)]
@@ -158,16 +274,16 @@ def _resampled(share: float, ours: Sequence[float], baseline: Sequence[float]) -
     positive = min(*ours, *baseline) > 0
     ratio = middles[0] / middles[1] if positive else None
     if min(len(ours), len(baseline)) < FEWEST_TRIALS:
-        return Shift(_rounded(share), difference, ratio=ratio)
+        return QuantileShift(_rounded(share), difference, ratio=ratio)
     drawn = [_draws(side, share, _SEED + number) for number, side in enumerate((ours, baseline))]
     low, high = _edges(drawn[0] - drawn[1])
     if not positive:
-        return Shift(_rounded(share), difference, low, high)
-    return Shift(_rounded(share), difference, low, high, ratio, *_edges(drawn[0] / drawn[1]))
+        return QuantileShift(_rounded(share), difference, low, high)
+    return QuantileShift(_rounded(share), difference, low, high, ratio, *_edges(drawn[0] / drawn[1]))
 
 
 def _draws(values: Sequence[float], share: float, seed: int) -> "Numbers":
-    """Return the quantile of many draws of as many trials, each drawn with all others put back."""
+    """Return the quantile of RESAMPLES bootstrap samples, drawn with replacement."""
     import numpy as np
 
     rng, count = np.random.default_rng(seed), len(values)

@@ -1,1 +1,1 @@
-"""The hosts a user has: what is known, kept, installed and put back on them."""
+"""Hosts: saved entries, credentials, leftovers, package installation."""

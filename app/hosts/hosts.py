@@ -1,7 +1,6 @@
-"""The hosts a user has: this computer, those typed in, and the aliases of ~/.ssh/config."""
+"""The user's hosts: this computer, saved hosts, and the aliases of ~/.ssh/config."""
 
 import threading
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,23 +8,22 @@ from typing import TYPE_CHECKING
 
 import tomlkit
 
-from app.hosts.memory import Memory, key_account, password_account
+from app.hosts.credentials import CredentialCache, key_account, password_account
+from app.output import WriteError, write_whole
 from app.plans.context import LOOPBACK
 from app.plans.plan import LOCAL
-from app.writing import WriteError, write_whole
-from remote.errors import ConnectError, Outcome, outcome_of
-from remote.local_file import read_bounded
-from remote.questions import Asker, Refuse
+from remote.errors import ConnectError, ConnectOutcome, outcome_of
+from remote.local_file import parse_toml, read_file
+from remote.questions import Asker, RefusingAsker
 from remote.session import Session
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
-    # What knows paramiko is imported where it is used: the window opens before anything connects.
-    from remote.ssh.target import Target
+    from remote.ssh.target import SshTarget
 
 
 class Origin(StrEnum):
-    """Where the workstation knows a host from."""
+    """Source of a host entry."""
 
     THIS_COMPUTER = "this computer"
     SAVED = "saved"
@@ -34,9 +32,9 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HostEntry:
-    """One host as the user knows it. What is None is left to ~/.ssh/config and OpenSSH's defaults.
+    """One host of the user. For None, ~/.ssh/config and OpenSSH's defaults apply.
 
-    `jump` is written as OpenSSH's ProxyJump: ``user@host:port``, several separated by commas.
+    `jump` has the syntax of OpenSSH's ProxyJump: ``user@host:port``, several separated by commas.
     """
 
     name: str
@@ -53,17 +51,17 @@ THIS_COMPUTER = HostEntry(LOCAL, Origin.THIS_COMPUTER)
 
 @dataclass(frozen=True, slots=True)
 class ConnectReport:
-    """How an attempt to connect ended, for people. `seconds` is how long it took."""
+    """Result of a connection test; `seconds` is its duration."""
 
     host: str
-    outcome: Outcome
+    outcome: ConnectOutcome
     message: str
     remedy: str = ""
     seconds: float = 0.0
 
 
 LARGEST = 2**20
-"""Bytes of the file of saved hosts that are read at most."""
+"""Size limit of the file of saved hosts, in bytes."""
 
 _KEYS = ("host_name", "port", "user", "identity_file", "jump")
 
@@ -73,46 +71,43 @@ class HostsError(BenchwrightError):
 
 
 class SavedHosts:
-    """The hosts a user has typed in, in one TOML file. It holds no secrets."""
+    """The saved hosts, in a TOML file without secrets."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
 
     def entries(self) -> list[HostEntry]:
-        """Return the saved hosts by name; raise HostsError where the file is damaged."""
+        """Return the saved hosts by name; raise HostsError for a damaged file."""
         with self._lock:
             return self._read()
 
     def save(self, entry: HostEntry) -> None:
-        """Add `entry`, or replace the one of its name."""
+        """Add `entry`, replacing one with the same name."""
         if not entry.name or entry.name == LOCAL:
             raise HostsError(f"A host cannot be named “{entry.name}”.", "Choose another name.")
         if any(ord(character) <= 32 for character in entry.name) or entry.name.startswith("-"):
-            raise HostsError(f"“{entry.name}” is no host name.", "Leave out spaces and a leading dash.")
+            raise HostsError(f"Invalid host name “{entry.name}”.", "Remove spaces and a leading dash.")
         with self._lock:
             others = [known for known in self._read() if known.name != entry.name]
             self._write([*others, entry])
 
     def remove(self, name: str) -> None:
-        """Forget the host `name`; raise HostsError where it is not saved."""
+        """Remove the host `name`; raise HostsError if it is not saved."""
         with self._lock:
             entries = self._read()
-            left = [entry for entry in entries if entry.name != name]
-            if len(left) == len(entries):
-                raise HostsError(f"“{name}” is not a saved host.", "Hosts of ~/.ssh/config are edited there.")
-            self._write(left)
+            others = [entry for entry in entries if entry.name != name]
+            if len(others) == len(entries):
+                raise HostsError(f"“{name}” is not a saved host.", "Remove hosts of ~/.ssh/config in that file.")
+            self._write(others)
 
     def _read(self) -> list[HostEntry]:
         try:
-            content = tomllib.loads(_text(self._path))
-            return sorted((_entry(name, table) for name, table in content.items()), key=lambda entry: entry.name)
-        except FileNotFoundError:
-            return []
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
-            raise HostsError(
-                f"The saved hosts in {self._path} cannot be read: {error}.", "Mend or move the file."
-            ) from error
+            return read_file(self._path, LARGEST, HostsError, "Fix or move the file.", _entries)
+        except HostsError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return []
+            raise
 
     def _write(self, entries: list[HostEntry]) -> None:
         document = {
@@ -122,36 +117,34 @@ class SavedHosts:
         try:
             write_whole(self._path, tomlkit.dumps(document).encode(), private=True)
         except WriteError as error:
-            raise HostsError(f"The hosts cannot be saved: {error.message}", error.remedy) from error
+            raise HostsError(f"Cannot save the hosts: {error.message}", error.remedy) from error
 
 
-def _text(path: Path) -> str:
-    content = read_bounded(path, LARGEST)
-    if len(content) > LARGEST:
-        raise TypeError(f"it is larger than {LARGEST // 2**20} MiB")
-    return content.decode()
+def _entries(text: str) -> list[HostEntry]:
+    content = parse_toml(text, HostsError, "Fix or move the file.")
+    return sorted((_entry(name, table) for name, table in content.items()), key=lambda entry: entry.name)
 
 
 def _entry(name: str, table: object) -> HostEntry:
     if not isinstance(table, dict):
-        raise TypeError(f"“{name}” is not a table")
+        raise HostsError(f"“{name}” is not a table.", "Fix or move the file.")
     for key, value in table.items():
         if key not in _KEYS or not isinstance(value, int if key == "port" else str):
-            raise TypeError(f"{name}.{key} is {value!r}")
+            raise HostsError(f"{name}.{key} is {value!r}.", "Fix or move the file.")
     return HostEntry(name, Origin.SAVED, **table)
 
 
 class Hosts:
-    """Every host the user has, and the way to each."""
+    """All hosts of the user, and connections to them."""
 
-    def __init__(self, saved: SavedHosts, memory: Memory | None = None) -> None:
+    def __init__(self, saved: SavedHosts, memory: CredentialCache | None = None) -> None:
         self.saved = saved
-        self.memory = memory or Memory()
+        self.memory = memory or CredentialCache()
 
     def entries(self) -> list[HostEntry]:
         """Return this computer, the saved hosts, and the other aliases of ~/.ssh/config, in this order.
 
-        Aliases that cannot be read are left out: problem() says why.
+        Aliases are left out if ~/.ssh/config cannot be read; problem() returns the reason.
         """
         saved = self.saved.entries()
         names = {entry.name for entry in saved} | {LOCAL}
@@ -159,7 +152,7 @@ class Hosts:
         return [THIS_COMPUTER, *saved, *configured]
 
     def problem(self) -> str:
-        """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
+        """Return why the aliases of ~/.ssh/config are missing, or an empty string."""
         return self._aliases()[1]
 
     @staticmethod
@@ -171,11 +164,11 @@ class Hosts:
         except ConnectError as error:
             return [], f"The aliases of ~/.ssh/config are not listed: {error}"
 
-    def target(self, name: str, entry: HostEntry | None = None, asker: Asker | None = None) -> "Target":
-        """Return the way to the host `name`: saved, an alias, or written as ``user@host:port``.
+    def target(self, name: str, entry: HostEntry | None = None, asker: Asker | None = None) -> "SshTarget":
+        """Return the SSH target of the host `name`: saved, an alias, or ``user@host:port``.
 
-        `entry` stands in for what is saved: a host that is being typed in can be tried first. `asker` is asked before
-        a Match exec runs its command; without one, only what was allowed before runs.
+        `entry` replaces the saved entry, to test a host before saving it. `asker` is asked before a Match exec command
+        runs; without one, only commands allowed earlier run.
         """
         from remote.ssh.target import resolve
 
@@ -188,7 +181,7 @@ class Hosts:
             user=entry.user,
             identity_file=entry.identity_file,
             jump=entry.jump,
-            asker=asker or self.memory.asker(Refuse()),
+            asker=asker or self.memory.asker(RefusingAsker()),
         )
 
     def address(self, name: str) -> str:
@@ -196,7 +189,7 @@ class Hosts:
         return LOOPBACK if name == LOCAL else self.target(name).host_name
 
     def connect(self, name: str, asker: Asker, entry: HostEntry | None = None) -> Session:
-        """Return a session on the host `name` (as `entry` has it); raise ConnectError where there is none."""
+        """Return a session on the host `name` (with the settings of `entry`); raise ConnectError."""
         if name == LOCAL:
             from remote.local import LocalSession
 
@@ -207,14 +200,14 @@ class Hosts:
         try:
             session = connect(self.target(name, entry, remembering), remembering)
         except ConnectError as error:
-            if outcome_of(error) is Outcome.AUTH_REFUSED:
-                remembering.failed()  # one that breaks says nothing of a secret, and nobody may be there to ask
+            if outcome_of(error) is ConnectOutcome.AUTH_REFUSED:
+                remembering.failed()  # only here: other failures do not mean that a secret is wrong
             raise
         remembering.worked()
         return session
 
     def forget_secrets(self, name: str) -> int:
-        """Forget the password and passphrases of a host and its jump hosts, in the keyring, too; return how many."""
+        """Delete the secrets of a host and its jump hosts, also from the keyring; return their number."""
         from remote.ssh.keys import default_files
 
         target = self.target(name)

@@ -1,14 +1,29 @@
-"""How a tool gets onto a host: through its distribution's own package manager, in one exact command."""
+"""Installation of tools on a host with its package manager, in one command that the user confirms."""
 
+import contextlib
 import shlex
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from suites.base import Suite, complete_values, programs_of
-from suites.facts import NOT_READ, Absent, Facts, known
+from app.records import OUTPUT_LIMIT
+from remote.errors import RemoteError
+from remote.privilege import as_root
+from remote.probe import read_facts
+from remote.questions import Asker
+from remote.session import Session
+from suites import registry
+from suites.base import Suite, complete_values
+from suites.errors import BenchwrightError
+from suites.facts import NOT_READ, Facts, known
+from suites.line_parser import LineSplitter
 from suites.programs import Program
-from suites.registry import SUITES
+
+if TYPE_CHECKING:
+    from app.store import Store
 
 _MANAGERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -19,10 +34,10 @@ _MANAGERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "dnf": ("fedora", "rhel", "centos", "rocky", "almalinux", "ol", "amzn"),
     }
 )
-"""Package managers, and the distributions that use them: ID, or one word of ID_LIKE, in os-release(5)."""
+"""Package managers and their distributions: ID, or one word of ID_LIKE, in os-release(5)."""
 
 _WITH_YUM = frozenset({("amzn", "2"), ("centos", "7"), ("rhel", "7"), ("ol", "7")})
-"""ID and major VERSION_ID of distributions from before dnf."""
+"""ID and major VERSION_ID of distributions older than dnf."""
 
 _COMMANDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -34,7 +49,7 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pacman": ("pacman", "-S", "--needed", "--noconfirm"),
     }
 )
-"""None of them asks anything; the package names follow."""
+"""Non-interactive install commands, to be followed by package names."""
 
 _FIRST: Mapping[str, str] = MappingProxyType(
     {
@@ -42,69 +57,56 @@ _FIRST: Mapping[str, str] = MappingProxyType(
         "pacman": "ls /var/lib/pacman/sync/*.db >/dev/null 2>&1 || pacman -Sy;",
     }
 )
-"""What a shell runs before: a fresh image has no lists of packages, and these managers do not fetch them themselves.
+"""Shell commands before the installation: a fresh image has no package lists, and these managers do not fetch them.
 
-Where apt cannot fetch them, those that are there may do. Lists that pacman has stay: a newer one beside packages
-that were not upgraded breaks the system."""
+If apt-get update fails, the existing lists may do. Existing pacman lists are not updated: an update without an upgrade
+of all packages (a partial upgrade) breaks the system."""
 
-_EPEL = "{tool} is in EPEL, which must be enabled first where it is not: dnf install -y epel-release"
+_EPEL = "{tool} is in EPEL. If EPEL is not enabled, run: dnf install -y epel-release"
 _EPEL_OF_RHEL = (
-    "{tool} is in EPEL, which must be enabled first where it is not: "
+    "{tool} is in EPEL. If EPEL is not enabled, run: "
     "dnf install -y https://dl.fedoraproject.org/pub/epel/epel-release-latest-{major}.noarch.rpm"
 )
 _SPAL = (
-    "{tool} is not among the packages of Amazon Linux itself, but in its supplementary ones, which must be enabled "
-    "first where they are not: dnf install -y spal-release"
+    "{tool} is in the supplementary packages of Amazon Linux (SPAL). If they are not enabled, run: "
+    "dnf install -y spal-release"
 )
-_EXTRAS = "{tool} is in EPEL, which must be enabled first where it is not: amazon-linux-extras install -y epel"
-_PACKAGE_HUB = "{tool} is in the module PackageHub, which must be enabled first where it is not (SUSEConnect)."
-_COMMUNITY = "It is in the community repository, which /etc/apk/repositories must name."
-_PARTIAL = "Where the package is not found, the lists are old, and the whole system has to be upgraded: pacman -Syu"
+_EXTRAS = "{tool} is in EPEL. If EPEL is not enabled, run: amazon-linux-extras install -y epel"
+_PACKAGE_HUB = "{tool} is in the module PackageHub. If it is not enabled, enable it with SUSEConnect."
+_COMMUNITY = "It is in the community repository, which must be listed in /etc/apk/repositories."
+_PARTIAL = "If the package is not found, the package lists are out of date. Upgrade the system: pacman -Syu"
 
 
-_OF_EVERY_TOOL: Mapping[str, str] = MappingProxyType(
+_NOTES_FOR_ALL: Mapping[str, str] = MappingProxyType(
     {"alpine": _COMMUNITY, **dict.fromkeys(_MANAGERS["pacman"], _PARTIAL)}
 )
-_OF_SYSBENCH: Mapping[str, str] = MappingProxyType(
+_SUPPLEMENTARY: Mapping[str, str] = MappingProxyType(
     {
         "rhel": _EPEL_OF_RHEL,
         **dict.fromkeys(("centos", "rocky", "almalinux", "ol"), _EPEL),
         **dict.fromkeys(("sles", "sled", "sle_hpc"), _PACKAGE_HUB),
     }
 )
-"""What has to be known before a tool is installed, by the ID of the distribution."""
+"""Notes on programs outside the distribution's own repositories, by distribution ID."""
 
 
 _SERVERS: Mapping[str, frozenset[str]] = MappingProxyType({"apt": frozenset({"postgresql", "mariadb-server"})})
-_SERVER_OF_ITS_OWN = (
-    "This package starts a server at once, which stays, takes some memory, and is not what a test of its own server "
-    "measures; stop it if it is not wanted."
+_STARTS_SERVER = (
+    "The package starts a server that keeps running and uses memory. Tests with their own server do not use it; stop "
+    "it if you do not need it."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """How tools get onto a host. `command` is a line for a shell, None where no way is known; `note` what else counts.
-
-    Other users than root run it through sudo.
-    """
+    """Installation of tools: a shell `command` (with sudo unless root; None if unknown) and a `note`."""
 
     command: str | None
     note: str = ""
 
 
-def installation(suites: Sequence[Suite], facts: Facts) -> Installation:
-    """Return how the tools of `suites` get onto the host with these facts, all in one command."""
-    return installation_of([tool_of(suite) for suite in suites], facts)
-
-
-def tool_of(suite: Suite) -> Program:
-    """Return the tool of `suite` as a program to be installed."""
-    return Program(suite.tool, (suite.tool,), suite.packages)
-
-
 def installation_of(programs: Sequence[Program], facts: Facts) -> Installation:
-    """Return how `programs` get onto the host with these facts, all in one command; each package is a word of it."""
+    """Return the installation of `programs` on the host with these facts, in one command."""
     manager = package_manager(facts)
     if manager is None:
         return Installation(None)
@@ -120,12 +122,12 @@ def installation_of(programs: Sequence[Program], facts: Facts) -> Installation:
     sudo = () if known(facts.system.user) == "root" else ("sudo",)
     notes = [_note(program, facts) for program in programs]
     if _SERVERS.get(family, frozenset()).intersection(packages):
-        notes.append(_SERVER_OF_ITS_OWN)
+        notes.append(_STARTS_SERVER)
     return Installation(shlex.join((*sudo, *words)), " ".join(dict.fromkeys(note for note in notes if note)))
 
 
 def package_manager(facts: Facts) -> str | None:
-    """Return the package manager of the host's distribution, or None where it is not known."""
+    """Return the package manager of the host's distribution, or None if unknown."""
     name, like = known(facts.system.distribution_id), known(facts.system.distribution_like)
     if (name, _major(facts)) in _WITH_YUM:
         return "yum"
@@ -141,44 +143,111 @@ def _major(facts: Facts) -> str:
 
 
 def _note(program: Program, facts: Facts) -> str:
-    """Return what has to be known before the program can be installed there; empty where nothing."""
+    """Return the prerequisites of installing the program on the host, as text; empty for none."""
     name = known(facts.system.distribution_id) or ""
-    if name in _OF_EVERY_TOOL:
-        return _OF_EVERY_TOOL[name]
-    if "sysbench" not in program.names:  # the others are in the distributions' own repositories
+    if name in _NOTES_FOR_ALL:
+        return _NOTES_FOR_ALL[name]
+    if not program.supplementary:
         return ""
-    note = _OF_SYSBENCH.get(name, "")
+    note = _SUPPLEMENTARY.get(name, "")
     if name == "amzn":
         note = _EXTRAS if _major(facts) == "2" else _SPAL
     return note.format(tool=program.title, major=_major(facts) or "9")
 
 
-def has_tool(suite: Suite, facts: Facts) -> bool | None:
-    """Return whether the host has the suite's tool; None where nobody looked."""
-    return has_program(tool_of(suite), facts)
-
-
 def has_program(program: Program, facts: Facts) -> bool | None:
-    """Return whether the host has the program under any of its names; None where nobody looked."""
+    """Return whether the host has the program under any of its names; None if not checked."""
     found = [fact for name in program.names for fact in (facts.tool(name).path, facts.tool(name).version)]
     if any(known(fact) is not None for fact in found):
         return True
-    nobody = all(isinstance(fact, Absent) and fact.reason == NOT_READ.reason for fact in found)
-    return None if nobody else False
+    unread = all(fact == NOT_READ for fact in found)
+    return None if unread else False
 
 
 def usable_suites(facts: Facts) -> tuple[Suite, ...]:
-    """Return the suites that work without anything being installed: the host has all they need, or they bring it."""
-    return tuple(suite for suite in SUITES if _works(suite, facts))
+    """Return the suites that need no installation: their programs are on the host or are shipped with them."""
+    return tuple(suite for suite in registry.SUITES if _works(suite, facts))
 
 
 def _works(suite: Suite, facts: Facts) -> bool:
-    return all(has_program(program, facts) for program in programs_of(suite, complete_values(suite, {}), facts))
+    return all(has_program(program, facts) for program in suite.programs(complete_values(suite, {}), facts))
 
 
 def works_without(facts: Facts) -> str:
-    """Say which tests work on the host as it is."""
+    """Return which tests work on the host without an installation, as text."""
     titles = list(dict.fromkeys(suite.title for suite in usable_suites(facts)))
-    if not titles:
-        return "Without it, no test works there."
-    return f"Without it, these tests work there: {', '.join(titles)}."
+    return f"Tests that work without it: {', '.join(titles) or 'none'}."
+
+
+INSTALL_TIME = 900.0
+"""Time limit of an installation, in seconds."""
+
+
+class InstallError(RemoteError):
+    """A package manager failed."""
+
+
+class InstallCommand:
+    """One installation command on a host, logged with its output and outcome in the host's log."""
+
+    def __init__(self, session: Session, asker: Asker, store: "Store", command: str, what: str) -> None:
+        self._session = session
+        self._asker = asker
+        self._store = store
+        self._command = command
+        self._what = what
+        self._printed = bytearray()
+        self._exit_status: int | None = None
+
+    def lines(self) -> Generator[str]:
+        """Run the command and yield its output by line; replace a leading `sudo` by as_root().
+
+        Raise PrivilegeError, or InstallError if the command fails, with the tests that work without it.
+        """
+        words = shlex.split(self._command)
+        number = self._store.begin_action(self._session.host, self._what, self._command)
+        reason = "interrupted"
+        try:
+            session = self._session
+            if words[:1] == ["sudo"]:
+                session = as_root(session, self._asker, f"install a tool: {self._command}")
+                words = words[1:]
+            yield from self._run(session, words)
+            reason = ""
+        except BenchwrightError as error:
+            reason = error.message
+            raise
+        finally:
+            self._store.end_action(number, self._exit_status, bytes(self._printed), reason)
+        if self._exit_status != 0:
+            raise self._failed()
+
+    def _run(self, session: Session, words: list[str]) -> Generator[str]:
+        lines = LineSplitter()
+        deadline = time.monotonic() + INSTALL_TIME
+        with closing(session.open(words)) as channel:
+            while not channel.ended:
+                if time.monotonic() > deadline:
+                    raise InstallError(
+                        f"“{self._command}” on {session.host} exceeded {INSTALL_TIME:g} s and was closed.",
+                        host=session.host,
+                    )
+                for chunk in channel.read(0.2):
+                    self._printed += chunk.data[: OUTPUT_LIMIT - len(self._printed)]
+                    yield from lines.feed(chunk.data, chunk.stream)
+            yield from lines.rest()
+            self._exit_status = channel.exit_status
+
+    def _failed(self) -> InstallError:
+        how = (
+            "ended without an exit status"
+            if self._exit_status is None
+            else f"ended with exit status {self._exit_status}"
+        )
+        without = ""
+        with contextlib.suppress(BenchwrightError):  # report the installation's failure, not this one
+            without = works_without(read_facts(self._session))
+        remedy = f"Read its output; the host needs access to a package repository. {without}"
+        return InstallError(
+            f"“{self._command}” on {self._session.host} {how}.", remedy.strip(), host=self._session.host
+        )

@@ -1,1 +1,1 @@
-"""Plans: what is to be measured, how often and in what order; presets, goals, and the files they are kept in."""
+"""Plans: hosts, steps, repetition and order; presets, goals, and plan files."""

@@ -1,95 +1,274 @@
-"""Asks before a plan does more than run benchmark tools: once for its content, and never for what was made here."""
+"""Consent to plans that do more than run benchmark tools: asked once per content, never for plans made here."""
 
 import hashlib
 import json
+import logging
+import os
+import re
+import stat
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from app.plans.agreed_memory import AgreedMemory
-from app.plans.effects import Part, parts_of, texts_of
-from app.plans.local_files import LocalFile, look
-from app.plans.plan import Plan, host_words
-from app.wording import visible
+from app.output import visible
+from app.paths import replaceable_by_others
+from app.plans.context import step_context
+from app.plans.plan import Plan, Step, host_label
+from app.plans.tuning import setting_command, setting_title, tuning_values
+from remote.jobs.files import LARGEST
+from remote.local_directory import make_directory
 from remote.questions import Asker, ConsentItem, ConsentQuestion
-from suites.base import Effect, EffectKind
+from remote.tuning import DROP_CACHES
+from suites.base import Effect, EffectKind, effects_of
 from suites.errors import BenchwrightError
-
-MOST_TEXT = 100_000
-"""Characters that can be read before one agrees; a plan that does more is refused."""
-
-LONGEST_NAME = 100
-"""Characters of a name that decides nothing; the names of hosts are shown whole."""
-
-
-class NotAgreedError(BenchwrightError):
-    """The user did not agree to what a plan does, so nothing was begun."""
+from suites.parameters import Type
+from suites.quantities import quantity
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A part of a plan on those of its hosts for which it was not agreed to."""
+class ConsentPart:
+    """A step, or the tuning, with its effects on the hosts of the plan.
 
-    part: Part
+    `content` is the JSON of everything that decides its effects. `name` is the step's, empty for the tuning. `texts`
+    are its multi-line values, which come from a file or a preset rather than from typing.
+    """
+
+    name: str
+    content: str
+    effects: tuple[Effect, ...]
+    peer: str | None = None
+    texts: tuple[str, ...] = ()
+
+
+def parts_of(plan: Plan) -> tuple[ConsentPart, ...]:
+    """Return the parts of `plan` that need consent; none if it only runs benchmark tools."""
+    return (*_steps(plan), *_tuning(plan))
+
+
+def _steps(plan: Plan) -> Iterator[ConsentPart]:
+    for step in plan.steps:
+        # Without facts: effects must not depend on what a host reports.
+        effects = effects_of(step.suite, step.whole_values(), step_context(step, plan.hosts[0], {}))
+        if effects:
+            yield ConsentPart(step.name, _content(step), effects, step.peer, texts_of(step))
+
+
+def _content(step: Step) -> str:
+    """Return the suite and its non-default values, so that a parameter added later does not change the content."""
+    values, known = step.whole_values(), step.suite.parameters
+    given = {each.name: values[each.name] for each in known if values[each.name] != each.default}
+    return json.dumps({"suite": step.suite_id, "values": given}, sort_keys=True)
+
+
+def texts_of(step: Step) -> tuple[str, ...]:
+    """Return the multi-line values of `step`."""
+    values = step.whole_values()
+    lines = [each.name for each in step.suite.parameters if each.type is Type.LINES]
+    return tuple(str(values[name]) for name in lines if values[name])
+
+
+def _tuning(plan: Plan) -> Iterator[ConsentPart]:
+    tuning = plan.tuning
+    put_back = "as root, before the first trial; put back after the last"
+    effects = [
+        Effect(EffectKind.CHANGES, setting_command(setting), f"{setting_title(setting)}, {put_back}")
+        for setting in tuning.settings
+    ]
+    if tuning.drop_caches:
+        effects.append(Effect(EffectKind.CHANGES, DROP_CACHES, "page cache, as root, before each trial"))
+    if effects:
+        yield ConsentPart("", json.dumps({"tuning": tuning_values(tuning)}, sort_keys=True), tuple(effects))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file: text to show behind its path, and the SHA-256 of its content, empty if it cannot be copied."""
+
+    description: str
+    digest: str
+
+
+def describe_files(paths: Iterable[str]) -> Mapping[str, LocalFile]:
+    """Describe the files at `paths`. Open regular files of at most LARGEST bytes only: a FIFO would block."""
+    return {path: _describe_file(path) for path in paths}
+
+
+def _describe_file(path: str) -> LocalFile:
+    try:
+        found = Path(path).stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            return LocalFile(" (not a regular file: it cannot be copied)", "")
+        with Path(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        resolved = os.path.realpath(path)
+    except OSError as error:
+        return LocalFile(f" ({(error.strerror or 'cannot be read').lower()})", "")
+    leads = "" if resolved == str(Path(path)) else f", resolves to {resolved}"
+    return LocalFile(f" ({quantity(found.st_size)}{leads})", digest)
+
+
+log = logging.getLogger(__name__)
+
+MOST = 20_000
+"""Digests that are kept; older ones are dropped, so that consent is asked again."""
+
+_LINE = re.compile(rb"[0-9a-f]{64}")
+_SIZE = 65
+"""Bytes of a digest and its newline."""
+
+
+class ConsentFile:
+    """A file of digests, one on each line.
+
+    Its mode is 0600. A file that others may write or replace is ignored, as are lines that are not digests. If the file
+    cannot be written, digests are remembered until this process ends. Several processes may add concurrently.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Use the file at `path`, created with the first digest."""
+        self._path = path
+        self._own: set[str] = set()
+        self._lock = threading.Lock()
+
+    def known(self) -> frozenset[str]:
+        """Return all digests."""
+        with self._lock:
+            return frozenset(self._own.union(self._read()))
+
+    def add(self, digests: Iterable[str]) -> None:
+        """Add digests."""
+        with self._lock:
+            new = set(digests) - self._own - set(self._read())
+            self._own |= new
+            if new:
+                try:
+                    self._append(sorted(new))
+                except OSError:
+                    log.warning("cannot write consent: remembered for this process only", exc_info=True)
+
+    def _read(self) -> list[str]:
+        try:
+            if replaceable_by_others(self._path):
+                log.warning("consent ignored: other accounts may replace %s", self._path)
+                return []
+            with os.fdopen(self._open(os.O_RDONLY), "rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 2 * MOST * _SIZE))
+                content = file.read(2 * MOST * _SIZE)
+        except OSError:
+            return []
+        return [line.decode() for line in content.split(b"\n") if _LINE.fullmatch(line)][-MOST:]
+
+    def _append(self, new: list[str]) -> None:
+        make_directory(self._path.parent)
+        try:
+            descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        except PermissionError:
+            self._path.unlink()  # owned by, or writable for others: not trusted
+            descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            torn = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
+            # A last line without newline is a torn append: end it, so that the new digest stays readable.
+            file.write(b"\n" * torn + "".join(f"{digest}\n" for digest in new).encode())
+        if size > 2 * MOST * _SIZE:
+            self._shorten()
+
+    def _shorten(self) -> None:
+        """Keep the newest digests only. A concurrent append may be lost; consent is then asked again."""
+        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        content = "".join(f"{digest}\n" for digest in self._read())
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(content)
+        temporary.replace(self._path)
+
+    def _open(self, flags: int) -> int:
+        """Open the file; raise PermissionError unless it is a regular file, the user's, and not writable for others."""
+        descriptor = os.open(self._path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            os.close(descriptor)
+            raise PermissionError(f"{self._path} is not the user's own")
+        return descriptor
+
+
+MOST_TEXT = 100_000
+"""Characters of a question that a person can read; plans with more are refused."""
+
+LONGEST_NAME = 100
+"""Characters shown of a plan's or step's name; host names are never cut."""
+
+
+class NotAgreedError(BenchwrightError):
+    """Consent was refused; nothing was started."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """A part of a plan and the hosts that lack consent to it."""
+
+    part: ConsentPart
     hosts: tuple[str, ...]
 
 
 class Consents:
-    """What the user of this computer has agreed to.
+    """The consents of the user of this computer.
 
-    Consent is for content: for a step, its suite, its values and the content of the files of this computer that it
-    copies; for the tuning, all of its values. It holds for the hosts it was given for: a command that is harmless on a
-    host to be thrown away may not be so on this computer. The plan's name, its question, how often it repeats and
-    other steps change nothing of what is executed, and so ask nothing again; one character in a command does.
+    Consent covers content and host. The content of a step is its suite, its values and the content of the local files
+    that it copies; that of the tuning is all of its values. Name, question, repetition and other steps of the plan are
+    no part of it. Consent is per host because a command that is harmless on a disposable host may harm another.
 
-    What was made on this computer is agreed to for every host: its author decides where it runs. This does not hold for
-    a text of several lines, such as a job file: it comes from a file, whoever wrote that. A shipped preset's text is
-    the user's own.
+    Steps made on this computer have consent for every host, except multi-line values such as job files: they come from
+    a file that someone else may have written. The texts of shipped presets count as the user's own.
     """
 
-    def __init__(self, memory: AgreedMemory) -> None:
-        """Remember in `memory`."""
+    def __init__(self, memory: ConsentFile) -> None:
+        """Keep consents in `memory`."""
         self._memory = memory
 
     def settle(self, plan: Plan, asker: Asker) -> Mapping[str, str]:
-        """Ask `asker` to agree to what `plan` does, where that is not known yet. May read files of this computer.
+        """Ask `asker` for the consents that `plan` lacks. May read local files.
 
-        Return the SHA-256 of each file of this computer that the plan copies, by path: what was agreed to.
-        Raises NotAgreedError where the answer is no, and where the plan does more than can be shown.
+        Return the SHA-256 of each local file that the plan copies, by path, so that a file changed since is noticed.
+        Raises NotAgreedError if the answer is no, or if the question is too long to show.
         """
         parts = parts_of(plan)
         files = _files(parts)
         digests = {path: file.digest for path, file in files.items()}
-        asked = self._unknown(plan, parts, files)
-        if not asked:
+        missing = self._unknown(plan, parts, files)
+        if not missing:
             return digests
-        question = ConsentQuestion(_name(plan.name), tuple(_items(asked, files)))
+        question = ConsentQuestion(_name(plan.name), tuple(_items(missing, files)))
         length = sum(len(item.action) + len(item.what) + len(item.text) for item in question.items)
         if length > MOST_TEXT:
             raise NotAgreedError(
-                f"The plan “{question.plan}” executes or changes more than can be shown: {length} characters, of at "
-                f"most {MOST_TEXT}.",
-                "Split it. Nothing was begun.",
+                f"The plan “{question.plan}” has {length} characters of commands and changes; at most {MOST_TEXT} "
+                f"can be shown.",
+                "Split the plan. Nothing was started.",
             )
         if not asker.consent(question):
             raise NotAgreedError(
-                f"The plan “{question.plan}” does more than run benchmark tools, and was not agreed to.",
-                "Nothing was begun.",
+                f"The plan “{question.plan}” does more than run benchmark tools. Consent was refused.",
+                "Nothing was started.",
             )
-        self._memory.add(_agreed(each.part, host, files) for each in asked for host in each.hosts)
+        self._memory.add(_agreed(each.part, host, files) for each in missing for host in each.hosts)
         return digests
 
-    def filled_here(self, plan: Plan) -> None:
-        """Remember the texts of several lines in `plan`, a shipped preset that was filled in, as the user's own."""
-        self._memory.add(_own_text(text) for step in plan.steps for text in texts_of(step))
+    def remember_filled(self, plan: Plan) -> None:
+        """Remember the multi-line values of `plan`, a filled-in shipped preset, as the user's own."""
+        self._memory.add(_text_digest(text) for step in plan.steps for text in texts_of(step))
 
-    def made_here(self, plan: Plan, basis: Plan | None = None) -> None:
-        """Remember that the user made `plan` on this computer; with a `basis`, by changing that.
+    def remember_made(self, plan: Plan, basis: Plan | None = None) -> None:
+        """Remember that the user made `plan` on this computer, by editing `basis` if given.
 
-        A basis may be a stranger's: where it was not agreed to, neither is what was made of it. May read files of this
-        computer.
+        The basis may come from someone else: without consent to it, there is none to the edited plan. May read local
+        files.
         """
         known = self._memory.known()
-        parts = [part for part in parts_of(plan) if all(_own_text(text) in known for text in part.texts)]
+        parts = [part for part in parts_of(plan) if all(_text_digest(text) in known for text in part.texts)]
         if not parts:
             return
         if basis is None:
@@ -100,25 +279,27 @@ class Consents:
             files = _files(parts)
             self._memory.add(_agreed(part, host, files) for part in parts for host in plan.hosts)
 
-    def _unknown(self, plan: Plan, parts: Iterable[Part], files: Mapping[str, LocalFile]) -> tuple[_Asked, ...]:
+    def _unknown(
+        self, plan: Plan, parts: Iterable[ConsentPart], files: Mapping[str, LocalFile]
+    ) -> tuple[_Missing, ...]:
         known = self._memory.known()
         missing = [
-            _Asked(part, tuple(host for host in plan.hosts if _agreed(part, host, files) not in known))
+            _Missing(part, tuple(host for host in plan.hosts if _agreed(part, host, files) not in known))
             for part in parts
             if _made(part) not in known
         ]
         return tuple(each for each in missing if each.hosts)
 
 
-def _items(asked: Iterable[_Asked], files: Mapping[str, LocalFile]) -> Iterator[ConsentItem]:
-    for each in asked:
+def _items(missing: Iterable[_Missing], files: Mapping[str, LocalFile]) -> Iterator[ConsentItem]:
+    for each in missing:
         for effect in each.part.effects:
             where = (each.part.peer or "",) if effect.on_peer else each.hosts
-            hosts = ", ".join(_line(host_words(host)) for host in where)
+            hosts = ", ".join(_line(host_label(host)) for host in where)
             step = f"{_name(each.part.name)}: " if each.part.name else ""
             text = visible(effect.text)
             if effect.kind is EffectKind.COPIES:
-                text += visible(files[effect.text].words)
+                text += visible(files[effect.text].description)
             yield ConsentItem(_ACTIONS[effect.kind].format(hosts), f"{step}{_name(effect.what)}", text)
 
 
@@ -139,24 +320,24 @@ def _name(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
-def _own_text(text: str) -> str:
+def _text_digest(text: str) -> str:
     return _digest("own text", text)
 
 
-def _made(part: Part) -> str:
+def _made(part: ConsentPart) -> str:
     return _digest("made here", part.content)
 
 
-def _agreed(part: Part, host: str, files: Mapping[str, LocalFile]) -> str:
+def _agreed(part: ConsentPart, host: str, files: Mapping[str, LocalFile]) -> str:
     copied = [files[each.text].digest for each in _copied(part) if each.text in files]
     return _digest("agreed", part.content, host, part.peer, copied)
 
 
-def _files(parts: Iterable[Part]) -> Mapping[str, LocalFile]:
-    return look(effect.text for part in parts for effect in _copied(part))
+def _files(parts: Iterable[ConsentPart]) -> Mapping[str, LocalFile]:
+    return describe_files(effect.text for part in parts for effect in _copied(part))
 
 
-def _copied(part: Part) -> Iterator[Effect]:
+def _copied(part: ConsentPart) -> Iterator[Effect]:
     return (effect for effect in part.effects if effect.kind is EffectKind.COPIES)
 
 

@@ -1,9 +1,9 @@
-"""What a step knows of its host and of its other end."""
+"""The context of a step: facts of its host and of its peer."""
 
 from collections.abc import Mapping
 
 from app.plans.plan import LOCAL, Plan, Step
-from suites.base import Context, Suite, device_of
+from suites.base import Context, Suite
 from suites.disk import LOOP, lowest_device
 from suites.facts import Facts, known
 from suites.parameters import Values
@@ -11,14 +11,14 @@ from suites.vocab import Resource
 
 LOOPBACK = "127.0.0.1"
 
-ON_EVERY_HOST = "/tmp"  # noqa: S108 (the private directory made in it is ours alone, mode 0700)
-"""Where a private directory is made on a host of which nothing better is known."""
+ON_EVERY_HOST = "/tmp"  # noqa: S108 (the private directory made in it has mode 0700)
+"""Parent of the private directory on a host without a known writable directory."""
 
 
 def step_context(
     step: Step, host: str, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None = None
 ) -> Context:
-    """Return what `step` may know on `host`. `addresses` gives the address at which this computer reaches a host."""
+    """Return the context of `step` on `host`. `addresses` are those at which this computer reaches each host."""
     own = facts.get(host)
     if step.peer is None:
         return Context(own)
@@ -35,15 +35,15 @@ def _peer_address(peer: str, host: str, own: Facts | None, addresses: Mapping[st
 
 
 def loops_below(plan: Plan, host: str, facts: Facts) -> tuple[str, ...]:
-    """Return the loop devices of `host` on which disk tests of `plan` work."""
+    """Return the loop devices of `host` that disk tests of `plan` use."""
     disks = [step for step in plan.steps if step.suite.resource is Resource.DISK and host in plan.hosts]
     found = (lowest_device(step.suite, step.values, facts) for step in disks)
     return tuple(dict.fromkeys(name for name in found if name is not None and name.startswith(LOOP)))
 
 
 def work_directory(suite: Suite, values: Values, facts: Facts | None) -> str:
-    """Return the directory in which a step's private directory is made on a host with these facts."""
-    parameter = None if device_of(suite, values) else suite.directory_parameter
+    """Return the parent of a step's private directory on a host with these facts."""
+    parameter = None if suite.device(values) else suite.directory_parameter
     chosen = "" if parameter is None else str(values[parameter])
     if chosen:
         return chosen
@@ -51,9 +51,9 @@ def work_directory(suite: Suite, values: Values, facts: Facts | None) -> str:
 
 
 def writable_directory(facts: Facts | None) -> str:
-    """Return the first directory that may be written in on a host with these facts, or else the one ON_EVERY_HOST.
+    """Return the first writable directory of a host with these facts, else ON_EVERY_HOST.
 
-    One in which other accounts may replace files comes last: nothing runs there.
+    Directories in which other accounts may replace files come last: nothing runs there.
     """
     writable = [found for found in (() if facts is None else facts.directories) if found.writable is True]
     return min(writable, key=lambda found: found.unsafe).path if writable else ON_EVERY_HOST

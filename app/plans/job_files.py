@@ -1,4 +1,4 @@
-"""Steps as files of their tool's own, and such files as steps."""
+"""Conversion of steps to job files of their tool, and of fio job files to steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,40 +6,31 @@ from pathlib import Path
 
 from app.plans.context import step_context
 from app.plans.plan import Plan, PlanError, Step, make_step
-from remote.local_file import read_bounded
-from suites.base import HasJobFile
+from remote.local_file import read_file
 from suites.facts import Facts
 from suites.fio_job.file import JobFileError, read_job_file
+from suites.fio_job.suite import FioJob
 from suites.parameters import MAXIMUM_TEXT
 
-FIO_JOB = "fio-job"
-"""The suite that runs such a file."""
+FIO_JOB = FioJob.id
+"""The suite that runs a fio job file."""
 
 
 def job_file(step: Step, host: str, facts: Mapping[str, Facts]) -> str | None:
-    """Return `step` on `host` as a file of its tool's own; None where the tool reads none."""
-    suite = step.suite
-    return suite.job_file(step.values, step_context(step, host, facts)) if isinstance(suite, HasJobFile) else None
+    """Return the job file of `step` on `host`; None if its tool does not read job files."""
+    return step.suite.job_file(step.values, step_context(step, host, facts))
 
 
 def read_text(path: Path) -> str:
-    """Return the text of the file at `path`; raise PlanError where it is none, or longer than a step may hold."""
-    try:
-        content = read_bounded(path, MAXIMUM_TEXT)
-        if len(content) > MAXIMUM_TEXT:
-            raise PlanError(f"{path} is longer than {MAXIMUM_TEXT} bytes.", "Choose a shorter file.")
-        return content.decode()
-    except OSError as error:
-        raise PlanError(f"{path} cannot be read: {error.strerror}.", "Check the name and its permissions.") from error
-    except UnicodeDecodeError as error:
-        raise PlanError(f"{path} is not a text file.", "A job file is plain text.") from error
+    """Return the text of a file; raise PlanError if it is unreadable, not UTF-8, or longer than MAXIMUM_TEXT."""
+    return read_file(path, MAXIMUM_TEXT, PlanError, "A job file is plain text.", str, encoding="utf-8")
 
 
 def with_fio_jobs(plan: Plan, paths: Sequence[Path]) -> Plan:
     """Return `plan` whose last steps run the fio job files at `paths`, named after them.
 
-    There is a step of the suite for each already, so that it could be tuned to the host. Raises PlanError where a file
-    cannot be read, and JobFileError naming the line that is none of a job file.
+    The plan already ends with a tuned step of the suite for each. Raises PlanError if a file cannot be read, and
+    JobFileError naming an invalid line.
     """
     own = len(plan.steps) - len(paths)
     steps = list(plan.steps[:own])
@@ -55,10 +46,10 @@ def with_fio_jobs(plan: Plan, paths: Sequence[Path]) -> Plan:
 
 
 def job_files_text(plan: Plan) -> str:
-    """Return every step of `plan` that its tool can read from a file as such a file; raise PlanError for none."""
+    """Return the job files of all steps of `plan` that have one; raise PlanError if none has."""
     found = [(step.name, text) for step in plan.steps if (text := job_file(step, plan.hosts[0], {})) is not None]
     if not found:
-        raise PlanError("No step of the plan can be written as a job file.", "Those of fio can.")
+        raise PlanError("No step of the plan can be written as a job file.", "Only fio steps can.")
     if len(found) == 1:
         return found[0][1]
     return "\n".join(f"; ---- {name}\n{text}" for name, text in found)

@@ -1,16 +1,15 @@
-"""A plan: hosts, steps, repetition and order; frozen before it runs, and hashed."""
+"""Plans: hosts, steps, repetition and order; immutable and hashed."""
 
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from app.plans.goals import check_goals
-from app.plans.plan_remarks import Acknowledged, Remedied
+from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import Tuning, check_tuning, tuning_values
-from suites.base import Suite, complete_values, device_of, metrics_of
+from suites.base import Suite, complete_values
 from suites.errors import BenchwrightError, ParameterError, UnknownSuiteError
 from suites.parameters import Value
 from suites.verdict import Goal
@@ -22,27 +21,30 @@ LOCAL = "local"
 MAXIMUM_TRIALS = 1000
 
 FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
-"""The formats of plans that are read, the oldest first. 2 has policies other than FIXED, orders drawn by lot, and
-changes of the hosts; 3 what is kept about findings, and goals."""
+"""The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
+on findings, and goals."""
 
 
-def host_words(name: str) -> str:
-    """Return what a host is called within a sentence."""
+def host_label(name: str) -> str:
+    """Return the name of a host within a sentence."""
     return "this computer" if name == LOCAL else name
 
 
 class PlanError(BenchwrightError):
-    """A plan cannot be read or does not make sense."""
+    """An unreadable or invalid plan."""
+
+
+class GoalError(BenchwrightError):
+    """A goal that cannot be parsed, or that no step measures."""
 
 
 class Order(StrEnum):
-    """In which order trials run. One measures at a time, so that hosts cannot disturb each other.
+    """The order of trials. One trial runs at a time, so that hosts cannot disturb each other.
 
     BLOCK: all trials of a step on a host, then the next host, then the next step.
-    INTERLEAVED: trial 1 of every step on every host, then trial 2, and so on; drift then hits all alike.
-    RANDOMISED: interleaved, each round in an order of its own, drawn by lot: of two places, pairs AB or BA. What
-    comes in cycles then hits all alike, too.
-    ABBA: rounds drawn by lot in pairs, the second of a pair the mirror of the first; a steady drift cancels out.
+    INTERLEAVED: trial 1 of every step on every host, then trial 2, and so on; drift affects all equally.
+    RANDOMISED: interleaved, each round in random order; periodic disturbances then affect all equally, too.
+    ABBA: pairs of rounds, the first in random order, the second its mirror; linear drift cancels out.
     """
 
     BLOCK = "block"
@@ -52,15 +54,15 @@ class Order(StrEnum):
 
     @property
     def drawn(self) -> bool:
-        """Whether lots are drawn, so that a seed belongs to the plan."""
+        """Whether the order is random, so that the plan has a seed."""
         return self in {Order.RANDOMISED, Order.ABBA}
 
 
 class Policy(StrEnum):
-    """What ends the trials of a step on a host.
+    """The stopping rule for the trials of a step on a host.
 
-    FIXED: their number. UNTIL_INTERVAL: the interval of their middle is narrow enough. UNTIL_VERDICT: the ratio to
-    the baseline is settled. BUDGET: the time is used up.
+    FIXED: a number of trials. UNTIL_INTERVAL: the interval of their centre is narrow enough. UNTIL_VERDICT: the
+    comparison with the baseline has a verdict. BUDGET: the time is used up.
     """
 
     FIXED = "fixed"
@@ -71,7 +73,7 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One suite with its parameters frozen. `peer` is the host that runs the server end, where one is needed."""
+    """A suite with its parameter values. `peer` is the host that runs the server, for network suites."""
 
     name: str
     suite_id: str
@@ -85,52 +87,51 @@ class Step:
 
     @property
     def headline(self) -> Metric:
-        """The metric that leads. Raises UnknownSuiteError for a suite of a stored run that has gone."""
-        return metrics_of(self.suite, self.values)[0]
+        """The headline metric. Raises UnknownSuiteError if this version does not have the suite of a stored run."""
+        return self.suite.metrics_of(self.values)[0]
 
     def whole_values(self) -> dict[str, Value]:
-        """Return the step's values, with the tool's default for each parameter that an older plan does not have yet.
+        """Return the values, with the tool's default for each parameter that an older plan lacks.
 
-        Raises UnknownSuiteError for a suite of a stored run that has gone.
+        Raises UnknownSuiteError if this version does not have the suite of a stored run.
         """
         return {parameter.name: parameter.default for parameter in self.suite.parameters} | dict(self.values)
 
     def identity(self) -> dict[str, Value]:
-        """Return the values that decide what is measured: not where files lie, and nothing without effect.
+        """Return the values that decide what is measured: without locations, and without values that have no effect.
 
-        A raw device is something else than a file system on it, whichever device it is.
-
-        A parameter that an older plan does not have yet stands at the tool's own default.
+        A raw device differs from a file system, but all raw devices are equal. Parameters that an older plan lacks
+        have the tool's default.
         """
         try:
             values = self.whole_values()
-        except UnknownSuiteError:  # of a stored run whose suite has gone: what it asked for is all that is known
+        except UnknownSuiteError:  # a stored run of a removed suite: all of its values count
             return dict(self.values)
         silent = {known.name for known in self.suite.parameters if not (known.identity and known.applies(values))}
-        raw = {"device": True} if device_of(self.suite, values) else {}
+        raw = {"device": True} if self.suite.device(values) else {}
         return {name: value for name, value in values.items() if name not in silent} | raw
 
     def fingerprint(self) -> str:
-        """Return a hash of what is measured: steps that agree in it measure the same thing."""
+        """Return a hash of identity(): steps with the same fingerprint measure the same thing."""
         return _digest({"suite": self.suite_id, "values": self.identity()})
 
 
 MINIMUM = 6
-"""Trials before which nothing is settled: with fewer, no interval at 95 % covers the middle, whatever is measured."""
+"""Fewest trials of an adaptive policy: with fewer, no signed-rank interval at 95 % exists."""
 
 CAP = 30
-"""Trials after which a step is given up as unsettled, unless the plan says otherwise. At ±2 %, a spread of 5 % between
-trials needs 27 (simulated for this project)."""
+"""Default limit of trials of an adaptive policy. At ±2 %, a spread of 5 % between trials needs 27 (simulated for this
+project)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """How often each step runs on each host. Warm-ups are trials, marked as such, never mixed in.
+    """The repetition of each step on each host. Warm-ups are trials that are marked and never counted.
 
-    `trials` counts for FIXED. UNTIL_INTERVAL asks for both edges of the middle's 95 % interval within the share
-    `precision` of it, twice in a row; UNTIL_VERDICT for the interval of the ratio to `baseline`, at `confidence`,
-    wholly outside or inside `margin`. Both make at least `minimum` trials and at most `cap`. BUDGET shares `budget`
-    seconds among all steps and hosts.
+    FIXED uses `trials`. UNTIL_INTERVAL stops when the 95 % interval of the centre is within ±`precision` (relative)
+    twice in a row; UNTIL_VERDICT when the interval of the ratio to `baseline`, at `confidence`, is entirely outside or
+    inside `margin`. Both run at least `minimum` and at most `cap` trials. BUDGET divides `budget` seconds among all
+    steps and hosts.
     """
 
     trials: int = 3
@@ -147,14 +148,14 @@ class Repetition:
 
     @property
     def fewest(self) -> int:
-        """The trials that will be made at least."""
-        looks = min(self.minimum + 1, self.cap)  # the interval has to fit twice
+        """The smallest number of trials."""
+        looks = min(self.minimum + 1, self.cap)  # the interval has to be narrow twice
         fewest = {Policy.FIXED: self.trials, Policy.UNTIL_INTERVAL: looks, Policy.BUDGET: 1}
         return fewest.get(self.policy, self.minimum)
 
     @property
     def most(self) -> int | None:
-        """The trials that will be made at most; None where time alone decides."""
+        """The largest number of trials; None if only time limits it."""
         return {Policy.FIXED: self.trials, Policy.BUDGET: None}.get(self.policy, self.cap)
 
     def ruling(self) -> dict[str, object]:
@@ -178,11 +179,11 @@ class Plan:
     question: str = ""
     repetition: Repetition = field(default_factory=Repetition)
     order: Order = Order.BLOCK
-    seed: int | None = None  # of the lots that the order draws
+    seed: int | None = None  # of the random order
     tuning: Tuning = field(default_factory=Tuning)
-    acknowledged: tuple[Acknowledged, ...] = ()  # neither of these two changes what runs: they are no part of the hash
-    changed: tuple[Remedied, ...] = ()
-    goals: tuple[Goal, ...] = ()  # what the figures have to reach; they change nothing that runs, either
+    acknowledged: tuple[Acknowledged, ...] = ()  # this, `changed` and `goals` do not affect the run: not hashed
+    changed: tuple[RemediedValue, ...] = ()
+    goals: tuple[Goal, ...] = ()
 
     def hash(self) -> str:
         """Return the hash of the plan's content."""
@@ -194,7 +195,7 @@ class Plan:
                 **tuned,
                 "hosts": self.hosts,
                 "steps": [[step.name, step.suite_id, dict(step.values), step.peer] for step in self.steps],
-                # As it was before there were other policies and orders: the hash of an old plan stays.
+                # Defaults hash as in format 1, so that the hash of an old plan stays the same.
                 "repetition": [given.trials, given.warm_ups, given.pause] if fixed else given.ruling(),
                 "order": [self.order, self.seed] if self.order.drawn else self.order,
             }
@@ -202,29 +203,29 @@ class Plan:
 
     @property
     def format(self) -> str:
-        """The oldest format that can say what the plan says, so that an older program reads what it can run."""
+        """The oldest format that can hold the plan, so that older versions can read it."""
         if self.acknowledged or self.changed or self.goals:
             return FORMATS[2]
         other = self.repetition.policy is not Policy.FIXED or self.order.drawn or self.tuning != Tuning()
         return FORMATS[other]
 
     def step(self, name: str) -> Step:
-        """Return the step `name`; raise PlanError where there is none."""
+        """Return the step `name`; raise PlanError if there is none."""
         for step in self.steps:
             if step.name == name:
                 return step
-        raise PlanError(f"The plan has no step “{name[:60]}”.", f"It has {', '.join(s.name for s in self.steps)}.")
+        raise PlanError(f"The plan has no step “{name[:60]}”.", f"Its steps: {', '.join(s.name for s in self.steps)}.")
 
 
 def _find_suite(suite_id: str) -> Suite:
-    """Return a suite by its id. Only here are all suites loaded: a window that has just opened needs none of them."""
+    """Return a suite by its id. The import is local because loading all suites delays the start of the window."""
     from suites.registry import suite
 
     return suite(suite_id)
 
 
 def make_step(suite_id: str, given: Mapping[str, object], *, name: str = "", peer: str | None = None) -> Step:
-    """Return a step with every parameter given or defaulted; raise for an unknown suite, parameter or bad value."""
+    """Return a step with defaults for parameters not given; raise for an unknown suite or parameter, or a bad value."""
     chosen = _find_suite(suite_id)
     values = complete_values(chosen, given)
     if chosen.needs_peer and peer is None:
@@ -233,23 +234,23 @@ def make_step(suite_id: str, given: Mapping[str, object], *, name: str = "", pee
 
 
 def validate(plan: Plan) -> Plan:
-    """Return `plan` if it can run; raise PlanError or ParameterError naming what cannot.
+    """Return `plan` if it is valid; raise PlanError or ParameterError naming the fault.
 
-    The plan of a stored run may hold any value: whoever wrote the library did not have to use this program.
+    Plans of stored runs are checked too: a library can contain any value.
     """
     if not plan.hosts:
-        raise PlanError("The plan names no host.", f'Add hosts = ["{LOCAL}"] for this computer.')
+        raise PlanError("The plan has no host.", f'Add hosts = ["{LOCAL}"] for this computer.')
     for host in plan.hosts:
         if not host.strip() or not host.isprintable():
-            raise PlanError(f"“{host[:60]}” is no host.", "Name a host as “benchwright hosts” does.")
+            raise PlanError(f"Invalid host name “{host[:60]}”.", "Use a name from “benchwright hosts”.")
         if plan.hosts.count(host) > 1:
-            raise PlanError(f"The plan names the host {host} twice.", "Name each host once.")
+            raise PlanError(f"The plan lists the host {host} twice.", "Name each host once.")
     if not plan.steps:
         raise PlanError("The plan has no step.", "Add at least one [[step]] with a suite.")
     names = [step.name for step in plan.steps]
     for name in names:
         if names.count(name) > 1:
-            raise PlanError(f"Two steps are named “{name}”.", "Give each step a name of its own.")
+            raise PlanError(f"Two steps are named “{name}”.", "Give each step a unique name.")
     for step in plan.steps:
         _check_values(step)
     check_repetition(plan.repetition)
@@ -259,11 +260,13 @@ def validate(plan: Plan) -> Plan:
 
 
 def _check_values(step: Step) -> None:
-    """Raise ParameterError for a value that its parameter does not accept as it is."""
+    """Raise ParameterError for a value that its parameter rejects or would change."""
     for parameter in step.suite.parameters:
         value = step.values.get(parameter.name, parameter.default)
         if parameter.parse(value) != value:
-            raise ParameterError(f"{step.name}: {parameter.name} is {str(value)[:60]!r}.", "Set it anew in the plan.")
+            raise ParameterError(
+                f"{step.name}: {parameter.name} is {str(value)[:60]!r}.", "Set a valid value in the plan."
+            )
 
 
 _BOUNDS: dict[str, tuple[float, float]] = {
@@ -275,29 +278,43 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "cap": (MINIMUM, MAXIMUM_TRIALS),
     "budget": (1, 30 * 86400),
 }
-"""What the fields of a repetition may be."""
+"""Bounds of the fields of a repetition."""
 
 CONFIDENCES = (0.95, 0.99)
 
 
 def check_repetition(given: Repetition) -> None:
-    """Raise PlanError where a field that has an effect is out of bounds, or two of them contradict each other."""
+    """Raise PlanError if a field that the policy uses is out of bounds, or fields contradict each other."""
     ruling = given.ruling()
     for name, (low, high) in _BOUNDS.items():
         value = ruling.get(name, low)
         if not isinstance(value, int | float) or not low <= value <= high:
-            raise PlanError(f"repetition.{name} is {value:g}.", f"Give {low:g} to {high:g}.")
+            raise PlanError(f"repetition.{name} is {value:g}.", f"Set {low:g} to {high:g}.")
     if "cap" in ruling and given.cap < given.minimum:
-        raise PlanError(f"repetition.cap is {given.cap}.", f"Give no fewer than the minimum of {given.minimum}.")
+        raise PlanError(f"repetition.cap is {given.cap}.", f"Set at least the minimum, {given.minimum}.")
     if given.policy is Policy.UNTIL_VERDICT:
         if not given.baseline.strip():
-            raise PlanError("The repetition is until-verdict and names no baseline.", "Give the name of a pinned run.")
+            raise PlanError("The policy until-verdict has no baseline.", "Set baseline to the name of a pinned run.")
         if given.confidence not in CONFIDENCES:
-            raise PlanError(f"repetition.confidence is {given.confidence:g}.", "Give 0.95 or 0.99.")
+            raise PlanError(f"repetition.confidence is {given.confidence:g}.", "Set 0.95 or 0.99.")
+
+
+def check_goals(goals: Sequence[Goal], steps: Sequence[Step]) -> None:
+    """Raise GoalError unless each goal has exactly one bound and a step with its metric."""
+    for goal in goals:
+        if (goal.at_least is None) == (goal.at_most is None):
+            raise GoalError(f"The goal for {goal.metric[:60]} needs one bound.", "Set at_least or at_most.")
+        targets = [step for step in steps if goal.step in {None, step.name}]
+        if not targets:
+            raise GoalError(f"A goal names the step “{str(goal.step)[:60]}”, which is not in the plan.")
+        names = {metric.name for step in targets for metric in step.suite.metrics_of(step.values)}
+        if goal.metric not in names:
+            listed = ", ".join(sorted(names))
+            raise GoalError(f"No step measures the goal’s metric “{goal.metric[:60]}”.", f"Metrics: {listed}.")
 
 
 def with_seed(plan: Plan) -> Plan:
-    """Return `plan` with a seed for its lots, so that the order they give stands in what is stored."""
+    """Return `plan` with a seed for its random order, so that the stored plan reproduces it."""
     if not plan.order.drawn or plan.seed is not None:
         return plan
     return replace(plan, seed=secrets.randbelow(2**31))

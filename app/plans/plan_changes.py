@@ -1,15 +1,15 @@
-"""What a person does about findings of a plan or a run: makes the change of a remedy, or acknowledges a finding."""
+"""Responses to findings of a plan or a run: apply a remedy, or acknowledge the finding."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.plans.plan import Plan, PlanError, Step, make_step
-from app.plans.plan_remarks import LONGEST, Acknowledged, Remedied, with_reason, with_remedied
-from suites.vocab import Finding, Level
+from app.plans.plan_remarks import LONGEST, Acknowledged, RemediedValue, with_reason, with_remedied
+from suites.vocab import Finding, Severity
 
 
 def apply_remedy(plan: Plan, finding: Finding) -> Plan:
-    """Return `plan` with the finding's changes made to its step, and noted down in it."""
+    """Return `plan` with the finding's changes applied to its step and recorded in `changed`."""
     if not finding.changes or finding.step is None:
         return plan
     old = plan.step(finding.step)
@@ -19,15 +19,15 @@ def apply_remedy(plan: Plan, finding: Finding) -> Plan:
     return replace(plan, steps=steps, changed=changed)
 
 
-def _differences(old: Step, new: Step, finding: str) -> Iterator[Remedied]:
+def _differences(old: Step, new: Step, finding: str) -> Iterator[RemediedValue]:
     for parameter in old.suite.parameters:
         before, after = old.values[parameter.name], new.values[parameter.name]
         if before != after:
-            yield Remedied(finding, old.name, parameter.name, parameter.format(before), parameter.format(after))
+            yield RemediedValue(finding, old.name, parameter.name, parameter.format(before), parameter.format(after))
 
 
-def still_changed(steps: Sequence[Step], changed: Sequence[Remedied]) -> tuple[Remedied, ...]:
-    """Return those of `changed` whose value still stands in its step: nobody has written something else since."""
+def still_changed(steps: Sequence[Step], changed: Sequence[RemediedValue]) -> tuple[RemediedValue, ...]:
+    """Return those of `changed` whose step still has the changed value."""
     return tuple(
         each
         for each in changed
@@ -40,39 +40,46 @@ def still_changed(steps: Sequence[Step], changed: Sequence[Remedied]) -> tuple[R
 
 
 def acknowledge(plan: Plan, findings: Sequence[Finding], given: Acknowledged, *, of: str = "plan") -> Plan:
-    """Return `plan` with a finding acknowledged, or with what was said of it taken back where there is no reason.
+    """Return `plan` with a finding acknowledged; an empty reason withdraws the acknowledgement.
 
-    `findings` are those of the plan, or of what else `of` names. Raises PlanError where none of them is meant, where
-    it is an error: those cannot be acknowledged away, and where the reason is no line of text.
+    `findings` are those of the plan, or of the object that `of` names. Raises PlanError if none of them matches, if it
+    is an error, or if the reason is not one line of at most LONGEST characters.
     """
     if len(given.reason) > LONGEST or not given.reason.isprintable():
-        raise PlanError(f"The reason is no line of at most {LONGEST} characters.", "Say in one line why it may stand.")
+        raise PlanError(f"The reason is not one line of at most {LONGEST} characters.", "Shorten it to one line.")
     same = [found for found in findings if found.id == given.finding and given.step in {None, found.step}]
     if given.reason and not any(given.covers(found) for found in same):
-        if any(found.level is Level.ERROR for found in same):
-            raise PlanError(f"“{given.finding}” is an error here: it cannot be acknowledged away.", f"{same[0].remedy}")
-        where = f"of this {of}" if given.step is None else f"of the step {given.step}"
+        if any(found.severity is Severity.ERROR for found in same):
+            raise PlanError(f"“{given.finding}” is an error: it cannot be acknowledged.", same[0].remedy)
+        where = f"This {of}" if given.step is None else f"The step {given.step}"
         raise PlanError(
-            f"No finding {where} is “{given.finding[:60]}”.", f"There are {_ids(findings)}." if findings else ""
+            f"{where} has no finding “{given.finding[:60]}”.", f"Findings: {_ids(findings)}." if findings else ""
         )
     return replace(plan, acknowledged=with_reason(plan.acknowledged, given))
 
 
 def acknowledge_of_run(plan: Plan, findings: Sequence[Finding], given: Acknowledged) -> Plan:
-    """Return the plan of a run that is stored, with one of its findings acknowledged, or taken back.
+    """Return the plan of a stored run with one of its findings acknowledged, or that withdrawn.
 
-    Raises PlanError as acknowledge() does, where the run has no such step, and where nothing is there to take back.
+    Raises PlanError as acknowledge() does, and for an unknown step or an acknowledgement that does not exist.
     """
     if given.step is not None:
         plan.step(given.step)
     answered = acknowledge(plan, findings, given, of="run")
     if not given.reason and answered.acknowledged == plan.acknowledged:
-        said = ", ".join(dict.fromkeys(each.finding for each in plan.acknowledged))
+        known = ", ".join(dict.fromkeys(each.finding for each in plan.acknowledged))
         raise PlanError(
             f"“{given.finding[:60]}” is not acknowledged in this run.",
-            f"Acknowledged are {said}." if said else "Nothing is acknowledged in it.",
+            f"Acknowledged: {known}." if known else "",
         )
     return answered
+
+
+def with_reasons(plan: Plan, given: Sequence[Acknowledged]) -> Plan:
+    """Return `plan` with `given` acknowledged; entries without a reason withdraw theirs."""
+    for each in given:
+        plan = replace(plan, acknowledged=with_reason(plan.acknowledged, each))
+    return plan
 
 
 def _ids(findings: Sequence[Finding]) -> str:
@@ -80,7 +87,7 @@ def _ids(findings: Sequence[Finding]) -> str:
 
 
 def changes_text(plan: Plan) -> list[str]:
-    """Return in words what remedies changed in `plan`, a line for each value."""
+    """Return a line for each value of `plan` that a remedy changed."""
     return [
         f"{each.step}: {each.parameter} {each.before or 'empty'} → {each.after or 'empty'} ({each.finding})"
         for each in plan.changed
@@ -88,7 +95,7 @@ def changes_text(plan: Plan) -> list[str]:
 
 
 def remarks_text(plan: Plan) -> list[str]:
-    """Return in words what remedies changed in `plan`, and which findings are acknowledged, a line for each."""
+    """Return a line for each value that a remedy changed, and for each acknowledged finding."""
     changed = [f"Changed by a finding: {line}" for line in changes_text(plan)]
     return [
         *changed,

@@ -1,61 +1,57 @@
-"""Plans as TOML files that a person can read, comment and edit."""
+"""Plans as TOML files."""
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import tomlkit
 
-from app.plans.goals import GOAL, add_goals, read_goals
-from app.plans.plan import FORMATS, Order, Plan, PlanError, Step, make_step, validate
-from app.plans.plan_remarks_file import REMARKS, add_remarks, read_remarks
-from app.plans.repetition_file import format_repetition, read_repetition
+from app.output import WriteError, write_whole
+from app.plans.goals import GOAL, read_goals
+from app.plans.plan import (
+    FORMATS,
+    MAXIMUM_TRIALS,
+    Order,
+    Plan,
+    PlanError,
+    Policy,
+    Repetition,
+    Step,
+    make_step,
+    validate,
+)
+from app.plans.plan_remarks import LONGEST, Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, Tuning, tuning_of, tuning_values
-from app.writing import WriteError, write_whole
-from remote.local_file import read_bounded
+from remote.local_file import parse_toml, read_file
 from suites.errors import BenchwrightError, ParameterError
 from suites.parameters import Parameter, Type, Value
+from suites.verdict import Goal
 
 MAXIMUM_SIZE = 1024 * 1024
 
 MAXIMUM_TEXT = 500
 """Characters of a name or of a question."""
 
+REMARKS = ("acknowledged", "changed")
+"""The keys of the remarks in a plan file."""
+
 _PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetition", "tuning", "step", GOAL, *REMARKS}
 _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 
 
 def read_plan(path: Path) -> Plan:
-    """Return the plan in the file at `path`; raise PlanError naming the file and what is wrong in it."""
-    try:
-        content = read_bounded(path, MAXIMUM_SIZE)
-        if len(content) > MAXIMUM_SIZE:
-            raise PlanError(f"{path} is larger than 1 MiB; a plan is a short text.")
-        text = content.decode("utf-8-sig")  # some editors begin a file with a mark of its encoding
-    except OSError as error:
-        raise PlanError(f"{path} cannot be read: {error.strerror}.", "Check the name and its permissions.") from error
-    except UnicodeDecodeError as error:
-        raise PlanError(f"{path} is not a text file.", "A plan is a TOML file in UTF-8.") from error
-    try:
-        return parse_plan(text)
-    except BenchwrightError as error:
-        raise PlanError(f"{path}: {error.message}", error.remedy) from error
+    """Return the plan in the file at `path`; raise PlanError naming the file and the fault."""
+    return read_file(path, MAXIMUM_SIZE, PlanError, "A plan is a TOML file in UTF-8.", parse_plan)
 
 
 def parse_plan(text: str) -> Plan:
     """Return the plan written in `text`; raise PlanError, ParameterError or UnknownSuiteError."""
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"not valid TOML: {error}.", "Compare it with the output of “benchwright plan new”.") from error
-    except RecursionError as error:
-        raise PlanError("nested deeper than any plan is.") from error
-    return plan_of(content)
+    return plan_of(parse_toml(text, PlanError, "Compare it with the output of “benchwright plan new”."))
 
 
 def plan_of(content: Mapping[str, Any]) -> Plan:
-    """Return the plan that the tables of a file hold; raise PlanError, ParameterError or UnknownSuiteError."""
+    """Return the plan in parsed TOML; raise PlanError, ParameterError or UnknownSuiteError."""
     _refuse_unknown(content, _PLAN_KEYS, "a plan")
     written = content.get("format", FORMATS[-1])
     if written not in FORMATS:
@@ -81,10 +77,12 @@ def _read_step(content: Mapping[str, Any], number: int) -> Step:
     where = f"step {number}"
     _refuse_unknown(content, _STEP_KEYS, where)
     if "suite" not in content:
-        raise PlanError(f"{where} names no suite.", 'Add suite = "fio", for example.')
+        raise PlanError(f"{where} has no suite.", 'Add suite = "fio", for example.')
     parameters = content.get("parameters", {})
     if not isinstance(parameters, dict):
-        raise PlanError(f"{where}: parameters is not a table.", "Write [step.parameters] and one line a parameter.")
+        raise PlanError(
+            f"{where}: parameters is not a table.", "Write [step.parameters] with one parameter on each line."
+        )
     peer = content.get("peer")
     try:
         return make_step(
@@ -99,20 +97,20 @@ def _read_step(content: Mapping[str, Any], number: int) -> Step:
 
 def _read_order(content: object) -> Order:
     try:
-        return Order(content)  # type: ignore[arg-type]  # whatever the file holds: the enumeration refuses it
+        return Order(content)  # type: ignore[arg-type]  # the enumeration rejects any other type
     except ValueError:
-        raise PlanError(f"order is {content!r}.", f"Give one of {', '.join(Order)}.") from None
+        raise PlanError(f"order is {content!r}.", f"Set one of {', '.join(Order)}.") from None
 
 
 def _read_seed(content: object) -> int | None:
     if content is not None and (isinstance(content, bool) or not isinstance(content, int) or not 0 <= content < 2**63):
-        raise PlanError(f"seed is {str(content)[:60]!r}.", "Give a whole number that is not negative, or leave it out.")
+        raise PlanError(f"seed is {str(content)[:60]!r}.", "Set a whole number from 0, or omit it.")
     return content
 
 
 def _read_tuning(content: object) -> Tuning:
     if not isinstance(content, dict):
-        raise PlanError("tuning is not a table.", "Write [tuning] and drop_caches = true below it, for example.")
+        raise PlanError("tuning is not a table.", "Write [tuning], and for example drop_caches = true below.")
     _refuse_unknown(content, {parameter.name for parameter in TUNING}, "tuning")
     try:
         values = {
@@ -126,12 +124,12 @@ def _read_tuning(content: object) -> Tuning:
 def _refuse_unknown(content: Mapping[str, Any], accepted: set[str], where: str) -> None:
     for key in content:
         if key not in accepted:
-            raise PlanError(f"{where} has no “{key}”.", f"It may have {', '.join(sorted(accepted))}.")
+            raise PlanError(f"{where} has no “{key}”.", f"Its keys are {', '.join(sorted(accepted))}.")
 
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or len(value) > MAXIMUM_TEXT or any(ord(character) < 32 for character in value):
-        raise PlanError(f"{name} is {str(value)[:60]!r}.", f"Give one line of text, at most {MAXIMUM_TEXT} characters.")
+        raise PlanError(f"{name} is {str(value)[:60]!r}.", f"Set one line of text, at most {MAXIMUM_TEXT} characters.")
     return value
 
 
@@ -143,7 +141,7 @@ def _sequence(value: object, name: str, kind: type) -> list[Any]:
 
 
 def format_plan(plan: Plan) -> str:
-    """Return `plan` as TOML, with the unit and help of each parameter beside it; parse_plan gives it back."""
+    """Return `plan` as TOML with title, unit and bounds of each parameter as comments; parse_plan() reads it."""
     document = tomlkit.document()
     document.add(tomlkit.comment("A Benchwright plan: hosts x steps x repetition. Run it with: benchwright run FILE"))
     document["format"] = plan.format
@@ -152,7 +150,7 @@ def format_plan(plan: Plan) -> str:
     document["hosts"] = list(plan.hosts)
     document["order"] = str(plan.order)
     if plan.seed is not None:
-        document["seed"] = _commented(plan.seed, "of the lots that the order draws")
+        document["seed"] = _commented(plan.seed, "of the random order")
     document["repetition"] = format_repetition(plan.repetition)
     if plan.tuning != Tuning():
         document["tuning"] = _format_tuning(plan.tuning)
@@ -160,13 +158,14 @@ def format_plan(plan: Plan) -> str:
     for step in plan.steps:
         steps.append(_format_step(step))
     document["step"] = steps
-    add_goals(document, plan.goals)
-    add_remarks(document, plan)
+    _add_tables(document, GOAL, plan.goals)
+    _add_tables(document, "acknowledged", plan.acknowledged)
+    _add_tables(document, "changed", plan.changed)
     return tomlkit.dumps(document)
 
 
 def _format_tuning(tuning: Tuning) -> tomlkit.items.Table:
-    """Return what is changed on the hosts; what is left as it is is left out."""
+    """Return the tuning without defaults."""
     table = tomlkit.table()
     values = tuning_values(tuning)
     for parameter in TUNING:
@@ -180,10 +179,11 @@ def _format_step(step: Step) -> tomlkit.items.Table:
     table["suite"] = step.suite_id
     table["name"] = step.name
     if step.peer is not None:
-        table["peer"] = _commented(step.peer, "the host that runs the server end")
+        table["peer"] = _commented(step.peer, "the host that runs the server")
     parameters = tomlkit.table()
     for parameter in step.suite.parameters:
-        comment = ", ".join(part for part in (parameter.title, parameter.unit, parameter.bounds()) if part)
+        title = "" if parameter.title == parameter.name else parameter.title
+        comment = ", ".join(part for part in (title, parameter.unit, parameter.bounds()) if part)
         parameters[parameter.name] = _commented(_written(parameter, step.values[parameter.name]), comment)
     table["parameters"] = parameters
     return table
@@ -201,8 +201,139 @@ def _written(parameter: Parameter, value: Value) -> Value:
 
 
 def write_plan(plan: Plan, path: Path) -> None:
-    """Write `plan` to `path`; raise PlanError where that fails. An existing file is replaced as a whole."""
+    """Write `plan` to `path`, replacing it atomically; raise PlanError if that fails."""
     try:
         write_whole(path, format_plan(plan).encode())
     except WriteError as error:
         raise PlanError(error.message, error.remedy) from error
+
+
+MOST = 1000
+
+
+class PlanRemarks(TypedDict):
+    """The fields of a plan that hold remarks."""
+
+    acknowledged: tuple[Acknowledged, ...]
+    changed: tuple[RemediedValue, ...]
+
+
+def read_remarks(content: Mapping[str, Any]) -> PlanRemarks:
+    """Return the remarks in the `content` of a plan file; raise PlanError naming the fault."""
+    return {
+        "acknowledged": tuple(Acknowledged(**table) for table in _tables(content, "acknowledged", Acknowledged)),
+        "changed": tuple(RemediedValue(**table) for table in _tables(content, "changed", RemediedValue)),
+    }
+
+
+def _tables(content: Mapping[str, Any], name: str, kind: type[Acknowledged | RemediedValue]) -> list[dict[str, str]]:
+    tables = content.get(name, [])
+    if not isinstance(tables, list) or len(tables) > MOST or not all(isinstance(table, dict) for table in tables):
+        raise PlanError(f"{name} is not [[{name}]] tables.", f"Write [[{name}]] with its values below.")
+    for number, table in enumerate(tables, 1):
+        _check(table, kind, f"{name} {number}")
+    return tables
+
+
+def _check(table: Mapping[str, Any], kind: type[Acknowledged | RemediedValue], where: str) -> None:
+    known = {field.name for field in fields(kind)}
+    needed = known - {"step"} if kind is Acknowledged else known
+    for key in table:
+        if key not in known:
+            raise PlanError(f"{where} has no “{key[:60]}”.", f"Its keys are {', '.join(sorted(known))}.")
+    for key in sorted(needed - set(table)):
+        raise PlanError(f"{where} has no {key}.", f"Required: {', '.join(sorted(needed))}.")
+    for key, value in table.items():
+        if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():
+            raise PlanError(f"{where}: {key} is {str(value)[:60]!r}.", "Set one line of text.")
+        if not value.strip() and key in {"finding", "reason"}:
+            raise PlanError(f"{where}: {key} is empty.", "Set the finding’s id and a reason.")
+
+
+def _add_tables(document: tomlkit.TOMLDocument, name: str, rows: Sequence[Goal | Acknowledged | RemediedValue]) -> None:
+    """Write `rows`, if any, into `document` as an array of tables."""
+    tables = tomlkit.aot()
+    for row in rows:
+        table = tomlkit.table()
+        for field in fields(row):
+            value = getattr(row, field.name)
+            if value is not None:
+                table[field.name] = value
+        tables.append(table)
+    if rows:
+        document[name] = tables
+
+
+_SHARES = frozenset({"precision", "margin", "confidence"})
+"""Fields that are fractions in memory and percent in the file."""
+
+_FIELDS = (
+    Parameter(name="trials", title="", type=Type.INTEGER, default=0, help="", maximum=MAXIMUM_TRIALS),
+    Parameter(name="warm_ups", title="trials before the counted ones", type=Type.INTEGER, default=0, help=""),
+    Parameter(name="pause", title="seconds between trials", type=Type.NUMBER, default=0.0, help="", maximum=1e6),
+    Parameter(name="precision", title="±percent of the centre", type=Type.NUMBER, default=0.0, help=""),
+    Parameter(name="baseline", title="the name of a pinned run", type=Type.TEXT, default="", help=""),
+    Parameter(
+        name="margin", title="percent; smaller differences do not matter", type=Type.NUMBER, default=0.0, help=""
+    ),
+    Parameter(name="confidence", title="percent: 95 or 99", type=Type.NUMBER, default=0.0, help=""),
+    Parameter(name="minimum", title="fewest trials", type=Type.INTEGER, default=0, help=""),
+    Parameter(name="cap", title="most trials", type=Type.INTEGER, default=0, help=""),
+    Parameter(name="budget", title="time for all trials", type=Type.DURATION, default=0.0, help=""),
+)
+"""The fields of the table. check_repetition() checks their bounds."""
+
+
+def read_repetition(content: object) -> Repetition:
+    """Return the repetition in a table; raise PlanError naming the invalid field."""
+    if not isinstance(content, dict):
+        raise PlanError("repetition is not a table.", "Write [repetition], and for example trials = 3 below.")
+    policy = _policy(content.get("policy", Policy.FIXED))
+    known = {parameter.name: parameter for parameter in _FIELDS}
+    accepted = {"policy", *Repetition(policy=policy).ruling()}
+    for name in content:
+        if name not in accepted:
+            other = f" with the policy {policy}" if name in known else ""
+            raise PlanError(f"repetition has no “{name}”{other}.", f"Its keys are {', '.join(sorted(accepted))}.")
+    read = {name: _value(known[name], value) for name, value in content.items() if name != "policy"}
+    return Repetition(policy=policy, **read)  # type: ignore[arg-type]  # _value() returns the type of each field
+
+
+def _policy(content: object) -> Policy:
+    try:
+        return Policy(content)  # type: ignore[arg-type]  # the enumeration rejects any other type
+    except ValueError:
+        raise PlanError(f"repetition.policy is {content!r}.", f"Set one of {', '.join(Policy)}.") from None
+
+
+def _value(parameter: Parameter, given: object) -> Value:
+    if isinstance(given, str) and parameter.type in {Type.INTEGER, Type.NUMBER}:
+        raise PlanError(f"repetition.{parameter.name} is {given!r}.", "Set a number.")
+    try:
+        value = parameter.parse(given)
+    except ParameterError as error:
+        raise PlanError(f"repetition.{error.message}", error.remedy) from error
+    if isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
+        raise PlanError(f"repetition.{parameter.name} is {value:g}.", "Set a number from 0.")
+    return round(float(value) / 100, 9) if parameter.name in _SHARES else value
+
+
+def format_repetition(repetition: Repetition) -> tomlkit.items.Table:
+    """Return the table for read_repetition(), with field descriptions as comments."""
+    table = tomlkit.table()
+    ruling = repetition.ruling()
+    if repetition.policy is not Policy.FIXED:
+        table["policy"] = str(repetition.policy)
+    for parameter in _FIELDS:
+        if parameter.name in ruling:
+            item = tomlkit.item(_repetition_value(parameter, getattr(repetition, parameter.name)))
+            if parameter.title:
+                item.comment(parameter.title)
+            table[parameter.name] = item
+    return table
+
+
+def _repetition_value(parameter: Parameter, value: Value) -> Value:
+    if parameter.type is Type.DURATION:
+        return parameter.format(value)
+    return round(float(value) * 100, 9) if parameter.name in _SHARES else value

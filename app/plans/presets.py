@@ -1,54 +1,261 @@
-"""Plans to start from: the quick benchmark, and one step per chosen suite with tuned parameters."""
+"""Initial plans: presets and their questions, the quick benchmark, and one tuned step per chosen suite."""
 
+import math
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
+from typing import Any
 
 import resources
 from app.plans.context import step_context
-from app.plans.plan import Plan, PlanError, Repetition, Step, host_words, make_step
-from app.plans.preset import Filled, Preset, fill, parse_preset
-from app.plans.preset_asks import read_answers
+from app.plans.plan import LOCAL, Plan, PlanError, Repetition, Step, host_label, make_step
+from app.plans.plan_file import plan_of
+from suites import registry
 from suites.base import Context, complete_values, tuned_values
-from suites.facts import Facts, known
-from suites.parameters import Value
+from suites.facts import Facts
+from suites.parameters import Parameter, Type, Value
 from suites.registry import suite as find_suite
+
+HOST = "host"
+"""The type of an answer that is a host name; other types are those of parameters."""
+
+_KEYS = {"name", "title", "type", "unit", "help", "example", "minimum", "maximum", "optional", "without"}
+_TYPES = (HOST, Type.INTEGER, Type.NUMBER, Type.SIZE, Type.DURATION, Type.TEXT)
+
+Answers = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class PresetQuestion:
+    """A question of a preset to the user.
+
+    `example` is a formatted answer. `host` marks a host name. Without an answer to an `optional` question, values and
+    steps that need it are omitted; `without` is the note on that.
+    """
+
+    parameter: Parameter
+    example: str
+    host: bool = False
+    optional: bool = False
+    without: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the answer."""
+        return self.parameter.name
+
+    @property
+    def label(self) -> str:
+        """The title with its unit; a title of a rate in 1/s, such as IOPS, has it already."""
+        unit = self.parameter.unit
+        return self.parameter.title if unit in {"", "1/s"} else f"{self.parameter.title}, {unit}"
+
+
+def question_from_table(table: Mapping[str, Any]) -> PresetQuestion:
+    """Return the question in an [[ask]] table; raise PlanError for an unknown key or type."""
+    for key in table:
+        if key not in _KEYS:
+            raise PlanError(f"ask has no “{key}”.", f"Its keys are {', '.join(sorted(_KEYS))}.")
+    kind = table.get("type")
+    if kind not in _TYPES:
+        raise PlanError(f"ask.type is {kind!r}.", f"Set one of {', '.join(_TYPES)}.")
+    host = kind == HOST
+    parameter = Parameter(
+        name=table["name"],
+        title=table["title"],
+        type=Type.TEXT if host else Type(kind),
+        default="",  # no default: unanswered questions stay open
+        help=table["help"],
+        unit=table.get("unit", ""),
+        minimum=table.get("minimum"),
+        maximum=table.get("maximum"),
+    )
+    return PresetQuestion(parameter, table["example"], host, table.get("optional", False), table.get("without", ""))
+
+
+def read_answers(asks: Sequence[PresetQuestion], given: Mapping[str, str]) -> dict[str, Value]:
+    """Parse the answers by type; raise PlanError for missing or unknown ones, ParameterError for invalid ones."""
+    known = {ask.name: ask for ask in asks}
+    for name in given:
+        if name not in known:
+            names = f"Its questions: {', '.join(known)}." if known else "It has no questions."
+            raise PlanError(f"The preset has no question “{name[:60]}”.", names)
+    texts = {name: text.strip() for name, text in given.items() if text.strip()}
+    missing = [ask for ask in asks if not ask.optional and ask.name not in texts]
+    if missing:
+        titles = ", ".join(ask.parameter.title for ask in missing)
+        raise PlanError(
+            f"The preset needs: {titles}.",
+            f"Add {' '.join(f'--answer {ask.name}={ask.example}' for ask in missing)}, for example.",
+        )
+    return {name: known[name].parameter.parse(text) for name, text in texts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The marker of a value whose answer is open."""
+
+
+_OPEN = _Open()
+
+
+def resolved(content: Any, answers: Answers) -> Any:
+    """Return parsed TOML with the answers filled in; values of open answers are omitted.
+
+    A reference is a table ``{ answer = "iops", times = 1.02, otherwise = 1 }``: the product of an integer is rounded
+    up, `otherwise` is used for an open answer. Texts contain answers in braces: ``{iops}``.
+    """
+    if isinstance(content, dict):
+        if "answer" in content:
+            return _answer(content, answers)
+        filled = {key: resolved(value, answers) for key, value in content.items()}
+        return {key: value for key, value in filled.items() if value is not _OPEN}
+    if isinstance(content, list):
+        return [value for each in content if (value := resolved(each, answers)) is not _OPEN]
+    return _formatted(content, answers) if isinstance(content, str) else content
+
+
+def _answer(reference: Mapping[str, Any], answers: Answers) -> Any:
+    value = answers.get(reference["answer"], reference.get("otherwise", _OPEN))
+    times = reference.get("times", 1)
+    if value is _OPEN or times == 1 or isinstance(value, str | bool):
+        return value
+    product = round(value * times, 6)  # 4000 x 1.02 is 4080: remove the binary error before ceil()
+    return math.ceil(product) if isinstance(value, int) else product
+
+
+def _formatted(text: str, answers: Answers) -> str:
+    for name, value in answers.items():
+        text = text.replace(f"{{{name}}}", value if isinstance(value, str) else f"{value:,.12g}")
+    return text
+
+
+ABOUT, QUESTION, STEP, ONLY_WITH = "preset", "ask", "step", "only_with"
+"""The keys of a preset's file that a plan's does not have: a table, tables, and a key of a step."""
+
+_ABOUT_KEYS = {"title", "answers", "minutes", "place", "after"}
+
+LAST = 1000
+"""The position of a preset that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A preset: a plan with questions that fills the wizard.
+
+    `answers` is the question that it answers, `minutes` its longest duration, None if that depends on the answers;
+    `position` its position in the list; `after` the advice after the run. `content` is the rest of the file.
+    """
+
+    name: str
+    title: str
+    answers: str
+    minutes: float | None
+    position: int
+    after: str
+    asks: tuple[PresetQuestion, ...]
+    content: Mapping[str, Any]
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """The distinct resources that its steps load, in order."""
+        of = {suite.id: suite.resource.value for suite in registry.SUITES}
+        return tuple(dict.fromkeys(of[step["suite"]] for step in self.content[STEP] if step["suite"] in of))
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A preset with its answers: the plan, the parameters that it sets in each step, and notes on omitted parts."""
+
+    plan: Plan
+    chosen: Mapping[str, frozenset[str]]
+    left_out: tuple[str, ...] = ()
+
+    def tuned(self, facts: Mapping[str, Facts]) -> Plan:
+        """Return the plan with all parameters that the preset does not set tuned to its first host."""
+        return replace(self.plan, steps=tuple(self._tuned(step, facts) for step in self.plan.steps))
+
+    def _tuned(self, step: Step, facts: Mapping[str, Facts]) -> Step:
+        context = step_context(step, self.plan.hosts[0], facts)
+        own = {name: value for name, value in step.values.items() if name in self.chosen[step.name]}
+        tuned = {name: tuned.value for name, tuned in step.suite.tune(context).items()}
+        return make_step(step.suite_id, {**tuned, **own}, name=step.name, peer=step.peer)
+
+
+def parse_preset(name: str, text: str) -> Preset:
+    """Return the preset `name` that is written in `text`; raise PlanError if it is invalid."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"The preset {name} is not valid TOML: {error}.") from error
+    about = content.pop(ABOUT, {})
+    for key in about:
+        if key not in _ABOUT_KEYS:
+            raise PlanError(f"preset has no “{key}”.", f"Its keys are {', '.join(sorted(_ABOUT_KEYS))}.")
+    return Preset(
+        name=name,
+        title=about.get("title", name.replace("-", " ").capitalize()),
+        answers=about.get("answers", content.get("question", "")),
+        minutes=about.get("minutes"),
+        position=about.get("place", LAST),
+        after=about.get("after", ""),
+        asks=tuple(question_from_table(table) for table in content.pop(QUESTION, [])),
+        content=content,
+    )
+
+
+def fill(preset: Preset, hosts: Sequence[str], answers: Answers) -> Filled:
+    """Return the preset as a plan on `hosts`; raise for an invalid value.
+
+    `answers` are those of read_answers(). Parameters that the preset does not set have the tools' defaults.
+    """
+    included = [step for step in preset.content[STEP] if step.get(ONLY_WITH, "") in {"", *answers}]
+    steps = [resolved({key: value for key, value in step.items() if key != ONLY_WITH}, answers) for step in included]
+    names = {step["name"] for step in steps}
+    content = resolved({key: value for key, value in preset.content.items() if key != STEP}, answers)
+    if hosts:
+        content["hosts"] = list(hosts)
+    content.setdefault("hosts", [LOCAL])
+    goals = [
+        goal
+        for goal in content.pop("goal", [])
+        if goal.get("step", "") in {"", *names} and {"at_least", "at_most"} & {*goal}
+    ]
+    plan = plan_of({**content, STEP: steps, **({"goal": goals} if goals else {})})
+    chosen = {step["name"]: frozenset(step.get("parameters", {})) for step in steps}
+    omitted = tuple(ask.without for ask in preset.asks if ask.without and ask.name not in answers)
+    return Filled(plan, chosen, omitted)
+
 
 QUICK_QUESTION = "What do this host's CPU, memory and disk deliver?"
 
-QUICK_FILE = 2**30
-"""Bytes of the quick benchmark's test file: laid out within seconds on a slow volume, and read with O_DIRECT."""
-
-QUICK_SECONDS = 10.0
-"""The shortest run that none of the three suites calls too short."""
-
-
 PRESETS = "presets"
-"""The folder of the resources that holds presets, each named as its file is."""
+"""The folder of the preset files in the resources."""
 
 
 def preset_names() -> tuple[str, ...]:
-    """Return the names of the presets, in order; a preset is added by putting its file into the folder."""
+    """Return the sorted names of the presets: the stems of the files in the folder."""
     found = (path.name for path in files(resources).joinpath(PRESETS).iterdir() if path.is_file())
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
 def preset(name: str) -> Preset:
-    """Return the preset `name`; raise PlanError where there is none."""
+    """Return the preset `name`; raise PlanError if there is none."""
     if name not in preset_names():
-        raise PlanError(f"There is no preset “{name[:60]}”.", f"There are {', '.join(preset_names())}.")
+        raise PlanError(f"There is no preset “{name[:60]}”.", f"Presets: {', '.join(preset_names())}.")
     return parse_preset(name, resources.read_text(f"{PRESETS}/{name}.toml"))
 
 
 def presets() -> tuple[Preset, ...]:
-    """Return every preset, those first that a newcomer asks first."""
-    return tuple(sorted(map(preset, preset_names()), key=lambda each: (each.place, each.name)))
+    """Return every preset by position."""
+    return tuple(sorted(map(preset, preset_names()), key=lambda each: (each.position, each.name)))
 
 
 def filled_preset(name: str, hosts: Sequence[str] = (), answers: Mapping[str, str] | None = None) -> Filled:
-    """Return the preset `name` as a plan on `hosts`, with the `answers` to what it asks as a person writes them.
+    """Return the preset `name` as a plan on `hosts`, with unparsed `answers`.
 
-    What the preset's file leaves open stands at the tools' own defaults.
+    Parameters that the preset does not set have the tools' defaults.
     """
     chosen = preset(name)
     return fill(chosen, hosts, read_answers(chosen.asks, answers or {}))
@@ -60,7 +267,7 @@ def tuned_step(suite_id: str, context: Context, *, name: str = "", peer: str | N
 
 
 def default_plan(hosts: Sequence[str], suites: Sequence[str], name: str) -> Plan:
-    """Return a plan with one step for each of `suites` as its tool does it untold; a suite twice gets a number."""
+    """Return a plan with one step for each of `suites` with the tool's defaults; repeated suites are numbered."""
     steps: list[Step] = []
     for suite_id in suites:
         taken = sum(step.suite_id == suite_id for step in steps)
@@ -69,7 +276,7 @@ def default_plan(hosts: Sequence[str], suites: Sequence[str], name: str) -> Plan
 
 
 def tuned_plan(hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, Facts], name: str) -> Plan:
-    """Return a plan with one step for each of `suites`, tuned to the first host; a suite twice gets a number."""
+    """Return a plan with one step for each of `suites`, tuned to the first host; repeated suites are numbered."""
     plan = default_plan(hosts, suites, name)
     steps = (
         tuned_step(step.suite_id, step_context(step, hosts[0], facts), name=step.name, peer=step.peer)
@@ -81,28 +288,10 @@ def tuned_plan(hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, 
 def quick_plan(host: str, facts: Facts) -> Plan:
     """Return the quick benchmark: CPU, memory and disk, three trials each, in under two minutes."""
     context = Context(facts)
-    cpu = _fitted("sysbench-cpu", context, {"time": QUICK_SECONDS})
-    memory = _fitted("sysbench-memory", context, {"time": QUICK_SECONDS})
-    disk = _fitted("fio", context, _quick_disk(context))
-    steps = (
-        Step("cpu", "sysbench-cpu", cpu),
-        Step("memory", "sysbench-memory", memory),
-        Step("disk random read", "fio", disk),
-    )
-    name = host_words(host)
-    return Plan(f"quick benchmark of {name}", (host,), steps, QUICK_QUESTION, Repetition(trials=3))
-
-
-def _fitted(suite_id: str, context: Context, chosen: Mapping[str, Value]) -> dict[str, Value]:
-    chosen_suite = find_suite(suite_id)
-    return complete_values(chosen_suite, {**tuned_values(chosen_suite, context), **chosen})
-
-
-def _quick_disk(context: Context) -> dict[str, Value]:
-    tuned = tuned_values(find_suite("fio"), context)
-    directory = None if context.facts is None else context.facts.directory(str(tuned["directory"]))
-    free = None if directory is None else known(directory.free)
-    jobs = 1
-    size = min(QUICK_FILE, int(tuned["size"])) if free is None else min(QUICK_FILE, free // 4)
-    whole = max(2**20, size // 2**20 * 2**20)
-    return {"rw": "randread", "size": whole, "numjobs": jobs, "runtime": QUICK_SECONDS, "ramp_time": 2.0}
+    steps = []
+    for suite in registry.SUITES:
+        quick = suite.quick_step(context)
+        if quick is not None:
+            name, values = quick
+            steps.append(Step(name, suite.id, complete_values(suite, {**tuned_values(suite, context), **values})))
+    return Plan(f"quick benchmark of {host_label(host)}", (host,), tuple(steps), QUICK_QUESTION, Repetition(trials=3))

@@ -1,25 +1,35 @@
-"""What a whole plan takes, summed from what one trial of each step takes."""
-
-from __future__ import annotations
+"""Time, space and volume of a plan, summed from the estimates of its steps."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from app.plans.plan import Order, Plan, Policy
-from app.wording import bytes_text, duration_text
+from suites.base import Command, Estimate
+from suites.quantities import duration_text, quantity
 
-if TYPE_CHECKING:
-    from app.services import StepPreview
+
+@dataclass(frozen=True, slots=True)
+class StepPreview:
+    """The commands of a step on a host, and the estimate of one trial. `text` can be pasted into a shell there.
+
+    `job_file` is the step as a job file of its tool, None if the tool does not read job files.
+    """
+
+    host: str
+    step: str
+    commands: tuple[Command, ...]
+    estimate: Estimate
+    text: str
+    job_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a plan takes over all trials, warm-ups included.
+    """The cost of a plan over all trials, warm-ups included.
 
-    `written` and `network` are bytes; `space` is the most bytes that lie on one host at a time. Each is
-    the sum of what is known; `open` names the fields in which some trial's share cannot be known before it runs.
+    `written` and `network` are bytes; `space` is the peak of bytes on one host. Each is the sum of the known
+    estimates; `open` names the fields that some estimate lacks.
     """
 
     trials: int
@@ -28,7 +38,7 @@ class Totals:
     space: int
     network: int
     open: frozenset[str]
-    most: int | None = None  # trials at most, where they depend on what they show; None: time alone decides
+    most: int | None = None  # the largest number of trials of an adaptive policy; None if only time limits it
     longest: float | None = None  # seconds that these would take
     grows: bool = False  # whether there may be more trials than `trials`
 
@@ -51,7 +61,7 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
         written=int(repeats * _known(columns["written"])) + sum(each.prepared for each in estimates),
         space=_space(plan, previews),
         network=int(repeats * _known(columns["network"])),
-        open=frozenset(name for name, column in columns.items() if None in column) - _told(plan),
+        open=frozenset(name for name, column in columns.items() if None in column) - _fixed(plan),
         most=None if most is None else most * len(previews),
         longest=None if most is None else _duration(plan, columns["duration"], most),
         grows=grows,
@@ -59,7 +69,7 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
 
 
 def totals_text(sums: Totals) -> str:
-    """Return the sums in a line: ``12 trials, 2 min 50 s, 1.2 GiB written, 50 MiB of space``; no more than is known."""
+    """Return the known sums in a line: ``12 trials, 2 min 50 s, 1.2 GiB written, 50 MiB of space``."""
     trials = f"{sums.trials} trial{'' if sums.trials == 1 else 's'}"
     if sums.grows:
         trials = f"{sums.trials} to {sums.most} trials" if sums.most is not None else f"at least {trials}"
@@ -67,7 +77,7 @@ def totals_text(sums: Totals) -> str:
         trials,
         _span(sums),
         _volume(sums.written, "written", is_open="written" in sums.open, grows=sums.grows),
-        f"{bytes_text(sums.space)} of space" if sums.space else "",
+        f"{quantity(sums.space)} of space" if sums.space else "",
         _volume(sums.network, "over the network", is_open="network" in sums.open, grows=sums.grows),
     ]
     return ", ".join(part for part in parts if part)
@@ -75,26 +85,26 @@ def totals_text(sums: Totals) -> str:
 
 def _span(sums: Totals) -> str:
     if "duration" in sums.open:
-        return f"at least {duration_text(sums.duration)}" if sums.duration else "as long as it takes"
+        return f"at least {duration_text(sums.duration)}" if sums.duration else "duration unknown"
     most = f" to {duration_text(sums.longest)}" if sums.longest is not None else ""
     return duration_text(sums.duration) + most
 
 
 def _volume(size: int, what: str, *, is_open: bool, grows: bool) -> str:
     if not size:
-        return f"an unknown volume {what}" if is_open else ""
-    return f"{'at least ' if is_open or grows else ''}{bytes_text(size)} {what}"
+        return f"unknown volume {what}" if is_open else ""
+    return f"{'at least ' if is_open or grows else ''}{quantity(size)} {what}"
 
 
 def _duration(plan: Plan, column: Sequence[float | None], repeats: int) -> float:
-    """Return the seconds of so many trials of everything; a budget takes as long as it is given."""
+    """Return the seconds of `repeats` trials of each step on each host, or the budget."""
     if plan.repetition.policy is Policy.BUDGET:
         return plan.repetition.budget
     return repeats * _known(column) + plan.repetition.pause * max(0, repeats * len(column) - 1)
 
 
-def _told(plan: Plan) -> frozenset[str]:
-    """Return what the plan itself says, whatever a trial takes."""
+def _fixed(plan: Plan) -> frozenset[str]:
+    """Return the fields that the plan itself fixes."""
     return frozenset({"duration"}) if plan.repetition.policy is Policy.BUDGET else frozenset()
 
 
@@ -103,7 +113,7 @@ def _known(column: Sequence[float | None]) -> float:
 
 
 def _space(plan: Plan, previews: Sequence[StepPreview]) -> int:
-    """In turns, the files of every step lie there at once; in blocks, those of one step at a time."""
+    """Return the peak of one host: the files of all steps exist at once, in block order those of one step."""
     by_host: dict[str, list[int]] = defaultdict(list)
     for preview in previews:
         by_host[preview.host].append(preview.estimate.space)

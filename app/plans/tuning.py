@@ -1,4 +1,4 @@
-"""What a plan changes on its hosts while it runs: nothing, unless the user says so; and it is put back afterwards."""
+"""Tuning of the hosts by a plan: settings changed for the run and restored afterwards; off by default."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from suites.errors import BenchwrightError, ParameterError
 from suites.parameters import Parameter, Type, Value, format_size, parse_size
 
 PAGE = 4096
-"""Bytes by which the kernel counts readahead."""
+"""Granularity of readahead in bytes."""
 
 MOST_READAHEAD = 2**30
 
@@ -17,15 +17,15 @@ DEVICE_PATTERN = r"/dev/[A-Za-z0-9_/.:+@=-]{1,200}"
 
 
 class TuningPlanError(BenchwrightError):
-    """What a plan asks to be changed does not make sense."""
+    """Invalid tuning in a plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What is changed on every host of the plan; what is empty or None is left as it is.
+    """The settings changed on every host of the plan; empty or None leaves one unchanged.
 
     `drop_caches` empties the page cache before each trial. `readahead` (bytes) and `scheduler` are those of `device`, a
-    path. With `optional` the run goes on where something cannot be changed, and says so.
+    path. With `optional` the run continues if a setting cannot be changed, and records that.
     """
 
     drop_caches: bool = False
@@ -37,7 +37,7 @@ class Tuning:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """What is changed before the first trial and put back after the last."""
+        """The settings that are changed before the first trial and restored after the last."""
         found = []
         if self.governor:
             found.append(Setting(SettingKind.GOVERNOR, self.governor))
@@ -49,11 +49,11 @@ class Tuning:
 
     @property
     def changes_hosts(self) -> bool:
-        """Whether anything is changed at all."""
+        """Whether anything is changed."""
         return self.drop_caches or bool(self.settings)
 
     def purposes(self) -> list[str]:
-        """Return in words what root is needed for."""
+        """Return the actions that need root, as text."""
         dropping = ["drop the page cache before each trial"] if self.drop_caches else []
         return dropping + [f"set the {setting_title(setting)} to {setting.value}" for setting in self.settings]
 
@@ -64,7 +64,7 @@ TUNING = (
         title="Drop the page cache",
         type=Type.FLAG,
         default=False,
-        help="Before each trial, write out what is dirty and forget all that is cached. It slows all else there.",
+        help="Write dirty pages and empty the cache before each trial. This slows other programs on the host.",
         option=DROP_CACHES,
     ),
     Parameter(
@@ -72,7 +72,7 @@ TUNING = (
         title="CPU governor",
         type=Type.TEXT,
         default="",
-        help="As the kernel calls it, such as performance. Empty leaves it as it is.",
+        help="A governor of the kernel, such as performance. Empty: unchanged.",
         pattern=r"[a-z_-]{1,32}",
         option="scaling_governor",
     ),
@@ -81,7 +81,7 @@ TUNING = (
         title="Block device",
         type=Type.TEXT,
         default="",
-        help="The path of the device whose readahead or scheduler is set, such as /dev/nvme1n1.",
+        help="Path of the device for readahead and scheduler, such as /dev/nvme1n1.",
         pattern=DEVICE_PATTERN,
     ),
     Parameter(
@@ -89,7 +89,7 @@ TUNING = (
         title="Readahead",
         type=Type.TEXT,
         default="",
-        help="Give a size such as 128 KiB, a multiple of 4 KiB; 0 reads nothing ahead. Empty leaves it as it is.",
+        help="A multiple of 4 KiB, such as 128 KiB; 0 disables readahead. Empty: unchanged.",
         pattern=r"[0-9]{1,9}( ?[kKmM]?i?[bB]?)?",
         option="read_ahead_kb",
     ),
@@ -98,23 +98,23 @@ TUNING = (
         title="I/O scheduler",
         type=Type.TEXT,
         default="",
-        help="As the kernel calls it, such as none or mq-deadline. Empty leaves it as it is.",
+        help="A scheduler of the kernel, such as none or mq-deadline. Empty: unchanged.",
         pattern=r"[a-z0-9_-]{1,32}",
         option="scheduler",
     ),
     Parameter(
         name="optional",
-        title="Go on without",
+        title="Continue without tuning",
         type=Type.FLAG,
         default=False,
-        help="Measure, and say so, where something cannot be changed, as without root. Otherwise nothing is measured.",
+        help="Measure even if a setting cannot be changed, for example without root. Off: the run stops.",
     ),
 )
-"""What can be changed, drawn, checked and read like any suite's parameters."""
+"""The tuning as parameters, for forms, checks and files."""
 
 
 def tuning_of(values: Mapping[str, Value]) -> Tuning:
-    """Return the tuning that a form or a file holds; raise TuningPlanError where it does not make sense."""
+    """Return the tuning from the values of a form or file; raise TuningPlanError if it is invalid."""
     readahead = str(values["readahead"]).strip()
     return check_tuning(
         Tuning(
@@ -129,7 +129,7 @@ def tuning_of(values: Mapping[str, Value]) -> Tuning:
 
 
 def tuning_values(tuning: Tuning) -> dict[str, Value]:
-    """Return `tuning` as a form or a file holds it."""
+    """Return `tuning` as the values of a form or file."""
     return {
         "drop_caches": tuning.drop_caches,
         "governor": tuning.governor,
@@ -141,12 +141,12 @@ def tuning_values(tuning: Tuning) -> dict[str, Value]:
 
 
 def check_tuning(tuning: Tuning) -> Tuning:
-    """Return `tuning`, or raise TuningPlanError where it does not make sense."""
+    """Return `tuning`; raise TuningPlanError if it is invalid."""
     if tuning.readahead is not None and not (tuning.readahead % PAGE == 0 <= tuning.readahead <= MOST_READAHEAD):
-        raise TuningPlanError(f"tuning.readahead is {tuning.readahead} B.", "Give a multiple of 4 KiB, up to 1 GiB.")
+        raise TuningPlanError(f"tuning.readahead is {tuning.readahead} B.", "Set a multiple of 4 KiB, up to 1 GiB.")
     if (tuning.readahead is not None or tuning.scheduler) and not re.fullmatch(DEVICE_PATTERN, tuning.device):
         raise TuningPlanError(
-            "tuning names no block device for the readahead or the scheduler.", "Give device = a path below /dev."
+            "tuning has no block device for readahead or scheduler.", "Set device to a path below /dev."
         )
     return tuning
 
@@ -155,11 +155,11 @@ def _size(text: str) -> int:
     try:
         return parse_size(text)
     except ValueError:
-        raise ParameterError(f"readahead: {text!r} is not accepted.", "Give a size such as 128 KiB.") from None
+        raise ParameterError(f"{text!r} is not accepted.", "Set a size such as 128 KiB.", "readahead") from None
 
 
 def setting_title(setting: Setting) -> str:
-    """Return in words what is set."""
+    """Return the title of a setting."""
     titles = {
         SettingKind.GOVERNOR: "CPU governor",
         SettingKind.SCHEDULER: f"I/O scheduler of {setting.device}",
@@ -169,7 +169,7 @@ def setting_title(setting: Setting) -> str:
 
 
 def setting_command(setting: Setting) -> str:
-    """Return the line that an expert would type in a shell of root."""
+    """Return the equivalent root shell command."""
     if setting.kind is SettingKind.GOVERNOR:
         return f"echo {setting.value} | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
     name = setting.device.removeprefix("/dev/")
@@ -180,7 +180,7 @@ def setting_command(setting: Setting) -> str:
 
 
 def path_title(path: str) -> str:
-    """Return in words what the kernel's file at `path` sets: ``readahead of sdb (KiB)``."""
+    """Return the title of the kernel's file at `path`: ``readahead of sdb (KiB)``."""
     cpu = re.search(r"/(?:policy|cpu)(\d+)/(?:cpufreq/)?scaling_governor$", path)
     if cpu:
         return f"CPU governor of CPU {cpu[1]}"

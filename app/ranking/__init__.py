@@ -1,1 +1,1 @@
-"""Which is best, as the user defines it."""
+"""Ranking of candidates by the criteria of the user."""

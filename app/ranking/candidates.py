@@ -1,79 +1,192 @@
-"""What is ranked: hosts of runs, or groups of runs, each with one value a trial of every metric that counts."""
+"""Candidates of a ranking: hosts of runs, or groups of runs; ranking criteria and prices."""
 
+import csv
+import io
 import math
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import StrEnum
+from pathlib import Path
 
-from app.calibration.calibration import Calibration
-from app.comparing.centre import geometric_mean_of
-from app.comparing.comparison import CompareError
-from app.comparing.gate import Profile
-from app.comparing.sides import Place, Side
+from app.comparison.comparability import Profile
+from app.comparison.comparison import CompareError
+from app.comparison.estimates import geometric_mean_of
+from app.comparison.sides import Side, StepHosts
 from app.ranking.scores import Score
-from app.records import RunRecord, TrialRecord
-from suites.errors import UnitError
+from app.records import Calibration, RunRecord, TrialRecord
+from remote.local_file import read_file
+from suites.errors import BenchwrightError, UnitError
 from suites.facts import known
+from suites.quantities import parse_quantity
 from suites.units import Unit, convert
 from suites.vocab import Better, Figure, Labels, Metric
 
-BY_POINT = "_by_point"
-"""What suites that sweep put behind a metric's name for its figure at each point."""
+MAXIMUM_SIZE = 1024 * 1024
+MOST_ROWS = 10_000
+LONGEST_NAME = 200
+
+_PRICE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(?: ?([^\s\d]{1,12}))?")
+
+
+class PriceError(BenchwrightError):
+    """An invalid price, or prices in different currencies."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """What has to hold at the point of a sweep whose figure is taken: ``latency_p99 <= 1 ms``. `value` is in `unit`,
-    or in the metric's own where none is given."""
+class Price:
+    """The price of one hour. `currency` is a text, and may be empty."""
+
+    amount: float
+    currency: str = ""
+
+    @property
+    def text(self) -> str:
+        """The price as text: ``0.34 USD an hour``."""
+        return f"{self.amount:g}{f' {self.currency}' if self.currency else ''} an hour"
+
+
+Prices = Mapping[str, Price]
+"""Prices by host, or by instance type."""
+
+
+def parse_price(text: str) -> Price:
+    """Parse a price, ``0.34`` or ``0.34 USD``; raise PriceError for anything else, and for 0."""
+    found = _PRICE.fullmatch(text.strip())
+    if found is None or not float(found[1]) or not text.isprintable():
+        raise PriceError(f"“{text[:40]}” is not a price.", "Write 0.34 or 0.34 USD, for one hour.")
+    return Price(float(found[1]), found[2] or "")
+
+
+def parse_pairs(pairs: Iterable[str]) -> dict[str, Price]:
+    """Parse prices, ``HOST=PRICE``."""
+    found = {}
+    for pair in pairs:
+        name, mark, price = pair.rpartition("=")
+        if not mark or not name.strip():
+            raise PriceError(f"“{pair[:60]}” is not HOST=PRICE.", "Write web-1=0.34, for example.")
+        found[name.strip()] = parse_price(price)
+    return found
+
+
+def read_prices(path: Path) -> dict[str, Price]:
+    """Read a CSV file of prices with the columns host or instance_type, price, and optionally currency.
+
+    Raises PriceError naming the file and the fault.
+    """
+    return read_file(path, MAXIMUM_SIZE, PriceError, "Prices are a CSV file in UTF-8.", parse_table)
+
+
+def parse_table(text: str) -> dict[str, Price]:
+    """Parse the text of a CSV file of prices."""
+    found: dict[str, Price] = {}
+    try:
+        reader = csv.DictReader(io.StringIO(text), strict=True)
+        head = [column.strip().lower() for column in reader.fieldnames or ()]
+        reader.fieldnames = head
+        if "price" not in head or not {"host", "instance_type"} & set(head):
+            raise PriceError(
+                "the header lacks price, or host or instance_type.", "Start the file with host,price,currency."
+            )
+        for number, row in enumerate(reader, 2):
+            name = (row.get("host") or row.get("instance_type") or "").strip()
+            if not name or len(name) > LONGEST_NAME or not name.isprintable() or number > MOST_ROWS:
+                raise PriceError(f"line {number} has no valid host, or exceeds the limit of {MOST_ROWS} lines.")
+            found[name] = parse_price(f"{row.get('price') or ''} {row.get('currency') or ''}")
+    except csv.Error as error:
+        raise PriceError(f"not valid CSV: {error}.") from error
+    return found
+
+
+def one_currency(prices: Iterable[Price]) -> str:
+    """Return the currency of all prices; raise PriceError for several."""
+    found = list(dict.fromkeys(price.currency for price in prices))
+    if len(found) > 1:
+        raise PriceError(f"Prices in {' and '.join(one or 'no currency' for one in found)} cannot be compared.")
+    return found[0] if found else ""
+
+
+BY_POINT = "_by_point"
+"""The suffix of a metric's name for its value at each point of a sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureLimit:
+    """A limit at a point of a sweep: ``latency_p99 <= 1 ms``. `value` is in `unit`; None is the metric's unit."""
 
     metric: str
     value: float
     unit: Unit | None = None
     at_most: bool = True
 
-    def holds(self, figure: Figure) -> bool:
+    def is_met(self, figure: Figure) -> bool:
         """Return whether the limit holds for a figure of its metric."""
         try:
             edge = self.value if self.unit is None else convert(self.value, self.unit, figure.metric.unit)
         except UnitError as error:
-            raise CompareError(f"The limit on {self.metric} cannot be read: {error.message}") from error
+            raise CompareError(f"Invalid limit on {self.metric}: {error.message}") from error
         return figure.value <= edge if self.at_most else figure.value >= edge
 
     @property
     def text(self) -> str:
-        """The limit in words."""
+        """The limit as text."""
         unit = f" {self.unit}" if self.unit is not None else ""
         return f"{self.metric} {'≤' if self.at_most else '≥'} {self.value:g}{unit}"
 
 
-class Choice(Protocol):
-    """Which figures of a metric count."""
+class RankingGoal(StrEnum):
+    """The goal of a ranking. CHEAPEST needs a threshold; PER_PRICE is the value divided by the price."""
 
-    @property
-    def limit(self) -> Limit | None:
-        """What has to hold at the same point."""
-        ...
+    HIGHEST = "highest"
+    CHEAPEST = "cheapest"
+    PER_PRICE = "per price"
 
-    @property
-    def labels(self) -> Labels | None:
-        """The labels, None for those that come first."""
-        ...
 
-    @property
-    def step(self) -> str:
-        """The step, empty for whichever has the metric."""
-        ...
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A bound on a metric, in `unit`, or in the metric's unit for None."""
+
+    value: float
+    at_least: bool = True
+    unit: Unit | None = None
+
+    def edge(self, metric: Metric) -> float:
+        """Return the threshold in the unit of `metric`."""
+        if self.unit is None:
+            return self.value
+        try:
+            return convert(self.value, self.unit, metric.unit)
+        except UnitError as error:
+            raise CompareError(f"Invalid threshold: {error.message}", error.remedy) from error
+
+
+@dataclass(frozen=True, slots=True)
+class RankingCriteria:
+    """The criteria of a ranking. `weights` are by metric name; a single metric has weight 1.
+
+    `limit` has to hold at the same point of a sweep; `labels` select a figure of the metric.
+    """
+
+    weights: Mapping[str, float]
+    goal: RankingGoal = RankingGoal.HIGHEST
+    threshold: Threshold | None = None
+    limit: FigureLimit | None = None
+    labels: Labels | None = None
+    step: str = ""
+    prices: Prices = field(default_factory=dict)
+    margin: float | None = None  # as in compare(): None uses the calibrations of the hosts
+    overruled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A host of a run, or a group. `values` are by metric and then by trial, or by host where several are taken
-    together; `steps` says which step a metric is of. `types` are the instance types of the hosts as far as known,
-    `calibrations` by step those of the hosts, None for one that has none."""
+    """A host of a run, or a group. `values` are by metric, then by trial, or by host for a group; `steps` has the step
+    of each metric. `types` are the known instance types by host, `calibrations` those of the hosts by step, None for a
+    host without one."""
 
     name: str
-    word: str
+    selector: str
     hosts: tuple[str, ...]
     metrics: Mapping[str, Metric] = field(hash=False)
     values: Mapping[str, Mapping[tuple[str, ...], float]] = field(hash=False)
@@ -83,12 +196,12 @@ class Candidate:
     calibrations: Mapping[str, Sequence[Calibration | None]] = field(default_factory=dict, hash=False)
 
     def calibrated(self, metrics: Iterable[str]) -> list[Calibration | None]:
-        """Return the calibrations behind some metrics, None for each host that has none for one of their steps."""
+        """Return the calibrations for the steps of some metrics, None for each host without one."""
         steps = dict.fromkeys(self.steps[name] for name in metrics)
         return [one for step in steps for one in self.calibrations.get(step, ())]
 
     def score(self, weights: Mapping[str, float]) -> Score:
-        """Return the score of the metrics in `weights`, each to the power of its share of the weights."""
+        """Return the score, the weighted geometric mean of the metrics in `weights`."""
         whole = sum(weights.values())
         parts: dict[str, dict[tuple[str, ...], float]] = {}
         for name, weight in weights.items():
@@ -113,127 +226,129 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spot:
-    """One host of a run, or all hosts of a group, before anything is read of it."""
+class _HostGroup:
+    """A host of a run, or all hosts of a group, before its values are read."""
 
-    word: str
+    selector: str
     side: Side
     hosts: tuple[str, ...]
 
 
 def candidates_of(
-    words: Sequence[str], sides: Sequence[Sequence[RunRecord]], metrics: Sequence[str], choice: Choice
+    selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], metrics: Sequence[str], criteria: RankingCriteria
 ) -> tuple[list[Candidate], list[tuple[str, str]]]:
-    """Return what can be ranked by all of `metrics`, and of the rest the name and why not."""
+    """Return the candidates that have all of `metrics`, and names and reasons of the others."""
     found: list[Candidate] = []
-    left: list[tuple[str, str]] = []
-    spots = list(_spots(words, sides))
-    for name, spot in zip(_names(spots), spots, strict=True):
-        made = _candidate(name, spot, metrics, choice)
+    excluded: list[tuple[str, str]] = []
+    groups = list(_host_groups(selectors, sides))
+    for name, group in zip(_names(groups), groups, strict=True):
+        made = _candidate(name, group, metrics, criteria)
         reason = made if isinstance(made, str) else _other_unit(made, found[0] if found else made)
         if isinstance(made, str) or reason:
-            left.append((name, reason))
+            excluded.append((name, reason))
         else:
             found.append(made)
-    return found, left
+    return found, excluded
 
 
-def _spots(words: Sequence[str], sides: Sequence[Sequence[RunRecord]]) -> Iterator[_Spot]:
-    for word, runs in zip(words, sides, strict=True):
+def _host_groups(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]]) -> Iterator[_HostGroup]:
+    for word, runs in zip(selectors, sides, strict=True):
         side = Side(runs)
         if len(runs) > 1:
-            yield _Spot(word, side, side.hosts)
+            yield _HostGroup(word, side, side.hosts)
         else:
-            yield from (_Spot(word, side, (host,)) for host in side.hosts)
+            yield from (_HostGroup(word, side, (host,)) for host in side.hosts)
 
 
-def _names(spots: Sequence[_Spot]) -> list[str]:
-    """Return a name for each candidate: its host where that says it all, else its run beside it."""
-    hosts = [spot.hosts[0] if len(spot.hosts) == 1 else f"{len(spot.hosts)} hosts" for spot in spots]
-    short = [spot.word if len(spot.word) <= 40 else f"{spot.word[:37]}…" for spot in spots]
+def _names(groups: Sequence[_HostGroup]) -> list[str]:
+    """Return a name for each candidate: its host if unique, else its run and host."""
+    hosts = [group.hosts[0] if len(group.hosts) == 1 else f"{len(group.hosts)} hosts" for group in groups]
+    short = [group.selector if len(group.selector) <= 40 else f"{group.selector[:37]}…" for group in groups]
     return [
-        host if hosts.count(host) == 1 and len(spot.hosts) == 1 else f"{word} ({host})"
-        for host, word, spot in zip(hosts, short, spots, strict=True)
+        host if hosts.count(host) == 1 and len(group.hosts) == 1 else f"{word} ({host})"
+        for host, word, group in zip(hosts, short, groups, strict=True)
     ]
 
 
-def _candidate(name: str, spot: _Spot, metrics: Sequence[str], choice: Choice) -> Candidate | str:
+def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: RankingCriteria) -> Candidate | str:
     known_metrics: dict[str, Metric] = {}
     values: dict[str, dict[tuple[str, ...], float]] = {}
     steps: dict[str, str] = {}
     profiles: dict[str, Profile] = {}
     calibrations: dict[str, list[Calibration | None]] = {}
     for metric in metrics:
-        for step in spot.side.steps:
-            place = Place(step, spot.hosts)
-            taken = _taken(spot.side, place, metric, choice) if choice.step in {"", step.name} else []
+        for step in group.side.steps:
+            cell = StepHosts(step, group.hosts)
+            taken = _taken(group.side, cell, metric, criteria) if criteria.step in {"", step.name} else []
             if taken:
                 steps[metric], known_metrics[metric] = step.name, taken[0][1]
-                profiles[step.name] = spot.side.profile(place)
-                calibrations[step.name] = spot.side.calibrations(place)
-                values[metric] = _by_trial(taken, spot.hosts)
+                profiles[step.name] = group.side.profile(cell)
+                calibrations[step.name] = group.side.calibrations(cell)
+                values[metric] = _by_trial(taken, group.hosts)
                 break
         else:
-            return f"it has no figure “{metric[:60]}” that counts"
+            return f"no counted trial has “{metric[:60]}”"
         if any(value <= 0 for value in values[metric].values()):
-            return f"{metric} is not above zero, so it has no ratio"
+            return f"{metric} is not above zero: no ratio"
     for measured in profiles:
         if not set.intersection(*(set(values[metric]) for metric in metrics if steps[metric] == measured)):
             return f"no trial of {measured} has all of the metrics"
-    types = _types(spot.side)
-    return Candidate(name, spot.word, spot.hosts, known_metrics, values, steps, profiles, types, calibrations)
+    types = _types(group.side)
+    return Candidate(name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, calibrations)
 
 
 def _types(side: Side) -> dict[str, str]:
-    """Return the instance types of hosts, as far as known."""
+    """Return the known instance types by host."""
     facts = {host: own for run in side.runs for host, own in run.facts_before.items()}
     return {host: kind for host, own in facts.items() if (kind := known(own.cloud.instance_type)) is not None}
 
 
 def _other_unit(one: Candidate, first: Candidate) -> str:
-    """Return that a candidate's metric is in another unit than the first's, or an empty string."""
+    """Return the reason if a metric has another unit than the first candidate's, else an empty string."""
     for name, metric in one.metrics.items():
         if metric.unit is not first.metrics[name].unit:
             return f"{name} is in {metric.unit}, not in {first.metrics[name].unit}"
     return ""
 
 
-def _taken(side: Side, place: Place, metric: str, choice: Choice) -> list[tuple[float, Metric, tuple[str, ...], str]]:
-    """Return of every trial that counts the one figure of `metric`: its value, metric, trial and host."""
+def _taken(
+    side: Side, cell: StepHosts, metric: str, criteria: RankingCriteria
+) -> list[tuple[float, Metric, tuple[str, ...], str]]:
+    """Return the figure of `metric` of every counted trial: value, metric, trial and host."""
     found: list[tuple[float, Metric, tuple[str, ...], str]] = []
-    for counted in side.trials(place):
-        figure = _figure(counted.record, metric, choice)
+    for counted in side.trials(cell):
+        figure = _figure(counted.record, metric, criteria)
         if figure is not None:
             key = (counted.key[0], str(counted.key[1]))
             found.append((figure.value, figure.metric, key, counted.record.trial.host))
     return found
 
 
-def _figure(record: TrialRecord, metric: str, choice: Choice) -> Figure | None:
-    """Return the figure that is asked for: the first, that with the labels, or the best point where the limit holds."""
-    own = [figure for figure in record.figures if figure.metric.name in _names_of(metric, choice.limit)]
-    if choice.labels is not None:
-        own = [figure for figure in own if set(choice.labels) <= set(figure.labels)]
-    if choice.limit is None:
+def _figure(record: TrialRecord, metric: str, criteria: RankingCriteria) -> Figure | None:
+    """Return the selected figure: the first, that with the labels, or the best point at which the limit holds."""
+    own = [figure for figure in record.figures if figure.metric.name in _names_of(metric, criteria.limit)]
+    if criteria.labels is not None:
+        own = [figure for figure in own if set(criteria.labels) <= set(figure.labels)]
+    if criteria.limit is None:
         return own[0] if own else None
-    wanted = _names_of(choice.limit.metric, choice.limit)
+    wanted = _names_of(criteria.limit.metric, criteria.limit)
     limits = {figure.labels: figure for figure in record.figures if figure.metric.name in wanted}
-    held = [figure for figure in own if figure.labels in limits and choice.limit.holds(limits[figure.labels])]
+    held = [figure for figure in own if figure.labels in limits and criteria.limit.is_met(limits[figure.labels])]
     if not held:
         return None
     best = max if held[0].metric.better is Better.HIGHER else min
     return best(held, key=lambda figure: figure.value)
 
 
-def _names_of(metric: str, limit: Limit | None) -> tuple[str, ...]:
-    """Return the names of a metric; under a limit that at the points of a sweep as well, which have their own."""
+def _names_of(metric: str, limit: FigureLimit | None) -> tuple[str, ...]:
+    """Return the names of a metric; with a limit also its name at the points of a sweep."""
     return (metric,) if limit is None else (metric, f"{metric}{BY_POINT}")
 
 
 def _by_trial(
     taken: Sequence[tuple[float, Metric, tuple[str, ...], str]], hosts: Sequence[str]
 ) -> dict[tuple[str, ...], float]:
-    """Return the values by trial; of several hosts one value each, the geometric mean of its trials."""
+    """Return the values by trial; for several hosts the geometric mean of the trials of each."""
     metric = taken[0][1]
     values = [(convert(value, one.unit, metric.unit), key, host) for value, one, key, host in taken]
     if len(hosts) < 2:
@@ -245,3 +360,24 @@ def _by_trial(
         (host,): statistics.geometric_mean(own) if min(own) > 0 else statistics.fmean(own)
         for host, own in by_host.items()
     }
+
+
+_LIMIT = re.compile(r"\s*([^\s<>=≤≥]+)\s*(<=|>=|≤|≥)\s*(.+)")
+
+
+def limit_of(text: str) -> FigureLimit:
+    """Parse a limit, ``latency_p99 <= 1 ms``."""
+    found = _LIMIT.fullmatch(text)
+    if found is None:
+        raise BenchwrightError(f"“{text[:60]}” is not a limit.", "Write latency_p99 <= 1 ms, for example.")
+    value, unit = parse_quantity(found[3])
+    return FigureLimit(found[1], value, unit, found[2] in {"<=", "≤"})
+
+
+def weights_of(selectors: Iterable[str]) -> dict[str, float]:
+    """Parse weights, ``NAME`` or ``NAME=WEIGHT``."""
+    found = {}
+    for word in selectors:
+        name, mark, weight = word.partition("=")
+        found[name] = parse_quantity(weight)[0] if mark else 1.0
+    return found

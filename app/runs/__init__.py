@@ -1,1 +1,1 @@
-"""Runs: a plan as it is executed, from the first connection to the last fact, and taken up again where it was left."""
+"""Runs: execution of a plan, and attaching to a detached run."""

@@ -1,33 +1,29 @@
-"""How a run is told to stop, to be left alone, or not to mind others, from any thread."""
+"""Control of a run by the user, from any thread: stop, detach, and what to do if a host is in use."""
 
 import math
 import threading
 import time
-from enum import StrEnum
+from enum import Enum, StrEnum
 from pathlib import Path
 
 from remote.errors import RemoteError
 from suites.errors import BenchwrightError
 
-WAITING = "waiting: "
-"""How an activity begins that says for whom a run waits."""
-
-
 LAST_OUTPUT_TIME = 6.0
-"""Seconds after Stop until which the output of a command that was ended is read."""
+"""Seconds after Stop during which the output of an ended command is still read."""
 
 CLEAN_UP_TIME = 10.0
-"""Seconds after Stop until which the clean-up commands of a host may run."""
+"""Seconds after Stop during which the clean-up commands of a host may run."""
 
 ENDING_TIME = 13.0
-"""Seconds after Stop until which anything may take that is done on a host or for it."""
+"""Seconds after Stop by which all work on a host has to end."""
 
-LETTING_GO_TIME = 15.0
-"""Seconds after Stop until which leases are removed and connections closed."""
+DISCONNECT_TIME = 15.0
+"""Seconds after Stop by which leases are removed and connections closed."""
 
 
-class Busy(StrEnum):
-    """What to do where somebody else measures a host."""
+class BusyPolicy(StrEnum):
+    """Policy for a host that another run measures."""
 
     REFUSE = "refuse"
     WAIT = "wait"
@@ -35,100 +31,117 @@ class Busy(StrEnum):
 
 
 class HostInUseError(BenchwrightError):
-    """Somebody else measures a host, and the user did not say to mind that no further. Nothing was run."""
+    """Another run measures a host, and the policy is not to share it. Nothing was run."""
 
 
 class EndingTimeError(RemoteError):
-    """Something took longer than ENDING_TIME after Stop, and is waited for no longer."""
+    """Work on a host did not end within ENDING_TIME after Stop and was abandoned."""
 
     def __init__(self) -> None:
         super().__init__(f"it did not end within {ENDING_TIME:g} s of the stop.")
 
 
-class Control:
-    """The user's hand on a run.
+class _Request(Enum):
+    """Request to a run."""
 
-    One clock runs from Stop (or from when the run is let go of): all that is done from then on shares it.
+    CONTINUE = 0
+    STOP = 1
+    DETACH = 2
+    TAKEN_OVER = 3
+
+
+class Control:
+    """Control of a run, shared by all threads.
+
+    One clock starts at Stop or detach; all limits on ending the run count from it.
     """
 
-    def __init__(self, busy: Busy = Busy.REFUSE) -> None:
+    def __init__(self, busy: BusyPolicy = BusyPolicy.REFUSE) -> None:
         self.busy = busy
+        self._requested = _Request.CONTINUE
         self._over = threading.Event()
-        self._left = False
-        self._lost = False
         self._library: Path | None = None
-        self._since: float | None = None  # since when the clock runs (monotonic seconds)
+        self._since: float | None = None  # start of the clock (monotonic seconds)
 
     def save_to(self, path: Path) -> None:
-        """Go on writing the run down in a new library at `path`, where the one that it began in takes nothing."""
+        """Continue recording in a new library at `path` if the current one cannot be written."""
         self._library = path
 
     def take_library(self) -> Path | None:
-        """Return the path that save_to() was given, once; None where there is none."""
+        """Return the path given to save_to(), once; None if there is none."""
         path, self._library = self._library, None
         return path
 
     def stop(self) -> None:
-        """End the run as soon as its process can be ended."""
-        self._end()
+        """Stop the run as soon as its command can be ended; no effect on a detached run."""
+        self._end(_Request.STOP)
 
-    def _end(self) -> None:
-        if self._since is None:
-            self._since = time.monotonic()
+    def detach(self) -> None:
+        """Detach the run: its commands continue on their hosts until it is attached. No effect on a stopped run."""
+        if not self.over:
+            self._end(_Request.DETACH)
+
+    def note_taken_over(self) -> None:
+        """Detach the run because another process took it over; this process leaves its hosts alone."""
+        self._end(_Request.TAKEN_OVER)
+
+    def _end(self, request: _Request) -> None:
+        if self._requested is _Request.CONTINUE or request is _Request.TAKEN_OVER:
+            self._requested = request
+        self.start_clock()
         self._over.set()
 
-    def hold_clock(self) -> None:
-        """Do not count the time until start_clock(): a run that is attached to be ended is not connected to yet."""
+    def stop_clock(self) -> None:
+        """Stop the clock until start_clock(): a run attached only to be stopped is not connected yet."""
         self._since = None
 
     def start_clock(self) -> None:
-        """Count the time from now on, where the run is over and it is not counted yet."""
-        if self.over:
-            self._end()
+        """Start the clock if it is not running."""
+        self._since = self._since or time.monotonic()
 
     def remaining(self, seconds: float) -> float:
-        """Return how much is left of the first `seconds` after Stop; infinite before Stop."""
+        """Return the seconds remaining of the first `seconds` after Stop; infinite before Stop."""
         return math.inf if self._since is None else max(0.0, self._since + seconds - time.monotonic())
 
-    def leave(self) -> None:
-        """Let go of the run: what measures on a host goes on there, and waits to be attached. Stopping comes first."""
-        if not self._over.is_set():
-            self._left = True
-            self._end()
-
-    def lose(self) -> None:
-        """Let go of the run because somebody else took it over: nothing is done on its hosts any more."""
-        self._left = self._lost = True
-        self._end()
-
     @property
-    def lost(self) -> bool:
-        """Whether lose() was called."""
-        return self._lost
+    def taken_over(self) -> bool:
+        """Whether another process took the run over."""
+        return self._requested is _Request.TAKEN_OVER
 
     @property
     def stopped(self) -> bool:
-        """Whether stop() was called."""
-        return self._over.is_set() and not self._left
+        """Whether the run is to be stopped."""
+        return self._requested is _Request.STOP
 
     @property
-    def left(self) -> bool:
-        """Whether leave() or lose() was called."""
-        return self._left
+    def detached(self) -> bool:
+        """Whether the run is to be detached, or was taken over."""
+        return self._requested in {_Request.DETACH, _Request.TAKEN_OVER}
 
     @property
     def over(self) -> bool:
-        """Whether any of them was called."""
+        """Whether the run is to be stopped or detached, or was taken over."""
         return self._over.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait `seconds`, less if the run is over; return whether it is."""
+        """Wait `seconds` or until the run is over; return whether it is over."""
         return self._over.wait(seconds)
+
+    def raise_if_detached(self) -> None:
+        """Raise DetachedError if the run is to be detached."""
+        if self.detached:
+            raise DetachedError
+
+    def raise_if_over(self) -> None:
+        """Raise DetachedError if the run is to be detached, StoppedError if it is to be stopped."""
+        self.raise_if_detached()
+        if self.over:
+            raise StoppedError
 
 
 class StoppedError(Exception):
-    """The run was stopped before its hosts were reached, or before a command began: there is nothing to measure."""
+    """The run was stopped before its hosts were reached or before a command began."""
 
 
-class LeftError(Exception):
-    """The run was detached: whoever sees this leaves everything on the hosts as it is."""
+class DetachedError(Exception):
+    """The run was detached: handlers must leave everything on the hosts unchanged."""

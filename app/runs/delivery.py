@@ -1,4 +1,4 @@
-"""What a step's commands need beside them, brought from this computer to where they run."""
+"""Files of a step's commands, copied from this computer to the host that runs them."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -14,15 +14,15 @@ from suites.host_files import HostFile, HostFileError
 
 
 def files_of(commands: Iterable[Command]) -> tuple[tuple[HostFile, bool], ...]:
-    """Return every file of `commands` once, each with whether it belongs on the peer."""
+    """Return each file of `commands` once, with whether it goes to the peer."""
     return tuple(dict.fromkeys((file, command.on_peer) for command in commands for file in command.files))
 
 
 def content_of(file: HostFile, agreed: Mapping[str, str] | None = None) -> bytes:
-    """Return what is in `file`: read, or built, on this computer. May take seconds.
+    """Return the content of `file`, read or built on this computer. A build may take seconds.
 
-    `agreed` is the SHA-256 of local files when the run began, by path. Raises HostFileError where a local file cannot
-    be read or has changed since, BuildError where a program cannot be built.
+    `agreed` maps paths of local files to their SHA-256 at the start of the run. Raises HostFileError if a local file
+    cannot be read or has changed since, BuildError if a program cannot be built.
     """
     if file.build is not None:
         return build_program(file.build.sources, file.build.architecture, file.build.options)
@@ -34,8 +34,8 @@ def content_of(file: HostFile, agreed: Mapping[str, str] | None = None) -> bytes
     digest = sha256(content).hexdigest()
     if digest != (agreed or {}).get(file.local, digest):
         raise HostFileError(
-            f"{file.local} on this computer has changed since the run began, and was not copied.",
-            "Run the plan again to see what it copies now.",
+            f"{file.local} on this computer has changed since the run began and was not copied.",
+            "Run the plan again and review the files it copies.",
         )
     return content
 
@@ -43,16 +43,16 @@ def content_of(file: HostFile, agreed: Mapping[str, str] | None = None) -> bytes
 def _local(path: str) -> bytes:
     try:
         if Path(path).exists() and not Path(path).is_file():
-            raise HostFileError(f"{path} on this computer is not a regular file.", "Name another file.")
-        return read_bounded(Path(path), LARGEST)  # one that is too large is refused where it is put
+            raise HostFileError(f"{path} on this computer is not a regular file.", "Choose another file.")
+        return read_bounded(Path(path), LARGEST)  # put_file() rejects a file that is too large
     except OSError as error:
         raise HostFileError(
-            f"{path} on this computer cannot be read: {error.strerror}.", "Name another file."
+            f"{path} on this computer cannot be read: {error.strerror}.", "Choose another file."
         ) from error
 
 
 def file_text(file: HostFile) -> str:
-    """Return `file` as lines for a shell: a text as the command that writes it, the others as a comment."""
+    """Return `file` as shell lines: a here-document for a text, a comment for other files."""
     if file.text:
         return f"cat > {file.name} <<'EOF'\n{file.text.rstrip()}\nEOF"
     if file.build is not None:

@@ -1,91 +1,134 @@
-"""What is found out while a run is under way, as findings: about its hosts, not about what was measured."""
+"""Findings about the hosts of a run, raised while it runs."""
 
-from app.checks import raised
-from app.checks.raised import Place, finding_of
-from app.moments import age_text
-from app.plans.plan import LOCAL, host_words
-from app.runs.left import seconds_since
+import shlex
+from collections.abc import Sequence
+
+from app.checks import run_findings
+from app.checks.run_findings import FindingScope, finding_of
+from app.events import HostChange
+from app.plans.plan import LOCAL, host_label
+from app.plans.tuning import path_title
+from app.timestamps import seconds_since
 from remote.jobs.lease import Claim, Holder
-from remote.telemetry.clock_watch import SLEWING, ClockStep
+from remote.telemetry.telemetry import SLEWING, ClockStep
+from remote.tuning import SettingNote
 from suites.facts import Facts, known
 from suites.network_path import NetworkPath
+from suites.quantities import age_text
 from suites.vocab import Finding
 
-HOST_IN_USE = raised.HOST_IN_USE.id
-NO_LEASE = raised.NO_LEASE.id
-CLOCK_STEPPED = raised.CLOCK_STEPPED.id
-CONNECTION_LOST = raised.CONNECTION_LOST.id
-PATH_USED = raised.PATH_USED.id
+HOST_IN_USE = run_findings.HOST_IN_USE.id
+CLOCK_STEPPED = run_findings.CLOCK_STEPPED.id
+CONNECTION_LOST = run_findings.CONNECTION_LOST.id
+PATH_USED = run_findings.PATH_USED.id
 
-APART = 1.0
-"""Seconds by which two offsets may differ: what measuring them over a slow connection is uncertain by."""
+MOST_NAMED = 4
+"""Settings listed by name; the rest are counted."""
+
+MIN_CLOCK_CHANGE = 1.0
+"""Seconds by which two clock offsets may differ: the uncertainty of measuring them over a slow connection."""
 
 
 def host_in_use(host: str, claimed: Claim) -> Finding:
-    """Return the finding that somebody else measures `host`, too, or that this is not known."""
-    return finding_of(raised.HOST_IN_USE, Place(host), f"{holders_text(claimed, host)}.")
+    """Return the finding that another run measures `host`, or that this was not checked."""
+    return finding_of(run_findings.HOST_IN_USE, FindingScope(host), f"{holders_text(claimed, host)}.")
 
 
 def holders_text(claimed: Claim, host: str) -> str:
-    """Return who measures a host besides this run; that it is not known, where not all leases could be read."""
+    """Return who else measures a host, or that this was not checked because not all leases could be read."""
     if claimed.holders:
         return holder_text(claimed.holders[0], host)
     where = "this computer" if host == LOCAL else host
-    return f"Not checked: other measurements on {where}, whose list of leases is too long"
+    return f"Not checked: other measurements on {where} (list of leases too long)"
 
 
 def no_lease(host: str) -> Finding:
-    """Return the finding that others on `host` cannot be told of this run."""
-    return finding_of(raised.NO_LEASE, Place(host), f"On {host}, neither /dev/shm nor /tmp takes a lease.")
-
-
-def clock_stepped(host: str, step: ClockStep) -> Finding:
-    """Return the finding that the wall clock of `host` was set."""
-    way, size = "forward" if step.seconds > 0 else "back", abs(step.seconds)
+    """Return the finding that no lease could be created on `host`."""
     return finding_of(
-        raised.CLOCK_STEPPED,
-        Place(host),
-        f"The wall clock of {host_words(host)} was set {way} by {size:.{1 if size >= 10 else 2}f} s.",
+        run_findings.NO_LEASE, FindingScope(host), f"No lease on {host}: /dev/shm and /tmp are not usable."
     )
 
 
-def clocks_apart(host: str, before: Facts, after: Facts) -> list[Finding]:
-    """Return the finding that the clocks of `host` and the workstation moved apart, if they did."""
-    first, last = known(before.system.clock_offset), known(after.system.clock_offset)
-    if first is None or last is None or abs(last - first) < APART + SLEWING * seconds_since(before.read_at):
-        return []
-    return [_clocks_apart(host, first, last)]
-
-
-def _clocks_apart(host: str, before: float, after: float) -> Finding:
+def clock_stepped(host: str, step: ClockStep) -> Finding:
+    """Return the finding that the wall clock of `host` was stepped."""
+    way, size = "forward" if step.seconds > 0 else "back", abs(step.seconds)
     return finding_of(
-        raised.CLOCK_STEPPED,
-        Place(host),
-        f"The clock of {host_words(host)} was {before:+.2f} s off this computer’s at first, {after:+.2f} s at the end.",
+        run_findings.CLOCK_STEPPED,
+        FindingScope(host),
+        f"Wall clock of {host_label(host)} stepped {way} by {size:.{1 if size >= 10 else 2}f} s.",
+    )
+
+
+def clock_offset_changed(host: str, before: Facts, after: Facts) -> list[Finding]:
+    """Return the finding that the clock offset between `host` and the workstation changed, if it did."""
+    first, last = known(before.system.clock_offset), known(after.system.clock_offset)
+    if first is None or last is None or abs(last - first) < MIN_CLOCK_CHANGE + SLEWING * seconds_since(before.read_at):
+        return []
+    return [_clock_change(host, first, last)]
+
+
+def _clock_change(host: str, before: float, after: float) -> Finding:
+    return finding_of(
+        run_findings.CLOCK_STEPPED,
+        FindingScope(host),
+        f"Clock offset of {host_label(host)} to this computer: {before:+.2f} s before, {after:+.2f} s after the run.",
     )
 
 
 def connection_lost(host: str, seconds: float, detail: str) -> Finding:
-    """Return the finding that there was no connection to `host` for some time."""
+    """Return the finding that the connection to `host` was lost for `seconds`."""
     return finding_of(
-        raised.CONNECTION_LOST,
-        Place(host),
-        f"Nothing was heard of {host_words(host)} for {seconds:.0f} s. {detail}".strip(),
+        run_findings.CONNECTION_LOST,
+        FindingScope(host),
+        f"No data from {host_label(host)} for {seconds:.0f} s. {detail}".strip(),
     )
 
 
 def path_used(step: str, host: str, peer: str, path: NetworkPath) -> Finding:
-    """Return the finding that tells which way the data of a network test go."""
-    return finding_of(raised.PATH_USED, Place(host, step), path.words(host_words(host), host_words(peer)))
+    """Return the finding that names the network path of a test."""
+    return finding_of(run_findings.PATH_USED, FindingScope(host, step), path.words(host_label(host), host_label(peer)))
 
 
 def holder_text(holder: Holder, host: str) -> str:
-    """Return who measures a host, since when and how fresh that is: ``ann@desk measures on web-1 (account …``."""
+    """Return who measures a host and for how long: ``ann@desk measures on web-1 (account …``."""
     who = holder.workstation or f"the account {holder.account}"
     parts = [f"account {holder.account}"] if holder.workstation else []
     if holder.run:
         parts.append(f"run {holder.run}")
-    if holder.held is not None and holder.held >= 0:
-        parts.append(f"for {age_text(holder.held)}")
-    parts.append("its test runs now" if holder.working else f"last sign of life {age_text(holder.silent)} ago")
+    if holder.age is not None and holder.age >= 0:
+        parts.append(f"for {age_text(holder.age)}")
+    parts.append("test running" if holder.working else f"last heartbeat {age_text(holder.silent)} ago")
     return f"{who} measures on {'this computer' if host == LOCAL else host} ({', '.join(parts)})"
+
+
+def not_tuned(host: str, reason: str) -> Finding:
+    """Return the finding that a setting of `host` was not changed and the run continued without it."""
+    return finding_of(run_findings.NOT_TUNED, FindingScope(host), reason)
+
+
+def host_tuned(host: str, changes: Sequence[HostChange], *, drops_caches: bool) -> Finding:
+    """Return the finding that settings of `host` were changed for the run."""
+    changed = [f"{change.what}: {change.during} (was {change.before})" for change in changes[:MOST_NAMED]]
+    if len(changes) > MOST_NAMED:
+        changed.append(f"{len(changes) - MOST_NAMED} more")
+    if drops_caches:
+        changed.append("page cache dropped before each trial")
+    return finding_of(
+        run_findings.HOST_TUNED,
+        FindingScope(host),
+        f"{'; '.join(changed)}." if changed else "No change: every setting had its planned value.",
+    )
+
+
+def host_changed(host: str, notes: Sequence[SettingNote]) -> Finding:
+    """Return the finding that an earlier run left settings of `host` changed."""
+    changed = [f"{path_title(note.path)} is {note.during} instead of {note.before}" for note in notes[:MOST_NAMED]]
+    more = f", and {len(notes) - MOST_NAMED} more" if len(notes) > MOST_NAMED else ""
+    first = notes[0]
+    age = "" if first.age is None else f", {age_text(first.age)} ago"
+    return finding_of(
+        run_findings.HOST_CHANGED,
+        FindingScope(host),
+        f"{'; '.join(changed)}{more} (run {first.run} of {first.workstation}{age}).",
+        f"Run: benchwright hosts restore {shlex.quote(host)}",
+    )

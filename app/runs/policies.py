@@ -1,62 +1,61 @@
-"""What a plan's policy needs to know of the baseline it runs against, and what its decisions say during a run."""
+"""Repetition policies during a run: rules against a baseline, and the events of their decisions."""
 
 from collections.abc import Iterator, Mapping
 
-from app.checks import raised
-from app.checks.raised import Place, finding_of
-from app.comparing.gate import Profile, Weight, differences, tool_of
-from app.comparing.pairing import paired
-from app.comparing.sides import Key, Side
+from app.checks import run_findings
+from app.checks.run_findings import FindingScope, finding_of
+from app.comparison.comparability import Profile, Weight, differences, tool_of
+from app.comparison.sides import Key, Side, paired
 from app.events import Event, FindingRaised, PolicyDecided, State
 from app.plans.plan import Plan, PlanError, Policy, Step
 from app.plans.repetition import Rule, UntilVerdict
 from app.records import RunRecord, SampleSeries
-from app.runs.schedule import Judged, MakeRule, PlaceKey, Schedule, Turn, deciding
-from app.runs.unsteady_start import start_findings
+from app.runs.samples import start_findings
+from app.runs.schedule import MakeRule, Schedule, Slot, StepKey, TrialsVerdict, deciding
 from app.summary import MetricSummary
-from app.wording import metric_text
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.errors import UnitError
 from suites.facts import Facts, known
+from suites.quantities import metric_text
 from suites.units import convert
 from suites.vocab import Finding, Labels, Metric
 
 
 def verdict_rules(plan: Plan, baseline: RunRecord | None, facts: Mapping[str, Facts]) -> MakeRule | None:
-    """Return what makes the rules of a plan that runs until its verdict is settled; None for every other plan.
+    """Return the rule factory of a plan with the policy UNTIL_VERDICT; None for every other plan.
 
-    The gate comes first: where the baseline measured something else, no number of trials brings a verdict, and the
-    rule says so.
+    Comparability is checked first: if the baseline measured something else, no number of trials gives a verdict, and
+    the rule reports that as its reason.
     """
     if plan.repetition.policy is not Policy.UNTIL_VERDICT or baseline is None:
         return None
     side = Side([baseline])
-    answers: dict[PlaceKey, tuple[dict[Key, MetricSummary], str]] = {}
+    baselines: dict[StepKey, tuple[dict[Key, MetricSummary], str]] = {}
     for ours, theirs in paired(plan, side).items():
         for host in ours.hosts:
             gate = differences(_profile(plan, ours.step, host, facts), side.profile(theirs))
             obstacle = "; ".join(each.text for each in gate if each.weight is Weight.FATAL)
             of_hosts = _of_hosts(len(ours.hosts), len(theirs.hosts))
-            answers[ours.step.name, host] = side.figures(theirs), obstacle or of_hosts
+            baselines[ours.step.name, host] = side.figures(theirs), obstacle or of_hosts
 
-    def make(place: PlaceKey, metric: Metric, labels: Labels) -> Rule:
+    def make(key: StepKey, metric: Metric, labels: Labels) -> Rule:
         given = plan.repetition
-        figures, obstacle = answers.get(place, ({}, "the baseline has no such step and host"))
-        values, lacking = _values(figures.get((metric.name, labels)), metric)
+        figures, obstacle = baselines.get(key, ({}, "step and host not in the baseline"))
+        values, unmet = _values(figures.get((metric.name, labels)), metric)
         return UntilVerdict(
-            values, metric.better, given.margin, given.confidence, given.minimum, given.cap, obstacle or lacking
+            values, metric.better, given.margin, given.confidence, given.minimum, given.cap, obstacle or unmet
         )
 
     return make
 
 
 def _of_hosts(ours: int, theirs: int) -> str:
-    """Return why no trial settles a verdict in which hosts are taken together, for then each host is one value."""
-    return f"it rests on hosts, {ours} against {theirs}, and trials add none" if max(ours, theirs) > 1 else ""
+    """Return why more trials cannot settle a verdict over several hosts: each host then counts as one value."""
+    return f"n counts hosts ({ours} against {theirs}), not trials" if max(ours, theirs) > 1 else ""
 
 
 def _profile(plan: Plan, step: Step, host: str, facts: Mapping[str, Facts]) -> Profile:
-    """Return what is known of a place before its first trial."""
+    """Return the profile of a step before its first trial."""
     own = facts.get(host)
     version = None if own is None else known(own.tool(tool_of(step)).version)
     return Profile(
@@ -69,9 +68,9 @@ def _profile(plan: Plan, step: Step, host: str, facts: Mapping[str, Facts]) -> P
 
 
 def _values(found: MetricSummary | None, metric: Metric) -> tuple[tuple[float, ...], str]:
-    """Return the baseline's trials in the unit of `metric`, or why there are none."""
+    """Return the baseline's values in the unit of `metric`, or the reason there are none."""
     if found is None:
-        return (), "the baseline has no figure of it"
+        return (), "metric not in the baseline"
     try:
         return tuple(convert(value, found.metric.unit, metric.unit) for value in found.values), ""
     except UnitError as error:
@@ -79,31 +78,31 @@ def _values(found: MetricSummary | None, metric: Metric) -> tuple[tuple[float, .
 
 
 def check_baseline(plan: Plan, baseline: RunRecord) -> None:
-    """Raise PlanError where no step of `plan` could ever be settled against `baseline`."""
+    """Raise PlanError if no step of `plan` is in `baseline`."""
     answered = {ours.step.name for ours in paired(plan, Side([baseline]))}
     if not answered:
         name = plan.repetition.baseline
         raise PlanError(
-            f"The plan runs until its verdict against “{name}” is settled, and “{name}” has none of its steps.",
-            "Name a baseline that measured the same, or choose another policy.",
+            f"The plan repeats until its verdict against “{name}” is settled, but “{name}” has none of its steps.",
+            "Choose a baseline of the same tests, or another policy.",
         )
 
 
-def decided(judged: Judged | None) -> Iterator[Event]:
-    """Yield what the trials of a place say about going on, and the finding that they ended without an answer."""
-    if judged is None:
+def decided(verdict: TrialsVerdict | None) -> Iterator[Event]:
+    """Yield the decision for a step, and a finding if its trials ended without an answer."""
+    if verdict is None:
         return
-    step, host = judged.place
-    yield PolicyDecided(host, step, judged.metric, judged.labels, judged.decision)
-    if judged.decision.stop and not judged.decision.settled:
-        yield FindingRaised(_unsettled(judged))
+    step, host = verdict.key
+    yield PolicyDecided(host, step, verdict.metric, verdict.labels, verdict.decision)
+    if verdict.decision.stop and not verdict.decision.settled:
+        yield FindingRaised(_unsettled(verdict))
 
 
 def replayed(record: RunRecord) -> dict[int, PolicyDecided]:
-    """Return what was decided after each trial of a stored run, by the trial's id.
+    """Return the decision after each trial of a stored run, by trial id.
 
-    Nothing of that is stored: the same rule says the same of the same trials. What a plan waited for a verdict on is
-    left out, for its baseline may have become another since.
+    Decisions are recomputed, not stored: the rules are deterministic. Plans with UNTIL_VERDICT return none, since
+    their baseline may have changed.
     """
     if record.plan.repetition.policy is Policy.UNTIL_VERDICT:
         return {}
@@ -113,34 +112,36 @@ def replayed(record: RunRecord) -> dict[int, PolicyDecided]:
         one = trial.trial
         if trial.state is not State.DONE or one.step not in steps or one.host not in record.plan.hosts:
             continue
-        judged = schedule.took(Turn(steps[one.step], one.host, one.number, one.warm_up), trial.figures, 0.0, 0.0)
-        if judged is not None:
-            found[one.id] = PolicyDecided(one.host, one.step, judged.metric, judged.labels, judged.decision)
+        verdict = schedule.record_trial(
+            Slot(steps[one.step], one.host, one.number, one.warm_up), trial.figures, 0.0, 0.0
+        )
+        if verdict is not None:
+            found[one.id] = PolicyDecided(one.host, one.step, verdict.metric, verdict.labels, verdict.decision)
     return found
 
 
-def unsteady_starts(turn: Turn, parsed: Parsed) -> Iterator[Finding]:
-    """Yield a finding for each leading figure of a trial whose start differs from its rest."""
-    if not turn.warm_up:
-        names = {figure.metric.name for figure in deciding(turn.step, parsed.figures)}
+def unsteady_starts(slot: Slot, parsed: ParsedTrial) -> Iterator[Finding]:
+    """Yield a finding for each headline figure of a trial whose start differs from its rest."""
+    if not slot.warm_up:
+        names = {figure.metric.name for figure in deciding(slot.step, parsed.figures)}
         for name in names:
-            yield from start_findings(parsed.figures, parsed.samples, name, turn.step.name, turn.host)
+            yield from start_findings(parsed.figures, parsed.samples, name, slot.step.name, slot.host)
 
 
-def missed_starts(record: RunRecord, samples: SampleSeries, place: PlaceKey) -> Iterator[FindingRaised]:
-    """Yield the findings about starts of a place's trials that are not stored: Benchwright ended before they were."""
+def missed_starts(record: RunRecord, samples: SampleSeries, key: StepKey) -> Iterator[FindingRaised]:
+    """Yield the findings about trial starts of a step that are not stored because Benchwright ended first."""
     stored = zip(record.findings, record.finding_trials or (None,) * len(record.findings), strict=True)
-    known = {(trial, finding.measured) for finding, trial in stored if finding.id == raised.UNSTEADY_START.id}
+    known = {(trial, finding.measured) for finding, trial in stored if finding.id == run_findings.UNSTEADY_START.id}
     for one in record.trials:
         trial = one.trial
-        if one.state is State.DONE and (trial.step, trial.host) == place:
-            turn = Turn(record.plan.step(trial.step), trial.host, trial.number, trial.warm_up)
-            for finding in unsteady_starts(turn, Parsed(one.figures, samples.get(trial.id, ()))):
+        if one.state is State.DONE and (trial.step, trial.host) == key:
+            slot = Slot(record.plan.step(trial.step), trial.host, trial.number, trial.warm_up)
+            for finding in unsteady_starts(slot, ParsedTrial(one.figures, samples.get(trial.id, ()))):
                 if (trial.id, finding.measured) not in known:
                     yield FindingRaised(finding, trial.id)
 
 
-def _unsettled(judged: Judged) -> Finding:
-    decision, (step, host) = judged.decision, judged.place
-    figure = metric_text(judged.metric, judged.labels) if judged.metric is not None else step
-    return finding_of(raised.NOT_SETTLED, Place(host, step), f"{figure}: {decision.reason}.")
+def _unsettled(verdict: TrialsVerdict) -> Finding:
+    decision, (step, host) = verdict.decision, verdict.key
+    figure = metric_text(verdict.metric, verdict.labels) if verdict.metric is not None else step
+    return finding_of(run_findings.NOT_SETTLED, FindingScope(host, step), f"{figure}: {decision.reason}.")

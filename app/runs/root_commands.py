@@ -1,4 +1,4 @@
-"""Every command of a plan that runs as root, told before anything runs."""
+"""Commands of a plan that run as root, listed before the run."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from suites.facts import Facts
 
 @dataclass(frozen=True, slots=True)
 class RootCommand:
-    """A line that runs as root on a host, when, and whether what it changes is put back."""
+    """A command line that runs as root on a host; `when` includes whether its change is restored."""
 
     host: str
     line: str
@@ -23,7 +23,7 @@ class RootCommand:
 def root_commands(
     plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None = None
 ) -> tuple[RootCommand, ...]:
-    """Return what runs as root on the hosts of `plan`; nothing else does."""
+    """Return every command that runs as root on the hosts of `plan`."""
     return tuple(command for host in plan.hosts for command in _on(plan, host, facts, addresses))
 
 
@@ -31,7 +31,7 @@ def _on(
     plan: Plan, host: str, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None
 ) -> Iterator[RootCommand]:
     for setting in plan.tuning.settings:
-        yield RootCommand(host, setting_command(setting), "before the first trial; put back after the last")
+        yield RootCommand(host, setting_command(setting), "before the first trial; restored after the last")
     if plan.tuning.drop_caches:
         yield RootCommand(host, DROP_CACHES, "before each trial")
     for step in plan.steps:

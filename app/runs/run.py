@@ -1,562 +1,351 @@
-"""A plan as executed: facts, findings, trials in order, facts again; one stream of events."""
+"""A run: the engine executes a plan phase by phase as one stream of events, which pass the stages in order."""
 
-import logging
-import math
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import partial
+from itertools import chain
+from pathlib import Path
 
-from app.checks.blocking import blocks
 from app.events import (
-    Activity,
-    AttemptEnded,
     Event,
     FactsRead,
     FindingRaised,
     Moment,
-    Progress,
+    OutputRead,
     RunAttached,
+    RunDetached,
     RunEnded,
-    RunLeft,
     RunStarted,
+    SampleRead,
     State,
-    StepEnded,
     TelemetryRead,
-    Trial,
     TrialAttached,
     TrialEnded,
     TrialStarted,
+    apply_stages,
 )
-from app.moments import now
-from app.plans.agreed_memory import AgreedMemory
-from app.plans.context import step_context
-from app.plans.plan import Plan, Step, host_words
-from app.records import RunRecord
-from app.runs.asking import OneAtATime
-from app.runs.control import Control, HostInUseError, LeftError, StoppedError
-from app.runs.findings import CLOCK_STEPPED, clocks_apart
-from app.runs.joining import Joining
-from app.runs.left import LeftRun, seconds_since
-from app.runs.mailbox import IDLE, TICK, Mailbox
-from app.runs.place import Place
-from app.runs.policies import decided, unsteady_starts, verdict_rules
-from app.runs.resume import OrphanError, beside, end_orphans, feed, find_trial, restored_places, turn_of
-from app.runs.root_work import RootWork
+from app.records import DetachedRun, TrialRecord
+from app.runs.attach import Attachment, Baseline, concluded, hosts_to_connect, is_complete, orphans_ended
+from app.runs.control import DetachedError, HostInUseError, StoppedError
+from app.runs.event_queue import IDLE, TICK, EventQueue, together
+from app.runs.findings import CLOCK_STEPPED, clock_offset_changed
+from app.runs.host_setup import HostSetup
+from app.runs.host_step import HostSteps
+from app.runs.phase import Phase, RunOutcome, RunPhase
+from app.runs.questions import SerialAsker
+from app.runs.recording import RecordingStage, save_to_new_file
+from app.runs.request import RunRequest
+from app.runs.root_actions import RootWork
 from app.runs.run_hosts import RunHosts
-from app.runs.run_state import NOT_MEASURED, RunState
-from app.runs.schedule import PlaceKey, Schedule, Turn
-from app.runs.tasks import DefectError, Task, stepped, together
-from app.runs.trial import NEVER_BEGAN, STOPPED, TrialRun
-from remote.errors import ConnectionLostError
-from remote.link import PATIENCE, Patience
+from app.runs.trial import STOPPED
+from app.runs.trials import Trials
+from app.store import Recorder, Store
+from app.store.errors import DamagedError, StoreLostError
+from app.timestamps import now, seconds_since
+from app.verdict.stages import Verdicts, resumed_watching
+from remote.errors import ConnectError, RemoteError
 from remote.probe import read_facts
-from remote.questions import Asker, Refuse
-from remote.session import Session
+from suites.base import ParsedTrial
 from suites.errors import BenchwrightError
-from suites.facts import Facts
-from suites.vocab import Finding
 
-log = logging.getLogger(__name__)
-
-Output = tuple[tuple[str, bytes], ...]
-
-LATE = 1.0
-"""Seconds beyond its interval that a look at a host may take to arrive, before it is no longer waited for."""
+FAILED = "Internal error during the run; see the log."
 
 
-class RunFailedError(BenchwrightError):
-    """The run could not begin."""
-
-
-@dataclass(slots=True)
 class Engine:
-    """Executes one plan. `connect` opens a session on a host; `addresses` is how this computer reaches each.
+    """Execution of one plan, phase by phase.
 
-    Trials are made one after another. Hosts are independent all the same: one that is not reached keeps no other
-    waiting, and while the connection to one is lost the others are measured; its trial is read on once it is back.
-
-    With `left` it goes on with a detached run; `stored_output` is then what of a trial is stored.
+    Trials run one after another. Hosts are independent: an unreachable host does not block the others, and while the
+    connection to one is lost the others are measured; its trial continues to be read after reconnecting.
     """
 
-    run_id: str
-    plan: Plan
-    connect: Callable[[str, Asker], Session]
-    control: Control
-    addresses: Mapping[str, str] = field(default_factory=dict)
-    interval: float = 1.0  # seconds between two looks at the host itself
-    baseline: RunRecord | None = None  # what a plan runs against that is to run until its verdict is settled
-    left: LeftRun | None = None
-    stored_output: Callable[[int], Output] = lambda _trial: ()
-    take_over: Callable[[], None] = lambda: None  # called before anything of a run that is gone on with is changed
-    patience: Patience = PATIENCE
-    unwatched: frozenset[str] = frozenset()  # steps during whose trials their host has no telemetry
-    refused: bool = False  # whether it raised before anything was done
-    asker: Asker = field(default_factory=Refuse)  # asked for what root needs
-    agreed: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the local files that may be copied, by path
-    memory: AgreedMemory | None = None  # of the losses that were confirmed on this computer
-    _hosts: RunHosts = field(init=False)
-    _root: RootWork = field(init=False)
-    _joining: Joining = field(init=False)
-    _tasks: list[Task] = field(default_factory=list)  # trials under way
-    _measuring: list[TrialRun] = field(default_factory=list)  # those of them whose command has begun
-    _last: int = 0  # the id of the last trial
-    _facts: dict[str, Facts] = field(default_factory=dict)
-    _places: dict[PlaceKey, Place] = field(default_factory=dict)
-    _findings: list[Finding] = field(default_factory=list)
-    _stepped: set[str] = field(default_factory=set)  # hosts whose clock was seen to be set
-    _seen: dict[str, float] = field(default_factory=dict)  # when telemetry last looked, by the host's monotonic clock
-    _ends: RunState = field(default_factory=RunState)
-    _closed: set[str] = field(default_factory=set)  # hosts on which the run is ended
-    _opened: bool = False
-
-    def __post_init__(self) -> None:
-        mailbox = Mailbox(self.control)
-        asking = OneAtATime(self.asker, mailbox)
+    def __init__(self, request: RunRequest) -> None:
+        detached_run, queue = request.detached_run, EventQueue(request.control)
+        asking = SerialAsker(request.asker, queue)
+        self.phase = RunPhase()
+        self.outcome = RunOutcome() if detached_run is None else RunOutcome.of(detached_run.record.trials)
+        self.request = request
+        self._clocks_stepped: set[str] = set()  # hosts with a clock step during the run
         self._hosts = RunHosts(
-            self.run_id,
-            lambda host: self.connect(host, asking),
-            mailbox,
-            self.control,
-            interval=self.interval,
-            patience=self.patience,
+            request.run_id,
+            lambda host: request.connect(host, asking),
+            queue,
+            request.control,
+            self.phase,
+            interval=request.interval,
+            patience=request.patience,
         )
-        self._root = RootWork(self.run_id, self.plan, asking, self._hosts)
-        self._joining = Joining(
-            self.plan, self._hosts, self._root, self.control, asking, self.addresses, self.left, self._facts,
-            self._findings, self.memory,
-        )  # fmt: skip
-        if self.left is not None:
-            for record in self.left.record.changes:
-                if record.pending:
-                    self._root.changed.setdefault(record.change.host, set()).add(record.change.path)
-            self._facts.update(self.left.record.facts_before)
-            self._findings.extend(self.left.record.findings)
-            self._last = max((trial.trial.id for trial in self.left.record.trials), default=0)
-            self._ends = RunState.of(self.left.record.trials)
-
-    @property
-    def _mailbox(self) -> Mailbox:
-        return self._hosts.mailbox
+        root = RootWork(request.run_id, request.plan, asking, self._hosts, _pending_changes(detached_run))
+        self._setup = HostSetup(request, self._hosts, root, asking)
+        self._steps = HostSteps(request, self._hosts, root, self._setup.facts, self.outcome)
+        self._trials = Trials(request, self._hosts, self._setup, self._steps)
 
     def events(self) -> Iterator[Event]:
-        """Run the plan; yield everything that happens. The first event is RunStarted or RunAttached, the last
-        RunEnded, or RunLeft where the user lets go of the run.
+        """Run the plan; yield its events. The first is RunStarted or RunAttached, the last RunEnded or RunDetached.
 
-        Raises HostInUseError where somebody else measures a host, and what kept a detached run from
-        being attached: nothing was changed then.
+        Raises HostInUseError if another run measures a host, or the error that prevented attaching a detached run;
+        nothing was changed then, and `phase.refused` is true.
         """
-        for event in self._events():
-            for happened in (event,) if event is not IDLE else self._mailbox.arrived(TICK):
-                if isinstance(happened, FindingRaised) and happened.finding.id == CLOCK_STEPPED:
-                    self._stepped.add(happened.finding.host or "")
-                if isinstance(happened, TelemetryRead):
-                    self._seen[happened.host] = happened.samples[-1].time
-                yield happened
-
-    def _events(self) -> Iterator[Event]:
-        left_alone = False
-        yield self._beginning()
-        try:
-            try:
-                yield from self._measured()
-                self._hosts.give_up()
-                yield from self._end_hosts()
-            except LeftError:
-                left_alone = True
-                self._hosts.give_up()
-                yield from self._end_hosts(left_alone=True)
-        except BaseException:
-            # Refused, a defect of ours, or nobody listens any more: whatever it is, nothing stays behind.
-            self._hosts.give_up()
-            self._finish(self._end_hosts(left_alone=self.left is not None and not self._opened))
-            raise
-        finally:
-            self._root.close()
-            refused = self.left is not None and not self._opened
-            cost, held = self._hosts.close(keep=left_alone or self.control.lost, refused=refused and not left_alone)
-            self._ends.problems += held
-        yield RunLeft(self.run_id) if left_alone else RunEnded(self.run_id, self._ends.state, self._ends.reason, cost)
-
-    def _finish(self, work: Iterator[Event]) -> None:
-        """Do `work` to its end, where nobody takes events any more."""
-        with suppress(LeftError):
-            for event in work:
-                if event is IDLE:
-                    list(self._mailbox.arrived(TICK))
-
-    def _end_hosts(self, *, left_alone: bool = False) -> Iterator[Event]:
-        """End the run on every host, side by side."""
-        hosts = dict.fromkeys([*(host for _, host in self._places), *self._hosts.sessions])
-        yield from together([self._end_on(host, left_alone=left_alone) for host in hosts])
-
-    def _end_on(self, host: str, *, left_alone: bool = False) -> Iterator[Event]:
-        """Close the places of `host` and put back what was changed there; of a run that is `left_alone`, only close
-        those where nothing was prepared.
-        """
-        if self.control.lost:
-            return
-        for key in [key for key, place in self._places.items() if key[1] == host]:
-            if not (left_alone and self._places[key].prepared):
-                yield from self._close_place(key)
-        if not left_alone and host not in self._closed:
-            self._closed.add(host)
-            self._ends.problems += yield from self._root.put_back([host])
-
-    def _beginning(self) -> Event:
-        if self.left is None:
-            return RunStarted(self.run_id, self.plan, now())
-        return RunAttached(self.run_id, self.plan, seconds_since(self.left.record.summary.started))
-
-    def _measured(self) -> Iterator[Event]:
-        if self.left is not None and self.control.stopped:
-            self.control.hold_clock()
-        try:
-            yield from self._open()
-            self.control.start_clock()
-            yield from self._trials()
-            yield from self._facts_after()
-        except StoppedError:
-            self._ends.problem(State.PARTIAL, STOPPED)
-        except BenchwrightError as error:
-            self.refused = isinstance(error, HostInUseError) or (self.left is not None and not self._opened)
-            if self.refused:
-                raise
-            if self.control.stopped:
-                self._ends.problem(State.PARTIAL, STOPPED)
-            self._ends.problem(State.PARTIAL if self.control.stopped else State.FAILED, str(error))
-
-    def _names(self) -> tuple[str, ...]:
-        """Return the hosts to be reached: those where something was left, or, unless stopped, trials are to be made."""
-        hosts, needed = self.plan.hosts, self._joining.needed
-        peers = [step.peer for step in self.plan.steps if step.peer is not None]
-        if self.left is not None and self.control.stopped:
-            return tuple(host for host in dict.fromkeys([*hosts, *peers]) if host in needed)
-        if self.left is not None:
-            schedule = Schedule(self.plan)
-            feed(schedule, self.left)
-            hosts = tuple(host for host in hosts if host in needed or schedule.measures(host))
-        return tuple(dict.fromkeys([*hosts, *peers]))
-
-    def _open(self) -> Iterator[Event]:
-        self._joining.take_over = self.take_over
-        if self.left is not None:
-            running = [trial.trial for trial in self.left.record.trials if trial.state is State.RUNNING]
-            held = {used.where for used in self.left.workspaces} | {trial.host for trial in running}
-            self._joining.needed = frozenset(
-                held | {self.plan.step(trial.step).peer or trial.host for trial in running}
-            )
-        yield from self._joining.begin(self._names())
-        if self.left is not None:
-            yield from self._end_orphans(self.left)
-        self._opened = True
-
-    def _end_orphans(self, left: LeftRun) -> Iterator[Event]:
-        """End what may still run of the run besides what is followed.
-
-        Raises OrphanError where something is to be started: nothing is, beside what may still run.
-        """
-        end = partial(end_orphans, left, self._hosts.sessions | self._hosts.roots)
-        try:
-            untold = yield from self._mailbox.during(end)
-        except OrphanError as error:
-            if not self.control.stopped:
-                raise
-            self._ends.problems.append(str(error))
-        else:
-            yield from map(AttemptEnded, untold)
-
-    def _trials(self) -> Iterator[Event]:
-        schedule = self._schedule()
-        if self.left is not None:
-            yield from self._take_up(self.left, schedule)
-        turns = schedule.turns_where(self._may_begin)
-        ahead = True
-        while ahead or self._tasks:
-            if self.control.left:
-                raise LeftError
-            if self.control.over:
-                self._end_free_hosts()
-            else:
-                yield from self._joining.step()
-            yield from stepped(self._tasks)
-            if self.control.stopped and not self._tasks:
-                break
-            turn = None
-            if not self._is_busy(self._hosts.is_away) and not self.control.over:
-                turn = next(turns, None)
-                ahead = turn is not None or not schedule.over()
-            if turn is not None:
-                yield _progress(schedule)
-                self._last += 1
-                trial = TrialRun(self._last, turn, self._place(turn), self.control, None)
-                self._begin(trial, schedule, self._turn(trial, schedule))
-            else:
-                self._note_waiting()
-                yield IDLE
-        self._hosts.waited_since = min(self._hosts.waited_since, time.monotonic())
-        if self.control.stopped and not schedule.over():
-            self._ends.problem(State.PARTIAL, STOPPED)
-        yield _progress(schedule)
-
-    def _end_free_hosts(self) -> None:
-        """Begin to end the run on the hosts that no trial under way needs: one that hangs keeps no other."""
-        occupied = {host for task in self._tasks for host in task.hosts}
-        for host in {host for _, host in self._places} | self._hosts.sessions.keys():
-            steps = [self.plan.step(step) for step, at in self._places if at == host]
-            needed = {host}.union(*(_hosts_of(step, host) for step in steps))
-            if not occupied & needed and (steps or host not in self._closed):
-                self._tasks.append(Task(self._end_on(host), frozenset({host})))
-                occupied.add(host)
-
-    def _is_busy(self, is_gone: Callable[[str], bool]) -> bool:
-        """Whether a trial is under way of whose hosts none `is_gone`: trials are made one after another."""
-        return any(not any(map(is_gone, task.hosts)) for task in self._tasks)
-
-    def _note_waiting(self) -> None:
-        """Let the patience with a lost host begin once there is nothing else to do."""
-        if self._is_busy(self._hosts.is_lost):
-            self._hosts.waited_since = math.inf
-        elif self._hosts.waited_since == math.inf:
-            self._hosts.waited_since = time.monotonic()
-
-    def _may_begin(self, place: PlaceKey) -> bool:
-        """Whether a trial at `place` may begin, or be passed over since a host has failed."""
-        hosts = _hosts_of(self.plan.step(place[0]), place[1])
-        if hosts & self._joining.failed.keys():
-            return True
-        occupied = {host for task in self._tasks for host in task.hosts}
-        return hosts <= self._joining.ready - occupied and not any(map(self._hosts.is_lost, hosts))
-
-    def _begin(self, trial: TrialRun, schedule: Schedule, work: Iterator[Event], *, told: bool = False) -> None:
-        turn = trial.turn
-        self._tasks.append(Task(self._alone(trial, schedule, work, told=told), _hosts_of(turn.step, turn.host)))
-
-    def _alone(self, trial: TrialRun, schedule: Schedule, work: Iterator[Event], *, told: bool) -> Iterator[Event]:
-        """Make `trial` by `work`; what goes wrong ends it and its place, and no other. `told`: its start is stored."""
-        ended = False
-        try:
-            for event in work:
-                told = told or isinstance(event, TrialStarted)
-                ended = ended or isinstance(event, TrialEnded)
-                yield event
-        except LeftError:
-            raise
-        except StoppedError:  # the schedule is not over, which says so
-            return
-        except Exception as error:
-            if not isinstance(error, BenchwrightError):
-                log.exception("trial %d of the run %s", trial.id, self.run_id)
-                error = DefectError(error)
-            if ended:
-                self._ends.problem(State.FAILED, str(error))
-            elif told:
-                yield from trial.broken_off(str(error))
-                self._ends.ended(trial.turn.step.name, trial.ended)
-            else:
-                yield from self._never_began(trial, error)
-            yield from self._give_up(trial.turn, schedule)
-
-    def _turn(self, trial: TrialRun, schedule: Schedule) -> Iterator[Event]:
-        """Make one trial, and what belongs to it before and after."""
-        turn = trial.turn
-        failed = _hosts_of(turn.step, turn.host) & self._joining.failed.keys()
-        if failed:
-            yield from self._not_measured(trial, self._joining.failed[min(failed)])
-            yield from self._give_up(turn, schedule)
-            return
-        unfit = yield from self._unfit(turn)
-        if unfit:
-            yield from self._pass_over(turn, schedule, unfit)
-            return
-        began = time.monotonic()
-        yield from self._hosts.watch_or_not(turn.host, watched=turn.step.name not in self.unwatched)
-        if not schedule.expected(turn.place):
-            schedule.estimated(turn.place, self._estimate(turn))
-        trial.expected = schedule.expected(turn.place)
-        yield from self._one(trial)
-        yield from self._account(trial, schedule, time.monotonic() - began)
-        if not schedule.over():
-            yield from self._hosts.pause(self.plan.repetition.pause)
-
-    def _give_up(self, turn: Turn, schedule: Schedule) -> Iterator[Event]:
-        schedule.give_up(turn)
-        yield from self._close_place(turn.place)
-        yield StepEnded(turn.step.name, turn.host)
-
-    def _not_measured(self, trial: TrialRun, error: BenchwrightError) -> Iterator[Event]:
-        """Say of a trial that a host was not reached for it."""
-        yield from trial.not_measured(f"{NOT_MEASURED}{error}")
-        self._ends.ended(trial.turn.step.name, trial.ended)
-
-    def _never_began(self, trial: TrialRun, error: BenchwrightError) -> Iterator[Event]:
-        """Say of a trial why it did not begin: its host was lost, or its step cannot run there."""
-        if self.control.stopped:
-            self._ends.problem(State.PARTIAL, STOPPED)
-            if not isinstance(error, ConnectionLostError):  # the end of its place says what that means
-                self._ends.problem(State.PARTIAL, str(error))
-        elif not isinstance(error, ConnectionLostError):
-            yield from trial.refused(str(error))
-            self._ends.ended(trial.turn.step.name, trial.ended)
-        else:
-            yield from self._not_measured(trial, error)
-
-    def _schedule(self) -> Schedule:
-        estimates = {
-            (step.name, host): self._estimate(Turn(step, host, 1, warm_up=False))
-            for step in self.plan.steps
-            for host in self.plan.hosts
+        yield self._first_event()
+        work = {
+            Phase.CONNECTING: self._connect,
+            Phase.PREPARING: self._prepare,
+            Phase.MEASURING: self._measure,
+            Phase.STOPPING: self._stop,
+            Phase.DETACHED: self._detach,
         }
-        return Schedule(self.plan, estimates, verdict_rules(self.plan, self.baseline, self._facts))
-
-    def _take_up(self, left: LeftRun, schedule: Schedule) -> Iterator[Event]:
-        """Go on with a detached run: tell the schedule what is done, and follow what is under way."""
-        yield from feed(schedule, left)
-        for place in restored_places(left, self._place):
-            self._places[place.step.name, place.host] = place
-        yield from self._end_hosts(left_alone=True)
-        for record in left.record.trials:
-            if record.state is State.RUNNING:
-                turn = turn_of(left.record.plan, record.trial)
-                trial = TrialRun(record.trial.id, turn, self._place(turn), self.control, schedule.expected(turn.place))
-                self._begin(trial, schedule, self._take_up_trial(left, record.trial, trial, schedule), told=True)
-        under_way = {host for task in self._tasks for host in task.hosts}
-        for key in tuple(self._places):
-            if not schedule.open(key) and not _hosts_of(self.plan.step(key[0]), key[1]) & under_way:
-                yield from self._close_place(key)
-
-    def _take_up_trial(self, left: LeftRun, taken: Trial, trial: TrialRun, schedule: Schedule) -> Iterator[Event]:
-        began = time.monotonic()
-        sessions = self._hosts.sessions | self._hosts.roots
-        find = partial(find_trial, left, taken, sessions, self.stored_output(taken.id))
-        trial.left = yield from self._mailbox.during(find)
-        trial.beside |= beside(left, taken)
-        yield _progress(schedule)
-        yield from self._followed(trial) if trial.left is not None else trial.broken_off(NEVER_BEGAN)
-        self._ends.ended(trial.turn.step.name, trial.ended)
-        yield from self._account(trial, schedule, time.monotonic() - began + left.age)
-
-    def _one(self, trial: TrialRun) -> Iterator[Event]:
-        """Prepare where needed and run `trial`; a step that cannot run says why, as a failed trial."""
-        blocked = self._blocked(trial.turn)
         try:
-            if blocked is not None:
-                raise RunFailedError(
-                    f"{blocked.title} on {host_words(trial.turn.host)}: {blocked.measured}", blocked.remedy
-                )
-            yield from trial.place.prepare(self.control, trial.id)
-            if not self.control.over:
-                yield from self._root.before_trial(trial.turn.host, trial.id)
-        except BenchwrightError as error:
-            yield from self._never_began(trial, error)
-            return
-        if not self.control.over:
-            yield Activity(f"measuring {trial.turn.step.name} on {host_words(trial.turn.host)}", trial.turn.host)
-            yield from self._followed(trial)
-            self._ends.ended(trial.turn.step.name, trial.ended)
-
-    def _followed(self, trial: TrialRun) -> Iterator[Event]:
-        """Run `trial`, and note on those that are under way at once that they are."""
-        try:
-            for event in trial.events():
-                if isinstance(event, TrialStarted | TrialAttached):
-                    for other in self._measuring:
-                        other.beside.add(trial.turn.host)
-                        trial.beside.add(other.turn.host)
-                    self._measuring.append(trial)
-                yield event
+            while self.phase.now is not Phase.FINISHED:
+                begun = self.phase.now
+                try:
+                    for event in work[begun]():
+                        for happened in (event,) if event is not IDLE else self._hosts.queue.arrived(TICK):
+                            self._note(happened)
+                            yield happened
+                except DetachedError:
+                    self.phase.to(Phase.FINISHED if begun is Phase.DETACHED else Phase.DETACHED)
+                except StoppedError:
+                    self.outcome.problem(State.PARTIAL, STOPPED)
+                    self.phase.to(Phase.STOPPING)
+                except BenchwrightError as error:
+                    self._fail(begun, error)
+        except BaseException:
+            # Refused, a bug, or the generator was closed early: clean up the hosts.
+            self._clean_up()
+            raise
         finally:
-            if trial in self._measuring:
-                self._measuring.remove(trial)
-
-    def _account(self, trial: TrialRun, schedule: Schedule, spent: float) -> Iterator[Event]:
-        """Tell the schedule how a trial went, and close the place that gets no other."""
-        if self.control.over and (trial.ended is None or trial.ended.reason == STOPPED):
-            return  # it is still to be made
-        if trial.ended is None or trial.ended.state is not State.DONE:
-            schedule.give_up(trial.turn)
+            cost = self._close()
+        if self.phase.detached:
+            yield RunDetached(self.request.run_id)
         else:
-            for finding in unsteady_starts(trial.turn, trial.ended.parsed):
-                yield FindingRaised(finding, trial.id)
-            yield from decided(schedule.took(trial.turn, trial.ended.parsed.figures, trial.seconds, spent))
-        if not schedule.open(trial.turn.place) and not self.control.left:
-            yield from self._last_look(trial)
-            yield from self._close_place(trial.turn.place)
-            yield StepEnded(trial.turn.step.name, trial.turn.host)
+            yield RunEnded(self.request.run_id, self.outcome.state, self.outcome.reason, cost)
 
-    def _last_look(self, trial: TrialRun) -> Iterator[Event]:
-        """Wait for the look at the host that covers the trial's end: counters of its last second are read only then."""
-        host, ended = trial.turn.host, trial.ended_clock
-        deadline = time.monotonic() + self.interval + LATE
-        while ended is not None and self._hosts.watches(host) and self._seen.get(host, 0.0) < ended:
-            if self.control.over or time.monotonic() > deadline:
-                return
-            yield IDLE
+    def _first_event(self) -> Event:
+        request = self.request
+        if request.detached_run is None:
+            return RunStarted(request.run_id, request.plan, now())
+        return RunAttached(request.run_id, request.plan, seconds_since(request.detached_run.record.summary.started))
 
-    def _unfit(self, turn: Turn) -> Generator[Event, None, str]:
-        """Return why nothing more can be measured where `turn` would run, empty where it can."""
-        for host in dict.fromkeys([turn.host, turn.step.peer or turn.host]):
-            reason = yield from self._hosts.unfit(host)
-            if reason:
-                return reason
-        return ""
+    def _note(self, event: Event) -> None:
+        """Record what later phases need from the events."""
+        if isinstance(event, FindingRaised) and event.finding.id == CLOCK_STEPPED:
+            self._clocks_stepped.add(event.finding.host or "")
+        if isinstance(event, TelemetryRead):
+            self._hosts.telemetry.last_sample[event.host] = event.samples[-1].time
 
-    def _pass_over(self, turn: Turn, schedule: Schedule, reason: str) -> Iterator[Event]:
-        schedule.give_up(turn)
-        self._ends.problem(State.PARTIAL, reason)
-        yield from self._close_place(turn.place)
+    def _fail(self, begun: Phase, error: BenchwrightError) -> None:
+        """End the run because of `error`, raised in the phase `begun`; re-raise it if the run is refused."""
+        if begun in {Phase.STOPPING, Phase.DETACHED}:
+            raise error
+        if begun is Phase.CONNECTING and (isinstance(error, HostInUseError) or self.request.detached_run is not None):
+            self.phase.to(Phase.FINISHED)
+            raise error
+        stopped = self.request.control.stopped
+        if stopped:
+            self.outcome.problem(State.PARTIAL, STOPPED)
+        self.outcome.problem(State.PARTIAL if stopped else State.FAILED, str(error))
+        self.phase.to(Phase.STOPPING)
 
-    def _blocked(self, turn: Turn) -> Finding | None:
-        for finding in self._findings:
-            if blocks(finding) and finding.step == turn.step.name and finding.host in {None, turn.host}:
-                return finding
-        return None
+    # Work of each phase
 
-    def _estimate(self, turn: Turn) -> float | None:
-        if turn.host not in self._facts:  # it is still on its way
-            return None
-        context = step_context(turn.step, turn.host, self._facts, self.addresses)
-        return turn.step.suite.estimate(turn.step.values, context).duration
+    def _connect(self) -> Iterator[Event]:
+        request = self.request
+        if request.detached_run is not None and request.control.stopped:
+            request.control.stop_clock()
+        yield from self._setup.begin(hosts_to_connect(request.plan, request.detached_run, request.control))
+        if request.detached_run is not None:
+            yield from orphans_ended(request.detached_run, self._hosts, self.outcome)
+        self.phase.to(Phase.PREPARING)
 
-    def _place(self, turn: Turn) -> Place:
-        if turn.place not in self._places:
-            context = step_context(turn.step, turn.host, self._facts, self.addresses)
-            self._places[turn.place] = Place(turn.step, turn.host, context, self._hosts, agreed=self.agreed)
-        return self._places[turn.place]
+    def _prepare(self) -> Iterator[Event]:
+        if self.request.control.over:
+            self.request.control.start_clock()
+        if self.request.detached_run is not None:
+            yield from Attachment(self.request.detached_run, self.request.stored_output, self._trials).resume()
+        self.phase.to(Phase.MEASURING)
 
-    def _close_place(self, key: PlaceKey) -> Iterator[Event]:
-        place = self._places.pop(key, None)
-        if place is not None:
-            others = sum(other.cleans_up for (_, host), other in self._places.items() if host == key[1])
-            self._ends.problems += yield from place.close(others=others)
+    def _measure(self) -> Iterator[Event]:
+        return chain(self._trials.events(), self._facts_after())
+
+    def _stop(self) -> Iterator[Event]:
+        self._hosts.stop_reconnecting()
+        yield from self._steps.end()
+        self.phase.to(Phase.FINISHED)
+
+    def _detach(self) -> Iterator[Event]:
+        self._hosts.stop_reconnecting()
+        yield from self._steps.end(detached=True)
+        self.phase.to(Phase.FINISHED)
 
     def _facts_after(self) -> Iterator[Event]:
-        if self.control.left:
-            raise LeftError
-        if self.control.stopped:
+        self.phase.to(Phase.STOPPING)
+        control = self.request.control
+        control.raise_if_detached()
+        if control.stopped:
             return
-        yield from together(map(self._facts_of, sorted(self._joining.ready)))
-        if self.control.left:
-            raise LeftError
+        yield from together(map(self._facts_of, sorted(self._setup.ready)))
+        control.raise_if_detached()
 
     def _facts_of(self, host: str) -> Iterator[Event]:
         try:
             read = partial(read_facts, self._hosts.sessions[host])
-            after = yield from self._mailbox.during(read, until_over=True)
+            after = yield from self._hosts.queue.during(read, until_over=True)
         except BenchwrightError as error:
-            self._ends.problem(State.PARTIAL, f"The facts after the run could not be read: {error}")
+            self.outcome.problem(State.PARTIAL, f"Facts after the run could not be read: {error}")
             return
         yield FactsRead(host, Moment.AFTER, after)
-        if host not in self._stepped:
-            yield from map(FindingRaised, clocks_apart(host, self._facts[host], after))
+        if host not in self._clocks_stepped:
+            yield from map(FindingRaised, clock_offset_changed(host, self._setup.facts[host], after))
+
+    # The end
+
+    def _clean_up(self) -> None:
+        """Clean up the hosts after an error, or when the generator is closed early."""
+        if self.phase.now not in {Phase.DETACHED, Phase.FINISHED}:
+            self.phase.to(Phase.STOPPING)
+        self._hosts.stop_reconnecting()
+        with suppress(DetachedError):
+            for event in self._steps.end(detached=self._attach_refused):
+                if event is IDLE:
+                    list(self._hosts.queue.arrived(TICK))
+
+    def _close(self) -> Mapping[str, float]:
+        """Close every session; return the cost of telemetry by host (share of one core)."""
+        self._setup.root.close()
+        detached = self.phase.detached
+        cost, leases = self._hosts.close(
+            keep=detached or self.request.control.taken_over, refused=self._attach_refused and not detached
+        )
+        self.outcome.problems += leases
+        self.phase.to(Phase.FINISHED)
+        return cost
+
+    @property
+    def _attach_refused(self) -> bool:
+        """Whether a detached run could not be attached and stays unchanged."""
+        return self.request.detached_run is not None and not self.phase.opened
 
 
-def _hosts_of(step: Step, host: str) -> frozenset[str]:
-    """Return the hosts on which a trial of `step` on `host` needs to be alone."""
-    return frozenset({host, step.peer or host})
+def _pending_changes(detached_run: DetachedRun | None) -> dict[str, set[str]]:
+    """Return the paths of the settings that a detached run changed and has not restored, by host."""
+    changed: dict[str, set[str]] = {}
+    for record in () if detached_run is None else detached_run.record.changes:
+        if record.pending:
+            changed.setdefault(record.change.host, set()).add(record.change.path)
+    return changed
 
 
-def _progress(schedule: Schedule) -> Progress:
-    ahead = schedule.ahead()
-    return Progress(ahead.done, ahead.total, ahead.seconds, ahead.exact)
+# A run as its caller gets it
+
+
+def recorded(
+    engine: Engine, store: Store, use_library: Callable[[Path], None], resumed: Recorder | None = None
+) -> Generator[Event]:
+    """Yield the events of `engine` with those added by the stages; `use_library` is that of RecordingStage.
+
+    Each event is stored before it is yielded, by the recorder of the `resumed` run or a new one. If closed early, the
+    run is stopped and its end stored. Raises HostInUseError if a host is in use; a new run is then not stored.
+    """
+    request, ended, by_user = engine.request, False, False
+    control, detached_run = request.control, request.detached_run
+    try:
+        with store.recorder(request.run_id) if resumed is None else nullcontext(resumed) as recorder:
+            recorder.when_taken_over = control.note_taken_over
+            recording = RecordingStage(recorder, control, use_library)
+            source = engine.events()
+            judged = apply_stages(
+                source, resumed_watching(detached_run), Verdicts(recorder, resumed=detached_run is not None)
+            )
+            try:
+                for event in apply_stages(judged, recording):
+                    ended = isinstance(event, RunEnded | RunDetached)
+                    yield event
+            except (KeyboardInterrupt, GeneratorExit) as error:
+                by_user = True
+                recording.hurried = isinstance(error, KeyboardInterrupt)
+                raise
+            finally:
+                if not ended:
+                    (control.note_taken_over if recorder.taken_over else control.stop)()
+                    state, reason = (State.PARTIAL, STOPPED) if by_user else (State.FAILED, FAILED)
+                    otherwise = None if engine.phase.refused else RunEnded(request.run_id, state, reason)
+                    # KeyboardInterrupt ends only the generators on the stack; the engine's may not have run its end.
+                    recording.wind_up(chain(judged, source), otherwise)
+    except HostInUseError:
+        if detached_run is None:
+            store.delete(request.run_id)
+        raise
+
+
+def attached(
+    request: RunRequest, taken: DetachedRun, store: Store, baseline: Baseline, use_library: Callable[[Path], None]
+) -> Generator[Event]:
+    """Yield the stored events of a detached run, then its new ones.
+
+    Raises the error that prevents attaching; the run then stays detached. A run whose trials are complete ends
+    without its hosts if they cannot be reached.
+    """
+    with store.later_recorder(taken) as recorder:
+        engine: Engine | None = None
+        try:
+            # Read first: the library may be lost by the time the output is needed.
+            output = {trial.trial.id: store.output_in_order(taken.id, trial.trial.id) for trial in taken.under_way}
+            yield from _replayed(taken, store)
+            engine = Engine(replace(request, detached_run=taken, stored_output=output, take_over=recorder.claim))
+            for event in recorded(engine, store, use_library, recorder):
+                yield event
+                if isinstance(event, TrialAttached):
+                    for stream, data in output.get(event.trial.id, ()):
+                        yield OutputRead(event.trial.id, stream, data)
+        except BenchwrightError as error:
+            refused = engine is not None and engine.phase.refused
+            try:
+                if refused and isinstance(error, RemoteError) and is_complete(taken, baseline):
+                    recorder.claim()
+                    yield from concluded(taken, recorder, baseline, str(error))
+                    return
+                if refused or engine is None:  # otherwise its end is recorded or queued
+                    if recorder.owns:
+                        recorder.record(RunDetached(taken.id))
+                    else:
+                        store.detached_runs()  # raises if the library was lost meanwhile
+                    _add_remedy(error, taken)
+            except (StoreLostError, DamagedError) as lost:
+                lost.message = f"{error.message} {lost.message}"
+                raise save_to_new_file(recorder, lost) from error
+            raise
+
+
+def _add_remedy(error: BenchwrightError, taken: DetachedRun) -> None:
+    """Extend the remedy of `error`, if a host with parts of the run was not reached, with how to end without it."""
+    holding = {used.where for used in taken.workspaces} | {one.trial.host for one in taken.under_way}
+    if not isinstance(error, ConnectError) or error.host not in holding:
+        return
+    error.remedy = (
+        f"{error.remedy} Run {taken.id} has commands or files on {error.host} and stays detached. To end it without "
+        f"its hosts: benchwright attach {taken.id} --forget"
+    ).strip()
+
+
+def _replayed(taken: DetachedRun, store: Store) -> Iterator[Event]:
+    """Yield the stored events of a detached run, except those of running trials."""
+    record, run_id = taken.record, taken.id
+    yield RunStarted(run_id, record.plan, record.summary.started)
+    for host, facts in record.facts_before.items():
+        yield FactsRead(host, Moment.BEFORE, facts)
+    for finding in record.findings:
+        yield FindingRaised(finding)
+    for host, watched in store.telemetry(run_id).items():
+        yield TelemetryRead(host, watched)
+    samples = store.samples(run_id)
+    for trial in record.trials:
+        if trial.state is not State.RUNNING:
+            yield TrialStarted(trial.trial, None)
+            for sample in samples.get(trial.trial.id, ()):
+                yield SampleRead(trial.trial.id, sample)
+            yield _ended(trial)
+
+
+def _ended(record: TrialRecord) -> TrialEnded:
+    parsed = ParsedTrial(record.figures, (), record.notes, record.state is State.DONE)
+    return TrialEnded(record.trial.id, record.state, record.exit_status, parsed, record.reason)

@@ -1,93 +1,247 @@
-"""The hosts of a run: a session on each that outlives its connection, its lease, and its telemetry."""
+"""Hosts of a run: a reconnecting session, a lease and telemetry for each."""
 
 import contextlib
 import logging
-import math
 import statistics
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.events import Activity, Event, FindingRaised, LinkChanged
-from app.plans.plan import host_words
-from app.runs.control import LETTING_GO_TIME, WAITING, Busy, Control, EndingTimeError
+from app.plans.plan import host_label
+from app.runs.control import DISCONNECT_TIME, BusyPolicy, Control, EndingTimeError
+from app.runs.event_queue import TICK, EventQueue
 from app.runs.findings import connection_lost, holder_text, holders_text, host_in_use, no_lease
-from app.runs.mailbox import IDLE, TICK, Mailbox
-from remote.errors import ConnectError, Outcome
-from remote.jobs.job import Job, Workspace
-from remote.jobs.lease import FRESH, Claim, claim, leave, living_keeper, release, withdraw
-from remote.link import PATIENCE, Link, LinkState, Patience
+from app.runs.phase import RunPhase
+from remote.connection_state import PATIENCE, Link, LinkState, ReconnectPolicy
+from remote.errors import ConnectError, ConnectOutcome
+from remote.jobs.job import RemoteJob, Workspace
+from remote.jobs.lease import FRESH, Claim, claim, live_holder, mark_unwatched, release, withdraw
 from remote.privilege import PrivilegeError
+from remote.reconnect import ReconnectingSession
 from remote.script import new_mark
 from remote.session import Session
-from remote.steady_session import SteadySession
 from remote.telemetry.telemetry import Telemetry
 from suites.errors import BenchwrightError
 
 log = logging.getLogger(__name__)
 
-ASK_AGAIN = 5.0
-"""Seconds between two looks at whether a host in use is free."""
+RETRY_INTERVAL = 5.0
+"""Seconds between checks whether a host in use is free."""
 
 AWAY_AFTER = 15.0
-"""Seconds without a connection after which the other hosts no longer wait for a trial's end: most are back by then."""
+"""Seconds without a connection after which trials on other hosts no longer wait; most connections are back by then."""
 
 
 @dataclass(slots=True)
 class _Lease:
-    """How a host was claimed: `nonce` names the lease, `path` is None while there is none.
+    """Lease on a host: `nonce` names it, `path` is None while there is none.
 
-    `connection` is that over which it was last seen to hold, `told` that its findings were raised.
+    `connection` is the number of the connection over which it was last verified; `reported` whether its finding was
+    raised.
     """
 
     nonce: str = field(default_factory=new_mark)
     path: str | None = None
     connection: int = 0
-    told: bool = False
+    reported: bool = False
 
 
-@dataclass(slots=True)
+class Leases:
+    """Leases of the run `run_id` on its hosts."""
+
+    def __init__(
+        self, run_id: str, queue: EventQueue, control: Control, sessions: Mapping[str, ReconnectingSession]
+    ) -> None:
+        self._run_id, self._queue, self._control, self._sessions = run_id, queue, control, sessions
+        self._leases: dict[str, _Lease] = {}
+        self._not_removed: dict[str, str] = {}  # messages by host
+
+    def path(self, host: str) -> str:
+        """Return the path of the lease on `host`, empty if there is none."""
+        return self._leases[host].path or "" if host in self._leases else ""
+
+    def not_removed(self) -> list[str]:
+        """Return messages about the leases that could not be removed."""
+        return list(dict(self._not_removed).values())
+
+    def claim(self, host: str) -> Generator[Event, None, str]:
+        """Claim `host`; return why it cannot be measured, empty if it can.
+
+        Another run's lease is refused, waited for, or reported and ignored, by `control.busy`. A host already claimed
+        is claimed again only over a new connection.
+        """
+        session = self._sessions[host]
+        lease = self._leases.setdefault(host, _Lease())
+        reported = ""
+        while lease.connection != session.connections and not self._control.over:
+            anyway = self._control.busy is BusyPolicy.ANYWAY
+            connection = session.connections
+            look = partial(claim, session, self._run_id, nonce=lease.nonce, anyway=anyway)
+            claimed = yield from self._queue.during(look)
+            if claimed.lease is not None or anyway or not claimed.blocked:
+                lease.path, lease.connection = claimed.lease.path if claimed.lease else None, connection
+                yield from self._findings(host, lease, claimed)
+                return ""
+            in_use = holders_text(claimed, host)
+            if self._control.busy is BusyPolicy.REFUSE:
+                return in_use
+            if in_use != reported:
+                reported = in_use
+                yield Activity(f"waiting: {in_use}", host, waits_for=in_use)
+            yield from self._queue.pause(RETRY_INTERVAL)
+        return ""
+
+    def _findings(self, host: str, lease: _Lease, claimed: Claim) -> Iterator[Event]:
+        if lease.path is None and not lease.reported:
+            lease.reported = True
+            yield FindingRaised(no_lease(host))
+        if claimed.blocked:
+            yield FindingRaised(host_in_use(host, claimed))
+
+    def other_lease_holder(self, host: str) -> Generator[Event, None, str]:
+        """Return the text of another live process that keeps a lease of this run on `host`; empty if there is none.
+
+        It is refused, waited for or ignored, by `control.busy`.
+        """
+        reported = ""
+        own = {lease.nonce for lease in self._leases.values()}  # two host names may be one machine
+        look = partial(live_holder, self._sessions[host], self._run_id, own)
+        while self._control.busy is not BusyPolicy.ANYWAY:
+            holder = yield from self._queue.during(look)
+            if holder is None:
+                return ""
+            if self._control.busy is BusyPolicy.REFUSE or self._control.over:
+                return holder_text(holder, host)
+            if not reported:
+                reported = holder_text(holder, host)
+                yield Activity(f"waiting: {reported}", host, waits_for=reported)
+            yield from self._queue.pause(RETRY_INTERVAL)
+        return ""
+
+    def end(self, host: str, end: Callable[[Session, str], None]) -> None:
+        """Call `end` for the lease on `host`; a failure is reported by not_removed()."""
+        lease, session = self._leases.pop(host, None), self._sessions.get(host)
+        if lease is None:
+            return
+        if lease.path is not None:
+            self._not_removed[host] = _not_removed_text(host)
+        try:
+            if session is not None:
+                end(session, lease.nonce)
+            self._not_removed.pop(host, None)
+        except BenchwrightError as error:
+            log.info("the lease on %s was not removed: %s", host, error)
+
+
+class HostTelemetry:
+    """Telemetry of a run's hosts. Errors are ignored: a run without telemetry is valid."""
+
+    def __init__(
+        self, queue: EventQueue, sessions: Mapping[str, Session], lease: Callable[[str], str], interval: float
+    ) -> None:
+        """`interval` is in seconds; `lease` returns the path of a host's lease."""
+        self._queue, self._sessions, self._lease, self._interval = queue, sessions, lease, interval
+        self._running: dict[str, Telemetry] = {}
+        self._costs: dict[str, list[float]] = {}  # of stopped telemetry, by host (share of one core)
+        self._loops: dict[str, tuple[str, ...]] = {}
+        self.closing = False  # no more samples are reported
+        self.last_sample: dict[str, float] = {}
+        """Time of the last sample by host, on the host's monotonic clock (seconds)."""
+
+    def start(self, host: str) -> Iterator[Event]:
+        """Start the telemetry of `host`."""
+        with contextlib.suppress(BenchwrightError):
+            loops = self._loops.get(host, ())
+            start = partial(Telemetry.start, self._sessions[host], self._interval, self._lease(host), loops)
+            started = yield from self._queue.during(start)
+            self._running[host] = started
+            self._queue.watch(host, started, lambda: self.closing or self._running.get(host) is not started)
+
+    def watch_loops(self, host: str, loops: tuple[str, ...]) -> Iterator[Event]:
+        """Add the loop devices `loops` of `host`, known once its facts are read; restarts the telemetry."""
+        if loops != self._loops.get(host, ()):
+            self._loops[host] = loops
+            if host in self._running:
+                yield from self.switch(host, on=False)
+                yield from self.switch(host, on=True)
+
+    def covers(self, host: str, clock: float) -> bool:
+        """Return whether samples of `host` reach `clock` (its monotonic clock), or no more will come."""
+        return self.closing or host not in self._running or self.last_sample.get(host, 0.0) >= clock
+
+    def switch(self, host: str, *, on: bool) -> Iterator[Event]:
+        """Pause or resume the telemetry of `host`."""
+        if on and host in self._costs and host not in self._running:
+            yield from self.start(host)
+        elif not on and host in self._running:
+            self.stop(host)
+
+    def stop(self, host: str) -> None:
+        """Stop the telemetry of `host`."""
+        stopped = self._running.pop(host, None)
+        if stopped is not None:
+            self._costs.setdefault(host, []).extend([] if stopped.cost is None else [stopped.cost])
+            with contextlib.suppress(BenchwrightError):  # a lost host is reported by its link
+                stopped.stop()
+
+    def costs(self) -> Mapping[str, float]:
+        """Return the share of one core that telemetry used, by host, where measured."""
+        return {host: statistics.fmean(costs) for host, costs in self._costs.items() if costs}
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """A lost connection: the time it was lost, and the time of the last data with the reported detail."""
+
+    since: float  # monotonic seconds
+    last_received: float | None = None  # monotonic seconds
+    detail: str = ""
+
+
 class RunHosts:
-    """Opens, claims and watches the hosts of the run `run_id`; `connect` opens a session, `interval` is telemetry's."""
+    """Sessions, leases and telemetry of the hosts of the run `run_id`; `connect` opens a session."""
 
-    run_id: str
-    connect: Callable[[str], Session]
-    mailbox: Mailbox
-    control: Control
-    interval: float = 1.0
-    patience: Patience = PATIENCE
-    sessions: dict[str, SteadySession] = field(default_factory=dict)
-    roots: dict[str, Session] = field(default_factory=dict)  # sessions of root, where the plan needs them
-    _leases: dict[str, _Lease] = field(default_factory=dict)
-    _telemetry: dict[str, Telemetry] = field(default_factory=dict)
-    _costs: dict[str, list[float]] = field(default_factory=dict)  # of watching that was stopped meanwhile, by host
-    _loops: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _lost: dict[str, tuple[float, str]] = field(default_factory=dict)  # since when, and why
-    _occupied: dict[str, str] = field(default_factory=dict)  # where a command of the run may still run
-    _held: dict[str, str] = field(default_factory=dict)  # in words, where a lease could not be removed
-    _gone: dict[str, float] = field(default_factory=dict)  # since when there is no connection (monotonic seconds)
-    _closing: bool = False
-    _registering: threading.Lock = field(default_factory=threading.Lock)
-    waited_since: float = (
-        0.0  # when the run began to wait for lost hosts (monotonic seconds), infinite while it does not
-    )
+    def __init__(
+        self,
+        run_id: str,
+        connect: Callable[[str], Session],
+        queue: EventQueue,
+        control: Control,
+        phase: RunPhase | None = None,
+        *,
+        interval: float = 1.0,
+        patience: ReconnectPolicy = PATIENCE,
+    ) -> None:
+        self.run_id, self.queue, self.control, self.phase = run_id, queue, control, phase or RunPhase()
+        self.sessions: dict[str, ReconnectingSession] = {}
+        self.roots: dict[str, Session] = {}  # root sessions, where the plan needs them
+        self.leases = Leases(run_id, queue, control, self.sessions)
+        self.telemetry = HostTelemetry(queue, self.sessions, self.leases.path, interval)
+        self._connect, self._patience = connect, patience
+        self._losses: dict[str, _Loss] = {}  # hosts without a connection
+        self._occupied: dict[str, str] = {}  # hosts where a command of the run may still run, with the message
+        self._closing = False
+        self._registering = threading.Lock()
 
     def open(self, host: str) -> Iterator[Event]:
-        """Connect to `host`; raise ConnectError where that fails."""
+        """Connect to `host`; raise ConnectError if that fails."""
         try:
-            yield from self.mailbox.during(partial(self._open, host), lasting=False)
+            yield from self.queue.during(partial(self._open, host), lasting=False)
         except EndingTimeError as error:
-            raise ConnectError(Outcome.TIMED_OUT, f"{host} is not connected: {error.message}", host=host) from error
+            raise ConnectError(
+                ConnectOutcome.TIMED_OUT, f"{host} is not connected: {error.message}", host=host
+            ) from error
 
     def _open(self, host: str) -> None:
-        session = SteadySession(
-            lambda: self.connect(host),
-            told=lambda link: self._tell(host, link),
+        session = ReconnectingSession(
+            lambda: self._connect(host),
+            report=lambda link: self._note_link(host, link),
             over=lambda: self._closing or self.control.over,
-            patience=self.patience,
-            waited_since=lambda: self.waited_since,
+            patience=self._patience,
+            waited_since=lambda: self.phase.waiting_since,
         )
         with self._registering:
             if not self._closing:
@@ -96,223 +250,118 @@ class RunHosts:
         session.close()  # the run ended meanwhile
 
     def is_lost(self, host: str) -> bool:
-        """Return whether the connection to `host` is lost, and sought again."""
-        return host in self._gone
+        """Return whether the connection to `host` is lost."""
+        return host in self._losses
+
+    def any_lost(self) -> bool:
+        """Return whether the connection to any host is lost."""
+        return bool(self._losses)
 
     def is_away(self, host: str) -> bool:
-        """Return whether that is so for longer than the other hosts wait for it."""
-        return time.monotonic() - self._gone.get(host, math.inf) > AWAY_AFTER
+        """Return whether the connection to `host` has been lost for more than AWAY_AFTER."""
+        loss = self._losses.get(host)
+        return loss is not None and time.monotonic() - loss.since > AWAY_AFTER
 
-    def _tell(self, host: str, link: Link) -> None:
-        """Pass a change of the link on; called on any thread."""
+    def _note_link(self, host: str, link: Link) -> None:
+        """Report a change of the link; called on any thread."""
+        loss = self._losses.get(host)
         if link.state in {LinkState.LOST, LinkState.RECONNECTING}:
-            self._gone.setdefault(host, time.monotonic())
+            known = loss or _Loss(time.monotonic())
+            if link.state is LinkState.LOST and known.last_received is None and not self._closing:
+                known = replace(known, last_received=link.since, detail=link.detail)
+            self._losses[host] = known
         else:
-            self._gone.pop(host, None)
+            self._losses.pop(host, None)
         if self._closing:
             return
-        self.mailbox.put(LinkChanged(host, link.state, link.since, link.attempt, link.detail, link.restarted))
-        if link.state is LinkState.LOST:
-            self._lost.setdefault(host, (link.since, link.detail))
-        elif link.state is LinkState.BACK and host in self._lost:
-            since, detail = self._lost.pop(host)
-            self.mailbox.put(FindingRaised(connection_lost(host, time.monotonic() - since, detail)))
+        self.queue.put(LinkChanged(host, link.state, link.since, link.attempt, link.detail, link.restarted))
+        if link.state is LinkState.BACK and loss is not None and loss.last_received is not None:
+            self.queue.put(FindingRaised(connection_lost(host, time.monotonic() - loss.last_received, loss.detail)))
 
     def session(self, host: str, *, root: bool) -> Session:
-        """Return the session on `host`, or that of `root`; raise PrivilegeError where there is none."""
+        """Return the session on `host`, or its root session; raise PrivilegeError if there is none."""
         if not root:
             return self.sessions[host]
         if host not in self.roots:
             raise PrivilegeError(
-                f"This has to run as root on {host}, and no root session was opened there.",
-                "Sign in as root, or let the account use sudo.",
+                f"This command needs root on {host}, and no root session is open.",
+                "Sign in as root, or allow the account to use sudo.",
                 host=host,
             )
         return self.roots[host]
 
-    def lease(self, host: str) -> str:
-        """Return the path of the lease on `host`, empty where there is none."""
-        return self._leases[host].path or "" if host in self._leases else ""
-
-    def watch(self, host: str) -> Iterator[Event]:
-        """Begin to watch `host`. A run without telemetry is still a run: nothing is drawn then."""
-        with contextlib.suppress(BenchwrightError):
-            loops = self._loops.get(host, ())
-            start = partial(Telemetry.start, self.sessions[host], self.interval, self.lease(host), loops)
-            started = yield from self.mailbox.during(start)
-            self._telemetry[host] = started
-            self.mailbox.watch(host, started, lambda: self._closing or self._telemetry.get(host) is not started)
-
-    def watch_loops(self, host: str, loops: tuple[str, ...]) -> Iterator[Event]:
-        """Watch these loop devices of `host`, too: once its facts tell which lie below what is measured."""
-        if loops != self._loops.get(host, ()):
-            self._loops[host] = loops
-            if host in self._telemetry:
-                yield from self.watch_or_not(host, watched=False)
-                yield from self.watch_or_not(host, watched=True)
-
-    def watches(self, host: str) -> bool:
-        """Return whether `host` is watched, as far as is known."""
-        return host in self._telemetry and not self._closing
-
-    def watch_or_not(self, host: str, *, watched: bool) -> Iterator[Event]:
-        """Stop watching `host` for a while, or begin again where that was stopped."""
-        if watched and host in self._costs and host not in self._telemetry:
-            yield from self.watch(host)
-        elif not watched and host in self._telemetry:
-            stopped = self._telemetry.pop(host)
-            self._costs.setdefault(host, []).extend([] if stopped.cost is None else [stopped.cost])
-            with contextlib.suppress(BenchwrightError):  # its host is gone, and the run says so already
-                stopped.stop()
-
-    # The lease
-
-    def claim(self, host: str) -> Generator[Event, None, str]:
-        """Claim `host`; return why it cannot be measured on, empty where it can.
-
-        Somebody else's lease is told, waited for, or told and ignored, as the user wants it. Where it was claimed
-        before, only a new connection is a reason to look again.
-        """
-        session = self.sessions[host]
-        lease = self._leases.setdefault(host, _Lease())
-        said = ""
-        while lease.connection != session.connections and not self.control.over:
-            anyway = self.control.busy is Busy.ANYWAY
-            connection = session.connections
-            claimed = yield from self.mailbox.during(
-                partial(claim, session, self.run_id, nonce=lease.nonce, anyway=anyway)
-            )
-            if claimed.lease is not None or anyway or not claimed.blocked:
-                lease.path, lease.connection = claimed.lease.path if claimed.lease else None, connection
-                yield from self._told(host, lease, claimed)
-                return ""
-            in_use = holders_text(claimed, host)
-            if self.control.busy is Busy.REFUSE:
-                return in_use
-            if in_use != said:
-                said = in_use
-                yield Activity(f"{WAITING}{in_use}", host)
-            yield from self.pause(ASK_AGAIN)
-        return ""
-
-    def kept_elsewhere(self, host: str) -> Generator[Event, None, str]:
-        """Return who keeps a lease of this run on `host`, in words: a Benchwright that lives and watches it; or "".
-
-        It is waited for, or ignored, as the user wants it.
-        """
-        said = ""
-        own = {lease.nonce for lease in self._leases.values()}  # two names may be of one machine
-        look = partial(living_keeper, self.sessions[host], self.run_id, own)
-        while self.control.busy is not Busy.ANYWAY:
-            keeper = yield from self.mailbox.during(look)
-            if keeper is None:
-                return ""
-            if self.control.busy is Busy.REFUSE or self.control.over:
-                return holder_text(keeper, host)
-            if not said:
-                said = holder_text(keeper, host)
-                yield Activity(f"{WAITING}{said}", host)
-            yield from self.pause(ASK_AGAIN)
-        return ""
-
-    def pause(self, seconds: float) -> Iterator[Event]:
-        """Wait `seconds`, less if the run is over; the tasks of other hosts go on."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not self.control.over:
-            yield IDLE
-
-    def _told(self, host: str, lease: _Lease, claimed: Claim) -> Iterator[Event]:
-        if lease.path is None and not lease.told:
-            lease.told = True
-            yield FindingRaised(no_lease(host))
-        if claimed.blocked:
-            yield FindingRaised(host_in_use(host, claimed))
-
     def unfit(self, host: str) -> Generator[Event, None, str]:
-        """Return why no further trial can run on `host`, empty where one can."""
+        """Return why no further trial can run on `host`, empty if one can."""
         session = self.sessions[host]
         if session.restarted:
             return f"{host} restarted {session.restarted}: its remaining trials were not run."
         if host in self._occupied:
             return f"{self._occupied[host]}: the remaining trials on {host} were not run."
-        in_use = yield from self.claim(host)
+        in_use = yield from self.leases.claim(host)
         return f"{in_use}: the remaining trials on {host} were not run." if in_use else ""
 
-    def note_left(self, host: str, workspace: Workspace) -> Generator[Event, None, None]:
-        """Find out whether something still runs in a directory that could not be removed: then `host` is not fit."""
+    def check_remaining(self, host: str, workspace: Workspace) -> Iterator[Event]:
+        """Check whether a command still runs in a directory that could not be removed; unfit() then reports it."""
         session = self.roots.get(host, self.sessions[host])
         try:
-            running = yield from self.mailbox.during(partial(Job.under_way, session, workspace))
+            running = yield from self.queue.during(partial(RemoteJob.under_way, session, workspace))
         except BenchwrightError as error:
             self._occupied[host] = f"A command of this run may still run on {host} ({error.message})"
         else:
             if running:
-                self._occupied[host] = f"A command of this run still runs on {host} and could not be ended"
+                self._occupied[host] = f"A command of this run still runs on {host}"
 
     # The end
 
     def withdraw(self, host: str) -> Iterator[Event]:
-        """Let go of `host`, on which nothing of the run is left: nobody watches it, holds it or is connected to it."""
+        """Disconnect from `host`, on which nothing of the run remains; end its lease and telemetry."""
         with contextlib.suppress(EndingTimeError):
-            yield from self.mailbox.during(partial(self._let_go, host, withdraw))
+            yield from self.queue.during(partial(self._disconnect, host, withdraw))
         root = self.roots.pop(host, None)
         if root is not None:
-            root.close()  # it forgets its password
+            root.close()  # discards its password
         self.sessions.pop(host, None)
 
-    def _let_go(self, host: str, end: Callable[[Session, str], None]) -> None:
-        """Stop watching `host`, `end` its lease and close its session; where that is not removed, it is in `_held`."""
-        telemetry, lease = self._telemetry.pop(host, None), self._leases.pop(host, None)
-        session = self.sessions.get(host)
-        with contextlib.suppress(BenchwrightError):
-            if telemetry is not None:
-                self._costs.setdefault(host, []).extend([] if telemetry.cost is None else [telemetry.cost])
-                telemetry.stop()
-        if lease is not None and lease.path is not None:
-            self._held[host] = _held_text(host)
-        try:
-            if session is not None and lease is not None:
-                end(session, lease.nonce)
-            self._held.pop(host, None)
-        except BenchwrightError as error:
-            log.info("the lease on %s was not removed: %s", host, error)
-        if session is not None:
-            session.close()
+    def _disconnect(self, host: str, end: Callable[[Session, str], None]) -> None:
+        """Stop the telemetry of `host`, call `end` for its lease and close its session."""
+        self.telemetry.stop(host)
+        self.leases.end(host, end)
+        if host in self.sessions:
+            self.sessions[host].close()
 
-    def give_up(self) -> None:
-        """From now on, wait for no host that is lost for longer than a last chance takes."""
+    def stop_reconnecting(self) -> None:
+        """Stop reconnecting to lost hosts and reporting telemetry: the run ends."""
         with self._registering:
-            self._closing = True
+            self._closing = self.telemetry.closing = True
 
     def close(self, *, keep: bool, refused: bool = False) -> tuple[Mapping[str, float], list[str]]:
-        """Let go of every host; return the share of one core that watching took on each, where it is known, and in
-        words which leases could not be removed.
+        """Disconnect from every host; return the cost of telemetry by host (share of one core) and messages about
+        leases that could not be removed.
 
-        `keep` leaves the leases: what was left running there keeps them. One that was `refused` takes its own away
-        alone: others may be of the run that goes on.
+        `keep` leaves the leases to commands that still run there. `refused` removes only the leases of this process:
+        others may belong to the process that continues the run.
         """
-        self.give_up()
-        end = withdraw if refused else leave if keep else self._release
-        # One that hangs keeps no other, nor the end of the program.
-        letting_go = [
-            threading.Thread(target=self._let_go, args=(host, end), name=f"let go {host}", daemon=True)
+        self.stop_reconnecting()
+        end = withdraw if refused else mark_unwatched if keep else self._release
+        # In daemon threads: a host that hangs delays neither the others nor the exit of the program.
+        disconnecting = [
+            threading.Thread(target=self._disconnect, args=(host, end), name=f"disconnect {host}", daemon=True)
             for host in list(self.sessions)
         ]
-        for thread in letting_go:
+        for thread in disconnecting:
             thread.start()
-        while any(thread.is_alive() for thread in letting_go) and self.control.remaining(LETTING_GO_TIME):
-            next((thread for thread in letting_go if thread.is_alive()), letting_go[0]).join(TICK)
-        self.mailbox.join(min(5.0, self.control.remaining(LETTING_GO_TIME)))
-        costs = {host: statistics.fmean(costs) for host, costs in self._costs.items() if costs}
-        return costs, [] if keep else list(dict(self._held).values())
+        while any(thread.is_alive() for thread in disconnecting) and self.control.remaining(DISCONNECT_TIME):
+            next((thread for thread in disconnecting if thread.is_alive()), disconnecting[0]).join(TICK)
+        self.queue.join(min(5.0, self.control.remaining(DISCONNECT_TIME)))
+        return self.telemetry.costs(), [] if keep else self.leases.not_removed()
 
     def _release(self, session: Session, _nonce: str) -> None:
         release(session, self.run_id)
 
 
-def _held_text(host: str) -> str:
+def _not_removed_text(host: str) -> str:
     return (
-        f"The lease on {host_words(host)} was not removed: other runs are refused there until {FRESH:.0f} s after the "
+        f"Lease on {host_label(host)} not removed: it blocks other runs until {FRESH:.0f} s after the "
         "host ends the connection and the commands of this run. "
-        f"Remove it with: benchwright hosts leftovers {host} --remove"
+        f"Run: benchwright hosts leftovers {host} --remove"
     )

@@ -1,28 +1,29 @@
-"""Which trial comes next, fed with what was measured: a place gets turns until its rule has seen enough."""
+"""Schedule of trials: a step on a host gets slots until its repetition rule stops."""
 
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.events import Decision
 from app.plans.plan import Order, Plan, Step
-from app.plans.repetition import Decision, Rule, rule_of
+from app.plans.repetition import Rule, rule_of
 from suites.errors import UnknownSuiteError
 from suites.vocab import Figure, Labels, Metric
 
-PlaceKey = tuple[str, str]
-"""The step's name and the host: what shares a private directory and a preparation."""
+StepKey = tuple[str, str]
+"""Name of a step, and a host. “Step” below means a step on a host."""
 
-MakeRule = Callable[[PlaceKey, Metric, Labels], Rule]
-"""Makes the rule for one figure of a place."""
+MakeRule = Callable[[StepKey, Metric, Labels], Rule]
+"""Returns the rule for one figure of a step."""
 
-MayBegin = Callable[[PlaceKey], bool]
-"""Whether a trial may begin at a place now: its hosts are there, and nothing else of the run is under way on them."""
+MayBegin = Callable[[StepKey], bool]
+"""Returns whether a trial of a step may begin now: its hosts are ready and no other trial uses them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One trial to come: its step, host, number (from 1), and whether it is a warm-up."""
+class Slot:
+    """A planned trial: its step, host, number (from 1), and whether it is a warm-up."""
 
     step: Step
     host: str
@@ -30,16 +31,16 @@ class Turn:
     warm_up: bool
 
     @property
-    def place(self) -> PlaceKey:
+    def key(self) -> StepKey:
         """The step's name and the host."""
         return self.step.name, self.host
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
-    """What is done and what is still to come: trials and seconds, each None where it cannot be known.
+class Forecast:
+    """Trials done, expected total of trials, and remaining seconds; None if unknown.
 
-    `exact` is False where the trials depend on what they show, so that the total is a forecast.
+    `exact` is False if the number of trials depends on their results.
     """
 
     done: int
@@ -49,201 +50,201 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What the trials of a place say about going on; the figure is the one that needs most."""
+class TrialsVerdict:
+    """Decision for a step, by the figure that needs the most trials."""
 
-    place: PlaceKey
+    key: StepKey
     metric: Metric | None
     labels: Labels
     decision: Decision
 
 
 @dataclass(slots=True)
-class _Standing:
-    """How a place stands."""
+class _StepState:
+    """Progress of a step; times in seconds."""
 
     step: Step
     host: str
     estimate: float | None
     trials: int = 0
     warm_ups: int = 0
-    took: list[float] = field(default_factory=list)
+    record_trial: list[float] = field(default_factory=list)
     spent: float = 0.0
     values: dict[tuple[Metric, Labels], list[float]] = field(default_factory=dict)
-    judged: Judged | None = None
+    verdict: TrialsVerdict | None = None
     given_up: bool = False
 
     @property
     def each(self) -> float | None:
-        """The seconds a trial takes: the mean so far, or the suite's estimate before the first."""
-        return sum(self.took) / len(self.took) if self.took else self.estimate
+        """Seconds per trial: the mean so far, or the suite's estimate before the first."""
+        return sum(self.record_trial) / len(self.record_trial) if self.record_trial else self.estimate
 
 
 class Schedule:
-    """The turns of a plan. Take them from turns(), and tell took() or give_up() before taking the next.
+    """Slots of a plan. Call record_trial() or give_up() for each slot before taking the next from slots().
 
-    What a run has done already is told by took() before turns(); those trials are then passed over.
+    Trials that were passed to record_trial() before slots() are skipped.
     """
 
     def __init__(
-        self, plan: Plan, estimates: Mapping[PlaceKey, float | None] | None = None, make_rule: MakeRule | None = None
+        self, plan: Plan, estimates: Mapping[StepKey, float | None] | None = None, make_rule: MakeRule | None = None
     ) -> None:
-        """Begin. `estimates` are the seconds of a trial by place; `make_rule` is needed where a baseline decides."""
+        """`estimates` are seconds per trial by step; `make_rule` is needed for the policy UNTIL_VERDICT."""
         self._plan = plan
         known = estimates or {}
-        self._standings = {
-            (step.name, host): _Standing(step, host, known.get((step.name, host)))
+        self._states = {
+            (step.name, host): _StepState(step, host, known.get((step.name, host)))
             for step in plan.steps
             for host in plan.hosts
         }
-        self._make_rule = make_rule or self._plain_rule
-        self._past: set[tuple[PlaceKey, int, bool]] = set()
+        self._make_rule = make_rule
+        self._past: set[tuple[StepKey, int, bool]] = set()
         self._done = 0
-        for place in self._standings:
-            self._judge(place)
+        for key in self._states:
+            self._update_verdict(key)
 
-    def turns(self) -> Iterator[Turn]:
-        """Yield one turn after another, each chosen when it is asked for."""
-        yield from (turn for turn in self.turns_where(lambda _place: True) if turn is not None)
+    def slots(self) -> Iterator[Slot]:
+        """Yield the slots, each chosen when it is requested."""
+        yield from (slot for slot in self.slots_where(lambda _key: True) if slot is not None)
 
-    def turns_where(self, may_begin: MayBegin) -> Iterator[Turn | None]:
-        """Yield one turn after another, each chosen when it is asked for; None while no open place may begin.
+    def slots_where(self, may_begin: MayBegin) -> Iterator[Slot | None]:
+        """Yield the slots, each chosen when it is requested; None while no open step may begin.
 
-        A place that may not begin is passed over: it gets its turn once it may, and keeps no other waiting.
+        A step that may not begin is skipped, gets its slot later, and does not block the others.
         """
         yield from self._block(may_begin) if self._plan.order is Order.BLOCK else self._rounds(may_begin)
 
-    def estimated(self, place: PlaceKey, estimate: float | None) -> None:
-        """Take the seconds of a trial at a place, which are known only once its host was reached."""
-        self._standings[place].estimate = estimate
+    def estimated(self, key: StepKey, estimate: float | None) -> None:
+        """Set the estimated seconds per trial of a step, once its host is reached."""
+        self._states[key].estimate = estimate
 
-    def open(self, place: PlaceKey) -> bool:
-        """Return whether the place gets another turn."""
-        standing = self._standings[place]
-        if standing.given_up:
+    def open(self, key: StepKey) -> bool:
+        """Return whether the step gets another slot."""
+        state = self._states[key]
+        if state.given_up:
             return False
-        if standing.warm_ups < self._plan.repetition.warm_ups:
+        if state.warm_ups < self._plan.repetition.warm_ups:
             return True
         most = self._plan.repetition.most
-        if most is not None and standing.trials >= most:  # whatever the figures are: a run has to end
+        if most is not None and state.trials >= most:  # the cap holds whatever the rule decides
             return False
-        return standing.judged is None or not standing.judged.decision.stop
+        return state.verdict is None or not state.verdict.decision.stop
 
     def measures(self, host: str) -> bool:
-        """Return whether any place on `host` gets another turn."""
-        return any(place[1] == host and self.open(place) for place in self._standings)
+        """Return whether any step on `host` gets another slot."""
+        return any(key[1] == host and self.open(key) for key in self._states)
 
     def over(self) -> bool:
-        """Return whether no place gets another turn."""
-        return not any(map(self.open, self._standings))
+        """Return whether no step gets another slot."""
+        return not any(map(self.open, self._states))
 
-    def took(self, turn: Turn, figures: Sequence[Figure], seconds: float, spent: float) -> Judged | None:
-        """Take the figures of a trial that counts, or of a warm-up; return what they say about going on.
+    def record_trial(self, slot: Slot, figures: Sequence[Figure], seconds: float, spent: float) -> TrialsVerdict | None:
+        """Add the figures of a trial or warm-up; return the decision for its step.
 
-        `seconds` is how long the tool ran, `spent` how long the turn took as a whole.
+        `seconds` is the runtime of the tool, `spent` that of the whole slot.
         """
-        standing = self._standings[turn.place]
-        self._past.add((turn.place, turn.number, turn.warm_up))
+        state = self._states[slot.key]
+        self._past.add((slot.key, slot.number, slot.warm_up))
         self._done += 1
-        standing.took.append(seconds)
-        standing.spent += spent + self._plan.repetition.pause
-        if turn.warm_up:
-            standing.warm_ups += 1
-            self._judge(turn.place)
+        state.record_trial.append(seconds)
+        state.spent += spent + self._plan.repetition.pause
+        if slot.warm_up:
+            state.warm_ups += 1
+            self._update_verdict(slot.key)
             return None
-        standing.trials += 1
-        for figure in deciding(turn.step, figures):
-            standing.values.setdefault((figure.metric, figure.labels), []).append(figure.value)
-        self._judge(turn.place)
-        return standing.judged
+        state.trials += 1
+        for figure in deciding(slot.step, figures):
+            state.values.setdefault((figure.metric, figure.labels), []).append(figure.value)
+        self._update_verdict(slot.key)
+        return state.verdict
 
-    def give_up(self, turn: Turn) -> None:
-        """Give the place of a turn that failed no other."""
+    def give_up(self, slot: Slot) -> None:
+        """Give the step of a failed slot no further slots."""
         self._done += 1
-        self._standings[turn.place].given_up = True
+        self._states[slot.key].given_up = True
 
-    def expected(self, place: PlaceKey) -> float | None:
-        """Return the seconds that a trial takes there, None where it cannot be known."""
-        return self._standings[place].each
+    def expected(self, key: StepKey) -> float | None:
+        """Return the expected seconds per trial of a step, None if unknown."""
+        return self._states[key].each
 
-    def ahead(self) -> Ahead:
-        """Return what is done, and what is still to come."""
-        left = [self._left(place) for place in self._standings if self.open(place)]
-        trials = [trials for trials, _ in left]
-        seconds = [seconds for _, seconds in left]
+    def forecast(self) -> Forecast:
+        """Return the trials done and the forecast of the rest."""
+        remaining = [self._remaining(key) for key in self._states if self.open(key)]
+        trials = [trials for trials, _ in remaining]
+        seconds = [seconds for _, seconds in remaining]
         total = None if None in trials else self._done + sum(count or 0 for count in trials)
         time = None if None in seconds else sum(each or 0.0 for each in seconds)
-        return Ahead(self._done, total, time, self._plan.repetition.most == self._plan.repetition.fewest)
+        return Forecast(self._done, total, time, self._plan.repetition.most == self._plan.repetition.fewest)
 
-    def _left(self, place: PlaceKey) -> tuple[int | None, float | None]:
-        """Return the trials and seconds that a place still takes, as far as they are known."""
-        standing, repetition = self._standings[place], self._plan.repetition
-        warm_ups = repetition.warm_ups - standing.warm_ups
-        more = None if standing.judged is None else standing.judged.decision.more
+    def _remaining(self, key: StepKey) -> tuple[int | None, float | None]:
+        """Return the remaining trials and seconds of a step, None if unknown."""
+        state, repetition = self._states[key], self._plan.repetition
+        warm_ups = repetition.warm_ups - state.warm_ups
+        more = None if state.verdict is None else state.verdict.decision.more
         if more is None:
             return None, None
-        each = standing.each
+        each = state.each
         trials = warm_ups + max(1 if not warm_ups else 0, more)
         return trials, None if each is None else trials * (each + repetition.pause)
 
-    def _judge(self, place: PlaceKey) -> None:
-        standing = self._standings[place]
-        keys: list[tuple[Metric | None, Labels]] = [*standing.values] or [(_leading(standing.step), ())]
+    def _update_verdict(self, key: StepKey) -> None:
+        state = self._states[key]
+        keys: list[tuple[Metric | None, Labels]] = [*state.values] or [(_headline(state.step), ())]
         found = []
         for metric, labels in keys:
-            rule = self._make_rule(place, metric, labels) if metric is not None else self._plain_rule(place, None, ())
-            values = standing.values.get((metric, labels), []) if metric is not None else []
-            found.append(Judged(place, metric, labels, rule.decide(values, standing.spent, standing.each)))
-        standing.judged = max(found, key=_urgency)
-
-    def _plain_rule(self, _place: PlaceKey, _metric: Metric | None, _labels: Labels) -> Rule:
-        return rule_of(self._plan.repetition, len(self._standings))
+            if metric is None or self._make_rule is None:
+                rule = rule_of(self._plan.repetition, len(self._states))
+            else:
+                rule = self._make_rule(key, metric, labels)
+            values = state.values.get((metric, labels), []) if metric is not None else []
+            found.append(TrialsVerdict(key, metric, labels, rule.decide(values, state.spent, state.each)))
+        state.verdict = max(found, key=_urgency)
 
     # Orders
 
-    def _block(self, may_begin: MayBegin) -> Iterator[Turn | None]:
+    def _block(self, may_begin: MayBegin) -> Iterator[Slot | None]:
         while not self.over():
-            place = next((place for place in self._standings if self.open(place) and may_begin(place)), None)
-            yield None if place is None else self._next(place)
+            key = next((key for key in self._states if self.open(key) and may_begin(key)), None)
+            yield None if key is None else self._next(key)
 
-    def _next(self, place: PlaceKey) -> Turn:
-        """Return the first turn of a place that was not made yet, its warm-ups before the others."""
-        standing = self._standings[place]
-        warm_up = standing.warm_ups < self._plan.repetition.warm_ups
+    def _next(self, key: StepKey) -> Slot:
+        """Return the first slot of a step that has not run, warm-ups first."""
+        state = self._states[key]
+        warm_up = state.warm_ups < self._plan.repetition.warm_ups
         numbers = itertools.count(1)
-        number = next(number for number in numbers if (place, number, warm_up) not in self._past)
-        return Turn(standing.step, standing.host, number, warm_up)
+        number = next(number for number in numbers if (key, number, warm_up) not in self._past)
+        return Slot(state.step, state.host, number, warm_up)
 
-    def _rounds(self, may_begin: MayBegin) -> Iterator[Turn | None]:
+    def _rounds(self, may_begin: MayBegin) -> Iterator[Slot | None]:
         for number in range(1, self._plan.repetition.warm_ups + 1):
-            yield from self._round(number, list(self._standings), may_begin, warm_up=True)
+            yield from self._round(number, list(self._states), may_begin, warm_up=True)
         number, orders = 0, self._orders()
         while not self.over():
-            if any(self.open(place) and may_begin(place) for place in self._standings):
+            if any(self.open(key) and may_begin(key) for key in self._states):
                 number += 1
                 yield from self._round(number, next(orders), may_begin, warm_up=False)
             else:
                 yield None
 
-    def _round(self, number: int, places: Iterable[PlaceKey], may_begin: MayBegin, *, warm_up: bool) -> Iterator[Turn]:
-        """Yield the turns of one round; a place that was away for one before is a number behind."""
-        for place in places:
-            if (place, number, warm_up) not in self._past and self.open(place) and may_begin(place):
-                yield self._next(place)
+    def _round(self, number: int, keys: Iterable[StepKey], may_begin: MayBegin, *, warm_up: bool) -> Iterator[Slot]:
+        """Yield the slots of one round. A step skipped in an earlier round gets its own next number."""
+        for key in keys:
+            if (key, number, warm_up) not in self._past and self.open(key) and may_begin(key):
+                yield self._next(key)
 
-    def _orders(self) -> Iterator[list[PlaceKey]]:
-        """Yield the order of each round, without end; the same seed gives the same orders."""
-        places, order = list(self._standings), self._plan.order
-        lots = random.Random(self._plan.seed or 0)  # noqa: S311 (an order, not a secret)
+    def _orders(self) -> Iterator[list[StepKey]]:
+        """Yield the order of each round, endlessly; reproducible by the plan's seed."""
+        keys, order = list(self._states), self._plan.order
+        shuffler = random.Random(self._plan.seed or 0)  # noqa: S311 (an order, not a secret)
         while True:
             if order.drawn:
-                lots.shuffle(places)
-            yield list(places)
+                shuffler.shuffle(keys)
+            yield list(keys)
             if order is Order.ABBA:
-                yield places[::-1]
+                yield keys[::-1]
 
 
-def _leading(step: Step) -> Metric | None:
+def _headline(step: Step) -> Metric | None:
     try:
         return step.headline
     except UnknownSuiteError:
@@ -251,15 +252,15 @@ def _leading(step: Step) -> Metric | None:
 
 
 def deciding(step: Step, figures: Sequence[Figure]) -> list[Figure]:
-    """Return the figures that decide: those of the suite's first metric, or of the first there is."""
-    leading = _leading(step)
-    name = leading.name if leading is not None else ""
+    """Return the figures of the headline metric, or of the first metric measured if that is missing."""
+    headline = _headline(step)
+    name = headline.name if headline is not None else ""
     if figures and not any(figure.metric.name == name for figure in figures):
         name = figures[0].metric.name
     return [figure for figure in figures if figure.metric.name == name]
 
 
-def _urgency(judged: Judged) -> tuple[bool, bool, float]:
-    """Order by what needs most: what goes on before what stops, and what is unsettled before what is settled."""
-    decision = judged.decision
+def _urgency(verdict: TrialsVerdict) -> tuple[bool, bool, float]:
+    """Return the sort key of urgency: continuing above stopped, unsettled above settled, then remaining trials."""
+    decision = verdict.decision
     return not decision.stop, not decision.settled, float("inf") if decision.more is None else decision.more

@@ -1,10 +1,10 @@
-"""One trial: its server end, its measuring commands, and what they print, as events."""
+"""One trial: its servers, its measuring commands and their output, as events."""
 
 import contextlib
 import shlex
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -21,39 +21,37 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
-from app.moments import now
-from app.plans.plan import host_words
-from app.runs.control import LAST_OUTPUT_TIME, Control, EndingTimeError, LeftError, StoppedError
-from app.runs.left import TrialLeft
-from app.runs.mailbox import IDLE, Inbox, JobEnded, Letter, Mailbox, passed_on
-from app.runs.place import Place
-from app.runs.sample_gaps import gap_note, samples_of
-from app.runs.schedule import Turn
-from app.wording import duration_text
+from app.plans.plan import host_label
+from app.runs.control import LAST_OUTPUT_TIME, Control, EndingTimeError, StoppedError
+from app.runs.event_queue import IDLE, EventQueue, Item, JobEnded, TrialQueue, events_in
+from app.runs.host_step import HostStep
+from app.runs.samples import gap_note, samples_of
+from app.runs.schedule import Slot
+from app.timestamps import now
+from remote.connection_state import LinkState
 from remote.errors import ConnectionLostError, JobError, RemoteError
-from remote.jobs.job import Job
-from remote.link import LinkState
-from remote.targets import denied, refusal
-from suites.base import Command, Parsed, Purpose, TrialParser
+from remote.jobs.job import RemoteJob
+from remote.target_guard import denied, refusal
+from suites.base import Command, ParsedTrial, Purpose, TrialParser
 from suites.errors import BenchwrightError
 from suites.facts import known
+from suites.quantities import duration_text
 from suites.vocab import Sample
 
 PEER = "peer "
-"""Before the name of a stream that the server end printed."""
+"""Prefix of the names of a server's streams."""
 
 SERVER_START = 5.0
-"""Seconds a server end may take to say that it listens."""
-
+"""Seconds within which a server must report that it listens."""
 
 LATE_TIMES, LATE_BY = 3.0, 120.0
-"""A command is ended once it has run as many times as long as was expected, and as many seconds longer."""
+"""A command is ended after max(LATE_TIMES x expected, expected + LATE_BY) seconds."""
 
 LAST_OUTPUT = 10.0
-"""Seconds for which the output of a command that was ended is still read."""
+"""Seconds for which the output of an ended command is still read."""
 
 STDERR_KEPT = 8192
-"""Bytes of standard error in which the host may say why it did not start a command."""
+"""Bytes of standard error searched for the reason why the host did not start a command."""
 
 STOPPED = "Stopped by you."
 
@@ -61,332 +59,375 @@ NEVER_BEGAN = "Benchwright ended before its command began."
 
 
 class ServerError(BenchwrightError):
-    """The server end did not start."""
+    """The server did not start."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class DetachedTrial:
+    """A running trial of a detached run, with its stored output in order of arrival.
+
+    `measuring` is its command number `number`, None if that has not begun.
+    """
+
+    trial: Trial
+    output: tuple[tuple[str, bytes], ...]
+    number: int
+    measuring: RemoteJob | None
+    servers: tuple[RemoteJob, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
 class TrialRun:
-    """Runs one trial of `turn` at `place`, or takes one up that was `left` to itself."""
+    """Execution of one trial of `slot` at `host_step`, or of the running `detached_trial` of a detached run."""
 
     id: int
-    turn: Turn
-    place: Place
+    slot: Slot
+    host_step: HostStep
     control: Control
-    expected: float | None
-    left: TrialLeft | None = None
+    expected: float | None = None
+    detached_trial: DetachedTrial | None = None
     ended: TrialEnded | None = None
     seconds: float = 0.0
-    beside: set[str] = field(default_factory=set)  # hosts on which other trials were under way meanwhile
-    ended_clock: float | None = None  # the host's monotonic clock, when its last command ended
+    start_reported: bool = False  # its TrialStarted or TrialAttached was yielded
+    end_reported: bool = False  # its TrialEnded was yielded
+    measuring: list["TrialRun"] = field(default_factory=list)  # shared by the trials of a run: those whose command runs
+    overlapping: set[str] = field(default_factory=set)  # hosts on which other trials ran meanwhile
+    ended_clock: float | None = None  # end of its last command on the host's monotonic clock
     _parser: TrialParser = field(init=False)
-    _inbox: Inbox = field(init=False)
-    _servers: list[Job] = field(default_factory=list)
+    _items: TrialQueue = field(init=False)
+    _servers: list[RemoteJob] = field(default_factory=list)
     _ended_jobs: set[int] = field(default_factory=set)  # their ids in this process
     _read: Counter[str] = field(default_factory=Counter)  # bytes by stream
-    _stderr: bytes = b""  # its beginning
+    _stderr: bytes = b""  # the first STDERR_KEPT bytes
     _began: bool = False
-    _why: str = ""  # the last command ended as it did
-    _closed: bool = False  # the kernel let the last command write to no block device
-    _truncated: str = ""  # what of its output was lost on the host
-    _deadline: float | None = None
-    _late: bool = False  # the command was ended, because it took far longer than expected
+    _why: str = ""  # reason of the last command's end
+    _closed: bool = False  # the cgroup denied the last command writes to block devices
+    _truncated: str = ""  # output lost on the host
+    _deadline: float | None = None  # monotonic seconds
+    _late: bool = False  # the command was ended at its deadline
 
     def __post_init__(self) -> None:
-        self._parser = self.place.step.suite.parser(self.place.step.values)
+        self._parser = self.host_step.step.suite.parser(self.host_step.step.values)
 
     @property
-    def mailbox(self) -> Mailbox:
-        """Where the threads of the run leave what they read."""
-        return self.place.mailbox
+    def queue(self) -> EventQueue:
+        """Event queue of the run."""
+        return self.host_step.queue
 
     def events(self) -> Iterator[Event]:
-        """Run the trial; yield everything that happens. The last event is its TrialEnded.
+        """Run the trial; yield its events. The last one is TrialEnded.
 
-        Raises LeftError where the run is let go of: everything then goes on.
+        Raises DetachedError if the run is detached; the commands then continue.
         """
-        self._inbox = self.mailbox.inbox(self.id, self.turn.host)
-        try:
-            yield from self._followed()
-        finally:
-            self._inbox.close()
-
-    def _followed(self) -> Iterator[Event]:
-        try:
-            yield from self._serve() if self.left is None else self._take_up(self.left)
-            exit_status = yield from self._commands_in_turn()
-            self.ended = self._outcome(self._with_gaps(self._parser.finish(exit_status)), exit_status)
-        except StoppedError:
-            if not self._began:
-                raise
-            self.ended = TrialEnded(self.id, State.PARTIAL, None, self._parser.finish(None), STOPPED)
-        except BenchwrightError as error:
-            if not self._began:
-                if isinstance(error, ConnectionLostError):
+        with contextlib.closing(self.queue.of_trial(self.id, self.slot.host)) as self._items:
+            exit_status: int | None = None
+            try:
+                yield from self._serve() if self.detached_trial is None else self._attach(self.detached_trial)
+                for number, command, found in self._commands_left():
+                    self.control.raise_if_detached()
+                    job = found or (yield from self.host_step.start(command, self.id, number, self._printed("")))
+                    yield from self._measure(job, command)
+                    exit_status = job.exit_status
+                    if exit_status != 0 or self._truncated:
+                        break
+                self.ended = self._outcome(self._with_gaps(self._parser.finish(exit_status)), exit_status)
+            except StoppedError:
+                if not self._began:
                     raise
-                yield TrialStarted(self._trial(None), self.expected)
-            state = State.PARTIAL if isinstance(error, RemoteError) and self._began else State.FAILED
-            self.ended = TrialEnded(self.id, state, None, self._parser.finish(None), str(error))
-        for server in self._servers:
-            with contextlib.suppress(EndingTimeError):  # the removal of its directory says what may still run
-                yield from self.mailbox.during(partial(_quietly_stop, server))
-        yield from self._rest()
-        self.ended = self._with_cut_servers(self.ended)
-        if self.beside:
-            parsed = self.ended.parsed
-            notes = (*parsed.notes, _overlap_note(self.beside))
-            self.ended = replace(self.ended, parsed=replace(parsed, notes=notes))
-        yield self.ended
+                self.ended = TrialEnded(self.id, State.PARTIAL, None, self._parser.finish(None), STOPPED, stopped=True)
+            except BenchwrightError as error:
+                if not self._began:
+                    if isinstance(error, ConnectionLostError):
+                        raise
+                    yield self._reported(TrialStarted(self._trial(None), self.expected))
+                state = State.PARTIAL if isinstance(error, RemoteError) and self._began else State.FAILED
+                self.ended = TrialEnded(self.id, state, None, self._parser.finish(None), str(error))
+            for server in self._servers:
+                yield from self._stop_server(server)
+            yield from self._drain_servers()
+            self.ended = self._with_overlap(self._with_cut_servers(self.ended))
+            yield self._reported(self.ended)
 
     def refused(self, reason: str) -> Iterator[Event]:
-        """Say that the trial could not run, and why."""
-        parsed = Parsed(notes=(reason,), complete=False)
+        """End the trial as failed because it could not run."""
+        parsed = ParsedTrial(notes=(reason,), complete=False)
         self.ended = TrialEnded(self.id, State.FAILED, None, parsed, reason)
-        yield TrialStarted(self._trial(None), self.expected)
-        yield self.ended
+        yield self._reported(TrialStarted(self._trial(None), self.expected))
+        yield self._reported(self.ended)
 
     def not_measured(self, reason: str) -> Iterator[Event]:
-        """Say that a host of the trial was not reached: nothing is known of it, not even the exact commands."""
-        self.ended = TrialEnded(self.id, State.FAILED, None, Parsed(notes=(reason,), complete=False), reason)
-        turn = self.turn
-        yield TrialStarted(Trial(self.id, turn.host, turn.step.name, turn.number, turn.warm_up, (), now()), None)
-        yield self.ended
+        """End the trial as failed because a host was not reached; without facts, its commands are unknown."""
+        self.ended = TrialEnded(self.id, State.FAILED, None, ParsedTrial(notes=(reason,), complete=False), reason)
+        slot = self.slot
+        trial = Trial(self.id, slot.host, slot.step.name, slot.number, slot.warm_up, (), now())
+        yield self._reported(TrialStarted(trial, None))
+        yield self._reported(self.ended)
 
     def broken_off(self, reason: str) -> Iterator[Event]:
-        """Say why the trial, whose beginning was told, is followed no further."""
-        self.ended = TrialEnded(self.id, State.PARTIAL, None, Parsed(notes=(reason,), complete=False), reason)
-        yield self.ended
+        """End the trial, whose start is stored, as partial."""
+        ended = TrialEnded(self.id, State.PARTIAL, None, ParsedTrial(notes=(reason,), complete=False), reason)
+        self.ended = self._with_overlap(ended)
+        yield self._reported(self.ended)
+
+    def _reported(self, event: TrialStarted | TrialAttached | TrialEnded) -> Event:
+        """Return `event`, noted: trials whose commands run at once overlap, and each names the other."""
+        if isinstance(event, TrialEnded):
+            self.end_reported = True
+            self.leave_measuring()
+            return event
+        self.start_reported = True
+        if event.trial.clock is not None:
+            for other in self.measuring:
+                other.overlapping.add(self.slot.host)
+                self.overlapping.add(other.slot.host)
+            self.measuring.append(self)
+        return event
+
+    def leave_measuring(self) -> None:
+        """Exclude the trial from later overlaps: its own note is complete, and both trials must name each other."""
+        if self in self.measuring:
+            self.measuring.remove(self)
+
+    def _with_overlap(self, ended: TrialEnded) -> TrialEnded:
+        if not self.overlapping:
+            return ended
+        notes = (*ended.parsed.notes, _overlap_note(self.overlapping))
+        return replace(ended, parsed=replace(ended.parsed, notes=notes))
 
     def _trial(self, clock: float | None) -> Trial:
-        facts, suite = self.place.context.facts, self.place.step.suite
+        facts, suite = self.host_step.context.facts, self.host_step.step.suite
         version = None if facts is None else known(facts.tool(suite.tool).version)
-        turn = self.turn
-        commands = self.place.commands
-        return Trial(self.id, turn.host, turn.step.name, turn.number, turn.warm_up, commands, now(), clock, version)
+        slot = self.slot
+        commands = self.host_step.commands
+        return Trial(self.id, slot.host, slot.step.name, slot.number, slot.warm_up, commands, now(), clock, version)
 
     def _commands(self, purpose: Purpose) -> list[Command]:
-        return [command for command in self.place.commands if command.purpose is purpose]
+        return [command for command in self.host_step.commands if command.purpose is purpose]
 
     # A detached trial
 
-    def _take_up(self, left: TrialLeft) -> Iterator[Event]:
-        """Read what was stored anew, and follow the server end again."""
+    def _attach(self, detached_trial: DetachedTrial) -> Iterator[Event]:
+        """Parse the stored output again and follow the servers."""
         samples: list[Sample] = []
-        for stream, data in left.output:
+        for stream, data in detached_trial.output:
             self._read[stream] += len(data)
             if not stream.startswith(PEER):
                 samples += self._parser.feed(data, stream)
         self._began = True
-        yield TrialAttached(left.trial, self.expected, tuple(samples))
-        for server in left.servers:
+        yield self._reported(TrialAttached(detached_trial.trial, self.expected, tuple(samples)))
+        for server in detached_trial.servers:
             self._servers.append(server)
-            self.mailbox.follow(server, self.id, PEER)
+            self.queue.follow(server, self.id, PEER)
 
-    # The server end
+    # Servers
+
+    def _stop_server(self, server: RemoteJob) -> Iterator[Event]:
+        """Stop a server; after Stop only within LAST_OUTPUT_TIME, since removing its directory also ends it."""
+        with contextlib.suppress(EndingTimeError):  # the removal reports what may still run
+            for event in self.queue.during(partial(_stop_if_running, server)):
+                if not self.control.remaining(LAST_OUTPUT_TIME):
+                    return
+                yield event
 
     def _serve(self) -> Iterator[Event]:
         for number, command in enumerate(self._commands(Purpose.SERVE)):
-            server = yield from self.place.start(command, self.id, number, self._printed(PEER))
+            server = yield from self.host_step.start(command, self.id, number, self._printed(PEER))
             self._servers.append(server)
-            self.mailbox.follow(server, self.id, PEER)
+            self.queue.follow(server, self.id, PEER)
             yield from self._await_server(server, command)
 
     def _printed(self, prefix: str) -> dict[str, int]:
-        """Return how many bytes the commands so far have printed, by stream; a server end's streams have a prefix."""
+        """Return the bytes printed so far by stream; `prefix` selects the servers' streams."""
         return {stream: self._read[prefix + stream] for stream in ("stdout", "stderr")}
 
-    def _await_server(self, server: Job, command: Command) -> Iterator[Event]:
-        """Wait until the server end has printed something on its standard output: that is when it listens."""
+    def _await_server(self, server: RemoteJob, command: Command) -> Iterator[Event]:
+        """Wait for output on the server's stdout, which it prints once it listens."""
         deadline = time.monotonic() + SERVER_START
         printed: list[bytes] = []
         listening = False
         while time.monotonic() < deadline and not self.control.over:
-            for letter in self._inbox.take():
-                if isinstance(letter, JobEnded) and letter.job is server:
+            for item in self._items.take():
+                if isinstance(item, JobEnded) and item.job is server:
                     self._ended_jobs.add(id(server))
-                    said = b"".join(printed).decode("utf-8", "replace").strip()[:500]
+                    output = b"".join(printed).decode("utf-8", "replace").strip()[:500]
                     raise ServerError(
-                        f"The server end of {self.turn.step.name} did not start: {said or command.argv[0] + ' ended'}.",
-                        "Choose another port, or end what uses this one.",
+                        f"Server of {self.slot.step.name} did not start: {output or command.argv[0] + ' ended'}.",
+                        "Choose another port, or end the process that uses this one.",
                     )
-                if isinstance(letter, OutputRead) and letter.stream.startswith(PEER):
-                    printed.append(letter.data)
-                    listening = listening or letter.stream == PEER + "stdout"
-                yield from self._handle(letter)
-            if listening and (yield from self.mailbox.during(server.running)):
+                if isinstance(item, OutputRead) and item.stream.startswith(PEER):
+                    printed.append(item.data)
+                    listening = listening or item.stream == PEER + "stdout"
+                yield from self._handle(item)
+            if listening and (yield from self.queue.during(server.running)):
                 return
             yield IDLE
 
-    # The measurement
+    # Measurement
 
-    def _commands_in_turn(self) -> Generator[Event, None, int | None]:
-        """Run the measuring commands one after another until one fails; return the last one's exit status."""
-        exit_status: int | None = None
+    def _commands_left(self) -> Iterator[tuple[int, Command, RemoteJob | None]]:
+        """Yield the measuring commands that have not ended, with their numbers, and the job of one that was found."""
+        taken = self.detached_trial
         for number, command in enumerate(self._commands(Purpose.MEASURE)):
-            if self.left is not None and number < self.left.number:
-                continue
-            if self.control.left:
-                raise LeftError
-            found = self.left.measuring if self.left is not None and number == self.left.number else None
-            job = found or (yield from self.place.start(command, self.id, number, self._printed("")))
-            if not self._began:
-                yield TrialStarted(self._trial(job.clock), self.expected)
-                self._began = True
-            yield from self._measure(job, command)
-            exit_status, self._why, self.ended_clock = job.exit_status, job.reason, job.ended_clock
-            self._closed = job.closed
-            self._truncated = self._truncated or job.truncated
-            self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
-            if exit_status != 0 or self._truncated:
-                break
-        return exit_status
+            if taken is None or number >= taken.number:
+                yield number, command, taken.measuring if taken is not None and number == taken.number else None
 
-    def _measure(self, job: Job, command: Command) -> Iterator[Event]:
-        self.mailbox.follow(job, self.id)
+    def _measure(self, job: RemoteJob, command: Command) -> Iterator[Event]:
+        """Follow `job` to its end; end it at Stop or at its deadline."""
+        if not self._began:
+            yield self._reported(TrialStarted(self._trial(job.clock), self.expected))
+            self._began = True
+        self.queue.follow(job, self.id)
         self._set_deadline()
         stopped: float | None = None
         while stopped is None or (
             time.monotonic() < stopped + LAST_OUTPUT and self.control.remaining(LAST_OUTPUT_TIME)
         ):
-            for letter in self._inbox.take():
-                if isinstance(letter, JobEnded) and letter.job is job:
-                    if letter.error is not None:
-                        raise letter.error
+            for item in self._items.take():
+                if isinstance(item, JobEnded) and item.job is job:
+                    if item.error is not None:
+                        raise item.error
+                    self._account_for(job)
                     return
-                yield from self._handle(letter)
-            if self.control.left:
-                raise LeftError
+                yield from self._handle(item)
+            self.control.raise_if_detached()
             late = self._deadline is not None and time.monotonic() > self._deadline
             if (self.control.stopped or late) and stopped is None:
                 self._late = not self.control.stopped
-                yield Activity(f"ending {self.turn.step.name} on {host_words(self.turn.host)}", self.turn.host)
-                if self.control.left:  # recording that, it was seen that the run was taken over
-                    raise LeftError
+                yield Activity(f"ending {self.slot.step.name} on {host_label(self.slot.host)}", self.slot.host)
+                self.control.raise_if_detached()  # recording the event may have found that the run was taken over
                 try:
-                    yield from self.mailbox.during(job.stop)
+                    yield from self.queue.during(job.stop)
                 except RemoteError as error:
-                    raise _may_still_run(job, command, error.host or self.turn.host, error) from error
+                    raise _may_still_run(job, command, error.host or self.slot.host, error) from error
                 stopped = time.monotonic()
             yield IDLE
+        self._account_for(job)
+
+    def _account_for(self, job: RemoteJob) -> None:
+        """Keep how a measuring command ended."""
+        self._why, self.ended_clock, self._closed = job.reason, job.ended_clock, job.closed
+        self._truncated = self._truncated or job.truncated
+        self.seconds += max(0.0, (job.ended_clock or job.clock) - job.clock)
 
     def _set_deadline(self) -> None:
-        """Say until when the command has to end: well beyond what it was estimated to take."""
+        """Set the deadline of the command from its expected duration."""
         most = None if self.expected is None else max(LATE_TIMES * self.expected, self.expected + LATE_BY)
         self._deadline = None if most is None else time.monotonic() + most
 
-    def _handle(self, letter: Letter) -> Iterator[Event]:
-        """Hand on a letter; output goes to the parser as well, and what is found out on this host is this trial's."""
-        match letter:
+    def _handle(self, item: Item) -> Iterator[Event]:
+        """Yield the events of an item; parse output, and assign findings about this host to the trial."""
+        match item:
             case OutputRead(trial=self.id, stream=stream, data=data):
                 self._read[stream] += len(data)
-                yield letter
+                yield item
                 if stream == "stderr" and len(self._stderr) < STDERR_KEPT:
                     self._stderr += data
                 if not stream.startswith(PEER):
                     for sample in self._parser.feed(data, stream):
                         yield SampleRead(self.id, sample)
-            case FindingRaised(finding=finding, trial=None) if self._began and finding.host == self.turn.host:
-                yield replace(letter, trial=self.id)
-            case LinkChanged(host=self.turn.host, state=state):
+            case FindingRaised(finding=finding, trial=None) if self._began and finding.host == self.slot.host:
+                yield replace(item, trial=self.id)
+            case LinkChanged(host=self.slot.host, state=state):
                 if state is LinkState.BACK:
                     self._set_deadline()
                 elif state is not LinkState.STALLED:
-                    self._deadline = None  # it cannot be late where nobody sees it end
+                    self._deadline = None  # lateness cannot be observed without a connection
             case JobEnded(job=job):
                 self._ended_jobs.add(id(job))
             case _:
-                yield from passed_on(letter)
+                yield from events_in(item)
 
-    def _rest(self) -> Iterator[Event]:
-        """Hand on what the server end printed last."""
+    def _drain_servers(self) -> Iterator[Event]:
+        """Yield the servers' last output."""
         deadline = time.monotonic() + SERVER_START
         while not self._ended_jobs.issuperset(map(id, self._servers)) and time.monotonic() < deadline:
             if not self.control.remaining(LAST_OUTPUT_TIME):
                 return
-            for letter in self._inbox.take():
-                yield from self._handle(letter)
+            for item in self._items.take():
+                yield from self._handle(item)
             yield IDLE
 
-    def _outcome(self, parsed: Parsed, exit_status: int | None) -> TrialEnded:
+    def _outcome(self, parsed: ParsedTrial, exit_status: int | None) -> TrialEnded:
         if self.control.stopped:
-            return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED)
+            return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED, stopped=True)
         cut = self._late or self._truncated
         if exit_status == 0 and parsed.complete and parsed.figures and not cut:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)
-        if exit_status is None and self.left is not None and not cut:
-            gone = f"The command on {host_words(self.turn.host)} was gone when it was looked for: {self._why}."
-            return TrialEnded(self.id, State.PARTIAL, None, parsed, f"{gone} What was stored is kept.")
+        if exit_status is None and self.detached_trial is not None and not cut:
+            message = f"Command on {host_label(self.slot.host)} not found after attaching: {self._why}."
+            return TrialEnded(self.id, State.PARTIAL, None, parsed, f"{message} Its stored output is kept.")
         return TrialEnded(self.id, State.FAILED, exit_status, parsed, self._failure(parsed, exit_status))
 
-    def _failure(self, parsed: Parsed, exit_status: int | None) -> str:
+    def _failure(self, parsed: ParsedTrial, exit_status: int | None) -> str:
         """Return why the trial failed."""
-        tool, host = self.place.step.suite.tool, host_words(self.turn.host)
+        tool, host = self.host_step.step.suite.tool, host_label(self.slot.host)
         if self._late:
             return self._too_late()
         if self._truncated:
-            return self._cut_words(parsed)
+            return self._truncated_text(parsed)
         if why := refusal(exit_status, self._stderr):
             return f"{tool} was not started on {host}: {why} (exit status {exit_status})"
-        said = "; ".join(parsed.notes) or "the output holds no figure"
+        notes = "; ".join(parsed.notes) or "no figures in the output"
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
-        denial = denied(host, self._stderr + said.encode(), closed=self._closed)
-        return f"{tool} on {host}: {said} ({f'{status}; {self._why}' if self._why else status}).{denial}"
+        denial = denied(host, self._stderr + notes.encode(), closed=self._closed)
+        return f"{tool} on {host}: {notes} ({f'{status}; {self._why}' if self._why else status}).{denial}"
 
-    def _with_gaps(self, parsed: Parsed) -> Parsed:
-        """Return `parsed` with a note where samples are missing; several commands pause between their series."""
+    def _with_gaps(self, parsed: ParsedTrial) -> ParsedTrial:
+        """Return `parsed` with a note on missing samples; not for several commands, which pause between series."""
         note = gap_note(parsed) if len(self._commands(Purpose.MEASURE)) == 1 else ""
         return replace(parsed, notes=(*parsed.notes, note)) if note else parsed
 
     def _with_cut_servers(self, ended: TrialEnded) -> TrialEnded:
-        """Return `ended` with a note for each server end whose output was lost: the figures are the client's."""
-        step, peer = self.place.step, host_words(self.place.step.peer or self.turn.host)
+        """Return `ended` with a note for each server whose output was lost; the figures are the client's."""
+        step, peer = self.host_step.step, host_label(self.host_step.step.peer or self.slot.host)
         notes = tuple(
-            f"Output of the server end of {step.name} was truncated on {peer}: {server.truncated}. The figures are the "
-            "client’s and count."
+            f"Server output of {step.name} was truncated on {peer}: {server.truncated}. The figures come from the "
+            "client and are valid."
             for server in self._servers
             if server.truncated
         )
         return replace(ended, parsed=replace(ended.parsed, notes=(*ended.parsed.notes, *notes))) if notes else ended
 
     def _too_late(self) -> str:
-        tool, expected = self.place.step.suite.tool, duration_text(self.expected or 0.0)
+        tool, expected = self.host_step.step.suite.tool, duration_text(self.expected or 0.0)
         return (
-            f"{tool} on {host_words(self.turn.host)} was ended: it took far longer than the {expected} that it was to "
-            "take. Its figures do not count; look on the host at what kept it."
+            f"{tool} on {host_label(self.slot.host)} was ended: it ran much longer than the expected {expected}. "
+            "Its figures are discarded. Check the host for what delayed it."
         )
 
-    def _cut_words(self, parsed: Parsed) -> str:
-        """Say that output was lost on the host, and how many samples there are."""
+    def _truncated_text(self, parsed: ParsedTrial) -> str:
+        """Return that output was lost on the host, with the number of samples."""
         arrived, expected = samples_of(parsed, self.seconds)
         of_all = f" of about {expected}" if expected is not None and expected > arrived else ""
         return (
-            f"Output of {self.place.step.suite.tool} was truncated on {host_words(self.turn.host)}: "
-            f"{self._truncated}. {arrived}{of_all} samples arrived; its figures do not count. "
-            "Find what empties or replaces files there, such as a log cleaner or a quota, and run it again."
+            f"Output of {self.host_step.step.suite.tool} was truncated on {host_label(self.slot.host)}: "
+            f"{self._truncated}. {arrived}{of_all} samples arrived; its figures are discarded. "
+            "Check for a log cleaner or quota that empties or replaces files there, then run again."
         )
 
 
-def _may_still_run(job: Job, command: Command, host: str, error: RemoteError) -> JobError:
-    """Return that a command could not be ended, and what runs where."""
+def _may_still_run(job: RemoteJob, command: Command, host: str, error: RemoteError) -> JobError:
+    """Return the error for a command that could not be ended, with its process, host and directory."""
     return JobError(
-        f"“{command.argv[0]}” (process {job.pid} on {host_words(host)}, in {job.workspace.path}) may still run: "
+        f"“{command.argv[0]}” (process {job.pid} on {host_label(host)}, in {job.workspace.path}) may still run: "
         f"{error.message}",
-        f"List what is left there with: benchwright hosts leftovers {shlex.quote(host)}",
+        f"Run: benchwright hosts leftovers {shlex.quote(host)}",
         host=host,
     )
 
 
 def _overlap_note(hosts: set[str]) -> str:
-    names = ", ".join(map(host_words, sorted(hosts)))
+    names = ", ".join(map(host_label, sorted(hosts)))
     return (
         f"Overlapped with trials on {names} while a connection was lost: shared hardware, storage or network may "
         "change the result."
     )
 
 
-def _quietly_stop(job: Job) -> None:
+def _stop_if_running(job: RemoteJob) -> None:
     try:
         if job.running():
             job.stop()
     except RemoteError:
-        # The connection is gone, and the trial says so; the server end dies with its one client (iperf3 -1).
+        # The connection is lost, which the trial reports; the server exits with its one client (iperf3 -1).
         return

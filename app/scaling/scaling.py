@@ -1,28 +1,31 @@
-"""What more of something gives: each curve of a sweep with its knee, its efficiency, and the model it carries."""
+"""Scaling of a curve: knee, efficiency and fitted model, as text, JSON, CSV and charts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.comparing.intervals import ratio_of
-from app.scaling.fits import Fit, fit_models
-from app.scaling.sweeps import Curve, Point
-from suites.vocab import Better, Kind
+from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
+from app.comparison.estimates import ratio_of
+from app.json_converter import Json, publish, published
+from app.scaling.models import ONE, Fit, ParameterEstimate, fit_models
+from app.scaling.sweeps import SweepCurve, SweepPoint
+from suites.quantities import figure_text, metric_text, share_text
+from suites.vocab import Better, MetricKind
 
 CONCURRENCY = frozenset(
     {"threads", "depth", "iodepth", "jobs", "numjobs", "streams", "parallel", "copies", "processes", "clients"}
 )
-"""Labels of which twice as many could give twice as much; of sizes and shares that means nothing."""
+"""Labels that are a concurrency, for which linear scaling is defined."""
 
 
 OPEN_FROM = 10.0
-"""An efficiency beyond which an interval says nothing, since none can lie there: two trials a point give such."""
+"""Upper bound beyond which an interval of efficiency is dropped, as with two trials a point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Efficiency:
-    """A point against the straight line through the first: value / (n x value at 1), with its 95 % interval.
+    """The efficiency at a point, value / (n x value at the first point), with its 95 % interval.
 
-    The edges are None where a side has one trial only, or so few that the interval reaches beyond OPEN_FROM.
+    The bounds are None with one trial on a side, or beyond OPEN_FROM.
     """
 
     x: float
@@ -32,34 +35,34 @@ class Efficiency:
 
 
 @dataclass(frozen=True, slots=True)
-class Scaling:
-    """One curve of one step on one host: `base` is the point that the straight line goes through.
+class ScalingAnalysis:
+    """The scaling of a curve of a step on a host; `base` is the point through which the linear reference goes.
 
-    `base` is None, and `reasons` says why, where the curve cannot be held against a line at all.
+    `base` is None, and `reasons` says why, if linear scaling is not defined for the curve.
     """
 
     run: str
     step: str
     host: str
-    curve: Curve
-    base: Point | None = None
+    curve: SweepCurve
+    base: SweepPoint | None = None
     efficiencies: tuple[Efficiency, ...] = ()
     fit: Fit | None = None
     reasons: tuple[str, ...] = ()
 
     @property
-    def knee(self) -> Point | None:
-        """The point from which more gives hardly more; None where the curve still grows, or is none."""
+    def knee(self) -> SweepPoint | None:
+        """The knee; None if the curve still grows, or has none."""
         return None if self.curve.growing else self.curve.knee
 
     def linear(self, x: float) -> float | None:
-        """Return what the straight line through the base gives at `x`."""
+        """Return the linear reference at `x`."""
         return None if self.base is None else self.base.median * x / self.base.x
 
 
-def scaling_of(run: str, step: str, host: str, curve: Curve) -> Scaling:
-    """Return what a curve says of scaling, and why it says no more."""
-    found = Scaling(run, step, host, curve)
+def scaling_of(run: str, step: str, host: str, curve: SweepCurve) -> ScalingAnalysis:
+    """Return the scaling of a curve, with reasons for what is missing."""
+    found = ScalingAnalysis(run, step, host, curve)
     refused = _refused(curve)
     if refused:
         return replace(found, reasons=(refused,))
@@ -69,17 +72,17 @@ def scaling_of(run: str, step: str, host: str, curve: Curve) -> Scaling:
     return replace(found, base=base, efficiencies=efficiencies, fit=fit, reasons=reasons)
 
 
-def _refused(curve: Curve) -> str:
-    if curve.metric.better is not Better.HIGHER or curve.metric.kind is not Kind.RATE:
-        return "only a rate scales; a time or a share is drawn as it is"
+def _refused(curve: SweepCurve) -> str:
+    if curve.metric.better is not Better.HIGHER or curve.metric.kind is not MetricKind.RATE:
+        return "no efficiency: not a rate"
     if curve.sizes or curve.label not in CONCURRENCY:
-        return f"twice the {curve.label.replace('_', ' ')} need not give twice the rate, so there is no straight line"
+        return f"no efficiency: {curve.label.replace('_', ' ')} is not a concurrency"
     if curve.points[0].x <= 0 or curve.points[0].median <= 0:
-        return "the first point is not above zero"
+        return "no efficiency: the first point is not above zero"
     return ""
 
 
-def _efficiency(point: Point, base: Point) -> Efficiency:
+def _efficiency(point: SweepPoint, base: SweepPoint) -> Efficiency:
     steps = point.x / base.x
     if point is base:
         return Efficiency(point.x, 1.0)
@@ -91,12 +94,181 @@ def _efficiency(point: Point, base: Point) -> Efficiency:
     return Efficiency(point.x, ratio.value / steps, ratio.low / steps, ratio.high / steps)
 
 
-def leading(found: Iterable[Scaling]) -> list[Scaling]:
-    """Return the curves of the first metric of each step over each label: what a reader looks at first."""
+def headline_curves(found: Iterable[ScalingAnalysis]) -> list[ScalingAnalysis]:
+    """Return the curves of the first metric of each step over each label."""
     first: dict[tuple[str, str, str, str], str] = {}
-    kept = []
+    headline = []
     for one in sorted(found, key=lambda one: one.base is None):
-        place = (one.run, one.step, one.host, one.curve.label)
-        if first.setdefault(place, one.curve.metric.name) == one.curve.metric.name:
-            kept.append(one)
-    return kept
+        key = (one.run, one.step, one.host, one.curve.label)
+        if first.setdefault(key, one.curve.metric.name) == one.curve.metric.name:
+            headline.append(one)
+    return headline
+
+
+def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
+    """Yield sentences on a curve: knee, efficiency at the last point, model, and reasons for what is missing."""
+    label = one.curve.label.replace("_", " ")
+    last = one.curve.points[-1]
+    if one.knee is not None:
+        share = one.knee.median / max(point.median for point in one.curve.points)
+        yield f"Knee at {label} = {one.knee.text}: {share_text(share)} of the maximum."
+    elif one.curve.growing:
+        yield f"No knee: still growing at {label} = {last.text}."
+    if one.base is not None and len(one.efficiencies) > 1:
+        end = one.efficiencies[-1]
+        interval = (
+            "" if end.low is None or end.high is None else f" (95 % CI {_percent(end.low)} to {_percent(end.high)})"
+        )
+        base = f"of that at {label} = {one.base.text}"
+        yield f"Efficiency at {label} = {last.text}: {_percent(end.value)}{interval} {base}."
+    if one.fit is not None:
+        yield fit_text(one, one.fit)
+    for reason in one.reasons:
+        yield f"{reason[:1].upper()}{reason[1:]}."
+
+
+def fit_text(one: ScalingAnalysis, fit: Fit) -> str:
+    """Return a model as text, each parameter with its interval."""
+    parts = [_parameter(one, each) for each in fit.parameters]
+    if fit.peak is not None:
+        parts.append(f"peak at {fit.peak.value:.0f} ({fit.peak.low:.0f} to {fit.peak.high:.0f})")
+    return f"{fit.model}: {', '.join(parts)}; largest residual {share_text(fit.residual)}."
+
+
+def _parameter(one: ScalingAnalysis, each: ParameterEstimate) -> str:
+    if each.name == ONE:
+        texts = [figure_text(one.curve.metric, value) for value in (each.value, each.low, each.high)]
+    else:
+        texts = [share_text(value) for value in (each.value, each.low, each.high)]
+    return f"{each.name} {texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+FORMAT = "benchwright-scaling/1"
+
+publish(SweepPoint, "x text n value=median minimum=low maximum=high")
+publish(
+    ScalingAnalysis,
+    "run step host metric=curve.metric.name unit=curve.metric.unit better=curve.metric.better labels=curve.rest "
+    "over=curve.label base=base.x knee=knee.x growing=curve.growing points=curve.points efficiency=efficiencies fit "
+    "reasons",
+)
+
+
+def scaling_to_json(found: Sequence[ScalingAnalysis]) -> Json:
+    """Return the public JSON of scaling analyses."""
+    return {"format": FORMAT, "curves": [published(one) for one in found]}
+
+
+SCALING_COLUMNS = (
+    "run", "step", "host", "metric", "unit", "labels", "over", "x", "text", "n", "value", "minimum", "maximum",
+    "efficiency", "low", "high",
+)  # fmt: skip
+
+
+def scaling_rows(found: Sequence[ScalingAnalysis]) -> list[Json]:
+    """Return the points of all curves as rows of a table with SCALING_COLUMNS."""
+    return [row for one in found for row in _rows(one)]
+
+
+def _rows(one: ScalingAnalysis) -> Iterator[Json]:
+    curve = published(one)
+    efficient = {each.x: each for each in one.efficiencies}
+    for point in curve["points"]:
+        at = efficient.get(point["x"])
+        interval = {} if at is None else {"efficiency": at.value, "low": at.low, "high": at.high}
+        labels = ";".join(f"{name}={value}" for name, value in one.curve.rest)
+        yield (
+            {name: curve[name] for name in SCALING_COLUMNS[:5]}
+            | {"over": curve["over"], "labels": labels}
+            | point
+            | interval
+        )
+
+
+_STEPS = 120
+"""Points of a model's curve."""
+
+_LOGARITHMIC_FROM = 32.0
+"""Ratio of the last to the first point from which the axis is logarithmic."""
+
+
+def scaling_charts(one: ScalingAnalysis) -> tuple[Chart, ...]:
+    """Return the charts of a curve: the metric, and its efficiency if defined."""
+    charts = [_measured(one)]
+    if one.base is not None:
+        charts.append(_efficiency_chart(one))
+    return tuple(charts)
+
+
+def _measured(one: ScalingAnalysis) -> Chart:
+    curve = one.curve
+    title = metric_text(curve.metric, curve.rest)
+    xs = tuple(point.x for point in curve.points)
+    dots = ChartSeries(
+        "measured: median of the trials, lowest to highest",
+        xs,
+        tuple(point.median for point in curve.points),
+        ChartMark.DOTS,
+        0,
+        tuple(point.low for point in curve.points),
+        tuple(point.high for point in curve.points),
+    )
+    series = [ChartSeries("", dots.xs, dots.ys, ChartMark.LINE, 0), dots, *_references(one)]
+    return Chart(
+        f"{one.step} on {one.host}, {title}",
+        _x_axis(one),
+        ChartAxis("", curve.metric, from_zero=True),
+        tuple(series),
+        " ".join(scaling_lines(one)),
+    )
+
+
+def _references(one: ScalingAnalysis) -> list[ChartSeries]:
+    """Return the linear reference, cut at 1.3 times the maximum, and the model."""
+    if one.base is None:
+        return []
+    points = one.curve.points
+    first, last = points[0].x, points[-1].x
+    most = 1.3 * max(point.high for point in points)
+    end = min(last, most * one.base.x / one.base.median)
+    line = ChartSeries(
+        f"linear from {points[0].text}", (first, end), (one.base.median, one.base.median * end / one.base.x),
+        colour=None, dashed=True,
+    )  # fmt: skip
+    if one.fit is None:
+        return [line]
+    fit = one.fit
+    xs = tuple(first + (last - first) * step / _STEPS for step in range(_STEPS + 1))
+    model = ChartSeries(f"{fit.model}, fitted", xs, tuple(fit.at(x) for x in xs), colour=1)
+    knee = (
+        ()
+        if fit.peak is None
+        else (ChartSeries("peak", (fit.peak.value,), (fit.at(fit.peak.value),), ChartMark.DOTS, 1),)
+    )
+    return [line, model, *knee]
+
+
+def _efficiency_chart(one: ScalingAnalysis) -> Chart:
+    found = one.efficiencies
+    xs = tuple(each.x for each in found)
+    dots = ChartSeries(
+        "", xs, tuple(each.value for each in found), ChartMark.DOTS, 0,
+        tuple(each.low for each in found), tuple(each.high for each in found),
+    )  # fmt: skip
+    line = ChartSeries("", xs, dots.ys, ChartMark.LINE, 0)
+    whole = ChartSeries("", (xs[0], xs[-1]), (1.0, 1.0), colour=None, dashed=True)
+    title = f"Efficiency: value / (n × value at {one.curve.points[0].text}), 95 % intervals"
+    return Chart(title, _x_axis(one), ChartAxis("", share=True, from_zero=True), (whole, line, dots))
+
+
+def _x_axis(one: ScalingAnalysis) -> ChartAxis:
+    return ChartAxis(one.curve.label.replace("_", " "), logarithmic=_wide(one))
+
+
+def _wide(one: ScalingAnalysis) -> bool:
+    points = one.curve.points
+    return points[0].x > 0 and points[-1].x / points[0].x >= _LOGARITHMIC_FROM

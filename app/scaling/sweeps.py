@@ -1,42 +1,42 @@
-"""Sweeps: figures of one metric as points over the one label that changes, such as threads or queue depth.
+"""Sweeps: curves of a metric over a swept label or parameter, and their panels."""
 
-A suite says nothing about sweeps beyond its labels. Where figures of one metric differ only in a label whose values
-are numbers or sizes, they are the points of a `Curve`: STREAM over `threads`, memory latency over `working_set`, fio
-over `depth`. Everything that draws or fits such data reads it from here:
-
-    for curve in curves(record, "stream", "web-1"):
-        [(point.x, point.values) for point in curve.points]      # every trial that counts, in the metric's unit
-
-`chosen` picks of several labels the one a picture should have along its foot.
-"""
-
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from app.comparison.comparability import parameters_of
+from app.comparison.sides import Side, StepHosts
 from app.records import RunRecord
-from suites.parameters import parse_size
+from app.summary import MetricSummary
+from suites.parameters import Parameter, Type, Value, parse_size
+from suites.quantities import figure_text, label_text
 from suites.sweep import knee
-from suites.units import Unit
-from suites.vocab import Better, Figure, Labels, Metric
+from suites.units import Unit, convert
+from suites.vocab import Better, Figure, Labels, Metric, MetricKind
 
 FEWEST_POINTS = 2
-"""Values of a label below which there is no curve."""
+"""Fewest values of a label for a curve."""
 
 MOST_POINTS = 512
-"""Values of a label beyond which it is no setting that was swept; the rest would only cost time."""
+"""Most values of a label for a curve; with more it is not a swept setting."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """What was measured at one value of the label: one value of the metric for each trial.
+class SweepPoint:
+    """A point of a curve: one value of the metric for each trial.
 
-    `x` is the label as a number, bytes where it is a size; `text` is the label as the suite wrote it.
+    `x` is the label as a number, in bytes for a size; `text` is the label as written by the suite.
     """
 
     x: float
     text: str
     values: tuple[float, ...]
+
+    @property
+    def n(self) -> int:
+        """The number of trials."""
+        return len(self.values)
 
     @property
     def median(self) -> float:
@@ -55,23 +55,23 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """A metric over the values of one label, in rising order; `rest` are the labels that stay the same.
+class SweepCurve:
+    """A metric over the sorted values of one label; `rest` are the constant labels.
 
-    `sizes` tells that the label's values are sizes in bytes.
+    `sizes`: the values of the label are sizes in bytes.
     """
 
     metric: Metric
     label: str
     rest: Labels
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
     sizes: bool = False
 
     @property
-    def knee(self) -> Point | None:
-        """The point from which more of the label gives hardly more; None where less is better or points are few.
+    def knee(self) -> SweepPoint | None:
+        """The knee of the curve; None if lower is better, or with too few points.
 
-        I/Os of more bytes each are fewer a second: over sizes such a rate falls, and has no knee.
+        Over block size a rate of I/Os falls, so it has no knee.
         """
         if self.metric.better is not Better.HIGHER or (self.sizes and self.metric.unit is Unit.PER_SECOND):
             return None
@@ -80,26 +80,26 @@ class Curve:
 
     @property
     def growing(self) -> bool:
-        """Whether the metric still grows at the last point, so that its knee lies beyond what was measured."""
+        """Whether the metric still grows at the last point, so that the knee is beyond the measured points."""
         return self.knee is not None and self.knee is self.points[-1]
 
-    def at(self, x: float) -> Point | None:
+    def at(self, x: float) -> SweepPoint | None:
         """Return the point at `x`, or None."""
         return next((point for point in self.points if point.x == x), None)
 
 
-def curves(record: RunRecord, step: str, host: str | None = None) -> tuple[Curve, ...]:
-    """Return the curves of a step of `record` (on `host`) over each label that was swept, from the trials that count.
+def curves(record: RunRecord, step: str, host: str | None = None) -> tuple[SweepCurve, ...]:
+    """Return the curves of a step of `record` (on `host`) over each swept label, from the counted trials.
 
-    A figure stands in one curve for each label that was swept: IOPS over depth for each block size, and IOPS over
+    A figure is in one curve for each swept label: IOPS over depth for each block size, and IOPS over
     block size for each depth.
     """
     trials = record.trials_of(step, host)
     return curves_of([figure for trial in trials for figure in trial.figures])
 
 
-def curves_of(figures: Iterable[Figure]) -> tuple[Curve, ...]:
-    """Return the curves that `figures` make, of one trial or of several, in the order of the figures."""
+def curves_of(figures: Iterable[Figure]) -> tuple[SweepCurve, ...]:
+    """Return the curves of `figures` of one or several trials, in the order of the figures."""
     by_metric: dict[Metric, list[Figure]] = {}
     for figure in figures:
         by_metric.setdefault(figure.metric, []).append(figure)
@@ -108,8 +108,8 @@ def curves_of(figures: Iterable[Figure]) -> tuple[Curve, ...]:
     )
 
 
-def chosen(found: Sequence[Curve]) -> str | None:
-    """Return the label that `found` should be drawn over: the one with the most values, the first of equals."""
+def label_with_most_values(found: Sequence[SweepCurve]) -> str | None:
+    """Return the label with the most values, the first of equals."""
     reach: dict[str, int] = {}
     for curve in found:
         reach[curve.label] = max(reach.get(curve.label, 0), len(curve.points))
@@ -117,7 +117,7 @@ def chosen(found: Sequence[Curve]) -> str | None:
 
 
 def number_of(text: str) -> float | None:
-    """Return a label's value as a number, bytes for a size; None where it is neither."""
+    """Return a label's value as a number, in bytes for a size; None if it is neither."""
     try:
         return float(parse_size(text))
     except ValueError:
@@ -125,7 +125,7 @@ def number_of(text: str) -> float | None:
 
 
 def _swept(figures: Sequence[Figure]) -> list[str]:
-    """Return the labels that all of `figures` have, as numbers, and in which they differ."""
+    """Return the numeric labels that all of `figures` have and in which they differ."""
     values: dict[str, set[str]] = {}
     for figure in figures:
         for name, value in figure.labels:
@@ -142,19 +142,156 @@ def _swept(figures: Sequence[Figure]) -> list[str]:
     ]
 
 
-def _over(metric: Metric, name: str, figures: Sequence[Figure]) -> list[Curve]:
+def _over(metric: Metric, name: str, figures: Sequence[Figure]) -> list[SweepCurve]:
     grouped: dict[Labels, dict[str, list[float]]] = {}
     for figure in figures:
         rest = tuple(pair for pair in figure.labels if pair[0] != name)
         text = dict(figure.labels)[name]
         grouped.setdefault(rest, {}).setdefault(text, []).append(figure.value)
     return [
-        Curve(metric, name, rest, _points(values), sizes=any(not text.isdigit() for text in values))
+        SweepCurve(metric, name, rest, _points(values), sizes=any(not text.isdigit() for text in values))
         for rest, values in grouped.items()
         if len(values) >= FEWEST_POINTS
     ]
 
 
-def _points(values: dict[str, list[float]]) -> tuple[Point, ...]:
-    points = [Point(number_of(text) or 0.0, text, tuple(found)) for text, found in values.items()]
+def _points(values: dict[str, list[float]]) -> tuple[SweepPoint, ...]:
+    points = [SweepPoint(number_of(text) or 0.0, text, tuple(found)) for text, found in values.items()]
     return tuple(sorted(points, key=lambda point: point.x))
+
+
+Entry = tuple[dict[str, Value], MetricSummary]
+"""The identity parameters of a step, and its summary."""
+
+
+def curves_of_steps(side: Side) -> dict[str, dict[str, list[SweepCurve]]]:
+    """Return the curves of a side by suite and host; steps that differ in one number are the points."""
+    found: dict[str, dict[str, list[SweepCurve]]] = {}
+    for suite in dict.fromkeys(step.suite_id for step in side.steps):
+        steps = [step for step in side.steps if step.suite_id == suite]
+        if len(steps) < FEWEST_POINTS:
+            continue
+        name = swept_parameter([step.identity() for step in steps])
+        if name is None:
+            continue
+        for host in side.hosts:
+            entries = [
+                (step.identity(), summary)
+                for step in steps
+                for summary in side.figures(StepHosts(step, (host,))).values()
+            ]
+            found.setdefault(suite, {})[host] = list(_curves(name, parameters_of(steps[0]).get(name), entries))
+    return found
+
+
+def swept_parameter(values: Sequence[dict[str, Value]]) -> str | None:
+    """Return the only parameter in which steps differ if it is a number, else None."""
+    names = [name for name in values[0] if len({repr(one.get(name)) for one in values}) > 1]
+    if len(names) != 1:
+        return None
+    numbers = [number_of(str(one.get(names[0]))) for one in values]
+    return names[0] if None not in numbers and len(set(numbers)) == len(numbers) else None
+
+
+def _curves(name: str, parameter: Parameter | None, entries: Iterable[Entry]) -> Iterable[SweepCurve]:
+    """Yield the curves of `entries` over the parameter `name`; `parameter` is None for an unknown suite."""
+    sizes = parameter is not None and parameter.type is Type.SIZE
+    grouped: dict[tuple[str, Labels], list[Entry]] = {}
+    for entry in entries:
+        grouped.setdefault((entry[1].metric.name, entry[1].labels), []).append(entry)
+    for (_, labels), found in grouped.items():
+        metric = found[0][1].metric
+        points = [
+            SweepPoint(
+                number_of(str(values[name])) or 0.0,
+                str(values[name]) if parameter is None else parameter.format(values[name]),
+                tuple(convert(value, summary.metric.unit, metric.unit) for value in summary.values),
+            )
+            for values, summary in found
+        ]
+        if len(points) >= FEWEST_POINTS:
+            yield SweepCurve(metric, name, labels, tuple(sorted(points, key=lambda point: point.x)), sizes)
+
+
+MOST_CURVES = 12
+"""Most curves of a plot: six colours, solid and dashed. The table has the others."""
+
+_LOGARITHMIC_FROM = 8.0
+"""Ratio of the highest to the lowest value from which the axis is logarithmic."""
+
+_TAIL = 99.0
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPanel:
+    """A plot: curves of one metric over one label. `others` is the number of omitted curves."""
+
+    metric: Metric
+    label: str
+    curves: tuple[SweepCurve, ...]
+    logarithmic: bool
+    others: int = 0
+
+    @property
+    def x_title(self) -> str:
+        """The title of the x axis."""
+        return self.label.replace("_", " ")
+
+    def position(self, x: float) -> float:
+        """Return the axis position of the value `x`: its binary logarithm on a logarithmic axis."""
+        return math.log2(x) if self.logarithmic else x
+
+    def value(self, position: float) -> float:
+        """Return the value of the label at an axis position."""
+        return float(2.0**position) if self.logarithmic else position
+
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """Return axis position and text of each measured value, in order."""
+        found = {point.x: point.text for curve in self.curves for point in curve.points}
+        return tuple((self.position(x), found[x]) for x in sorted(found))
+
+    def name(self, curve: SweepCurve) -> str:
+        """Return the labels that distinguish `curve` in its plot; empty for a single curve."""
+        varying = {pair for other in self.curves for pair in other.rest if pair not in curve.rest}
+        names = {name for name, _ in varying}
+        return label_text(tuple(pair for pair in curve.rest if pair[0] in names)) if len(self.curves) > 1 else ""
+
+    def knees(self) -> tuple[tuple[float, float, str], ...]:
+        """Return position, value and text of every knee; a curve that still grows has none."""
+        found = []
+        for curve in self.curves:
+            knee = curve.knee
+            if knee is not None and not curve.growing:
+                suffix = f" of {name}" if (name := self.name(curve)) else ""
+                text = f"knee{suffix} at {self.x_title} {knee.text}: {figure_text(self.metric, knee.median)}"
+                found.append((self.position(knee.x), knee.median, text))
+        return tuple(found)
+
+
+def panels_of(curves: Sequence[SweepCurve]) -> tuple[SweepPanel, ...]:
+    """Return the plots of a sweep: the first rate, then the latency nearest to p99, over the same label.
+
+    Without a rate, the first metric takes its place.
+    """
+    metrics = list(dict.fromkeys(curve.metric for curve in curves))
+    rates = [metric for metric in metrics if metric.kind is MetricKind.RATE and metric.better is Better.HIGHER]
+    headline = next(iter([*rates, *metrics]), None)
+    if headline is None:
+        return ()
+    label = label_with_most_values([curve for curve in curves if curve.metric == headline]) or ""
+    times = [metric for metric in metrics if metric.kind is MetricKind.TIME and metric != headline]
+    beneath = sorted(times, key=lambda metric: abs((metric.percentile or 0.0) - _TAIL))[:1]
+    panels = [_panel(curves, headline, label)]
+    for metric in beneath:
+        own = [curve for curve in curves if curve.metric == metric]
+        shared = label if any(curve.label == label for curve in own) else label_with_most_values(own)
+        panels.append(_panel(curves, metric, shared or ""))
+    return tuple(panels)
+
+
+def _panel(curves: Sequence[SweepCurve], metric: Metric, label: str) -> SweepPanel:
+    found = [curve for curve in curves if curve.metric == metric and curve.label == label]
+    drawn = tuple(found[:MOST_CURVES])
+    values = [point.x for curve in drawn for point in curve.points]
+    logarithmic = min(values) > 0 and max(values) / min(values) >= _LOGARITHMIC_FROM
+    return SweepPanel(metric, label, drawn, logarithmic, len(found) - len(drawn))

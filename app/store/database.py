@@ -1,4 +1,4 @@
-"""The store's file: opened on first use, checked before anything is written, and one transaction at a time."""
+"""Database of the library: opened on first use, checked before writing; transactions."""
 
 import sqlite3
 import threading
@@ -10,17 +10,19 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
+from app.output import make_private
 from app.store import schema
 from app.store.errors import (
-    NOT_HERE,
+    NO_SIDE_FILES,
+    NOT_SQLITE,
     ReadOnlyError,
     StoreError,
     StoreFullError,
     StoreLostError,
     code_of,
     damaged,
+    foreign_file,
     lost,
-    not_ours,
     read_only,
     too_new,
     translated,
@@ -29,20 +31,19 @@ from app.store.errors import (
 from app.store.library_file import (
     BRIEF,
     PATIENCE,
-    Aside,
-    Identity,
     OpenFile,
+    ReadOnlyCopy,
     cannot_open,
     check_kind,
     for_reading,
     for_writing,
     foreign_code,
     identity_of,
+    path_to_create,
     patiently,
-    place_to_make,
     wal_of,
 )
-from app.writing import make_private
+from app.store.main_file import Identity
 
 _WRITING = "benchwright_writing"
 
@@ -52,68 +53,67 @@ _FILE = "benchwright_file"
 
 
 class Database:
-    """One store file. Connections are opened for each piece of work and closed with it, from any thread."""
+    """One library file. Each operation opens its own connection, from any thread."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
         self._engine: Engine | None = None
         self._newer: int | None = None
-        self._file: Identity | None = None  # that was opened last; from then on none is made
-        self._aside = Aside(path, _is_earlier, _upgrade)
-        self._long: set[OpenFile] = set()
+        self._file: Identity | None = None  # the file opened last; once set, a missing file is an error
+        self._copy = ReadOnlyCopy(path, _is_earlier, _upgrade)
+        self._held: set[OpenFile] = set()
 
     def read_only(self) -> StoreError | None:
-        """Return why nothing can be written to the store: its format is newer than ours, or its disk takes nothing.
-
-        None where it can be written.
-        """
+        """Return why the library cannot be written (newer format, full or read-only disk); None if it can."""
         with self.reading() as connection:
             newer = self._too_new_to_write(connection)
         return newer or self._refusal()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one state of the store throughout.
+        """Give a connection in one read transaction (a consistent snapshot).
 
-        Raises StoreLostError where the file is gone, or where a run is recorded into one that others do not find.
+        Raises StoreLostError if the file is gone, or if a recorder has another file open than the one at the path.
         """
-        for file in tuple(self._long):
+        for file in tuple(self._held):
             file.check()
         with self._translating(), self._to_read() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self, patience: float = PATIENCE) -> Iterator[Connection]:
-        """Give a connection in a transaction that is committed, on disk, when the block ends.
+        """Give a connection in a transaction that is committed to disk when the block ends.
 
-        Raises StoreBusyError where another program has the store locked for `patience` seconds.
+        Raises StoreBusyError if another program locks the library for `patience` seconds.
         """
         with self.connect() as connection, self.transaction(with_patience(connection, patience)):
             yield connection
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[Connection]:
-        """Give `connection`, which connect() returned, in a transaction: the one way to commit.
+        """Give `connection`, from connect(), in a transaction; every commit goes through here.
 
-        Raises ReadOnlyError where a newer Benchwright has converted the store since it was opened, StoreLostError
-        where the file that the connection opened is no longer the one at the store's path. Nothing is committed then.
+        Raises, without committing, ReadOnlyError if a newer Benchwright converted the library since it was opened,
+        StoreLostError if the open file is no longer the one at the path, DamagedError if another program wrote to it.
         """
         file: OpenFile = connection.get_execution_options()[_FILE]
         with self._translating():
             try:
+                file.check()
                 with connection.begin():
                     newer = self._too_new_to_write(connection)
                     if newer is not None:
                         raise newer
                     yield connection
-                    file.check()
+                    file.check()  # again: the file may have been replaced during the transaction
+                file.is_intact()  # records what the commit's checkpoint wrote
             except DBAPIError:
-                file.check()  # a file that was emptied reads as a damaged one
+                file.check()  # SQLite reports an emptied or replaced file as damaged
                 raise
 
     def connect(self) -> Connection:
-        """Return a connection for transactions that write. It belongs to the caller. Raises ReadOnlyError."""
+        """Return a connection for write transactions, to be closed by the caller. Raises ReadOnlyError."""
         with self._translating():
             engine = self._opened()
             if self._newer is not None:
@@ -128,27 +128,27 @@ class Database:
         return connection
 
     def hold(self, connection: Connection) -> OpenFile:
-        """Read nothing, until release(), that `connection`, of connect(), does not see; return what it has open.
+        """Make reading() fail, until release(), if the path has another file than `connection` has open; return that.
 
-        It stays open for long: a reader that found another file at the path would say what is not so.
+        For recorders: their connection stays open, and readers must see the same file.
         """
         file: OpenFile = connection.get_execution_options()[_FILE]
-        self._long.add(file)
+        self._held.add(file)
         return file
 
     def release(self, file: OpenFile) -> None:
-        """Read what is at the path, whatever the connection of hold() sees."""
-        self._long.discard(file)
+        """Undo hold()."""
+        self._held.discard(file)
 
     def is_open(self, file: Identity | None) -> bool:
-        """Return whether `file` is the one that was opened."""
+        """Return whether `file` is the file opened last."""
         return file is not None and file == self._file
 
     def close(self) -> None:
-        """Forget the engine; it holds no connection between two pieces of work."""
+        """Dispose of the engine, which keeps no connection open, and of the read-only copy."""
         with self._lock:
             self._forget()
-            self._aside.close()
+            self._copy.close()
 
     def _forget(self) -> None:
         if self._engine is not None:
@@ -166,7 +166,7 @@ class Database:
         except (StoreFullError, StoreLostError) as error:
             return error
         except StoreError:
-            return None  # in use, or damaged: whoever writes is told then
+            return None  # locked or damaged: reported on the next write
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -176,7 +176,7 @@ class Database:
             raise translated(error.orig, self.path) from error
 
     def _to_read(self) -> Connection:
-        """Return a connection that reads, from a copy where SQLite can make no files beside the library."""
+        """Return a connection for reading; of a copy if SQLite cannot create its files beside the library."""
         try:
             connection = self._opened().connect()
             try:
@@ -187,15 +187,15 @@ class Database:
                 raise
         except (DBAPIError, StoreError) as error:
             orig = error.orig if isinstance(error, DBAPIError) else error.__cause__
-            if code_of(orig) not in NOT_HERE:
+            if code_of(orig) not in NO_SIDE_FILES:
                 raise
-            return self._read_aside(error)
+            return self._read_copy(error)
         return connection
 
-    def _read_aside(self, error: Exception) -> Connection:
+    def _read_copy(self, error: Exception) -> Connection:
         try:
-            _check(self.path, self._aside.connection)
-            return _engine_for_reading(self._aside.connection).connect()
+            _check(self.path, self._copy.connection)
+            return _engine_for_reading(self._copy.connection).connect()
         except OSError:
             raise error from None
 
@@ -204,7 +204,7 @@ class Database:
             found = check_kind(self.path)
             if self._file is not None and found is None:
                 raise lost(self.path, "is gone: it was moved, removed or unmounted")
-            if found is not None and (found.st_dev, found.st_ino) != self._file:  # another has taken its place
+            if found is not None and (found.st_dev, found.st_ino) != self._file:  # replaced by another file
                 self._forget()
             elif found is not None and not found.st_size:
                 raise lost(self.path, "was emptied")
@@ -227,26 +227,26 @@ class Database:
 
     def _make(self) -> None:
         try:
-            if wal_of(self.path).exists():  # SQLite removes what is left of one library when it begins another
+            if wal_of(self.path).exists():  # SQLite would delete this log, and its commits, with the new library
                 raise StoreError(
-                    f"The library {self.path} is gone, and its write-ahead log is still there.",
-                    "Put the library back, move the log away, or name another library with --store.",
+                    f"The library {self.path} is missing, but its write-ahead log exists.",
+                    "Restore the library, move the log away, or choose another library with --store.",
                 )
-            with suppress(FileExistsError):  # another Benchwright was first
-                make_private(place_to_make(self.path))
+            with suppress(FileExistsError):  # another process was first
+                make_private(path_to_create(self.path))
         except OSError as error:
             raise cannot_open(self.path, error) from error
 
 
 def with_patience(connection: Connection, patience: float) -> Connection:
-    """Let the transactions of `connection` wait `patience` seconds where another program has the store locked."""
+    """Return `connection` with transactions that wait `patience` seconds for a locked library."""
     return connection.execution_options(**{_PATIENCE: patience})
 
 
 def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
-    """Return the format of a store that is newer and can be read; None for one that can be written.
+    """Return the format of a library that is newer but readable; None for a writable one.
 
-    Raises StoreError for a file that is no store, or one too new to be read. Nothing is written to it.
+    Raises StoreError if the file is not a library or too new to be read. Writes nothing.
     """
     try:
         with closing(connect()) as connection:
@@ -255,19 +255,19 @@ def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
             needed = 0 if code else _read_format(connection, found)
     except sqlite3.Error as error:
         if code_of(error) == sqlite3.SQLITE_NOTADB:
-            raise damaged(path, "it is not an SQLite file") from error
+            raise damaged(path, NOT_SQLITE) from error
         raise translated(error, path) from error
     if tables and application != schema.APPLICATION_ID:
-        raise not_ours(path)
+        raise foreign_file(path)
     if code:
         raise with_code(path, code)
     if needed > schema.FORMAT:
-        raise too_new(path, found, needed, schema.FORMAT)
+        raise too_new(path, found, needed)
     return found if found > schema.FORMAT else None
 
 
 def _described(connection: sqlite3.Connection) -> list[int]:
-    """Return the application and the format that a store names, and how many tables and indexes it has."""
+    """Return application id, format, and the number of tables and indexes."""
     return [
         connection.execute(f"SELECT {what}").fetchone()[0]
         for what in (
@@ -279,16 +279,16 @@ def _described(connection: sqlite3.Connection) -> list[int]:
 
 
 def _read_format(connection: sqlite3.Connection, found: int) -> int:
-    """Return what must be known to read a store of the format `found`: that format, unless it says otherwise."""
+    """Return the format needed to read a library of the format `found`: its read_format, else `found`."""
     name = schema.formats.name
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).fetchone():
         return found
-    said = connection.execute(f"SELECT max(read_format) FROM {name}").fetchone()[0]  # noqa: S608 (a name of our own)
-    return said if isinstance(said, int) else found
+    needed = connection.execute(f"SELECT max(read_format) FROM {name}").fetchone()[0]  # noqa: S608 (constant name)
+    return needed if isinstance(needed, int) else found
 
 
 def _engine_for_writing(path: Path) -> Engine:
-    """Return an engine on the library at `path`, which is made or upgraded where that is to be done."""
+    """Return an engine on the library at `path`; create its tables or upgrade them if needed."""
     engine = create_engine("sqlite://", creator=lambda: for_writing(path, BRIEF), poolclass=NullPool)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
@@ -296,12 +296,12 @@ def _engine_for_writing(path: Path) -> Engine:
         if connection.exec_driver_sql("PRAGMA user_version").scalar() == schema.FORMAT:
             return engine
     with engine.connect().execution_options(**{_WRITING: True}) as connection, connection.begin():
-        # Looked at again within the transaction: another program may have been first.
+        # Read again inside the write transaction: another process may have upgraded it first.
         version = connection.exec_driver_sql("PRAGMA user_version").scalar()
         if version == 0:
             schema.create(connection)
         elif version is not None and version < schema.FORMAT:
-            schema.upgrade(connection, version)
+            schema.upgrade(connection)
     return engine
 
 
@@ -313,7 +313,7 @@ def _is_earlier(connection: sqlite3.Connection) -> bool:
 
 
 def _upgrade(copy: Path) -> None:
-    """Bring a copy of a library to the format of today."""
+    """Upgrade a copy of a library to the current format."""
     with closing(for_writing(copy)) as connection:
         earlier = _is_earlier(connection)
     if earlier:
@@ -321,7 +321,7 @@ def _upgrade(copy: Path) -> None:
 
 
 def _engine_for_reading(connect: Callable[[], sqlite3.Connection]) -> Engine:
-    """Return an engine whose connections can write nothing, not even tidy the file up."""
+    """Return an engine with read-only connections, which run no checkpoint either."""
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin)
     return engine
@@ -330,9 +330,9 @@ def _engine_for_reading(connect: Callable[[], sqlite3.Connection]) -> Engine:
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:
     settings = ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]
     if patiently(lambda: connection.execute("PRAGMA page_count").fetchone(), PATIENCE) == (0,):
-        # What a deleted run took goes back to the disk. Only an empty file can take this, before all else.
+        # Deleted runs free disk space. Must be set first, while the file is empty.
         settings.insert(0, "auto_vacuum = FULL")
-    for setting in settings:  # another program may be making the same library
+    for setting in settings:  # another process may be creating the same library
         patiently(partial(connection.execute, f"PRAGMA {setting}"), PATIENCE).close()
 
 
@@ -341,10 +341,10 @@ def _begin(connection: Connection) -> None:
 
     def begin() -> None:
         if options.get(_WRITING, False):
-            # Two writers then wait for each other, instead of one failing in the middle.
+            # Take the write lock at once: a deferred upgrade from read to write fails with SQLITE_BUSY unretried.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
             connection.exec_driver_sql("BEGIN")
-            connection.exec_driver_sql("SELECT 1 FROM sqlite_master")  # who has the file locked is met here
+            connection.exec_driver_sql("SELECT 1 FROM sqlite_master")  # takes the read lock, so that a wait is here
 
     patiently(begin, options.get(_PATIENCE, PATIENCE))

@@ -1,4 +1,4 @@
-"""The library's file on the disk: made for its user alone, told apart from whatever takes its place, copied aside."""
+"""The library's file: private creation, identity and integrity checks, hardened connections, copies."""
 
 import errno
 import os
@@ -16,37 +16,50 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from app.store.errors import IN_USE, StoreError, StoreLostError, code_of, damaged, lost, named, translated
-from app.writing import make_private
+from app.output import make_private
+from app.store.errors import (
+    IN_USE,
+    NOT_SQLITE,
+    StoreError,
+    StoreLostError,
+    code_of,
+    damaged,
+    lost,
+    named,
+    overwritten,
+    translated,
+)
+from app.store.main_file import Identity, MainFile
 
 PATIENCE = 5.0
-"""Seconds to wait for another program that has the library locked."""
+"""Seconds to wait for a locked library."""
 
 BRIEF = 0.25
-"""Seconds of that which SQLite waits itself: no signal is handled meanwhile."""
+"""Seconds of each wait inside SQLite, during which Python handles no signal."""
 
-SMALLEST = 512
-"""Bytes of the smallest database there is: one page of the smallest size (https://www.sqlite.org/fileformat.html)."""
+MIN_SIZE = 512
+"""Bytes of the smallest possible database, one page (https://www.sqlite.org/fileformat.html)."""
 
-AGAIN = 0.05
-"""Seconds between two tries at a library that another program has locked."""
+RETRY_INTERVAL = 0.05
+"""Seconds between tries at a locked library."""
 
-BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite adds to the name of a library for the files that belong to it."""
+SUFFIXES = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite keeps beside a library."""
 
 T = TypeVar("T")
 
-Identity = tuple[int, int]
-"""The device and the inode of a file."""
-
 
 def wal_of(path: Path) -> Path:
-    """Return the write-ahead log of the library at `path`: SQLite names it after the file behind every link."""
-    return Path(f"{os.path.realpath(path)}-wal")
+    """Return the write-ahead log of the library at `path`; SQLite resolves symbolic links for its name."""
+    return _side_file(path, "-wal")
 
 
-def make_new(path: Path) -> None:
-    """Make an empty file for a library at `path`; raise StoreError where something is there, or it cannot be made."""
+def _side_file(path: Path, end: str) -> Path:
+    return Path(f"{os.path.realpath(path)}{end}")
+
+
+def create_file(path: Path) -> None:
+    """Create an empty file for a library at `path`; raise StoreError if it exists or cannot be created."""
     try:
         make_private(path)
     except FileExistsError as error:
@@ -56,9 +69,9 @@ def make_new(path: Path) -> None:
 
 
 def check_kind(path: Path) -> os.stat_result | None:
-    """Return what `path` is, None where there is nothing; raise StoreError for a pipe, a device or a directory.
+    """Return the stat of `path`, None if missing; raise StoreError for a pipe, a device or a directory.
 
-    Nothing is opened: a pipe would keep whoever opens it, and a descriptor that is closed gives up SQLite's locks.
+    Does not open it: opening a pipe blocks, and closing any descriptor of a file drops SQLite's POSIX locks on it.
     """
     try:
         found = path.stat()
@@ -68,17 +81,17 @@ def check_kind(path: Path) -> os.stat_result | None:
         raise cannot_open(path, error) from error
     if not stat.S_ISREG(found.st_mode):
         raise StoreError(
-            f"The library {named(path)} cannot be opened: it is {_kind(found)}.", "Name a file with --store."
+            f"The library {named(path)} cannot be opened: it is {_kind(found)}.", "Choose a file with --store."
         )
-    if 0 < found.st_size < SMALLEST:  # SQLite itself would take a very short file for an empty database
-        raise damaged(path, "it is not an SQLite file")
+    if 0 < found.st_size < MIN_SIZE:  # SQLite treats a very short file as an empty database
+        raise damaged(path, NOT_SQLITE)
     return found
 
 
-def place_to_make(path: Path) -> Path:
-    """Return where a new library at `path` is to be made: the target where that is a link to a file that is missing.
+def path_to_create(path: Path) -> Path:
+    """Return where to create a new library at `path`: the target if that is a link to a missing file.
 
-    Raises StoreError where the folder of the target is missing too: a disk may not be mounted.
+    Raises StoreError if the target's folder is missing too: its disk may not be mounted.
     """
     for part in (path, *path.parents):
         if part.is_symlink() and not part.exists():
@@ -86,8 +99,8 @@ def place_to_make(path: Path) -> Path:
             if part == path and target.parent.is_dir():
                 return target
             raise StoreError(
-                f"The library {path} cannot be made: {part} is a link to {target}, which does not exist.",
-                f"Make the folder {target.parent if part == path else target} or mount its disk, or name another "
+                f"The library {path} cannot be created: {part} is a link to {target}, which does not exist.",
+                f"Create the folder {target.parent if part == path else target}, mount its disk, or choose another "
                 "library with --store.",
             )
     return path
@@ -101,20 +114,20 @@ def _kind(found: os.stat_result) -> str:
 
 
 def cannot_open(path: Path, error: OSError) -> StoreLostError:
-    """Return the error that says why the library cannot be opened."""
+    """Return the error for a library that cannot be opened."""
     if error.errno == errno.ELOOP:
         return StoreLostError(
-            f"The library {path} cannot be opened: its symbolic link leads back to itself.",
-            "Correct the link, or name another library with --store.",
+            f"The library {path} cannot be opened: symbolic link loop.",
+            "Fix the link, or choose another library with --store.",
         )
     reason = (error.strerror or "unknown error").lower()
     return StoreLostError(
-        f"The library {named(path)} cannot be opened: {reason}.", "Check its folder, or name another with --store."
+        f"The library {named(path)} cannot be opened: {reason}.", "Check its folder, or choose another with --store."
     )
 
 
 def identity_of(path: Path) -> Identity | None:
-    """Return which file is at `path`, None for none; raise OSError where that cannot be found out."""
+    """Return device and inode of the file at `path`, None if missing; raise OSError if stat fails."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -124,38 +137,69 @@ def identity_of(path: Path) -> Identity | None:
 
 @dataclass(slots=True, eq=False)
 class OpenFile:
-    """The file that a connection opened at `path`, and its write-ahead log once that is known."""
+    """The file that a connection has open at `path`, and its write-ahead log once known."""
 
     path: Path
     main: Identity
     wal: Identity | None = None
     withdrawn: list[Path] = field(default_factory=list)
+    _content: MainFile | None = None
 
     def check(self) -> None:
-        """Raise StoreLostError where others no longer find this file at its path."""
+        """Raise StoreLostError if this file is no longer at its path, DamagedError if another program wrote to it.
+
+        The connection must be open.
+        """
         try:
             found = self.path.stat()
             if (found.st_dev, found.st_ino) != self.main:
                 raise lost(self.path, "was replaced by another file")
-            if found.st_size < SMALLEST:
+            if found.st_size < MIN_SIZE:
                 raise lost(self.path, "was emptied")
+            if not self.is_intact():
+                raise overwritten(self.path)
             self._check_wal()
         except FileNotFoundError as error:
             raise lost(self.path, "is gone: it was moved, removed or unmounted") from error
         except OSError as error:
             raise lost(self.path, f"cannot be reached: {(error.strerror or str(error)).lower()}") from error
 
-    def withdraw(self) -> None:
-        """Move the log away from beside another file that took this one's place: SQLite would read it into that one.
+    def is_intact(self) -> bool:
+        """Return whether only SQLite wrote to the file since it was opened, even if it was moved."""
+        if self._content is None:
+            self._content = MainFile(self.main, identity_of(_side_file(self.path, "-shm")))
+        return self._content.is_intact()
 
-        The connection goes on using it under its new name.
-        """
-        log = wal_of(self.path)
+    def is_in_place(self) -> bool:
+        """Return whether the file is still at its path."""
         with suppress(OSError):
-            if identity_of(self.path) not in {None, self.main} and identity_of(log) == self.wal:
-                for end in ("-wal", "-shm"):
-                    beside = log.with_name(log.name.removesuffix("-wal") + end)
-                    self.withdrawn.append(beside.rename(beside.with_name(f"{beside.name}-of-lost-{self.main[1]}")))
+            return identity_of(self.path) == self.main
+        return False
+
+    def withdraw(self) -> None:
+        """Rename the log if another file replaced this one: SQLite would apply it to that file.
+
+        The connection keeps using it under the new name.
+        """
+        with suppress(OSError):
+            if identity_of(self.path) not in {None, self.main}:
+                self._move_log()
+
+    def abandon(self) -> None:
+        """Prevent the log from being applied to the file, which another program has overwritten.
+
+        Blocks the checkpoint at the end of the connection, and renames the log so that no other program applies it.
+        """
+        if self._content is not None:
+            self._content.refuse_checkpoint()
+        with suppress(OSError):
+            self._move_log()
+
+    def _move_log(self) -> None:
+        if identity_of(wal_of(self.path)) == self.wal:
+            for end in ("-wal", "-shm"):
+                side_file = _side_file(self.path, end)
+                self.withdrawn.append(side_file.rename(side_file.with_name(f"{side_file.name}-of-lost-{self.main[1]}")))
 
     def _check_wal(self) -> None:
         log = wal_of(self.path)
@@ -167,25 +211,25 @@ class OpenFile:
 
 
 def for_writing(path: Path, timeout: float = PATIENCE) -> sqlite3.Connection:
-    """Return a connection to the library at `path`, which is never made by it."""
+    """Return a connection for writing to the library at `path`; does not create the file."""
     return _connection(path, "mode=rw", timeout)
 
 
 def for_reading(path: Path) -> sqlite3.Connection:
-    """Return a connection that can write nothing, not even tidy the file up."""
+    """Return a read-only connection, which runs no checkpoint either."""
     return _connection(path, "mode=ro")
 
 
-def _connection(path: Path, words: str, timeout: float = BRIEF) -> sqlite3.Connection:
-    uri = f"{path.resolve().as_uri()}?{words}"
+def _connection(path: Path, query: str, timeout: float = BRIEF) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?{query}"
     connection = sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False, isolation_level=None)
     return hardened(connection)
 
 
 def patiently(work: Callable[[], T], patience: float) -> T:
-    """Return what `work` returns; do it again for `patience` seconds while another program has the library locked.
+    """Return the result of `work`, retried for up to `patience` seconds while the library is locked.
 
-    The wait is Python's, so that a signal ends it.
+    Waits in Python, not in SQLite, so that signals are handled.
     """
     deadline = time.monotonic() + patience
     while True:
@@ -195,7 +239,7 @@ def patiently(work: Callable[[], T], patience: float) -> T:
             cause = error.orig if isinstance(error, DBAPIError) else error
             if code_of(cause) not in IN_USE or time.monotonic() >= deadline:
                 raise
-            time.sleep(AGAIN)
+            time.sleep(RETRY_INTERVAL)
 
 
 _LIMITS = (
@@ -203,14 +247,13 @@ _LIMITS = (
     (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 2**20),
     (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 20),  # deleting a run cascades
 )
-"""Limits that no statement of Benchwright comes near; SQLite refuses a schema that needs more."""
+"""SQLite limits far above Benchwright's own statements; they make SQLite reject a hostile schema."""
 
 
 def hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Return `connection`, set so that what is in its file runs nothing: anybody may have written it.
+    """Return `connection`, hardened for untrusted files (https://www.sqlite.org/security.html).
 
-    Triggers and views are refused when a library is opened (foreign_code()); where Python can set it (3.12), SQLite
-    also runs none. Source: https://www.sqlite.org/security.html.
+    Triggers and views are rejected when a library is opened (foreign_code()); from Python 3.12 they are also disabled.
     """
     connection.execute("PRAGMA trusted_schema = OFF").close()
     connection.execute("PRAGMA cell_size_check = ON").close()
@@ -224,7 +267,7 @@ def hardened(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def foreign_code(connection: sqlite3.Connection) -> list[str]:
-    """Return the triggers, views, virtual tables and computed columns of a file: Benchwright makes none of them."""
+    """Return the triggers, views, virtual tables and computed columns of a file; Benchwright creates none."""
     objects = connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') "
         "OR (type = 'table' AND rootpage = 0) ORDER BY name"
@@ -239,10 +282,10 @@ _COMPUTED = (
 )
 
 
-class Aside:
-    """Reads a library beside which SQLite can make no files of its own: its disk is full, or may not be written.
+class ReadOnlyCopy:
+    """Read access to a library beside which SQLite cannot create files: its disk is full or read-only.
 
-    `is_earlier` tells of a connection whether the library has an earlier format; `upgrade` converts a copy of one.
+    `is_earlier` returns whether a connection's library has an earlier format; `upgrade` converts a copy of one.
     """
 
     def __init__(
@@ -255,37 +298,36 @@ class Aside:
         self._copied: tuple[object, ...] = ()
 
     def connection(self) -> sqlite3.Connection:
-        """Return a connection that reads; raise OSError where what was written last can be copied nowhere.
+        """Return a read-only connection; raise OSError if a copy is needed and there is no space for it.
 
-        Without a write-ahead log the file says everything, and nobody writes to it. With one, both are copied to where
-        there is room: the log can only be read with a file of its own beside it. A library of an earlier format is
-        read from a copy, which is upgraded.
+        Without a write-ahead log the file is complete and is opened as immutable. With one, both are copied, since
+        reading a log requires its index file. A library of an earlier format is copied and upgraded.
         """
         log = wal_of(self._path)
         with suppress(FileNotFoundError):
             if log.stat().st_size:
                 return for_reading(self._copy(self._path, log))
-        as_it_is = _connection(self._path, "mode=ro&immutable=1")
+        immutable = _connection(self._path, "mode=ro&immutable=1")
         try:
-            if not self._is_earlier(as_it_is):
-                return as_it_is
+            if not self._is_earlier(immutable):
+                return immutable
         except sqlite3.Error:
-            return as_it_is  # whoever reads meets it again, and says so
-        as_it_is.close()
+            return immutable  # the caller's query reports the same error
+        immutable.close()
         return for_reading(self._copy(self._path))
 
     def close(self) -> None:
-        """Remove the copy, where there is one."""
+        """Remove the copy, if any."""
         if self._folder is not None:
             self._folder.cleanup()
             self._folder, self._copied = None, ()
 
     def _copy(self, *files: Path) -> Path:
-        """Return a copy of the library and, where there is one, of its log, in the format of today."""
+        """Return a copy of the library and its log, in the current format; reused while the files are unchanged."""
         now = tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in (file.stat() for file in files))
         if self._folder is None or self._copied != now:
             self.close()
-            self._folder = room_for(2 * sum(size for _, size, _ in now))
+            self._folder = temporary_space(2 * sum(size for _, size, _ in now))
             for file, name in zip(files, ("copy", "copy-wal"), strict=False):
                 shutil.copyfile(file, Path(self._folder.name) / name)
             self._upgrade(Path(self._folder.name) / "copy")
@@ -294,42 +336,42 @@ class Aside:
 
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a private directory is made in it)
-"""A file system in memory, which may have room where no disk has."""
+"""A file system in memory, used if no disk has space."""
 
 
-def room_for(size: int) -> tempfile.TemporaryDirectory[str]:
-    """Make a private directory where `size` bytes find room, removed in the end; raise OSError where there is none."""
-    return tempfile.TemporaryDirectory(prefix="benchwright-", dir=_place_with(size))
+def temporary_space(size: int) -> tempfile.TemporaryDirectory[str]:
+    """Create a private temporary directory with `size` bytes of space; raise OSError if there is none."""
+    return tempfile.TemporaryDirectory(prefix="benchwright-", dir=_folder_with(size))
 
 
-def place_for(size: int) -> Path:
-    """Make a private directory where `size` bytes find room, which is the caller's to remove; raise OSError."""
-    return Path(tempfile.mkdtemp(prefix="benchwright-", dir=_place_with(size)))
+def temporary_folder(size: int) -> Path:
+    """Like temporary_space(), but the caller removes the directory."""
+    return Path(tempfile.mkdtemp(prefix="benchwright-", dir=_folder_with(size)))
 
 
-def _place_with(size: int) -> Path:
-    """Return where temporary files go, or memory, whichever has room for `size` bytes first; raise OSError for none."""
-    for place in _places():
+def _folder_with(size: int) -> Path:
+    """Return the first of the temporary directory and MEMORY with space for `size` bytes; raise OSError if none."""
+    for folder in _folders():
         with suppress(OSError):
-            if shutil.disk_usage(place).free > size + 2**20 and os.access(place, os.W_OK):
-                return place
+            if shutil.disk_usage(folder).free > size + 2**20 and os.access(folder, os.W_OK):
+                return folder
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _places() -> Iterator[Path]:
-    with suppress(FileNotFoundError):  # no temporary directory takes a file
+def _folders() -> Iterator[Path]:
+    with suppress(FileNotFoundError):  # no usable temporary directory
         yield Path(tempfile.gettempdir())
     yield MEMORY
 
 
 def copy_open(connection: sqlite3.Connection, target: Path) -> None:
-    """Write all that `connection` sees to the empty file `target`, wherever its own file is by now.
+    """Back up the database of `connection` to the empty file `target`, even if its own file was moved.
 
-    Raises sqlite3.Error, StoreBusyError where another program has the file locked.
+    Raises sqlite3.Error, StoreBusyError if the file is locked.
     """
 
     def refuse_busy(status: int, _remaining: int, _total: int) -> None:
-        if status in IN_USE:  # else it would be tried for ever
+        if status in IN_USE:  # otherwise backup() retries forever
             raise translated(_with_code(status), target)
 
     with closing(for_writing(target)) as new:
@@ -343,7 +385,7 @@ def _with_code(code: int) -> sqlite3.OperationalError:
 
 
 def remove_library(path: Path) -> None:
-    """Remove the library at `path` and all that SQLite makes beside it, where they are there."""
-    for end in ("", *BESIDE):
+    """Remove the library at `path` and SQLite's files beside it, if present."""
+    for end in ("", *SUFFIXES):
         with suppress(OSError):
             Path(f"{path}{end}").unlink()

@@ -1,29 +1,137 @@
-"""Who records a run: whether that Benchwright still lives, wherever it is, and how another takes the run over."""
+"""Run ids, and ownership of runs: which process records a run, whether it is alive, and taking a run over."""
 
-from collections.abc import Sequence
+import getpass
+import os
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
 from sqlalchemy import Connection, select, update
 
 from app.events import State
-from app.moments import now
-from app.runs.left import seconds_since
 from app.store import schema
 from app.store.errors import StoreError
-from app.store.identity import Owner, is_alive, is_of_this_boot, this_computer, this_process
-from app.store.recorder import BEAT, is_recorded_here
-from app.store.rows import owner_row
+from app.timestamps import now, seconds_since
 
-FRESH = 30.0
-"""Seconds after its last sign of life for which a recorder that cannot be seen from here counts as alive.
+HEARTBEAT = 5.0
+"""Interval of heartbeats in seconds: an idle recorder updates the run's `touched`."""
 
-A recorder gives one at least every BEAT seconds; the rest is for a disk or a network that is slow.
+HEARTBEAT_TIMEOUT = 30.0
+"""Seconds after its last heartbeat for which a recorder on another computer or in a container counts as alive.
+
+Six times HEARTBEAT, to allow for a slow disk or network.
 """
+
+recorded_in_process: set[str] = set()
+"""Runs that this process records now. A run owned by this process and not in this set is no longer recorded."""
+
+_READABLE = "abcdefghjkmnpqrstuvwxyz23456789"  # without the easily confused i, l, o, 0 and 1
+
+
+def new_run_id(now: datetime) -> str:
+    """Return a new run id such as ``20261120-141530-k3f9``: UTC time, then four random characters."""
+    drawn = "".join(secrets.choice(_READABLE) for _ in range(4))
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{drawn}"
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
-    """Who records a run that has not ended; `touched` is the last sign of life: UTC, ISO 8601."""
+class Owner:
+    """A process, identified by PID, boot id and start time (clock ticks), so that PIDs may be reused.
+
+    `pid` is the PID in the PID namespace `space`, which is None if recorded by an older Benchwright. `where` is its
+    account and computer, for messages.
+    """
+
+    pid: int
+    boot: str
+    started: int
+    space: str | None = None
+    where: str = ""
+
+
+def this_process() -> Owner:
+    """Return the identity of this process."""
+    pid = _proc_pid()
+    return Owner(pid, _boot_id(), _start_time(pid) or 0, _pid_namespace(), this_computer())
+
+
+def this_computer() -> str:
+    """Return ``account@computer`` of this process, for messages."""
+    try:
+        account = getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in containers
+        account = str(os.getuid())
+    return f"{account}@{socket.gethostname()}"
+
+
+def is_alive(owner: Owner) -> bool | None:
+    """Return whether `owner` still runs; None if unknown.
+
+    The PID of a process of another boot, computer or PID namespace (pid_namespaces(7)) cannot be checked here.
+    """
+    if not owner.pid:
+        return False
+    if owner.boot != _boot_id():
+        return None
+    if owner.space is None:  # recorded without a namespace: a match proves it alive, a mismatch proves nothing
+        return _start_time(owner.pid) == owner.started or None
+    return _start_time(owner.pid) == owner.started if owner.space == _pid_namespace() else None
+
+
+def is_of_this_boot(owner: Owner) -> bool:
+    """Return whether `owner` started in this boot of this computer, perhaps in another PID namespace."""
+    return owner.boot == _boot_id()
+
+
+def _proc_pid() -> int:
+    """Return this process's PID in /proc, which differs from getpid() if /proc is of an outer PID namespace."""
+    try:
+        return int(str(Path("/proc/self").readlink()))
+    except (OSError, ValueError):
+        return os.getpid()
+
+
+def _pid_namespace() -> str:
+    """Return the PID namespace of this process (namespaces(7)); empty if not readable."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())  # such as pid:[4026531836]
+    except OSError:
+        return ""
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _start_time(pid: int) -> int | None:
+    """Return the start time of `pid`, field 22 of /proc/PID/stat (proc(5)); None if it does not run."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    state, *fields = status.rpartition(")")[2].split()  # comm, in parentheses, may contain spaces and ")"
+    return None if state in {"Z", "X"} else int(fields[18])
+
+
+def owner_row() -> Mapping[str, str | int | None]:
+    """Return the columns that make this process the owner of a run."""
+    owner = this_process()
+    return {
+        "owner_pid": owner.pid,
+        "owner_boot": owner.boot,
+        "owner_started": owner.started,
+        "owner_space": owner.space,
+        "owner_host": owner.where,
+        "left_at": None,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingOwner:
+    """Owner of a run that has not ended; `touched` is its last heartbeat (UTC, ISO 8601)."""
 
     owner: Owner
     touched: str | None
@@ -31,83 +139,79 @@ class Recording:
 
     @property
     def silent(self) -> float:
-        """The seconds since the last sign of life, by this computer's clock; below 0 where the clocks differ."""
+        """Seconds since the last heartbeat by this computer's clock; negative if the clocks differ."""
         return float("inf") if self.touched is None else seconds_since(self.touched)
 
 
-def running(connection: Connection) -> dict[str, Recording]:
-    """Return the runs that have not ended, and who records each, or did."""
+def running(connection: Connection) -> dict[str, RecordingOwner]:
+    """Return the runs that have not ended, with their current or last owner."""
     runs = schema.runs.c
     columns = (runs.owner_pid, runs.owner_boot, runs.owner_started, runs.owner_space, runs.owner_host)
     query = select(runs.id, runs.touched, runs.epoch, *columns).where(runs.state == State.RUNNING.value)
     return {
-        run: Recording(Owner(pid, boot, started, space, where or ""), touched, epoch)
+        run: RecordingOwner(Owner(pid, boot, started, space, where or ""), touched, epoch)
         for run, touched, epoch, pid, boot, started, space, where in connection.execute(query)
     }
 
 
-def is_recorded(run_id: str, recording: Recording) -> bool:
-    """Return whether somebody records the run, as far as can be told without waiting.
+def is_recorded(run_id: str, recording: RecordingOwner) -> bool:
+    """Return whether a process records the run, without waiting.
 
-    A process that cannot be seen from here, because it is in another PID namespace or on another computer, is judged
-    by its signs of life in the library.
+    A process in another PID namespace or on another computer counts as alive by its heartbeats in the library.
     """
     owner = recording.owner
     if owner == this_process():
-        return is_recorded_here(run_id)
+        return run_id in recorded_in_process
     alive = is_alive(owner)
-    return abs(recording.silent) <= FRESH if alive is None else alive
+    return abs(recording.silent) <= HEARTBEAT_TIMEOUT if alive is None else alive
 
 
-def gone(connection: Connection) -> list[str]:
-    """Return the runs that have not ended and that nobody records."""
+def unrecorded_runs(connection: Connection) -> list[str]:
+    """Return the runs that have not ended and that no process records."""
     return [run for run, recording in running(connection).items() if not is_recorded(run, recording)]
 
 
-def refuse_recorded(run_id: str, recording: Recording) -> None:
-    """Raise StoreError where somebody records the run."""
+def refuse_recorded(run_id: str, recording: RecordingOwner) -> None:
+    """Raise StoreError if a process records the run."""
     if not is_recorded(run_id, recording):
         return
     owner = recording.owner
     if is_alive(owner):
-        raise StoreError(f"The run {run_id} is under way.", "Stop it first, where it runs.")
-    raise _elsewhere(run_id, recording, f"{max(0.0, recording.silent):.0f} s ago")
+        raise StoreError(f"The run {run_id} is in progress.", "Stop it first.")
+    raise _in_progress_error(run_id, recording, f"{max(0.0, recording.silent):.0f} s ago")
 
 
-def _elsewhere(run_id: str, recording: Recording, seen: str) -> StoreError:
+def _in_progress_error(run_id: str, recording: RecordingOwner, seen: str) -> StoreError:
     where = recording.owner.where or "another computer or container"
     return StoreError(
-        f"The run {run_id} is under way: Benchwright on {where} (process {recording.owner.pid}) recorded it {seen}.",
-        f"Stop it there. If it has ended, try again {FRESH:.0f} s after that.",
+        f"The run {run_id} is in progress: Benchwright on {where} (process {recording.owner.pid}) recorded it {seen}.",
+        f"Stop it there. If it has ended, try again {HEARTBEAT_TIMEOUT:.0f} s after that.",
     )
 
 
-def refuse_beating(run_id: str, before: Recording | None, after: Recording | None) -> None:
-    """Raise StoreError where a recorder gave a sign of life between two looks at the run: no clock deceives here."""
+def refuse_if_alive(run_id: str, before: RecordingOwner | None, after: RecordingOwner | None) -> None:
+    """Raise StoreError if the heartbeat changed between two reads of the run; independent of clock differences."""
     if before is not None and after is not None and before.owner == after.owner and before.touched != after.touched:
-        raise _elsewhere(run_id, after, "a moment ago")
+        raise _in_progress_error(run_id, after, "a moment ago")
 
 
 def is_unseen(connection: Connection, run_id: str) -> bool:
-    """Return whether it cannot be seen from here that the Benchwright which recorded the run has ended."""
+    """Return whether the end of the run's last recorder cannot be verified from this process."""
     owner = running(connection)[run_id].owner
     return not owner.pid or is_alive(owner) is None
 
 
-def watch_seconds(recording: Recording) -> float:
-    """Return for how long to look for signs of life before a run is taken over: the clock of another computer may
-    differ from ours, and another program may have had the library locked for long."""
+def watch_seconds(recording: RecordingOwner) -> float:
+    """Return the seconds to watch for heartbeats before taking a run over: the other computer's clock may differ, or
+    a locked library may have delayed its heartbeats."""
     owner = recording.owner
-    elsewhere = owner.where not in {"", this_computer()} or is_of_this_boot(owner)
-    unseen = elsewhere and is_alive(owner) is None
-    return 2 * BEAT if unseen and abs(recording.silent) > FRESH else 0.0
+    other_host = owner.where not in {"", this_computer()} or is_of_this_boot(owner)
+    unseen = other_host and is_alive(owner) is None
+    return 2 * HEARTBEAT if unseen and abs(recording.silent) > HEARTBEAT_TIMEOUT else 0.0
 
 
 def take_over(connection: Connection, run_id: str) -> int:
-    """Make this process the one that records the run, whose former recorder writes nothing from now on.
-
-    Return the epoch that does.
-    """
+    """Make this process the owner of the run; the new epoch stops the former owner's writes. Return the epoch."""
     table = schema.runs
     epoch = next_epoch(connection, [run_id])
     connection.execute(update(table).where(table.c.id == run_id).values({**owner_row(), "touched": now()}))
@@ -115,7 +219,7 @@ def take_over(connection: Connection, run_id: str) -> int:
 
 
 def next_epoch(connection: Connection, runs: Sequence[str]) -> int:
-    """Take runs away from whoever records them; return the epoch of the first."""
+    """Increment the epoch of runs, which stops their recorders' writes; return the epoch of the first."""
     table = schema.runs
     connection.execute(update(table).where(table.c.id.in_(runs)).values(epoch=table.c.epoch + 1))
     found = connection.execute(select(table.c.epoch).where(table.c.id.in_(runs))).scalars()

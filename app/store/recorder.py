@@ -1,4 +1,4 @@
-"""Writes down a run as it happens."""
+"""Recorder of a run: buffers its events and commits them to the library."""
 
 import contextlib
 import logging
@@ -21,22 +21,18 @@ from app.events import (
     OutputRead,
     Progress,
     RunAttached,
+    RunDetached,
     RunEnded,
-    RunLeft,
     SampleRead,
     StepEnded,
     TelemetryRead,
     TrialAttached,
     TrialEnded,
 )
-from app.moments import now
-from app.records import RunRecord, SampleSeries
-from app.runs.left import LeftRun
-from app.store import reading, schema
-from app.store.batch import Batch, Known
+from app.records import DetachedRun, RunRecord, SampleSeries
+from app.store import run_reader, schema
 from app.store.database import Database
 from app.store.errors import (
-    UNCHANGED,
     DamagedError,
     ReadOnlyError,
     StoreBusyError,
@@ -45,119 +41,109 @@ from app.store.errors import (
     TakenOverError,
     cannot_write,
 )
-from app.store.held import Held
-from app.store.library_file import PATIENCE, make_new, remove_library
-from app.store.read_back import Written, read_back
-from app.store.run_connection import RunConnection
-from app.store.run_writer import RunWriter
+from app.store.library_file import PATIENCE, create_file, remove_library
+from app.store.ownership import HEARTBEAT, recorded_in_process
+from app.store.rows import Written
+from app.store.run_connection import MemoryCopy, RunConnection, read_back
+from app.store.run_writer import RunWriter, WriteBuffer, WrittenIds
+from app.timestamps import now
 from suites.vocab import Sample
 
 log = logging.getLogger(__name__)
 
-GATHERING = 0.5
-"""Seconds for which samples and output are gathered before they are committed."""
+COMMIT_INTERVAL = 0.5
+"""Seconds for which samples and output are buffered before a commit."""
 
-BEAT = 5.0
-"""Seconds after which a recorder that has nothing to write gives a sign of life: it dates the run anew."""
-
-LOOK = 2.0
-"""Seconds for which the pages of a library are looked at when a run ends there; every row of the run is read."""
-
-_live: set[str] = set()
-"""Runs that this process records now. A run that names this process as its owner and is not here was given up."""
-
-
-def is_recorded_here(run_id: str) -> bool:
-    """Return whether a recorder of this process still writes the run."""
-    return run_id in _live
+PAGE_CHECK_TIME = 2.0
+"""Seconds for checking the library's pages at the end of a run; the run's rows are always read in full."""
 
 
 class Recorder:
-    """Takes the events of one run, from any thread, and keeps them.
+    """Recorder of the events of one run, from any thread.
 
-    What happened once (a trial began, ended, a finding) is on disk when record() returns. Samples and output are
-    gathered for GATHERING seconds, so a crash costs less than a second of them. What could not be written because
-    of a StoreError waits, and is tried again with the next event.
+    Single events (start and end of a trial, a finding) are on disk when record() returns. Samples and output are
+    buffered for COMMIT_INTERVAL seconds, so that a crash loses less than a second of them. After a StoreError, events
+    stay queued and are retried with the next one.
 
-    Every transaction is refused with TakenOverError once another process has taken the run over.
+    Every transaction raises TakenOverError once another process has taken the run over.
     """
 
     def __init__(
         self,
         database: Database,
         run_id: str,
-        left: LeftRun | None = None,
+        detached_run: DetachedRun | None = None,
         take_over: Callable[[], int] | None = None,
     ) -> None:
-        """Write down the run `run_id`, or go on with one that was `left` to itself.
+        """Record the run `run_id`, or continue the `detached_run`.
 
-        With `take_over`, which returns the epoch to write under, nothing is written before own() has called it.
+        With `take_over`, which returns the epoch to write under, nothing is written before own() calls it.
         """
         self._run_id = run_id
         self._lock = threading.Lock()
         self._library = RunConnection(database, run_id)
-        self._batch = Batch()
+        self._buffer = WriteBuffer()
         self._waiting: list[Event] = []
-        self._known = Known()
-        self._held = Held()
-        self._writer = RunWriter(run_id, database.path, left)
+        self._known = WrittenIds()
+        self._held = MemoryCopy()
+        self._writer = RunWriter(run_id, database.path, detached_run)
         self._committed = time.monotonic()
-        self._kept_until = ""
+        self._stored_until = ""
         self.patience = PATIENCE
-        """Seconds to wait, at each event, for another program that has the library locked."""
-        self._failure: StoreError | None = None  # why the library takes nothing
-        self._kept = ("", "")  # what of the run is kept after a failure, and its message
+        """Seconds to wait at each event for a locked library."""
+        self._failure: StoreError | None = None  # why the last commit failed
+        self._stored_text_cache = ("", "")  # message of the failure, and the text about what is stored of the run
         self._samples: dict[int, list[Sample]] = {}
-        self._epoch = 0 if left is None else left.epoch
-        self._begun = left is not None  # the run is in the store
-        self._over = False  # its end is, or that it was detached
+        self._epoch = 0 if detached_run is None else detached_run.epoch
+        self._begun = detached_run is not None  # the run is in the library
+        self._over = False  # so is its end, or that it was detached
         self._taken_over: TakenOverError | None = None
         self.when_taken_over: Callable[[], None] = lambda: None
-        """Called, from a thread of the recorder's own, where nothing is recorded when it is seen."""
+        """Called in the heartbeat thread when that finds that the run was taken over."""
         self._take_over = take_over
-        if left is not None:
-            self._hold_stored()
+        if detached_run is not None:
+            self._copy_stored()
         if self.owns:
-            _live.add(run_id)
+            recorded_in_process.add(run_id)
         self._closing = threading.Event()
         self._beating = threading.Thread(target=self._beat, name=f"beat {run_id}", daemon=True)
         self._beating.start()
 
-    def _hold_stored(self) -> None:
-        """Hold all that is stored of a run that is gone on with: of a library that is emptied nothing can be read."""
+    def _copy_stored(self) -> None:
+        """Copy the stored part of a continued run to memory: it could not be read from a library emptied later."""
         try:
             with self._library.database.transaction(self._library.connected()) as connection:
                 self._known.written = read_back(connection, self._run_id) or Written()
-                self._held = Held.of_stored(connection, self._run_id)
+                self._held = MemoryCopy.of_stored(connection, self._run_id)
         except BaseException:
             self._library.close()
             raise
 
     @property
     def run_id(self) -> str:
-        """The run that is written down."""
+        """The id of the run."""
         return self._run_id
 
     @property
     def folder(self) -> Path | None:
-        """The folder of the library, None where it is gone."""
+        """The folder of the library, None if it is gone."""
         return self._library.folder()
 
     @property
     def path(self) -> Path:
-        """Where the run is written down now."""
+        """The path of the current library."""
         return self._library.database.path
 
     def record(self, event: Event) -> None:
-        """Keep `event`; raise StoreError where the store cannot take it, saying what is kept."""
+        """Record `event`; raise StoreError if the library cannot be written, with what is stored of the run."""
         with self._lock:
             self._refuse_taken_over()
             self._take(event)
-            if self.owns and (self._waiting or time.monotonic() - self._committed >= GATHERING):
+            if self.owns and (self._waiting or time.monotonic() - self._committed >= COMMIT_INTERVAL):
                 self._commit()
 
-    def put_by(self, event: Event) -> None:
-        """Keep `event` with what waits, for when the store takes something again: it has just refused."""
+    def defer(self, event: Event) -> None:
+        """Queue `event` without trying to write it."""
         with self._lock:
             self._take(event)
 
@@ -166,45 +152,45 @@ class Recorder:
             case Activity() | LibraryChanged() | Progress() | LinkChanged() | RunAttached() | StepEnded():
                 return
             case OutputRead(trial, stream, data):
-                self._batch.add_output(trial, stream, data)
+                self._buffer.add_output(trial, stream, data)
             case SampleRead(trial, sample):
-                self._batch.add_samples(trial, None, [sample])
+                self._buffer.add_samples(trial, None, [sample])
                 self._samples.setdefault(trial, []).append(sample)
             case TelemetryRead(host, samples):
-                self._batch.add_samples(None, host, samples)
+                self._buffer.add_samples(None, host, samples)
             case TrialAttached(trial, _, samples):
                 self._samples[trial.id] = list(samples)
                 self._waiting.append(event)
             case TrialEnded(trial, parsed=parsed):
-                if parsed.samples == tuple(self._samples.pop(trial, ())):  # nothing but what was committed as it came
+                if parsed.samples == tuple(self._samples.pop(trial, ())):  # already recorded as they arrived
                     event = replace(event, parsed=replace(parsed, samples=()))
                 self._waiting.append(event)
             case _:
                 self._waiting.append(event)
 
     def flush(self, patience: float | None = None) -> None:
-        """Commit what was gathered; wait `patience` seconds for another program, or as long as at each event."""
+        """Commit what is queued; wait `patience` seconds for a locked library, by default as at each event."""
         with self._lock:
             self._refuse_taken_over()
-            if self.owns and (self._batch or self._waiting):
+            if self.owns and (self._buffer or self._waiting):
                 self._commit(patience)
 
     @property
     def owns(self) -> bool:
-        """Whether this process records the run; until then, what is to be recorded waits in memory."""
+        """Whether this process owns the run; until then events are queued in memory."""
         return self._take_over is None
 
-    def own(self) -> None:
-        """Take the run over, where that was put off; raise StoreError where it is not to be had any more."""
+    def claim(self) -> None:
+        """Take the run over if that was deferred; raise StoreError if another process has it."""
         with self._lock:
             if self._take_over is not None:
                 self._epoch, self._take_over = self._take_over(), None
                 self._writer.epoch = self._epoch
-                _live.add(self._run_id)
+                recorded_in_process.add(self._run_id)
 
     @property
     def taken_over(self) -> bool:
-        """Whether another process has taken the run over, as far as was seen."""
+        """Whether another process was found to have taken the run over."""
         return self._taken_over is not None
 
     def _refuse_taken_over(self) -> None:
@@ -212,10 +198,10 @@ class Recorder:
             raise self._taken_over
 
     def _beat(self) -> None:
-        """Give signs of life until close(): they tell Benchwrights that cannot see this process that it lives."""
-        while not self._closing.wait(BEAT):
-            with self._lock, contextlib.suppress(StoreError):  # what is recorded next will meet it, and say so
-                quiet = time.monotonic() - self._committed >= BEAT
+        """Write heartbeats until close(), for processes elsewhere that cannot see this one."""
+        while not self._closing.wait(HEARTBEAT):
+            with self._lock, contextlib.suppress(StoreError):  # reported by the next record()
+                quiet = time.monotonic() - self._committed >= HEARTBEAT
                 if self.owns and self._begun and not self._over and self._taken_over is None and quiet:
                     self._write(patience=0.0)
             if self._taken_over is not None:
@@ -223,10 +209,10 @@ class Recorder:
                 return
 
     def stored(self) -> RunRecord:
-        """Return what is stored of the run by now, without its samples."""
+        """Return the stored part of the run, without samples."""
         self.flush(None if self._failure else PATIENCE)
         with self._library.database.reading() as connection:
-            return reading.record(connection, self._run_id)
+            return run_reader.record(connection, self._run_id)
 
     def stored_samples(
         self, trials: Sequence[int], host: str, window: tuple[float, float]
@@ -234,30 +220,31 @@ class Recorder:
         """Return the stored samples of `trials`, and the telemetry of `host` in a window on its monotonic clock."""
         with self._library.database.reading() as connection:
             return (
-                reading.samples(connection, self._run_id, trials),
-                reading.telemetry(connection, self._run_id, host, window),
+                run_reader.samples(connection, self._run_id, trials),
+                run_reader.telemetry(connection, self._run_id, host, window),
             )
 
     def verify(self) -> None:
-        """Read over a new connection every row of the run at the store's path, and look at the store's pages.
+        """Read every row of the run over a new connection at the library's path, and check the library's pages.
 
-        Raises StoreError where that cannot be read, StoreLostError where it is not what was written.
+        Raises StoreError if that fails, StoreLostError if the rows differ from those written.
         """
         with self._lock:
             if not self.owns:
                 return
             try:
-                self._library.check(self._known.written, LOOK)
+                self._library.check(self._known.written, PAGE_CHECK_TIME)
             except StoreError as error:
+                error.message = error.fault  # not “unchanged”: this process has written to it
                 self._failure = error
                 raise
 
     def save_as(self, path: Path) -> str:
-        """Write the library and what waits of the run to a new file at `path`, and go on there; return what is lost.
+        """Save the library and the queued events to a new file at `path` and continue there; return what is lost.
 
-        The library is copied over the connection that is open, wherever its file is by now. Where it is damaged, where
-        it is still at its place and takes nothing, or where the copy is not sound, the run alone is written, from
-        memory. All of it is read back. Raises StoreError: nothing is changed then, and nothing is at `path`.
+        The library is copied over the open connection, even if its file was moved. If it is damaged, full or locked,
+        or if the copy fails its check, only this run is written, from memory. The new file is verified. On StoreError
+        nothing is changed and `path` does not exist.
         """
         with self._lock:
             if self._copies():
@@ -267,19 +254,23 @@ class Recorder:
                     raise
                 except StoreError:
                     log.info("no sound copy of %s", self.path, exc_info=True)
-            self._refuse_elsewhere()
-            return self._move_to(path, self._write_again)
+            self._check_owner()
+            return self._move_to(path, self._rewrite)
+
+    @property
+    def _damaged(self) -> bool:
+        return isinstance(self._failure, DamagedError)
 
     def _copies(self) -> bool:
-        """Whether the pages of the library are worth a copy."""
-        if isinstance(self._failure, StoreFullError | StoreBusyError):  # what else it holds stays there
+        """Whether to copy the whole library."""
+        if isinstance(self._failure, StoreFullError | StoreBusyError):  # intact: its other runs stay in it
             return not self._held.whole
-        return not isinstance(self._failure, DamagedError | ReadOnlyError)
+        return not self._damaged and not isinstance(self._failure, ReadOnlyError)
 
     def _move_to(self, path: Path, begin: Callable[[RunConnection], str]) -> str:
-        """Let `begin` write what was committed to a new file at `path`, add what waits, check it, and go on there."""
-        make_new(path)
-        old, known = self._library, self._known
+        """Let `begin` write the committed part to a new file at `path`, add the queue, check it, and continue there."""
+        create_file(path)
+        old, known, damaged = self._library, self._known, self._damaged
         self._library, self._writer.path = RunConnection(Database(path), self._run_id), path
         try:
             missing = begin(old)
@@ -293,11 +284,11 @@ class Recorder:
                 raise cannot_write(path, error) from error
             raise
         self._have_written(new, moment)
-        old.discard()
+        old.discard(damaged=damaged)
         return missing
 
     def close(self) -> None:
-        """Commit what was gathered and let go of the store. A run that has not ended counts as interrupted."""
+        """Commit the queue and close the library. A run without an end then counts as interrupted."""
         self._closing.set()
         self._beating.join()
         try:
@@ -306,8 +297,8 @@ class Recorder:
         finally:
             with self._lock:
                 if self.owns:
-                    _live.discard(self._run_id)
-                self._library.close()
+                    recorded_in_process.discard(self._run_id)
+                self._library.close(damaged=self._damaged)
 
     def __enter__(self) -> Self:
         return self
@@ -318,11 +309,11 @@ class Recorder:
         try:
             self.close()
         except StoreError:
-            if not isinstance(error, StoreError):  # which says it already
+            if not isinstance(error, StoreError):  # a StoreError already reports it
                 raise
 
     def _commit(self, patience: float | None = None) -> None:
-        """Write what waits; where that fails, say what is kept."""
+        """Write the queue; on failure, add to the message what is stored."""
         try:
             self._write(self.patience if patience is None else patience)
         except TakenOverError:
@@ -330,11 +321,11 @@ class Recorder:
         except StoreError as error:
             self._failure = error
             self._library.regain(error, self._known.written)
-            message = error.message.removesuffix(UNCHANGED).strip()  # by us it was
-            raise type(error)(f"{message} {self._kept_text(message)}", error.remedy) from error
+            message = error.fault  # not “unchanged”: this process has written to it
+            raise type(error)(f"{message} {self._stored_text(message)}", error.remedy) from error
 
     def _write(self, patience: float) -> None:
-        """Write what waits in one transaction; where that fails, all of it goes on waiting."""
+        """Write the queue in one transaction; on failure, all of it stays queued."""
         try:
             known, moment = self._transact(patience)
         except TakenOverError as error:
@@ -342,63 +333,63 @@ class Recorder:
             raise
         self._have_written(known, moment)
 
-    def _transact(self, patience: float = PATIENCE) -> tuple[Known, str]:
+    def _transact(self, patience: float = PATIENCE) -> tuple[WrittenIds, str]:
         known, moment = self._known.copy(), now()
         with self._library.database.transaction(self._library.connected(patience)) as connection:
             self._check_epoch(connection)
-            self._writer.write(connection, self._batch, self._waiting, known, moment, over=self._over)
+            self._writer.write(connection, self._buffer, self._waiting, known, moment, over=self._over)
         return known, moment
 
-    def _have_written(self, known: Known, moment: str) -> None:
-        """Take note that what waited was written at `moment`."""
-        self._failure, self._kept = None, ("", "")
-        self._held.add(self._batch, self._waiting, moment)
+    def _have_written(self, known: WrittenIds, moment: str) -> None:
+        """Clear the queue, which was written at `moment`."""
+        self._failure, self._stored_text_cache = None, ("", "")
+        self._held.add(self._buffer, self._waiting, moment)
         self._known = known
         self._begun = True
-        self._over = self._over or any(isinstance(event, RunEnded | RunLeft) for event in self._waiting)
-        self._batch = Batch()
+        self._over = self._over or any(isinstance(event, RunEnded | RunDetached) for event in self._waiting)
+        self._buffer = WriteBuffer()
         self._waiting = []
         self._committed = time.monotonic()
-        self._kept_until = f"{datetime.now(UTC):%H:%M:%S} UTC"
+        self._stored_until = f"{datetime.now(UTC):%H:%M:%S} UTC"
 
-    def _kept_text(self, failure: str) -> str:
-        """Return what is kept of the run, as far as it can be read back; it is read once for each `failure`."""
-        if self._kept[0] != failure:
+    def _stored_text(self, failure: str) -> str:
+        """Return what is stored of the run, verified by reading it back, once for each `failure`."""
+        if self._stored_text_cache[0] != failure:
             found = None
             with contextlib.suppress(StoreError):
                 found = self._library.read_back() if self._begun else None
-            said = f"The run {self._run_id} is stored up to {self._kept_until or 'when it was detached'}."
+            text = f"The run {self._run_id} is stored up to {self._stored_until or 'when it was detached'}."
             if not self._known.written.agrees(found):
-                said = f"The measurements of the run {self._run_id} are in memory only."
-            self._kept = (failure, said)
-        return self._kept[1]
+                text = f"The measurements of the run {self._run_id} are in memory only."
+            self._stored_text_cache = (failure, text)
+        return self._stored_text_cache[1]
 
     def _copy(self, old: RunConnection) -> str:
-        """Copy the library of `old`; return what is lost by that."""
+        """Copy the library of `old`; return what is lost: nothing."""
         old.copy_to(self.path)
         return ""
 
-    def _write_again(self, old: RunConnection) -> str:
-        """Write what was committed of the run from memory; return what is lost by that."""
+    def _rewrite(self, old: RunConnection) -> str:
+        """Write the committed part of the run from memory; return what is lost."""
         measured = self._known.written
-        self._known = Known()
+        self._known = WrittenIds()
         self.path.write_bytes(self._held.stored())
         with self._library.database.transaction(self._library.connected()) as connection:
             self._known.written = read_back(connection, self._run_id) or Written()
-            own = update(schema.runs).where(schema.runs.c.id == self._run_id)  # it was held before it was taken over
+            own = update(schema.runs).where(schema.runs.c.id == self._run_id)  # copied before its take-over
             connection.execute(own.values(epoch=self._epoch))
-        for batch, events, moment in self._held.commits():
+        for buffer, events, moment in self._held.commits():
             with self._library.database.transaction(self._library.connected()) as connection:
-                self._writer.write(connection, batch, events, self._known, moment, over=self._over)
-        others = "The other runs of the library are not in it."
+                self._writer.write(connection, buffer, events, self._known, moment, over=self._over)
+        others = "It does not contain the other runs of the library."
         if isinstance(self._failure, StoreFullError | StoreBusyError):
-            others = f"{old.database.path} still holds the other runs and the beginning of this one."
+            others = f"{old.database.path} still contains the other runs and the beginning of this one."
         if self._known.written.agrees(measured):
             return others
         return f"{others} Some samples and output of this run are missing."
 
-    def _refuse_elsewhere(self) -> None:
-        """Raise TakenOverError where the library, if it can be read, says that another process records the run."""
+    def _check_owner(self) -> None:
+        """Raise TakenOverError if the library is readable and another process owns the run in it."""
         try:
             with self._library.database.reading() as connection:
                 self._check_epoch(connection)
@@ -406,16 +397,16 @@ class Recorder:
             self._taken_over = error
             raise
         except StoreError:
-            log.info("%s does not say who records %s", self.path, self._run_id, exc_info=True)
+            log.info("owner of %s not readable in %s", self._run_id, self.path, exc_info=True)
 
     def _check_epoch(self, connection: Connection) -> None:
-        """Raise TakenOverError where the run was taken over since this recorder began."""
+        """Raise TakenOverError if the epoch shows that the run was taken over since this recorder began."""
         table = schema.runs.c
         query = select(table.epoch, table.owner_host, table.owner_pid).where(table.id == self._run_id)
         found = connection.execute(query).one_or_none()
         if found is not None and found.epoch != self._epoch:
             by = f" by Benchwright on {found.owner_host} (process {found.owner_pid})" if found.owner_pid else ""
             raise TakenOverError(
-                f"The run {self._run_id} was taken over{by}: this Benchwright records nothing more of it.",
-                "Its commands continue on the hosts. “benchwright attach --list” shows whether the run waits.",
+                f"The run {self._run_id} was taken over{by}. This Benchwright no longer records it.",
+                "Its commands continue on the hosts. List detached runs with: benchwright attach --list",
             )

@@ -1,29 +1,32 @@
-"""Between our records and the store's rows."""
+"""Conversion between records and the library's rows."""
 
+import binascii
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.events import JobPlanned, State, Trial, WorkspaceUsed
-from app.formats import command_to_json, plan_to_json
+from app.formats import plan_to_json
+from app.json_converter import converter, published
 from app.plans.plan import Plan
-from app.store.identity import this_process
+from app.store.ownership import owner_row
 from app.version import VERSION
-from remote.jobs.job_record import Began
+from remote.jobs.job_record import JobStart
 from suites.verdict import Limiter, Trust, Verdict
-from suites.vocab import Finding, Level
+from suites.vocab import Finding, Severity
 
 Row = Mapping[str, Any]
 
 
 def to_text(content: object) -> str:
-    """Return `content` as JSON in ASCII: a host's words may hold half characters, which SQLite's text cannot."""
+    """Return `content` as ASCII JSON: a host's output may contain lone surrogates, which SQLite text cannot store."""
     return json.dumps(content, allow_nan=False)
 
 
 def storable(row: Row) -> dict[str, Any]:
-    """Return `row` with the half characters that SQLite's text cannot hold replaced."""
+    """Return `row` with lone surrogates replaced, which SQLite text cannot store."""
     return {
         name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for name, value in row.items()
@@ -31,7 +34,7 @@ def storable(row: Row) -> dict[str, Any]:
 
 
 def run_row(run_id: str, plan: Plan, started: str) -> Row:
-    """Return the row of a run that begins, recorded by this process."""
+    """Return the row of a new run owned by this process."""
     return {
         "id": run_id,
         "name": plan.name,
@@ -44,19 +47,6 @@ def run_row(run_id: str, plan: Plan, started: str) -> Row:
         "state": State.RUNNING.value,
         "started": started,
         **owner_row(),
-    }
-
-
-def owner_row() -> Row:
-    """Return the columns that say that this process records a run."""
-    owner = this_process()
-    return {
-        "owner_pid": owner.pid,
-        "owner_boot": owner.boot,
-        "owner_started": owner.started,
-        "owner_space": owner.space,
-        "owner_host": owner.where,
-        "left_at": None,
     }
 
 
@@ -76,7 +66,7 @@ def workspace_row(run_id: str, event: WorkspaceUsed, used: str) -> Row:
 
 
 def job_row(run_id: str, event: JobPlanned) -> Row:
-    """Return the row of a command that is about to be started."""
+    """Return the row of a planned command."""
     return {
         "directory": event.directory,
         "run_id": run_id,
@@ -90,8 +80,8 @@ def job_row(run_id: str, event: JobPlanned) -> Row:
     }
 
 
-def began_row(began: Began) -> Row:
-    """Return the columns that say how a command began."""
+def began_row(began: JobStart) -> Row:
+    """Return the columns of a command's start."""
     return {
         "pid": began.pid,
         "job_group": began.group,
@@ -103,14 +93,14 @@ def began_row(began: Began) -> Row:
 
 
 def trial_row(trial: Trial) -> Row:
-    """Return the row of a trial that begins."""
+    """Return the row of a started trial."""
     return {
         "id": trial.id,
         "host": trial.host,
         "step": trial.step,
         "number": trial.number,
         "warm_up": trial.warm_up,
-        "commands": to_text([command_to_json(command) for command in trial.commands]),
+        "commands": to_text([published(command) for command in trial.commands]),
         "started": trial.started,
         "clock": trial.clock,
         "tool_version": trial.tool_version,
@@ -120,40 +110,42 @@ def trial_row(trial: Trial) -> Row:
 
 def finding_row(finding: Finding) -> Row:
     """Return the row of a finding."""
-    return {
-        "check_id": finding.id,
-        "level": finding.level.value,
-        "title": finding.title,
-        "measured": finding.measured,
-        "why": finding.why,
-        "remedy": finding.remedy,
-        "source": finding.source,
-        "step": finding.step,
-        "host": finding.host,
-        "changes": to_text(dict(finding.changes)),
-        "install": finding.install,
-    }
+    row = converter().unstructure(finding)
+    return {"check_id": row.pop("id"), **row, "changes": to_text(row["changes"])}
 
 
 def verdict_row(run_id: str, verdict: Verdict) -> Row:
     """Return the row of a verdict."""
-    return {
-        "run_id": run_id,
-        "step": verdict.step,
-        "host": verdict.host,
-        "level": verdict.level.value,
-        "limited_by": None if verdict.limited_by is None else verdict.limited_by.value,
-        "summary": verdict.summary,
-        "findings": to_text([_finding_whole(finding) for finding in verdict.findings]),
-    }
-
-
-def _finding_whole(finding: Finding) -> Row:
-    return {field.name: getattr(finding, field.name) for field in fields(finding)} | {"changes": dict(finding.changes)}
+    row = converter().unstructure(verdict)
+    return {"run_id": run_id, **row, "findings": to_text(row["findings"])}
 
 
 def verdict_of(row: Row) -> Verdict:
-    """Return the verdict that stands in a row; raise ValueError, TypeError or KeyError where it cannot be read."""
-    findings = tuple(Finding(**{**one, "level": Level(one["level"])}) for one in json.loads(row["findings"]))
+    """Return the verdict of a row; raise ValueError, TypeError or KeyError if it is malformed."""
+    findings = tuple(Finding(severity=Severity(one.pop("level")), **one) for one in json.loads(row["findings"]))
     limiter = None if row["limited_by"] is None else Limiter(row["limited_by"])
     return Verdict(Trust(row["level"]), limiter, row["summary"], findings, row["step"], row["host"])
+
+
+@dataclass(slots=True)
+class Written:
+    """Counts of a run's rows: trials, samples by trial (None: telemetry), length and CRC-32 of output by trial."""
+
+    trials: int = 0
+    samples: Counter[int | None] = field(default_factory=Counter)
+    output: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def copy(self) -> "Written":
+        """Return a copy."""
+        return Written(self.trials, Counter(self.samples), dict(self.output))
+
+    def add_output(self, trial: int, data: bytes) -> None:
+        """Add the next bytes of a trial's output."""
+        length, crc = self.output.get(trial, (0, 0))
+        self.output[trial] = (length + len(data), binascii.crc32(data, crc))
+
+    def agrees(self, other: "Written | None") -> bool:
+        """Return whether `other` is equal; False for None."""
+        return other is not None and (self.trials, +self.samples, self.output) == (
+            other.trials, +other.samples, other.output,
+        )  # fmt: skip

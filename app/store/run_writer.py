@@ -1,10 +1,14 @@
-"""Writes what happens in a run into the tables of its library."""
+"""Writer of a run's events to the tables of its library."""
 
+import json
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, insert, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
 from app.events import (
     AttemptEnded,
@@ -12,12 +16,12 @@ from app.events import (
     FactsRead,
     FindingRaised,
     HostChanged,
-    HostPutBack,
     JobBegan,
     JobPlanned,
+    RunDetached,
     RunEnded,
-    RunLeft,
     RunStarted,
+    SettingRestored,
     State,
     Trial,
     TrialAttached,
@@ -27,14 +31,14 @@ from app.events import (
     WorkspaceRemoved,
     WorkspaceUsed,
 )
-from app.formats import facts_to_json
+from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
 from app.plans.plan import Plan
-from app.runs.left import LeftRun
+from app.records import DetachedRun
 from app.store import host_log, schema
-from app.store.batch import Batch, Known, forget_samples, write_figures
-from app.store.errors import lost
+from app.store.errors import lost, unreadable_run
 from app.store.rows import (
     Row,
+    Written,
     began_row,
     finding_row,
     job_row,
@@ -45,51 +49,197 @@ from app.store.rows import (
     verdict_row,
     workspace_row,
 )
-from app.wording import figure_text
+from suites.quantities import figure_text
 from suites.verdict import Verdict
-from suites.vocab import Figure, Sample
+from suites.vocab import Figure, Labels, Metric, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesKey:
+    """Key of a series within a run: of a trial's samples, or of a host's telemetry."""
+
+    trial: int | None
+    host: str | None
+    metric: Metric
+    labels: Labels
+
+
+@dataclass(slots=True)
+class WrittenIds:
+    """Row ids of a run's metrics and series, and the counts of its written rows."""
+
+    metrics: dict[Metric, int] = field(default_factory=dict)
+    series: dict[SeriesKey, int] = field(default_factory=dict)
+    written: Written = field(default_factory=Written)
+
+    def copy(self) -> "WrittenIds":
+        """Return a copy, to be discarded if its transaction fails."""
+        return WrittenIds(dict(self.metrics), dict(self.series), self.written.copy())
+
+
+@dataclass(slots=True)
+class WriteBuffer:
+    """Samples and output in order of arrival."""
+
+    samples: list[tuple[SeriesKey, Sample]] = field(default_factory=list)
+    output: list[tuple[int, str, list[bytes]]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.samples or self.output)
+
+    def add_output(self, trial: int, stream: str, data: bytes) -> None:
+        """Add the next bytes of a stream; consecutive chunks of one stream are merged."""
+        if self.output and self.output[-1][:2] == (trial, stream):
+            self.output[-1][2].append(data)
+        else:
+            self.output.append((trial, stream, [data]))
+
+    def add_samples(self, trial: int | None, host: str | None, samples: Iterable[Sample]) -> None:
+        """Add samples; drop those with a value or time that is not finite."""
+        self.samples += [
+            (SeriesKey(trial, host, sample.metric, sample.labels), sample)
+            for sample in samples
+            if math.isfinite(sample.value) and math.isfinite(sample.time)
+        ]
+
+    def write(self, connection: Connection, run_id: str, known: WrittenIds) -> None:
+        """Write everything; add new metrics and series to `known`."""
+        if self.output:
+            connection.execute(
+                insert(schema.output),
+                [
+                    {"run_id": run_id, "trial": trial, "stream": stream, "data": b"".join(pieces)}
+                    for trial, stream, pieces in self.output
+                ],
+            )
+        if self.samples:
+            rows = [
+                {
+                    "series": series_id(connection, run_id, key, known),
+                    "time": sample.time,
+                    "value": sample.value,
+                    "warm_up": sample.warm_up,
+                }
+                for key, sample in self.samples
+            ]
+            connection.execute(insert(schema.samples), rows)
+        for key, _sample in self.samples:
+            known.written.samples[key.trial] += 1
+        for trial, _stream, pieces in self.output:
+            known.written.add_output(trial, b"".join(pieces))
+
+
+def write_figures(
+    connection: Connection, run_id: str, trial: int, figures: Iterable[Figure], known: WrittenIds
+) -> None:
+    """Write a trial's figures; drop those that are not finite."""
+    rows = [
+        {
+            "run_id": run_id,
+            "trial": trial,
+            "metric": metric_id(connection, figure.metric, known),
+            "labels": json.dumps(figure.labels, ensure_ascii=False),
+            "value": figure.value,
+        }
+        for figure in figures
+        if math.isfinite(figure.value)
+    ]
+    if rows:
+        connection.execute(insert(schema.figures), rows)
+
+
+def forget_samples(connection: Connection, run_id: str, trial: int, known: WrittenIds) -> None:
+    """Delete a trial's samples before they are rewritten."""
+    table = schema.series
+    connection.execute(delete(table).where(table.c.run_id == run_id, table.c.trial == trial))
+    for key in [key for key in known.series if key.trial == trial]:
+        del known.series[key]
+    known.written.samples[trial] = 0
+
+
+def series_id(connection: Connection, run_id: str, key: SeriesKey, known: WrittenIds) -> int:
+    """Return the row id of a series; insert it if new."""
+    if key not in known.series:
+        values = {
+            "run_id": run_id,
+            "trial": key.trial,
+            "host": key.host,
+            "metric": metric_id(connection, key.metric, known),
+            "labels": json.dumps(key.labels, ensure_ascii=False),
+        }
+        known.series[key] = _inserted(connection, schema.series, values)
+    return known.series[key]
+
+
+def metric_id(connection: Connection, metric: Metric, known: WrittenIds) -> int:
+    """Return the row id of a metric, shared by all runs; insert it if new."""
+    if metric not in known.metrics:
+        values = {
+            "name": metric.name,
+            "title": metric.title,
+            "unit": metric.unit.value,
+            "better": metric.better.value,
+            "kind": metric.kind.value,
+            "percentile": metric.percentile,
+        }
+        columns = schema.metrics.c
+        same = [columns[name].is_not_distinct_from(value) for name, value in values.items()]
+        found = connection.execute(select(columns.id).where(*same)).scalar()
+        known.metrics[metric] = _inserted(connection, schema.metrics, values) if found is None else found
+    return known.metrics[metric]
+
+
+def _inserted(connection: Connection, table: Table, values: dict[str, Any]) -> int:
+    return int(connection.execute(insert(table).values(values)).inserted_primary_key[0])  # type: ignore[index]  # one row
 
 
 class RunWriter:
-    """Writes the run `run_id` to the library at `path`, or what comes after what is stored of one that was `left`."""
+    """Writer of the run `run_id` to the library at `path`; continues the `detached_run`."""
 
-    def __init__(self, run_id: str, path: Path, left: LeftRun | None) -> None:
+    def __init__(self, run_id: str, path: Path, detached_run: DetachedRun | None) -> None:
         self.path = path
         self._run_id = run_id
-        self.epoch = 0 if left is None else left.epoch
-        self._plan: Plan | None = None if left is None else left.record.plan
+        self.epoch = 0 if detached_run is None else detached_run.epoch
+        self._plan: Plan | None = None if detached_run is None else detached_run.record.plan
         self._trials: dict[int, Trial] = {}
         self._headline: dict[int, Figure] = {}
-        self._at = ""  # the moment of what is written
-        for record in () if left is None else left.record.trials:
+        self._at = ""  # time of the current commit
+        for record in () if detached_run is None else detached_run.record.trials:
             self._trials[record.trial.id] = record.trial
-            if record.state is State.DONE and record.figures and self._leads(record.trial):
+            if record.state is State.DONE and record.figures and self._is_headline(record.trial):
                 self._headline[record.trial.id] = record.figures[0]
 
     def write(
-        self, connection: Connection, batch: Batch, events: Sequence[Event], known: Known, moment: str, *, over: bool
+        self,
+        connection: Connection,
+        buffer: WriteBuffer,
+        events: Sequence[Event],
+        known: WrittenIds,
+        moment: str,
+        *,
+        over: bool,
     ) -> None:
-        """Write what happened until `moment` in the transaction of `connection`; `over` where the end was written.
+        """Write events until `moment` in the transaction of `connection`; `over` if the end was written before.
 
-        Raises StoreLostError where a row that it changes is not there.
+        Raises StoreLostError if a row to be updated is missing.
         """
         self._at = moment
         if not any(isinstance(event, RunStarted) for event in events):
-            # Who could not see this process may have marked the run as interrupted meanwhile.
+            # A process elsewhere may have marked the run as interrupted meanwhile.
             row = {} if over else {"state": State.RUNNING.value, "reason": ""}
             self._update_run(connection, {"touched": moment, **row})
-        batch.write(connection, self._run_id, known)
+        buffer.write(connection, self._run_id, known)
         for event in events:
             self._write(connection, event, known)
 
-    def _write(self, connection: Connection, event: Event, known: Known) -> None:
+    def _write(self, connection: Connection, event: Event, known: WrittenIds) -> None:
         match event:
             case RunStarted(_, plan, started):
                 self._plan = plan
                 self._insert(connection, schema.runs, {**run_row(self._run_id, plan, started), "epoch": self.epoch})
             case FactsRead(host, moment, facts):
                 row = {"run_id": self._run_id, "host": host, "moment": moment.value}
-                table = schema.facts  # they may have been read before the run was detached
+                table = schema.facts  # may exist already if the run was detached
                 same = [table.c[name] == value for name, value in row.items()]
                 connection.execute(delete(table).where(*same))
                 self._insert(connection, table, {**row, "content": to_text(facts_to_json(facts))})
@@ -104,17 +254,17 @@ class RunWriter:
                 known.written.trials += 1
             case TrialEnded():
                 self._end_trial(connection, event, known)
-            case HostChanged() | HostPutBack():
+            case HostChanged() | SettingRestored():
                 host_log.write_change(connection, self._run_id, event)
             case RunEnded(_, state, reason, cost):
                 row = {"state": state.value, "reason": reason, "ended": self._at, "telemetry_cost": to_text(dict(cost))}
                 self._update_run(connection, row)
                 self._end_open_trials(connection, reason)
             case _:
-                self._write_where(connection, event, known)
+                self._write_other(connection, event, known)
 
-    def _write_where(self, connection: Connection, event: Event, known: Known) -> None:
-        """Write what is needed to find a command again, or that the run was detached."""
+    def _write_other(self, connection: Connection, event: Event, known: WrittenIds) -> None:
+        """Write events about workspaces, jobs, attempts, attaching and detaching."""
         jobs, workspaces = schema.jobs, schema.workspaces
         match event:
             case WorkspaceUsed(workspace=workspace):
@@ -130,32 +280,32 @@ class RunWriter:
                 self._forget_attempt(connection, trial, known)
             case TrialAttached(trial, _, samples):
                 self._write_samples(connection, trial.id, samples, known)
-            case RunLeft():
+            case RunDetached():
                 self._update_run(
                     connection, {"owner_pid": 0, "owner_boot": "", "owner_started": 0, "left_at": self._at}
                 )
 
-    def _forget_attempt(self, connection: Connection, trial: int, known: Known) -> None:
-        """Delete the commands and the output of a trial that is made anew."""
+    def _forget_attempt(self, connection: Connection, trial: int, known: WrittenIds) -> None:
+        """Delete the commands and output of a trial that will be repeated."""
         known.written.output.pop(trial, None)
         for table in (schema.jobs, schema.output):
             connection.execute(delete(table).where(table.c.run_id == self._run_id, table.c.trial == trial))
 
-    def _write_samples(self, connection: Connection, trial: int, samples: Sequence[Sample], known: Known) -> None:
-        """Write all samples of a trial, in place of those there are."""
+    def _write_samples(self, connection: Connection, trial: int, samples: Sequence[Sample], known: WrittenIds) -> None:
+        """Replace all samples of a trial."""
         forget_samples(connection, self._run_id, trial, known)
-        whole = Batch()
+        whole = WriteBuffer()
         whole.add_samples(trial, None, samples)
         whole.write(connection, self._run_id, known)
 
     def _write_verdict(self, connection: Connection, verdict: Verdict) -> None:
-        """Write a verdict in place of an earlier one: a run that is gone on with is judged again."""
+        """Write a verdict; replace an earlier one, since a continued run gets new verdicts."""
         table = schema.verdicts
-        place = (table.c.step.is_(verdict.step), table.c.host.is_(verdict.host))
-        connection.execute(delete(table).where(table.c.run_id == self._run_id, *place))
+        same = (table.c.step.is_(verdict.step), table.c.host.is_(verdict.host))
+        connection.execute(delete(table).where(table.c.run_id == self._run_id, *same))
         self._insert(connection, table, verdict_row(self._run_id, verdict))
 
-    def _end_trial(self, connection: Connection, event: TrialEnded, known: Known) -> None:
+    def _end_trial(self, connection: Connection, event: TrialEnded, known: WrittenIds) -> None:
         row = {
             "state": event.state.value,
             "ended": self._at,
@@ -163,36 +313,36 @@ class RunWriter:
             "notes": to_text(event.parsed.notes),
             "reason": event.reason,
         }
-        if event.parsed.tool_version is not None:  # the output knows better than what was asked beforehand
+        if event.parsed.tool_version is not None:  # the version in the output overrides the probed one
             row["tool_version"] = event.parsed.tool_version
         table = schema.trials
         self._update(connection, table, row, (table.c.run_id == self._run_id) & (table.c.id == event.trial))
         write_figures(connection, self._run_id, event.trial, event.parsed.figures, known)
         if event.parsed.samples:
-            # The parser's last word: with the whole output it may know more than it did live.
+            # With the whole output, the parser may have corrected its live samples.
             self._write_samples(connection, event.trial, event.parsed.samples, known)
         self._write_headline(connection, event)
 
     def _end_open_trials(self, connection: Connection, reason: str) -> None:
-        """End the trials of which no end was recorded: in a run that has ended, none is under way."""
+        """End the trials without a recorded end: no trial of an ended run is running."""
         table, row = schema.trials, {"state": State.PARTIAL.value, "ended": self._at, "reason": reason}
         still = (table.c.run_id == self._run_id) & (table.c.state == State.RUNNING.value)
         connection.execute(update(table).where(still).values(storable(row)))
 
     def _write_headline(self, connection: Connection, event: TrialEnded) -> None:
-        """Keep the first step's first figure, the median of its trials so far, as the run's line in the library."""
+        """Update the run's headline: the median of the first figure of its first step and host."""
         trial = self._trials.get(event.trial)
         if trial is None or self._plan is None or event.state is not State.DONE or not event.parsed.figures:
             return
-        if not self._leads(trial):
+        if not self._is_headline(trial):
             return
         self._headline[event.trial] = event.parsed.figures[0]
         metric = event.parsed.figures[0].metric
         values = [figure.value for figure in self._headline.values() if figure.metric == metric]
         self._update_run(connection, {"headline": figure_text(metric, statistics.median(values))})
 
-    def _leads(self, trial: Trial) -> bool:
-        """Return whether the figures of a trial stand in the run's line in the library."""
+    def _is_headline(self, trial: Trial) -> bool:
+        """Return whether a trial counts for the run's headline: first step and host, not a warm-up."""
         plan = self._plan
         first = (plan.hosts[0], plan.steps[0].name) if plan is not None else None
         return not trial.warm_up and (trial.host, trial.step) == first
@@ -204,6 +354,27 @@ class RunWriter:
         self._update(connection, schema.runs, row, schema.runs.c.id == self._run_id)
 
     def _update(self, connection: Connection, table: Table, row: Row, chosen: ColumnElement[bool]) -> None:
-        """Change a row of the run; raise StoreLostError where there is none: what came after it would be nobody's."""
+        """Update a row of the run; raise StoreLostError if it is missing, as later rows would have no parent."""
         if not connection.execute(update(table).where(chosen).values(storable(row))).rowcount:
-            raise lost(self.path, f"no longer holds the run {self._run_id}")
+            raise lost(self.path, f"no longer contains the run {self._run_id}")
+
+
+_ACKNOWLEDGED = "acknowledged"
+
+
+def change_acknowledged(connection: Connection, run_id: str, change: Callable[[Plan], Plan]) -> None:
+    """Replace the acknowledged findings in a run's plan by those of the plan that `change` returns.
+
+    The rest of the stored plan is unchanged, and so is its hash, which excludes them. Raises StoreError if the plan
+    cannot be read.
+    """
+    runs = schema.runs.c
+    text = connection.execute(select(runs.plan).where(runs.id == run_id)).scalar_one()
+    try:
+        stored = json.loads(text)
+        plan = plan_from_json(stored)
+    except (FormatError, ValueError) as error:
+        raise unreadable_run(run_id, error) from error
+    written = {name: value for name, value in plan_to_json(change(plan)).items() if name in {"format", _ACKNOWLEDGED}}
+    kept = {name: value for name, value in stored.items() if name != _ACKNOWLEDGED}
+    connection.execute(update(schema.runs).where(runs.id == run_id).values(plan=to_text({**kept, **written})))

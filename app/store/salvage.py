@@ -1,4 +1,4 @@
-"""Reads what can still be read of a damaged library into a new one. The damaged file is never opened, only its copy."""
+"""Salvage: copy the readable rows of a damaged library to a new one. Only a copy of the damaged file is opened."""
 
 import contextlib
 import os
@@ -9,25 +9,24 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.store.errors import StoreError, translated
-from app.store.library_file import SMALLEST, check_kind, for_writing, hardened, make_new, room_for, wal_of
+from app.store.errors import UNCHANGED, StoreError, translated
+from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
 from app.store.schema import APPLICATION_ID
 
 NAME = '"{}"'
 
 HIGHEST = 2**62
-"""A rowid above all there are."""
+"""A rowid above all existing ones."""
 
 TRIES = 2000
-"""How often reading a table is begun anew behind something damaged, at most."""
+"""Maximum number of times that reading a table is resumed after damage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was saved: runs, rows of all tables, and the tables of which something could not be read.
+    """Number of saved runs and rows, and the tables that could not be read completely.
 
-    `lost` are runs of which no more than parts were found. `cut` is the share of the file's pages that are missing at
-    its end, 0 where none are.
+    `lost` are the ids of runs whose own row is missing. `cut` is the share of pages missing at the end of the file.
     """
 
     runs: int
@@ -38,45 +37,44 @@ class Salvaged:
 
 
 def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
-    """Return what was saved into `new` in words, and what to think of it where not everything could be read."""
+    """Return a message about what was saved to `new`, and a remedy if something is missing."""
     runs = f"{saved.runs} run{'' if saved.runs == 1 else 's'}"
-    cut = f" The damaged file is cut off: {saved.cut:.0%} of it is missing." if saved.cut else ""
+    cut = f" The damaged file is truncated: {saved.cut:.0%} of it is missing." if saved.cut else ""
     if not saved.incomplete and not saved.lost:
-        return f"{runs} saved to {new}; nothing is missing.{cut}", ""
-    said = f"{runs} saved to {new}.{cut}"
+        return f"{runs} saved to {new}. No row is missing.{cut}", ""
+    message = f"{runs} saved to {new}.{cut}"
     if saved.lost:
         named = ", ".join(saved.lost[:5]) + (" …" if len(saved.lost) > 5 else "")
-        said += f" Lost: {len(saved.lost)} ({named})."
+        message += f" Lost: {len(saved.lost)} ({named})."
     if saved.incomplete:
-        said += f" Incomplete: {', '.join(saved.incomplete)}."
-    return said, "Check each run before you use it."
+        message += f" Incomplete tables: {', '.join(saved.incomplete)}."
+    return message, "Check each run before you use it."
 
 
 def salvage(source: Path, target: Path) -> Salvaged:
-    """Write all that can be read of the library at `source` to a new one at `target`.
+    """Copy the readable rows of the library at `source` to a new one at `target`.
 
-    Rows are read one after the other from the beginning, then from the end, around whatever is damaged. A file that is
-    cut off is first told, in the copy, how many pages it has. What hangs from a run that was lost is left out. Raises
-    StoreError where `target` is there already, or where not even the names of the tables can be read; nothing is left
-    at `target` then.
+    Reads each table from the beginning, then backwards from the end, skipping damage. In the copy of a truncated file,
+    the page count in the header is corrected first. Rows of lost runs are left out. Raises StoreError if `target`
+    exists or if the schema cannot be read; `target` is then removed or unchanged.
     """
     try:
         found = check_kind(source)
         if found is None:
             raise FileNotFoundError(2, os.strerror(2))
-        make_new(target)
+        create_file(target)
     except OSError as error:
         raise translated(error, source) from error
     try:
-        with room_for(2 * found.st_size + _size(wal_of(source))) as folder:
+        with temporary_space(2 * found.st_size + _size(wal_of(source))) as folder:
             copy = _copied(source, Path(folder))
             return _best(copy, target)
     except BaseException as error:
         target.unlink(missing_ok=True)
         if isinstance(error, sqlite3.DatabaseError):
             raise StoreError(
-                f"Nothing can be read of {source}: where it says what is in it, it is damaged ({error}).",
-                "Only a copy made earlier helps. Nothing in it was changed.",
+                f"{source} cannot be salvaged: its schema is damaged ({error}).",
+                f"Restore an earlier copy. {UNCHANGED}",
             ) from error
         if isinstance(error, OSError):
             raise translated(error, source) from error
@@ -92,27 +90,27 @@ def _size(path: Path) -> int:
 def _copied(source: Path, folder: Path) -> Path:
     copy = folder / "copy"
     shutil.copyfile(source, copy)
-    with contextlib.suppress(FileNotFoundError):  # what was written since the library was last tidied, if anything
+    with contextlib.suppress(FileNotFoundError):  # commits since the last checkpoint, if any
         shutil.copyfile(wal_of(source), folder / "copy-wal")
     return copy
 
 
 def _best(copy: Path, target: Path) -> Salvaged:
-    """Save what the copy gives as it is; where it cannot be read, what it gives once it says how long it is."""
-    whole = shutil.copyfile(copy, copy.with_name("whole"))  # reading tidies the copy up
+    """Save the rows of the copy; if it cannot be read, try again with a corrected page count in its header."""
+    whole = shutil.copyfile(copy, copy.with_name("whole"))  # opening the copy may run a checkpoint
     cut = _cut(copy)
     log = copy.with_name("copy-wal")
     try:
-        if cut and _size(log) and _size(copy) < SMALLEST:
-            os.truncate(copy, _page_size(log.read_bytes()[8:12]))  # SQLite drops the log of an empty file
+        if cut and _size(log) and _size(copy) < MIN_SIZE:
+            os.truncate(copy, _page_size(log.read_bytes()[8:12]))  # SQLite deletes the log of an empty file
         return _saved(copy, target, cut)
     except sqlite3.DatabaseError:
-        if not cut or _size(whole) < SMALLEST:
+        if not cut or _size(whole) < MIN_SIZE:
             raise
         for name in ("copy-wal", "copy-shm"):
             copy.with_name(name).unlink(missing_ok=True)
         os.truncate(target, 0)
-        _say_length(whole)
+        _set_page_count(whole)
         return _saved(whole, target, cut)
 
 
@@ -123,7 +121,7 @@ def _page_size(field: bytes | bytearray) -> int:
 
 
 def _cut(path: Path) -> float:
-    """Return the share of a database's pages that are missing at its end, by its header and its size."""
+    """Return the share of pages missing at the end of a database, from the page count in its header."""
     with path.open("rb") as file:
         header = file.read(100)
     size, pages = _page_size(header[16:18]), int.from_bytes(header[28:32], "big")
@@ -132,17 +130,17 @@ def _cut(path: Path) -> float:
     return max(0.0, 1 - (_size(path) // size) / pages) if pages else 0.0
 
 
-def _say_length(path: Path) -> None:
-    """Let a database that is cut off say how many pages it has, none of them free.
+def _set_page_count(path: Path) -> None:
+    """Set the page count in the header of a truncated database to its size, and its freelist to empty.
 
-    Source: https://www.sqlite.org/fileformat.html, 1.3.7 to 1.3.9: pages in 28, freelist in 32 and 36; 92 repeats the
-    change counter of 24 where 28 holds.
+    Source: https://www.sqlite.org/fileformat.html, 1.3.7 to 1.3.9: page count at 28, freelist at 32 and 36; the
+    count is valid only if 92 equals the change counter at 24.
     """
     with path.open("r+b") as file:
         header = bytearray(file.read(100))
         size = _page_size(header[16:18])
         pages = _size(path) // size
-        file.truncate(pages * size)  # half a page would be read as rows of nothing
+        file.truncate(pages * size)  # drop a partial last page
         header[28:32] = pages.to_bytes(4, "big")
         header[32:40] = bytes(8)
         header[92:96] = header[24:28]
@@ -160,13 +158,13 @@ def _transferred(old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -
     described = old.execute(
         "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND rootpage > 0"
     ).fetchall()
-    ours = [row for row in described if row[0] in {"table", "index"} and not row[1].startswith("sqlite_")]
-    tables = [name for kind, name, _ in ours if kind == "table"]
+    objects = [row for row in described if row[0] in {"table", "index"} and not row[1].startswith("sqlite_")]
+    tables = [name for kind, name, _ in objects if kind == "table"]
     if "runs" not in tables:
-        raise sqlite3.DatabaseError("it names no table of runs")
+        raise sqlite3.DatabaseError("no table of runs")
     new.execute("PRAGMA auto_vacuum = FULL")
     new.execute("BEGIN")
-    for _, _, text in sorted(ours, key=lambda row: row[0] != "table"):
+    for _, _, text in sorted(objects, key=lambda row: row[0] != "table"):
         new.execute(text)
     new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     new.execute(f"PRAGMA user_version = {int(old.execute('PRAGMA user_version').fetchone()[0])}")
@@ -179,7 +177,7 @@ def _transferred(old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -
 
 
 def _copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> bool:
-    """Copy a table from both ends; return whether it was read from the one to the other."""
+    """Copy a table from both ends; return whether it was read completely from the beginning."""
     columns = ", ".join(["rowid", *_columns(new, table)])
     for sign in (1, -1):
         marks, whole = "", True
@@ -188,7 +186,7 @@ def _copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> 
                 whole = False
                 continue
             marks = marks or ", ".join("?" * len(row))
-            with contextlib.suppress(sqlite3.IntegrityError):  # what is damaged may be a row of nothing
+            with contextlib.suppress(sqlite3.IntegrityError):  # a damaged row may violate NOT NULL
                 new.execute(f"INSERT OR IGNORE INTO {NAME.format(table)} ({columns}) VALUES ({marks})", row)  # noqa: S608 (names from the file's own schema, quoted)
         if whole:
             return sign == 1
@@ -196,13 +194,13 @@ def _copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> 
 
 
 def _rows(old: sqlite3.Connection, table: str, sign: int) -> Iterator[tuple[object, ...] | None]:
-    """Yield the rows of a table in the order of their rowids, or against it; None where something cannot be read.
+    """Yield the rows of a table in ascending (`sign` 1) or descending rowid order; None for damage.
 
-    Behind that it goes on, further away with each try that fails.
+    After damage it resumes at a distance that doubles with each failed try.
     """
     columns = ", ".join(["rowid", *_columns(old, table)])
     compared, order = (">=", "ASC") if sign == 1 else ("<=", "DESC")
-    # Without an index: one of them may be what is damaged.
+    # NOT INDEXED: an index may be the damaged part.
     query = f"SELECT {columns} FROM {NAME.format(table)} NOT INDEXED WHERE rowid {compared} ? ORDER BY rowid {order}"  # noqa: S608 (as above)
     start, jump = (-HIGHEST if sign == 1 else HIGHEST), 1
     for _ in range(TRIES):
@@ -220,7 +218,7 @@ def _rows(old: sqlite3.Connection, table: str, sign: int) -> Iterator[tuple[obje
 
 
 def _further(start: int, jump: int) -> int:
-    """Return the rowid at which reading goes on: rowids are counted from 1, so that nothing is below that."""
+    """Return the rowid at which to resume; rowids start at 1."""
     if jump > 0:
         return max(start, 1) + jump
     return start + jump if start < HIGHEST else start // 2
@@ -232,10 +230,10 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _runs_in_parts(new: sqlite3.Connection, tables: list[str]) -> tuple[str, ...]:
-    """Return the runs that tables speak of and that were lost themselves."""
-    speaking = [table for table in tables if NAME.format("run_id") in _columns(new, table) and table != "workspaces"]
+    """Return the ids of runs that other tables reference but whose own row is missing."""
+    referring = [table for table in tables if NAME.format("run_id") in _columns(new, table) and table != "workspaces"]
     found: set[str] = set()
-    for table in speaking:
+    for table in referring:
         lost = f"SELECT DISTINCT run_id FROM {NAME.format(table)} WHERE run_id NOT IN (SELECT id FROM runs)"  # noqa: S608 (as above)
         rows = new.execute(lost)
         found.update(str(run) for (run,) in rows)
@@ -243,7 +241,7 @@ def _runs_in_parts(new: sqlite3.Connection, tables: list[str]) -> tuple[str, ...
 
 
 def _drop_orphans(new: sqlite3.Connection) -> None:
-    """Take out the rows whose run, series or metric was lost, and then those that hung from these."""
+    """Delete rows whose run, series or metric is missing, repeatedly, as that may orphan others."""
     while orphans := new.execute("PRAGMA foreign_key_check").fetchall():
         for table, row, *_ in orphans:
             new.execute(f"DELETE FROM {NAME.format(table)} WHERE rowid = ?", (row,))  # noqa: S608 (as above)

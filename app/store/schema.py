@@ -1,6 +1,6 @@
-"""The store's tables, format 7. What changes them needs a new format and a converter from this one.
+"""Tables of the library, format 7. Any change of them needs a new format and a converter from this one.
 
-A change that only adds tables or columns leaves READ_FORMAT as it is: programs of before then read the new library.
+A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
 
 from collections.abc import Iterator
@@ -24,17 +24,18 @@ from sqlalchemy import (
     literal_column,
     select,
 )
+from sqlalchemy.schema import CreateColumn
 
-APPLICATION_ID = 0x42575231  # "BWR1", so that `file` and we know our own
+APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
 FORMAT = 7
-"""What a program must know to write this library: the file's user_version."""
+"""Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
-"""What a program must know at least to read it, as SQLite tells reading from writing in a header of its own."""
+"""Minimum format required to read this library; cf. the read and write version in SQLite's own header."""
 
 _tables = MetaData()
 
-formats = Table(  # one row; libraries of before have none, and are read by what writes them
+formats = Table(  # one row; without it, reading requires the user_version
     "formats",
     _tables,
     Column("read_format", Integer, primary_key=True, autoincrement=False),
@@ -58,18 +59,18 @@ runs = Table(
     Column("program_version", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("reason", Text, nullable=False, default=""),
-    Column("started", Text, nullable=False),  # UTC, ISO 8601, like every moment here
+    Column("started", Text, nullable=False),  # UTC, ISO 8601, like every time here
     Column("ended", Text),
     Column("headline", Text, nullable=False, default=""),
     Column("telemetry_cost", Text, nullable=False, default="{}"),  # JSON, share of one core by host
     Column("owner_pid", Integer, nullable=False),
     Column("owner_boot", Text, nullable=False),
     Column("owner_started", Integer, nullable=False),
-    Column("owner_space", Text),  # since format 7: its PID namespace; NULL where it is not known
-    Column("owner_host", Text),  # since format 7: account and computer of the process that records
-    Column("epoch", Integer, nullable=False, server_default="0"),  # since format 7: grows with each take-over
-    Column("touched", Text),  # since format 3: when something was last recorded
-    Column("left_at", Text),  # since format 3: when the user let go of it
+    Column("owner_space", Text),  # since format 7: its PID namespace; NULL if unknown
+    Column("owner_host", Text),  # since format 7: account and computer of the owner
+    Column("epoch", Integer, nullable=False, server_default="0"),  # since format 7: incremented by each take-over
+    Column("touched", Text),  # since format 3: last heartbeat
+    Column("left_at", Text),  # since format 3: when the user detached it
     Index("runs_by_start", "started"),
 )
 
@@ -127,12 +128,12 @@ verdicts = Table(  # since format 5
     _tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
-    Column("step", Text),  # NULL in the verdict on the whole run
+    Column("step", Text),  # NULL in the verdict of the run
     Column("host", Text),
     Column("level", Text, nullable=False),
     Column("limited_by", Text),
     Column("summary", Text, nullable=False),
-    Column("findings", Text, nullable=False),  # JSON list of the findings that it rests on
+    Column("findings", Text, nullable=False),  # JSON list of the findings it is based on
     Index("verdicts_of_run", "run_id"),
 )
 
@@ -165,8 +166,8 @@ series = Table(
     _tables,
     Column("id", Integer, primary_key=True),
     _run_id(),
-    Column("trial", Integer),  # of a trial's own samples
-    Column("host", Text),  # of telemetry
+    Column("trial", Integer),  # NULL for telemetry
+    Column("host", Text),  # NULL for a trial's samples
     Column("metric", ForeignKey("metrics.id"), nullable=False),
     Column("labels", Text, nullable=False),
     Index("series_of_run", "run_id", "trial"),
@@ -197,13 +198,13 @@ output = Table(
 baselines = Table(  # since format 4, in place of pins
     "baselines",
     _tables,
-    Column("id", Integer, primary_key=True),  # the newest pinned has the highest
+    Column("id", Integer, primary_key=True),  # ascending in order of pinning
     Column("name", Text, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("pinned", Text),  # not known of those pinned before format 4
-    Column("oldest", Float),  # seconds after which it is too old; NULL: what the program thinks
-    Column("size", Integer, nullable=False),  # parts it was pinned with; a deleted run takes its own away
-    Column("reference", Text),  # JSON of an imported table, NULL where runs are pinned
+    Column("pinned", Text),  # NULL if pinned before format 4
+    Column("oldest", Float),  # maximum age in seconds; NULL: the program's default
+    Column("size", Integer, nullable=False),  # number of parts when pinned; deleting a run deletes its parts
+    Column("reference", Text),  # JSON of an imported table, NULL for runs
     Index("baselines_by_name", "name", "version", unique=True),
 )
 
@@ -213,7 +214,7 @@ baseline_parts = Table(  # since format 4
     Column("id", Integer, primary_key=True),
     Column("baseline", ForeignKey("baselines.id", ondelete="CASCADE"), nullable=False),
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
-    Column("part", Text, nullable=False, default=""),  # "", or what is behind the run: @HOST, :STEP
+    Column("part", Text, nullable=False, default=""),  # "" for the whole run, else @HOST, :STEP
     Index("baseline_parts_of_run", "run_id"),
     Index("baseline_parts_of_baseline", "baseline"),
 )
@@ -226,7 +227,7 @@ calibrations = Table(  # since format 6: they outlive the run of their A/A test
     Column("host", Text, nullable=False),
     Column("suite", Text, nullable=False),
     Column("made", Text, nullable=False),
-    Column("content", Text, nullable=False),  # JSON, app.calibration.to_json.FORMAT
+    Column("content", Text, nullable=False),  # JSON, app.formats.CALIBRATION_FORMAT
     Index("calibrations_of_host", "host"),
 )
 
@@ -239,11 +240,11 @@ changes = Table(  # since format 2
     Column("trial", Integer),
     Column("what", Text, nullable=False),
     Column("path", Text, nullable=False),
-    Column("before", Text),  # where it is missing, there is nothing to put back
+    Column("before", Text),  # NULL if there is nothing to restore
     Column("during", Text, nullable=False),
     Column("changed", Text, nullable=False),
     Column("put_back", Text),
-    Column("problem", Text, nullable=False, default=""),  # why it was not put back
+    Column("problem", Text, nullable=False, default=""),  # why it was not restored
     Index("changes_of_run", "run_id"),
 )
 
@@ -278,7 +279,7 @@ workspaces = Table(  # since format 3: directories that may still be on a host; 
     Index("workspaces_of_run", "run_id"),
 )
 
-jobs = Table(  # since format 3: the commands of trials, each planned before it began
+jobs = Table(  # since format 3: commands of trials, inserted before they start
     "jobs",
     _tables,
     Column("directory", Text, primary_key=True),
@@ -300,16 +301,13 @@ jobs = Table(  # since format 3: the commands of trials, each planned before it 
 )
 
 LARGE = frozenset({samples.name, output.name})
-"""The tables that grow with the time that is measured."""
+"""Tables whose size grows with measured time."""
 
 
 def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
-    """Yield the tables that hold something of a run, each with the query for it, in an order in which to write it.
-
-    Baselines that name the run are not of it.
-    """
+    """Yield the tables with rows of a run and the query for them, parents first. Excludes baselines of the run."""
     for table in _tables.sorted_tables:
-        rows = select(table).order_by(literal_column(f"{table.name}.rowid"))  # of jobs, the order is what is known
+        rows = select(table).order_by(literal_column(f"{table.name}.rowid"))  # jobs have no other order
         if table is runs:
             yield table, rows.where(runs.c.id == run_id)
         elif table is samples:
@@ -320,75 +318,38 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
             yield table, rows.where(table.c.run_id == run_id)
 
 
-def upgrade(connection: Connection, found: int) -> None:
-    """Bring a store of the older format `found` to this one, one step after another."""
-    for step in _STEPS[found - 1 :]:
-        step(connection)
-    _say_formats(connection)
+def upgrade(connection: Connection) -> None:
+    """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-
-def _to_2(connection: Connection) -> None:
-    """From 1 to 2 only tables are added."""
+    Formats 2 to 7 only added tables and columns, so that no steps in between are needed.
+    """
     _tables.create_all(connection)
-
-
-def _to_3(connection: Connection) -> None:
-    """From 2 to 3 tables are added, and when a run was last recorded and when it was detached."""
-    _tables.create_all(connection)
-    for column in ("touched", "left_at"):
-        connection.exec_driver_sql(f"ALTER TABLE runs ADD COLUMN {column} TEXT")
-
-
-def _to_4(connection: Connection) -> None:
-    """From 3 to 4 each pinned run becomes the first version of a baseline; when it was pinned was not written down."""
-    _tables.create_all(connection)
-    if not connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'pins'").first():
-        return
-    connection.exec_driver_sql(
-        "INSERT INTO baselines (id, name, version, size) SELECT id, name, 1, 1 FROM pins ORDER BY id"
-    )
-    connection.exec_driver_sql(
-        "INSERT INTO baseline_parts (baseline, run_id, part) SELECT id, run_id, '' FROM pins ORDER BY id"
-    )
-    connection.exec_driver_sql("DROP TABLE pins")
-
-
-def _to_5(connection: Connection) -> None:
-    """From 4 to 5 only the table of verdicts is added: runs of before have none until they are judged when read."""
-    _tables.create_all(connection)
-
-
-def _to_6(connection: Connection) -> None:
-    """From 5 to 6 only the table of calibrations is added."""
-    _tables.create_all(connection)
-
-
-def _to_7(connection: Connection) -> None:
-    """From 6 to 7 the runs get what tells who records them, and how often they were taken over; directories on hosts
-    what tells each from another that is put in its place."""
-    for table, column in (
-        ("runs", "owner_space TEXT"),
-        ("runs", "owner_host TEXT"),
-        ("runs", "epoch INTEGER NOT NULL DEFAULT 0"),
-        ("workspaces", "identity TEXT NOT NULL DEFAULT ''"),
-    ):
-        # A table that an earlier step made is complete already.
-        if column.split()[0] not in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
-            connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column}")
-
-
-_STEPS = (_to_2, _to_3, _to_4, _to_5, _to_6, _to_7)
+    for table in _tables.sorted_tables:
+        stored = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
+        for column in table.columns:
+            if column.name not in stored:
+                described = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {described}")
+    if connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'pins'").first():  # before format 4
+        connection.exec_driver_sql(
+            "INSERT INTO baselines (id, name, version, size) SELECT id, name, 1, 1 FROM pins ORDER BY id"
+        )
+        connection.exec_driver_sql(
+            "INSERT INTO baseline_parts (baseline, run_id, part) SELECT id, run_id, '' FROM pins ORDER BY id"
+        )
+        connection.exec_driver_sql("DROP TABLE pins")
+    _write_formats(connection)
 
 
 def create(connection: Connection) -> None:
-    """Make the tables of an empty store."""
+    """Create the tables of an empty library."""
     _tables.create_all(connection)
     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-    _say_formats(connection)
+    _write_formats(connection)
 
 
-def _say_formats(connection: Connection) -> None:
-    """Write down what a program must know to write this library, and to read it."""
+def _write_formats(connection: Connection) -> None:
+    """Store the formats required to write and to read this library."""
     connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
     connection.execute(delete(formats))
     connection.execute(insert(formats).values(read_format=READ_FORMAT))

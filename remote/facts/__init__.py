@@ -1,1 +1,1 @@
-"""What the facts script printed, understood: one module for each part of the Facts, all of them pure functions."""
+"""Parsers of the output of facts.sh: pure functions, one module for each part of the Facts."""

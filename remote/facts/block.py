@@ -1,23 +1,25 @@
-"""Block devices, and which whole disk is below what."""
+"""Block devices and the whole disks below them."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from remote.facts.items import Items
-from remote.facts.values import LARGEST, tree, whole, word
+from remote.facts.items import LARGEST, Items, text_line, tree, whole
 from suites.facts import Absent, BlockDevice
 
 SECTOR = 512
 """Bytes: the unit of `size` in /sys, whatever the device's own sectors are (kernel, admin-guide/abi-stable)."""
 
+WHOLE_DISK = Absent("a whole disk")
+"""What is below a block device that is a disk."""
+
 DEEPEST = 8
-"""Devices built on devices on devices: how far down a disk is looked for."""
+"""Largest depth of stacked devices."""
 
 MOST_DEVICES = 256
 
 _NAME = r"([A-Za-z0-9_.!:-]{1,64})"
-"""What a device may be called: it becomes a label, and part of a sentence."""
+"""Allowed device names: they become labels and parts of messages."""
 
 _LINK = re.compile(rf" {_NAME} -> \S+/{_NAME}/{_NAME}$", re.MULTILINE)
 _BUILT_ON = re.compile(rf"^{_NAME}/slaves/{_NAME}$", re.MULTILINE)
@@ -28,7 +30,7 @@ _ROTATIONAL: Mapping[str, bool] = {"0": False, "1": True}
 
 @dataclass(frozen=True, slots=True)
 class Disks:
-    """What /sys says about block devices, by name: attributes, the device a partition is on, those it is built on."""
+    """Block devices in /sys by name: attributes, the device of a partition (`on`), and the `slaves` (`built_on`)."""
 
     attributes: Mapping[str, Mapping[str, str]]
     on: Mapping[str, str] = field(default_factory=dict)
@@ -36,8 +38,8 @@ class Disks:
 
     @classmethod
     def parse(cls, items: Items) -> "Disks":
-        """Read the three listings of /sys/class/block."""
-        found = {name: told for name, told in tree(items.text("block")).items() if re.fullmatch(_NAME, name)}
+        """Parse the three listings of /sys/class/block."""
+        found = {name: values for name, values in tree(items.text("block")).items() if re.fullmatch(_NAME, name)}
         attributes = dict(list(found.items())[:MOST_DEVICES])
         built_on: dict[str, tuple[str, ...]] = {}
         for name, below in _BUILT_ON.findall(items.text("block.slaves") or ""):
@@ -50,11 +52,11 @@ class Disks:
         return cls(attributes, on, built_on)
 
     def numbered(self, device_number: str) -> str | None:
-        """Return the name of the device with a number such as ``254:0``."""
+        """Return the name of the device with a ``MAJOR:MINOR`` number."""
         return next((name for name, found in self.attributes.items() if found.get("dev") == device_number), None)
 
     def named(self, source: str) -> str | None:
-        """Return the kernel's name of a device given as a path, such as ``/dev/mapper/data``."""
+        """Return the kernel's name of the device at a path such as ``/dev/mapper/data``."""
         last = source.rpartition("/")[2]
         if not source.startswith("/dev/"):
             return None
@@ -63,7 +65,7 @@ class Disks:
         return next((name for name, found in self.attributes.items() if found.get("dm/name") == last), None)
 
     def below(self, name: str) -> str | Absent:
-        """Return what `name` is directly on, or why that is not one device."""
+        """Return the device directly below `name`, or why there is not exactly one."""
         if name in self.on:
             return self.on[name]
         below = self.built_on.get(name, ())
@@ -71,26 +73,26 @@ class Disks:
             return below[0]
         if below:
             return Absent(f"built on several devices: {', '.join(sorted(below)[:8])}")
-        return Absent("backed by a file" if name.startswith("loop") else "a whole disk")
+        return Absent("backed by a file") if name.startswith("loop") else WHOLE_DISK
 
     def whole_disk(self, name: str) -> str | Absent:
-        """Return the whole disk at the bottom of `name`, where that is one."""
+        """Return the whole disk below `name`, or why there is not exactly one."""
         for _ in range(DEEPEST):
             below = self.below(name)
             if isinstance(below, Absent):
-                return name if below.reason == "a whole disk" else below
+                return name if below == WHOLE_DISK else below
             name = below
-        return Absent("too many devices on each other")
+        return Absent(f"more than {DEEPEST} stacked devices")
 
 
 def block_devices(items: Items, disks: Disks) -> tuple[BlockDevice, ...]:
-    """Return every device that has a size."""
+    """Return all block devices by name."""
     return tuple(_device(items, disks, name) for name in sorted(disks.attributes))
 
 
 def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
     found = disks.attributes[name]
-    queue = Absent(f"a property of {disks.on[name]}" if name in disks.on else "/sys does not tell")
+    queue = Absent(f"a property of {disks.on[name]}" if name in disks.on else "not in /sys")
     sectors = whole(found.get("size"), 1, LARGEST // SECTOR)
     readahead = whole(found.get("queue/read_ahead_kb"), high=2**32)
     depth = whole(found.get("device/queue_depth"), 1, 2**20) or whole(found.get("queue/nr_requests"), 1, 2**20)
@@ -98,30 +100,30 @@ def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
     return BlockDevice(
         name=name,
         kind=_kind(name, found),
-        size=items.missing("block", "/sys does not tell its size") if sectors is None else sectors * SECTOR,
-        model=word(found.get("device/model")) or Absent("the device tells no model"),
+        size=items.missing("block", "no size in /sys") if sectors is None else sectors * SECTOR,
+        model=text_line(found.get("device/model")) or Absent("not reported by the device"),
         rotational=_ROTATIONAL.get(found.get("queue/rotational", ""), queue),
-        scheduler=scheduler[1] if scheduler else word(found.get("queue/scheduler"), 32) or queue,
+        scheduler=scheduler[1] if scheduler else text_line(found.get("queue/scheduler"), 32) or queue,
         readahead=queue if readahead is None else readahead * 1024,
         queue_depth=depth or queue,
         sector=whole(found.get("queue/logical_block_size"), 512, 2**20) or queue,
         low_latency=_LOW_LATENCY.get(
-            found.get("queue/iosched/low_latency", ""), Absent("its scheduler has no such mode")
+            found.get("queue/iosched/low_latency", ""), Absent("not supported by the scheduler")
         ),
         parent=disks.below(name),
     )
 
 
 def _kind(name: str, found: Mapping[str, str]) -> str | Absent:
-    """Return what sort of device it is, in lsblk's words."""
+    """Return the device type as lsblk prints it."""
     if "partition" in found:
         return "part"
     if found.get("dm/uuid", "").endswith("-tpool"):
-        return "thin-pool"  # what LVM puts below its thin volumes
+        return "thin-pool"  # the device below LVM thin volumes
     if "dm/name" in found:
         kind = re.match(r"[A-Za-z]{2,16}", found.get("dm/uuid", ""))
         return kind[0].lower() if kind else "dm"
     if name.startswith("md"):
-        return word(found.get("md/level"), 16) or "md"
+        return text_line(found.get("md/level"), 16) or "md"
     special = re.match(r"(loop|zram|nbd|sr)[0-9]+$", name)
     return {"sr": "rom"}.get(special[1], special[1]) if special else "disk"

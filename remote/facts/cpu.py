@@ -1,21 +1,20 @@
-"""The processors: how many, of what kind, with which caches, and how much of them a group may use."""
+"""CPU facts: topology, flags, frequency, caches and cgroup quota."""
 
 from collections.abc import Iterator
 from itertools import groupby
 
-from remote.facts.items import Items
-from remote.facts.values import count_cpus, fields, number, whole, word
+from remote.facts.items import Items, count_cpus, fields, number, text_line, whole
 from suites.facts import Absent, Cache, CpuFacts, known
 
 MOST_FLAGS = 512
 MOST_CACHES = 64
 LARGEST_CACHE = 2**36
-"""How many flags and caches are read, and the bytes of a cache beyond which its size counts as not told."""
+"""Limits of flags and caches read, and the largest plausible cache size in bytes."""
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
-    """Return the facts; `virtualisation` explains why a virtual machine shows no frequency."""
+    """Return the facts; `virtualisation` gives the reason for missing frequencies."""
     described = fields(items.text("cpuinfo"))
     threads = count_cpus(items.text("cpu.online"))
     usable = count_cpus(fields(items.text("status")).get("Cpus_allowed_list"))
@@ -24,17 +23,16 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
         model=_model(items),
         sockets=_distinct(items, "cpu.packages"),
         cores=_distinct(items, "cpu.cores"),
-        threads=threads or items.missing("cpu.online", "the host's list of CPUs is not one"),
+        threads=threads or items.missing("cpu.online", "invalid list of CPUs"),
         offline=_offline(items),
-        usable=usable or items.missing("status", "the host's list of allowed CPUs is not one"),
+        usable=usable or items.missing("status", "invalid list of allowed CPUs"),
         flags=_flags(described.get("flags") or described.get("Features"), items),
         governor=governor,
         energy_preference=_preferences(items),
         boost=_boost(items),
-        hyperthreading=word(items.text("cpu.smt"), 32) or items.missing("cpu.smt"),
+        hyperthreading=text_line(items.text("cpu.smt"), 32) or items.missing("cpu.smt"),
         frequency_maximum=frequency,
-        caches=tuple(_caches(items.text("cpu.caches")))
-        or items.missing("cpu.caches", "/sys does not describe the caches"),
+        caches=tuple(_caches(items.text("cpu.caches"))) or items.missing("cpu.caches", "no caches in /sys"),
         numa_nodes=whole(items.text("cpu.nodes"), 1, 1024) or items.missing("cpu.nodes", "no NUMA nodes in /sys"),
         numa_balancing=_numa_balancing(items),
         quota=_quota(items),
@@ -42,22 +40,22 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
 
 
 def _offline(items: Items) -> int | Absent:
-    """Return how many CPUs are switched off; the kernel's list of them is empty where none is."""
+    """Return the number of offline CPUs; the kernel's list is empty if there are none."""
     if "cpu.offline" not in items.values:
         return items.missing("cpu.offline")
     text = "".join(items.all("cpu.offline")).strip()
     found = count_cpus(text) if text else 0
-    return Absent("the host's list of offline CPUs is not one") if found is None else found
+    return Absent("invalid list of offline CPUs") if found is None else found
 
 
 def _preferences(items: Items) -> str | Absent:
     lines = (items.text("cpu.preferences") or "").splitlines()
-    found = sorted({preference for line in lines if (preference := word(line.rpartition(":")[2], 32))})
-    return ", ".join(found) or items.missing("cpu.preferences", "the processor takes no preference")
+    found = sorted({preference for line in lines if (preference := text_line(line.rpartition(":")[2], 32))})
+    return ", ".join(found) or items.missing("cpu.preferences", "no energy preference in cpufreq")
 
 
 def _boost(items: Items) -> bool | Absent:
-    """Return whether the processor may boost: cpufreq says so, or intel_pstate says the contrary."""
+    """Return whether boost is enabled: cpufreq's boost, or the inverse of intel_pstate's no_turbo."""
     boost, no_turbo = (whole(items.text(name), 0, 1) for name in ("cpu.boost", "cpu.no_turbo"))
     if boost is not None:
         return boost == 1
@@ -65,40 +63,40 @@ def _boost(items: Items) -> bool | Absent:
 
 
 def _numa_balancing(items: Items) -> bool | Absent:
-    """Return whether it is on: 1 moves pages to their users, 2 to the faster tier, 3 does both."""
+    """Return whether it is on: 1 is NUMA balancing, 2 memory tiering, 3 both (kernel, admin-guide/sysctl/kernel)."""
     found = whole(items.text("cpu.numa_balancing"), 0, 3)
     return items.missing("cpu.numa_balancing") if found is None else found > 0
 
 
 def _model(items: Items) -> str | Absent:
     described, listed = fields(items.text("cpuinfo")), fields(items.text("lscpu"))
-    name = word(described.get("model name") or listed.get("Model name") or described.get("cpu model"))
-    return name or items.missing("cpuinfo", "neither /proc/cpuinfo nor lscpu names it")
+    name = text_line(described.get("model name") or listed.get("Model name") or described.get("cpu model"))
+    return name or items.missing("cpuinfo", "not in /proc/cpuinfo or lscpu")
 
 
 def _distinct(items: Items, name: str) -> int | Absent:
-    """Return how many different lines there are; a platform that does not know writes -1."""
+    """Return the number of distinct lines; a platform without topology writes -1."""
     lines = {line.strip() for line in (items.text(name) or "").splitlines()} - {"", "-1"}
-    return len(lines) or items.missing(name, "/sys does not describe the topology")
+    return len(lines) or items.missing(name, "no topology in /sys")
 
 
 def _flags(text: str | None, items: Items) -> tuple[str, ...] | Absent:
-    found = tuple(flag for part in (text or "").split()[:MOST_FLAGS] if (flag := word(part, 32)))
-    return found or items.missing("cpuinfo", "/proc/cpuinfo lists none")
+    found = tuple(flag for part in (text or "").split()[:MOST_FLAGS] if (flag := text_line(part, 32)))
+    return found or items.missing("cpuinfo", "none in /proc/cpuinfo")
 
 
 def _frequency(items: Items, virtualisation: str | Absent) -> tuple[str | Absent, float | Absent]:
-    """Return the governors in use and the highest frequency of any CPU in MHz; /sys has it in kHz."""
+    """Return the governors and the highest frequency of any CPU in MHz; /sys has it in kHz."""
     lines = [words for line in (items.text("cpu.governors") or "").splitlines() if (words := line.split())]
-    governors = sorted({governor for line in lines if (governor := word(line[0], 32))})
+    governors = sorted({governor for line in lines if (governor := text_line(line[0], 32))})
     frequencies = [kilohertz for line in lines if (kilohertz := number(line[-1], 1e3, 1e8)) is not None]
     guest = (known(virtualisation) or "none") != "none"
-    absent = items.missing("cpu.governors", f"no cpufreq in /sys{': the host is a virtual machine' if guest else ''}")
+    absent = items.missing("cpu.governors", f"no cpufreq in /sys{' (virtual machine)' if guest else ''}")
     return ", ".join(governors) or absent, max(frequencies) / 1000 if frequencies else absent
 
 
 def _caches(text: str | None) -> Iterator[Cache]:
-    """Yield the caches from lines ``level kind shared-by-list size``, those of one level, kind and size as one."""
+    """Yield the caches from lines ``level kind shared-by-list size``, grouped by level, kind and size."""
     lines = sorted({found for line in (text or "").splitlines() if (found := _cache_line(line)) is not None})
     groups = groupby(lines, key=lambda line: (line[0], line[1], line[2]))
     for number_of_caches, ((level, kind, size), group) in enumerate(groups):
@@ -109,14 +107,14 @@ def _caches(text: str | None) -> Iterator[Cache]:
         yield Cache(
             level=level,
             kind=kind,
-            size=size or Absent("/sys does not tell its size"),
-            shared_by=max(counts) if counts else Absent("the host's list of sharing CPUs is not one"),
+            size=size or Absent("no size in /sys"),
+            shared_by=max(counts) if counts else Absent("invalid list of sharing CPUs"),
             instances=len(lists),
         )
 
 
 def _cache_line(line: str) -> tuple[int, str, int, str] | None:
-    """Return level, kind, size (0 where it is not told) and the list of CPUs that share it."""
+    """Return level, kind, size (0 if unknown) and the list of CPUs that share it."""
     level_text, kind, shared, size_text = (*line.split(" "), "", "", "", "")[:4]
     level, size = whole(level_text, 1, 9), whole(size_text[:-1], 1, 2**32)
     if level is None or kind not in {"Data", "Instruction", "Unified"} or not shared:
@@ -126,7 +124,7 @@ def _cache_line(line: str) -> tuple[int, str, int, str] | None:
 
 
 def _quota(items: Items) -> float | Absent:
-    """Return the CPUs that the tightest group grants: cpu.max of cgroup v2, or the two cfs files of v1."""
+    """Return the CPUs of the lowest quota in the cgroup hierarchy: cpu.max (v2) or cfs_quota_us/cfs_period_us (v1)."""
     pairs = [tuple(text.split()) for text in items.all("cgroup.cpu.max")]
     pairs += zip(items.all("cgroup.cpu.cfs_quota_us"), items.all("cgroup.cpu.cfs_period_us"), strict=False)
     granted = []
@@ -134,4 +132,4 @@ def _quota(items: Items) -> float | Absent:
         quota, period = (whole(part, 1) for part in (*pair, "", "")[:2])
         if quota is not None and period is not None:
             granted.append(quota / period)
-    return min(granted) if granted else Absent("no group limits the CPU time")
+    return min(granted) if granted else Absent("no cgroup limits the CPU time")

@@ -1,1 +1,1 @@
-"""What runs on a host by itself: jobs, the private directories they run in, and who measures there now."""
+"""Detached jobs on a host, their private workspaces, and leases that show who is measuring."""

@@ -1,4 +1,4 @@
-"""Builds a program on this computer for a host that has no compiler: linked statically, so it needs nothing there."""
+"""Build a statically linked program on this computer for a host without a compiler."""
 
 import platform
 import tempfile
@@ -8,14 +8,14 @@ from pathlib import Path, PurePosixPath
 
 from remote.errors import RemoteError
 from remote.local import LocalSession
-from remote.plain import plain
+from remote.questions import plain
 from resources import read_bytes
 
 BUILD_TIME = 120.0
-"""Seconds a compiler may take; our probes take one."""
+"""Compiler timeout in seconds; a probe takes 1 s."""
 
 _COMPILERS: Mapping[str, str] = {"x86_64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc"}
-"""The compilers that Debian and its like have for other architectures, by what `uname -m` calls these."""
+"""Debian's cross compilers by machine name (`uname -m`)."""
 
 _PACKAGES: Mapping[str, str] = {"x86_64": "gcc-x86-64-linux-gnu", "aarch64": "gcc-aarch64-linux-gnu"}
 
@@ -25,22 +25,22 @@ class BuildError(RemoteError):
 
 
 def compiler_for(architecture: str) -> str:
-    """Return the compiler to be used here for `architecture`; raise BuildError where none is known."""
+    """Return this computer's compiler for `architecture`; raise BuildError if none is known."""
     if architecture == platform.machine():
         return "cc"
     if architecture in _COMPILERS:
         return _COMPILERS[architecture]
     raise BuildError(
-        f"Nothing can be built here for {architecture or 'a host of an unknown architecture'}.",
+        f"No compiler known for {architecture or 'the unknown architecture of the host'}.",
         "Install a C compiler on the host.",
     )
 
 
 @cache
 def build_program(sources: Sequence[str], architecture: str, options: Sequence[str]) -> bytes:
-    """Return the program that the first of the resources `sources` makes with `options`; the others lie beside it.
+    """Return the binary compiled from the first of the resources `sources`; the others are copied beside it.
 
-    A program that was built before is not built again. Raises BuildError with the compiler's own words.
+    Cached. Raises BuildError with the compiler's message.
     """
     compiler = compiler_for(architecture)
     with tempfile.TemporaryDirectory(prefix="benchwright-build-") as directory:
@@ -52,10 +52,10 @@ def build_program(sources: Sequence[str], architecture: str, options: Sequence[s
         return program.read_bytes()
 
 
-def _compile(words: list[str], compiler: str, architecture: str) -> None:
+def _compile(argv: list[str], compiler: str, architecture: str) -> None:
     session = LocalSession()
     try:
-        done = session.run(words, timeout=BUILD_TIME)
+        done = session.run(argv, timeout=BUILD_TIME)
     finally:
         session.close()
     if done.exit_status == 0:
@@ -63,10 +63,10 @@ def _compile(words: list[str], compiler: str, architecture: str) -> None:
     if done.exit_status == 127:
         package = "gcc" if compiler == "cc" else _PACKAGES[architecture]
         raise BuildError(
-            f"The host has no compiler, and this computer has none for {architecture} ({compiler}).",
-            f"Install gcc on the host, or the package {package} here.",
+            f"No compiler on the host, and none for {architecture} on this computer ({compiler}).",
+            f"Install gcc on the host, or {package} on this computer.",
         )
     raise BuildError(
-        f"{compiler} could not build for {architecture} here: {plain(done.stderr)}.",
-        "Install gcc on the host, or mend what the compiler says here.",
+        f"{compiler} on this computer failed to build for {architecture}: {plain(done.stderr)}.",
+        "Install gcc on the host, or fix the error on this computer.",
     )

@@ -1,4 +1,4 @@
-"""Puts a file into a workspace on a host: whole or not at all."""
+"""Write a file to a workspace on a host atomically."""
 
 from remote.errors import JobError
 from remote.jobs.workspace import SCRIPT, Workspace, explain
@@ -7,13 +7,12 @@ from remote.session import Session
 from suites.host_files import NAME
 
 LARGEST = 64 * 2**20
-"""Bytes of the largest file that is sent: an archive of sources has one, a built probe two thousandths of it."""
+"""Largest file in bytes; a built probe has about 130 kB."""
 
 SLOWEST = 100_000.0
-"""Bytes a second that even a poor connection carries; the time a file may take follows from it."""
+"""Slowest connection in bytes/s, for the timeout of a transfer."""
 
-# Written beside its place, counted, then moved there: what a lost connection or a full disk cut off is never taken for
-# whole, and does not stay.
+# Written to a temporary name, its size checked, then renamed: a lost connection or a full disk leaves no partial file.
 _PUT = """
 umask 077
 cat >"$1.new" && [ "$(wc -c <"$1.new")" -eq "$2" ] && chmod "$3" "$1.new" && mv -f -- "$1.new" "$1" && exit
@@ -23,25 +22,25 @@ exit 1
 
 
 def put_file(session: Session, workspace: Workspace, name: str, content: bytes, *, executable: bool = False) -> None:
-    """Write `content` to the file `name` in `workspace`; one that is there is replaced.
+    """Write `content` to the file `name` in `workspace`, replacing an existing one.
 
-    Raises JobError where it cannot be written or is too large, and what `Session.run` raises.
+    Raises JobError if it cannot be written or is too large, and what `Session.run` raises.
     """
     if NAME.fullmatch(name) is None:
-        raise JobError(f"“{name[:60]}” is no name for a file in {workspace.path}.", host=session.host)
+        raise JobError(f"Invalid file name “{name[:60]}”.", host=session.host)
     if len(content) > LARGEST:
         raise JobError(
-            f"{name} has {len(content)} bytes; at most {LARGEST} are copied to {session.host}.",
-            "Put it on the host by hand and name where it is.",
+            f"{name} is too large to copy to {session.host}: {len(content)} bytes, limit {LARGEST}.",
+            "Copy it to the host by hand and set its path.",
             host=session.host,
         )
     mark = new_mark()
-    words = ["sh", "-c", script(SCRIPT).decode(), "benchwright", "inside", mark, *workspace.words]
-    words += ["sh", "-c", _PUT, "benchwright", name, str(len(content)), "700" if executable else "600"]
-    done = session.run(words, stdin=content, timeout=30.0 + len(content) / SLOWEST)
+    argv = ["sh", "-c", script(SCRIPT).decode(), "benchwright", "inside", mark, *workspace.words]
+    argv += ["sh", "-c", _PUT, "benchwright", name, str(len(content)), "700" if executable else "600"]
+    done = session.run(argv, stdin=content, timeout=30.0 + len(content) / SLOWEST)
     if done.exit_status != 0:
         complaint = answers(done, mark).get("error") or done.stderr.decode("utf-8", "replace")[-500:]
-        why, remedy = explain(complaint)
+        reason, remedy = explain(complaint)
         raise JobError(
-            f"{name} was not copied to {workspace.path} on {session.host}: {why}.", remedy, host=session.host
+            f"{name} was not copied to {workspace.path} on {session.host}: {reason}.", remedy, host=session.host
         )

@@ -1,4 +1,4 @@
-"""Who measures a host now: a lease on the host itself, seen by everybody who measures there."""
+"""Leases on a host: files that show every Benchwright who is measuring there."""
 
 import getpass
 import re
@@ -7,29 +7,30 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from remote.script import ask, new_mark
+from remote.script import new_mark, query_script
 from remote.session import Session
 
 SCRIPT = "lease.sh"
 
 FRESH = 15.0
-"""Seconds after its last sign of life for which a lease counts; telemetry gives one a second."""
+"""Seconds after its last touch for which a lease counts; telemetry touches it every second."""
 
 ESTABLISHED = 5.0
-"""Seconds after which a lease is no claim any more that might still be given up."""
+"""Seconds after which a claim is final: it is no longer withdrawn for another."""
 
 PATIENCE = 2 * ESTABLISHED
+"""Seconds for which two simultaneous claims are resolved."""
 
-WATCH = 3.5
-"""Seconds in which a Benchwright that watches a host touches its lease: its telemetry does so every second."""
+WATCH_SECONDS = 3.5
+"""Seconds to wait for a touch of a lease: the telemetry of a watching Benchwright touches it every second."""
 
 PAUSE = 0.3
-"""For how many seconds, and how many seconds apart, two who claim a host at the same moment look again."""
+"""Seconds between two reads of the leases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease of ours. `path` is its directory on the host."""
+    """A lease of this Benchwright. `path` is its directory on the host."""
 
     path: str
     nonce: str
@@ -37,35 +38,35 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who measures a host. `account` is the host's word; `run` and `workstation` are what the other one wrote.
+    """Holder of a lease. `account` is reported by the host; `run` and `workstation` were written by the holder.
 
-    `held` and `silent` are the seconds since it began and since its last sign of life; `working` tells that its
-    command runs, so that the lease counts however long nothing was heard; `settled` that it does not give way to a
-    claim of the same moment. What is not told is empty or None.
+    `age` and `silent` are the seconds since its start and its last touch. `working`: its command runs, so that the
+    lease counts regardless of `silent`. `settled`: it is not withdrawn for a simultaneous claim. Unknown values are
+    empty or None.
     """
 
     nonce: str
     account: str
     run: str
     workstation: str
-    held: float | None
+    age: float | None
     silent: float
     working: bool
     settled: bool = False
-    touched: float = 0.0  # when that was, by the host's wall clock
+    touched: float = 0.0  # the last touch, host's wall clock
 
     @property
     def counts(self) -> bool:
-        """Whether it still measures, as far as can be told."""
+        """Whether the lease is in force."""
         return self.working or abs(self.silent) <= FRESH
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What became of a claim: a lease, or those who hold the host. Both where it was claimed all the same.
+    """Result of a claim: a lease, or the holders of the host; both if it was claimed `anyway`.
 
-    Neither means that no lease can be made there. `unread` tells that not all leases could be read in time: whoever is
-    not among the holders may still measure there.
+    Neither means that no lease can be created on the host. `unread`: not all leases could be read in time, so there may
+    be other holders.
     """
 
     lease: Lease | None
@@ -74,91 +75,91 @@ class Claim:
 
     @property
     def blocked(self) -> bool:
-        """Whether somebody measures there, or may."""
+        """Whether another run measures on the host, or may."""
         return bool(self.holders) or self.unread
 
 
 def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) -> Claim:
-    """Claim the session's host for `run`. Of two who claim it at once, one gets it.
+    """Claim the session's host for `run`. Of simultaneous claims one succeeds: that with the smallest nonce.
 
-    `nonce` is that of an earlier claim, to make sure of it again. `anyway` keeps the claim beside those who hold
-    the host. Leases of the same run are not in each other's way.
+    `nonce` is that of an earlier claim, to renew it. `anyway` keeps the claim although the host has holders. Leases of
+    the same run do not conflict.
     """
     nonce = nonce or new_mark()
-    said = ask(session, SCRIPT, "claim", nonce, run, workstation_name())
-    holders = _holders(said, run)
-    path = said.get("taken")
+    reply = query_script(session, SCRIPT, "claim", nonce, run, workstation_name())
+    holders = _holders(reply, run)
+    path = reply.get("taken")
     lease = None if path is None else Lease(path, nonce)
-    unread = "cut" in said or (lease is not None and "now" not in said)
+    unread = "cut" in reply or (lease is not None and "now" not in reply)
     if lease is None or anyway:
         return Claim(lease, holders, unread)
     deadline = time.monotonic() + PATIENCE
     while holders and time.monotonic() < deadline:
-        if any(holder.nonce < nonce or holder.settled or (holder.held or 0.0) > ESTABLISHED for holder in holders):
+        if any(holder.nonce < nonce or holder.settled or (holder.age or 0.0) > ESTABLISHED for holder in holders):
             break
-        # Whoever has the greater nonce gives way when they see this claim.
+        # All others have greater nonces and withdraw when they see this claim.
         time.sleep(PAUSE)
-        said = ask(session, SCRIPT, "look", nonce)
-        holders, unread = _holders(said, run), "cut" in said or "now" not in said
+        reply = query_script(session, SCRIPT, "look", nonce)
+        holders, unread = _holders(reply, run), "cut" in reply or "now" not in reply
     if not holders and not unread:
-        ask(session, SCRIPT, "settle", nonce)
+        query_script(session, SCRIPT, "settle", nonce)
         return Claim(lease, ())
     withdraw(session, nonce)
     return Claim(None, holders, unread)
 
 
-def living_keeper(session: Session, run: str, own: Collection[str]) -> Holder | None:
-    """Return whose Benchwright keeps a lease of `run` alive besides our `own` nonces; None where none does.
+def live_holder(session: Session, run: str, own: Collection[str]) -> Holder | None:
+    """Return the holder of a lease of `run`, other than the `own` nonces, that a Benchwright keeps alive; else None.
 
-    A lease that only its job keeps is not touched; one that is touched while we look has somebody who watches the host.
-    Leases of other accounts prove nothing.
+    A lease that only a job keeps is not touched: a touch within WATCH proves that a Benchwright watches the host.
+    Leases of other accounts are ignored.
     """
-    first = _kept(session, run, own)
+    first = _run_leases(session, run, own)
     if not any(holder.counts for holder in first.values()):
         return None
-    deadline = time.monotonic() + WATCH
+    deadline = time.monotonic() + WATCH_SECONDS
     while time.monotonic() < deadline:
         time.sleep(PAUSE)
-        for holder in _kept(session, run, own).values():
+        for holder in _run_leases(session, run, own).values():
             if holder.nonce in first and holder.touched > first[holder.nonce].touched:
                 return holder
     return None
 
 
-def _kept(session: Session, run: str, own: Collection[str]) -> dict[str, Holder]:
-    said = ask(session, SCRIPT, "kept", new_mark(), run)
-    return {holder.nonce: holder for holder in _told(said) if holder.nonce not in own}
+def _run_leases(session: Session, run: str, own: Collection[str]) -> dict[str, Holder]:
+    reply = query_script(session, SCRIPT, "kept", new_mark(), run)
+    return {holder.nonce: holder for holder in _parse_leases(reply) if holder.nonce not in own}
 
 
-def own_leases(session: Session) -> tuple[tuple[str, Holder], ...]:
-    """Return every lease that this account has on the session's host, whether or not it counts, with its path."""
-    said = ask(session, SCRIPT, "own", new_mark())
-    paths = {path.rpartition("-")[2]: path for word, path in said.items() if re.fullmatch(r"path\d{1,3}", word)}
-    return tuple((paths[holder.nonce], holder) for holder in _told(said) if holder.nonce in paths)
+def account_leases(session: Session) -> tuple[tuple[str, Holder], ...]:
+    """Return all leases of this account on the session's host, also expired ones, with their paths."""
+    reply = query_script(session, SCRIPT, "own", new_mark())
+    paths = {path.rpartition("-")[2]: path for key, path in reply.items() if re.fullmatch(r"path\d{1,3}", key)}
+    return tuple((paths[holder.nonce], holder) for holder in _parse_leases(reply) if holder.nonce in paths)
 
 
-def leave(session: Session, nonce: str) -> None:
-    """Note that nobody watches the host under this lease any more; a job may go on keeping it."""
-    ask(session, SCRIPT, "leave", nonce)
+def mark_unwatched(session: Session, nonce: str) -> None:
+    """Record that no Benchwright watches the host under this lease; a job may keep it."""
+    query_script(session, SCRIPT, "leave", nonce)
 
 
 def withdraw(session: Session, nonce: str) -> None:
-    """Take this lease away, and no other."""
-    ask(session, SCRIPT, "withdraw", nonce)
+    """Remove this lease."""
+    query_script(session, SCRIPT, "withdraw", nonce)
 
 
 def release(session: Session, run: str) -> None:
-    """Give up every lease that `run` has on the session's host."""
-    ask(session, SCRIPT, "release", new_mark(), run)
+    """Remove all leases of `run` on the session's host."""
+    query_script(session, SCRIPT, "release", new_mark(), run)
 
 
 def sweep(session: Session) -> None:
-    """Take away what is left of leases of this account whose run was broken off."""
-    ask(session, SCRIPT, "sweep", new_mark())
+    """Remove this account's leases of aborted runs."""
+    query_script(session, SCRIPT, "sweep", new_mark())
 
 
 def workstation_name() -> str:
-    """Return how this computer and its user are called in a lease."""
+    """Return the name of this computer and its user in a lease."""
     return re.sub(r"[^A-Za-z0-9._@-]", "-", f"{getpass.getuser()}@{socket.gethostname()}")[:64]
 
 
@@ -166,17 +167,17 @@ _LINE = re.compile(r"([0-9a-f]{16}) ([^ ]{1,64}) (\d{1,12}) ([01]) (.{0,2000})")
 _NAME = re.compile(r"(run|from|since|settled)=([A-Za-z0-9._@-]{1,64})")
 
 
-def _holders(said: Mapping[str, str], run: str) -> tuple[Holder, ...]:
-    """Return whose leases count, but for those of `run`."""
-    return tuple(holder for holder in _told(said) if holder.counts and holder.run != run)
+def _holders(reply: Mapping[str, str], run: str) -> tuple[Holder, ...]:
+    """Return the holders of leases in force, except those of `run`."""
+    return tuple(holder for holder in _parse_leases(reply) if holder.counts and holder.run != run)
 
 
-def _told(said: Mapping[str, str]) -> list[Holder]:
-    """Return every lease that was told of. What other users wrote may be anything."""
-    now = said.get("now", "")
+def _parse_leases(reply: Mapping[str, str]) -> list[Holder]:
+    """Return every lease in `reply`. Lease files of other users may contain anything."""
+    now = reply.get("now", "")
     if not re.fullmatch(r"\d{1,12}", now):
         return []
-    lines = [value for word, value in said.items() if re.fullmatch(r"lease\d{1,3}", word)]
+    lines = [value for key, value in reply.items() if re.fullmatch(r"lease\d{1,3}", key)]
     return [holder for line in lines for holder in _holder(line, int(now))]
 
 
@@ -185,16 +186,16 @@ def _holder(line: str, now: int) -> Iterator[Holder]:
     if match is None:
         return
     nonce, account, touched, working, names = match.groups()
-    told = dict(reversed([pair for name in names.split(" ") for pair in _NAME.findall(name)]))
-    since = told.get("since", "")
+    fields = dict(reversed([pair for name in names.split(" ") for pair in _NAME.findall(name)]))
+    since = fields.get("since", "")
     yield Holder(
         nonce=nonce,
         account=account,
-        run=told.get("run", ""),
-        workstation=told.get("from", ""),
-        held=float(now - int(since)) if since.isdecimal() and len(since) <= 12 else None,
+        run=fields.get("run", ""),
+        workstation=fields.get("from", ""),
+        age=float(now - int(since)) if since.isdecimal() and len(since) <= 12 else None,
         silent=float(now - int(touched)),
         working=working == "1",
-        settled="settled" in told,
+        settled="settled" in fields,
         touched=float(touched),
     )

@@ -1,4 +1,4 @@
-"""Private directories that a crash left on a host: found by their name, known by the nonce within."""
+"""Find workspaces and cgroups that a crash left on a host, by their names and nonces."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,16 +11,17 @@ SCRIPT = "leftovers.sh"
 
 TIMEOUT = 60.0
 
-PLACES = ("/var/tmp", "/tmp")  # noqa: S108 (looked into, not written in)
-"""Where a private directory is made when nobody names another place; the account's home is looked at, too."""
+DEFAULT_LOCATIONS = ("/var/tmp", "/tmp")  # noqa: S108 (looked into, not written in)
+"""Default locations of workspaces; the account's home is searched, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundWorkspace:
-    """A directory with the name of one of ours. `age` is in seconds, `size` in bytes, None where it cannot be read.
+    """A directory with the name of a workspace, or the cgroup of a command whose workspace is gone.
 
-    `own` tells that the account we use there made it and that its nonce lies within: only such can be removed.
-    `account` is who owns it, `processes` how many of its jobs' processes still run.
+    `age` is in seconds, `size` in bytes; None if unknown. `own` is whether the session's account made it and it
+    contains its nonce: only such a workspace can be removed. `account` is the owner, `processes` the number of its
+    jobs' processes that still run.
     """
 
     path: str
@@ -30,25 +31,36 @@ class FoundWorkspace:
     size: int | None
     processes: int
     own: bool
+    is_cgroup: bool = False
 
 
-def find_workspaces(session: Session, directories: Sequence[str] = ()) -> tuple[FoundWorkspace, ...]:
-    """Return what was left in the usual places and in `directories`, the oldest first. Changes nothing."""
+def find_workspaces(
+    session: Session, directories: Sequence[str] = (), nonces: Sequence[str] = ()
+) -> tuple[FoundWorkspace, ...]:
+    """Return the workspaces in the default locations and in `directories`, oldest first. Changes nothing.
+
+    A cgroup is found only by its nonce in `nonces`.
+    """
     mark = new_mark()
-    said = answers(run_script(session, SCRIPT, mark, mark, *PLACES, *directories, timeout=TIMEOUT), mark)
-    found = [workspace for word in said if re.fullmatch(r"left\d{1,3}", word) for workspace in _found(said, word)]
-    return tuple(sorted(found, key=lambda workspace: -(workspace.age or 0.0)))
+    reply = answers(
+        run_script(session, SCRIPT, mark, mark, " ".join(nonces), *DEFAULT_LOCATIONS, *directories, timeout=TIMEOUT),
+        mark,
+    )
+    found = [workspace for key in reply if re.fullmatch(r"left\d{1,3}", key) for workspace in _found(reply, key)]
+    with_directory = {workspace.nonce for workspace in found if not workspace.is_cgroup}
+    leftovers = (each for each in found if not (each.is_cgroup and each.nonce in with_directory))
+    return tuple(sorted(leftovers, key=lambda workspace: -(workspace.age or 0.0)))
 
 
-_LINE = re.compile(r"([0-9a-f]{16}) (own|other) ([^ ]{1,64}) (\d{1,12}) (\d{1,15}|-) (\d{1,6}) (/.{1,4000})")
+_LINE = re.compile(r"([0-9a-f]{16}) (own|other|group) ([^ ]{1,64}) (\d{1,12}) (\d{1,15}|-) (\d{1,6}) (/.{1,4000})")
 
 
-def _found(said: Mapping[str, str], word: str) -> Iterator[FoundWorkspace]:
-    match = _LINE.fullmatch(said[word])
+def _found(reply: Mapping[str, str], key: str) -> Iterator[FoundWorkspace]:
+    match = _LINE.fullmatch(reply[key])
     if match is None:
         return
     nonce, kind, account, made, size, processes, path = match.groups()
-    now = said.get("now", "")
+    now = reply.get("now", "")
     yield FoundWorkspace(
         path=path,
         nonce=nonce,
@@ -56,5 +68,6 @@ def _found(said: Mapping[str, str], word: str) -> Iterator[FoundWorkspace]:
         age=max(0.0, float(int(now) - int(made))) if re.fullmatch(r"\d{1,12}", now) else None,
         size=None if size == "-" else int(size) * 1024,
         processes=int(processes),
-        own=kind == "own",
+        own=kind != "other",
+        is_cgroup=kind == "group",
     )

@@ -1,4 +1,4 @@
-"""Programs of this computer that ~/.ssh/config asks for: ProxyCommand and Match exec. None runs without a yes."""
+"""Local programs of ~/.ssh/config: ProxyCommand and Match exec. They run only with the user's consent."""
 
 import contextlib
 import os
@@ -8,32 +8,31 @@ import socket
 import subprocess
 import threading
 
-from remote.errors import ConnectError, Outcome
-from remote.plain import plain
-from remote.questions import Asker, LocalProgramQuestion
+from remote.errors import ConnectError, ConnectOutcome
+from remote.questions import Asker, LocalProgramQuestion, plain
 from remote.ssh.ssh_config import Entry
 from remote.ssh.ssh_lookup import Consult
 
 LONGEST_DECISION = 30.0
-"""Seconds the command of a Match exec may take."""
+"""Timeout in seconds of a Match exec."""
 
 GRACE = 0.5
-"""Seconds a ProxyCommand is given to end once its connection is closed, and again after each signal."""
+"""Seconds for a ProxyCommand to end after its connection is closed, and again after each signal."""
 
-LAST_WORDS_TIME = 0.1
-"""Seconds its standard error is read on once it has ended: somebody else may hold it open."""
+STDERR_TIME = 0.1
+"""Seconds for which stderr is read after the program has ended: another process may keep it open."""
 
-LAST_WORDS = 2048
-"""Bytes of a ProxyCommand's standard error that are kept for the message: the last ones."""
+STDERR_LIMIT = 2048
+"""Last bytes of a ProxyCommand's stderr to keep for messages."""
 
 
 def _shell() -> str:
-    """Return the shell that OpenSSH uses, too. Source: readconf.c, execute_in_shell."""
+    """Return the same shell as OpenSSH. Source: readconf.c, execute_in_shell."""
     return os.environ.get("SHELL") or "/bin/sh"
 
 
 def consult(asker: Asker, host: str) -> Consult:
-    """Return what decides a Match exec: the user is asked, then the command's exit status is. None: it may not run."""
+    """Return a function that decides a Match exec by the command's exit status, after the user's consent."""
 
     def decide(entry: Entry, command: str) -> bool | None:
         question = LocalProgramQuestion(host, "Match exec", command, str(entry.path), entry.number)
@@ -50,21 +49,21 @@ def _succeeds(entry: Entry, command: str) -> bool:
             stdin=silent, stdout=silent, stderr=silent, timeout=LONGEST_DECISION, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise entry.error(f"its command took longer than {LONGEST_DECISION:g} s: {command[:200]}") from None
+        raise entry.error(f"Match exec timed out after {LONGEST_DECISION:g} s: {command[:200]}") from None
     except OSError as error:
-        raise entry.error(f"its command did not run: {error.strerror}.") from error
+        raise entry.error(f"Match exec failed: {error.strerror}.") from error
     return done.returncode == 0
 
 
 class ProxySocket(socket.socket):
-    """The near end of a program that stands in for the network. Closing it, from any thread, ends the program."""
+    """Socket connected to a ProxyCommand. Closing it, from any thread, ends the program."""
 
     def __init__(self, question: LocalProgramQuestion) -> None:
-        """Start the program; raise ConnectError where its shell cannot be."""
+        """Start the program; raise ConnectError if its shell cannot be started."""
         self._closing = threading.Lock()
-        self._closed_for_good = False
+        self._was_closed = False
         self._status: int | None = None
-        self._said = b""
+        self._stderr = b""
         near, far = socket.socketpair()
         self._errors, errors = socket.socketpair()
         with far, errors:
@@ -77,9 +76,9 @@ class ProxySocket(socket.socket):
                 near.close()
                 self._errors.close()
                 raise ConnectError(
-                    Outcome.UNREACHABLE,
+                    ConnectOutcome.UNREACHABLE,
                     f"The ProxyCommand of {question.host} did not start: {error.strerror}.",
-                    f"Look at {question.path}, line {question.line}.",
+                    f"Check {question.path}, line {question.line}.",
                     host=question.host,
                 ) from error
         super().__init__(fileno=near.detach())
@@ -88,23 +87,23 @@ class ProxySocket(socket.socket):
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError):
-            while said := self._errors.recv(4096):
-                self._said = (self._said + said)[-LAST_WORDS:]
+            while data := self._errors.recv(4096):
+                self._stderr = (self._stderr + data)[-STDERR_LIMIT:]
 
     def ending(self) -> str:
-        """Return in words how the program ended, if by itself, and what it said last; empty where there is neither."""
+        """Return the program's exit status, if it ended by itself, and its last stderr, as text; empty if neither."""
         self.close()
         status = self._status
-        how = "" if status is None else f"signal {-status} ended it" if status < 0 else f"its exit status is {status}"
-        said = plain(self._said)
-        return " and ".join(part for part in (how, f"it said “{said}”" if said else "") if part)
+        how = "" if status is None else f"ended by signal {-status}" if status < 0 else f"exit status {status}"
+        stderr = plain(self._stderr)
+        return ", ".join(part for part in (how, f"stderr “{stderr}”" if stderr else "") if part)
 
     def close(self) -> None:
-        """Close, and end the program with every process it started in its group."""
+        """Close the socket and end the program's process group."""
         with self._closing:
-            if self._closed_for_good:
+            if self._was_closed:
                 return
-            self._closed_for_good = True
+            self._was_closed = True
             with contextlib.suppress(OSError):
                 self.shutdown(socket.SHUT_RDWR)
             super().close()
@@ -115,11 +114,11 @@ class ProxySocket(socket.socket):
             self._errors.close()
 
     def _end(self) -> None:
-        """Wait for the program, which has read the end of its input; then end whoever is left of its group."""
+        """Wait for the program, whose stdin has ended; then end the rest of its process group."""
         ended = self._has_ended()
-        self._listener.join(LAST_WORDS_TIME)
+        self._listener.join(STDERR_TIME)
         for number in (signal.SIGTERM, signal.SIGKILL):
-            # Its own process is not reaped before: until then the group's number is nobody else's.
+            # The leader is not reaped before: until then its PID, the PGID, cannot be reused.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
             if ended or self._has_ended():
@@ -128,7 +127,7 @@ class ProxySocket(socket.socket):
         self._status = status if ended else None
 
     def _has_ended(self) -> bool:
-        """Return whether the program ends within the grace."""
+        """Return whether the program ends within GRACE."""
         process = os.pidfd_open(self._process.pid)
         try:
             return bool(select.select([process], [], [], GRACE)[0])
@@ -137,13 +136,13 @@ class ProxySocket(socket.socket):
 
 
 def proxy_socket(asker: Asker, question: LocalProgramQuestion) -> ProxySocket:
-    """Return the connection that a ProxyCommand makes; raise ConnectError where the user does not allow it."""
+    """Return a socket connected to a ProxyCommand; raise ConnectError if the user does not allow it."""
     if asker.local_program(question):
         return ProxySocket(question)
     raise ConnectError(
-        Outcome.NOT_ALLOWED,
-        f"{question.path}, line {question.line}: {question.setting} would run a command on this computer, which was "
-        f"not allowed: {question.command[:200]}",
-        "Allow it, use ProxyJump instead, or name the jump host here.",
+        ConnectOutcome.NOT_ALLOWED,
+        f"{question.path}, line {question.line}: {question.setting} was not allowed to run a command on this "
+        f"computer: {question.command[:200]}",
+        "Allow it, use ProxyJump instead, or set the jump host here.",
         host=question.host,
     )

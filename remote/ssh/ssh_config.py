@@ -1,17 +1,58 @@
-"""OpenSSH's client configuration, read by rules of our own: reading it executes nothing."""
+"""Parser of OpenSSH's client configuration; reading it executes nothing."""
 
 import contextlib
 import functools
 import getpass
 import glob
+import hashlib
+import os
 import re
-from collections.abc import Iterator, Sequence
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from remote.errors import ConnectError, Outcome
+from remote.errors import ConnectError, ConnectOutcome
 from remote.local_file import read_bounded
-from remote.ssh.patterns import matches_list
+from suites.quantities import quantity
+
+# OpenSSH's patterns in ssh_config and known_hosts: only `*` and `?`.
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether `text` matches `pattern`; `*` matches any text, `?` one character.
+
+    Source: ssh_config(5), PATTERNS. Brackets are literal, unlike in a shell: known_hosts has ``[host]:port``.
+    """
+    # Backtracks to the last star only, so that the time is at most the product of the lengths: input may be hostile.
+    collapsed = re.sub(r"\*+", "*", pattern)
+    here = there = 0
+    star, mark = -1, 0
+    while there < len(text):
+        if here < len(collapsed) and collapsed[here] == "*":
+            star, mark = here, there
+            here += 1
+        elif here < len(collapsed) and collapsed[here] in {"?", text[there]}:
+            here, there = here + 1, there + 1
+        elif star >= 0:  # extend the last star by one character
+            mark += 1
+            here, there = star + 1, mark
+        else:
+            return False
+    return collapsed[here:] in {"", "*"}
+
+
+def matches_list(patterns: Iterable[str], text: str) -> bool:
+    """Return whether a pattern of the list matches `text`, and no negated one (`!`) does."""
+    found = False
+    for pattern in patterns:
+        if pattern.startswith("!"):
+            if matches(pattern[1:], text):
+                return False
+        elif matches(pattern, text):
+            found = True
+    return found
+
 
 SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 LARGEST_FILE = 2**20
@@ -26,12 +67,12 @@ _SETTINGS = frozenset(
         "serveralivecountmax", "serveraliveinterval", "stricthostkeychecking", "user", "userknownhostsfile",
     }
 )  # fmt: skip
-_WHOLE_LINES = frozenset({"proxycommand"})  # a shell's line: its quotes are the shell's
+_WHOLE_LINES = frozenset({"proxycommand"})  # passed to a shell with its quotes
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line that matters here. `files` are the contents of what an Include line names."""
+    """One line with a supported keyword. `files` are the entries of an Include line's files."""
 
     keyword: str
     arguments: tuple[str, ...]
@@ -39,39 +80,39 @@ class Entry:
     number: int
     files: tuple[tuple["Entry", ...], ...] = ()
 
-    def error(self, what: str, remedy: str = "Mend the line, then connect again.") -> ConnectError:
-        """Return the error that says what is wrong with this line."""
+    def error(self, what: str, remedy: str = "Correct the line, then connect again.") -> ConnectError:
+        """Return an error about this line."""
         return bad_line(self.path, self.number, what, remedy)
 
 
-def bad_line(path: Path, number: int, what: str, remedy: str = "Mend the line, then connect again.") -> ConnectError:
-    """Return the error that names a line of a configuration file."""
-    return ConnectError(Outcome.CONFIG, f"{path}, line {number}: {what}", remedy)
+def bad_line(path: Path, number: int, what: str, remedy: str = "Correct the line, then connect again.") -> ConnectError:
+    """Return an error about a line of a configuration file."""
+    return ConnectError(ConnectOutcome.CONFIG, f"{path}, line {number}: {what}", remedy)
 
 
 def load(config: Path | None) -> tuple[Entry, ...]:
-    """Return the lines of `config`, or of ~/.ssh/config and then the system's, where it is None.
+    """Return the entries of `config`, by default of ~/.ssh/config and then of the system's file.
 
-    Missing files are empty. Raises ConnectError naming file and line for what cannot be understood.
+    Missing files are empty. Raises ConnectError with file and line for invalid lines.
     """
     if config is not None:
-        return load_own(config)
-    begin = Entry("match", ("all",), SYSTEM_CONFIG, 0)  # the user's last block ends with the user's file
-    return (*load_own(), begin, *_read(SYSTEM_CONFIG, SYSTEM_CONFIG.parent, 0))
+        return load_user_config(config)
+    begin = Entry("match", ("all",), SYSTEM_CONFIG, 0)  # ends the last block of the user's file
+    return (*load_user_config(), begin, *_read(SYSTEM_CONFIG, SYSTEM_CONFIG.parent, 0))
 
 
-def load_own(config: Path | None = None) -> tuple[Entry, ...]:
-    """Return the lines of ~/.ssh/config (or `config`) and of what it includes; raise ConnectError as load() does."""
-    return _read(config or own_folder() / "config", own_folder(), 0)
+def load_user_config(config: Path | None = None) -> tuple[Entry, ...]:
+    """Return the entries of ~/.ssh/config (or `config`) and its includes; raise ConnectError as load() does."""
+    return _read(config or user_folder() / "config", user_folder(), 0)
 
 
-def own_folder() -> Path:
-    """Return the folder of the user's SSH files."""
+def user_folder() -> Path:
+    """Return the user's ~/.ssh."""
     return Path.home() / ".ssh"
 
 
 def local_user() -> str:
-    """Return the name of the user on this computer, or an empty string where nobody knows it."""
+    """Return the name of the user on this computer, or an empty string if it is unknown."""
     with contextlib.suppress(KeyError, OSError, ImportError):
         return getpass.getuser()
     return ""
@@ -83,25 +124,25 @@ def _read(path: Path, folder: Path, depth: int) -> tuple[Entry, ...]:
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
-        raise bad_line(path, 1, f"the file cannot be read: {error.strerror}.", "Mend its permissions.") from error
+        raise bad_line(path, 1, f"the file cannot be read: {error.strerror}.", "Correct its permissions.") from error
     if len(content) > LARGEST_FILE:
-        raise bad_line(path, 1, f"the file is larger than {LARGEST_FILE // 2**10} KiB.")
+        raise bad_line(path, 1, f"the file is larger than {quantity(LARGEST_FILE)}.")
     lines = content.decode("utf-8", "replace").split("\n")
     entries = (_entry(path, number, line.strip(), folder, depth) for number, line in enumerate(lines, start=1))
     return tuple(entry for entry in entries if entry is not None)
 
 
 def _entry(path: Path, number: int, line: str, folder: Path, depth: int) -> Entry | None:
-    """Return what `line` says, or None where it is a comment or a setting that does not matter here."""
+    """Parse `line`; return None for a comment or an unsupported keyword."""
     if not line or line.startswith("#"):
         return None
     match = _LINE.fullmatch(line)
     if match is None:
-        raise bad_line(path, number, f"“{line[:60]}” is no setting.")
+        raise bad_line(path, number, f"invalid line “{line[:60]}”.")
     keyword = match[1].lower()
     if keyword not in _BLOCKS | _SETTINGS | _WHOLE_LINES:
         return None
-    arguments = _words(match[2], path, number)
+    arguments = _arguments(match[2], path, number)
     if not arguments:
         raise bad_line(path, number, f"{match[1]} has no value.")
     if keyword in _WHOLE_LINES:
@@ -114,20 +155,20 @@ _WORD = re.compile(r"""\s*(?:(?P<comment>\#.*)|(?P<word>(?:"(?:[^"\\]|\\.)*"|'(?
 _PIECE = re.compile(r"""(?P<quote>["'])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=quote)|(?P<plain>\\.|.)""")
 
 
-def _words(text: str, path: Path, number: int) -> tuple[str, ...]:
-    words = _split(text)
-    if words is None:
-        raise bad_line(path, number, "a quotation mark is missing.")
-    return words
+def _arguments(text: str, path: Path, number: int) -> tuple[str, ...]:
+    arguments = _split(text)
+    if arguments is None:
+        raise bad_line(path, number, "missing quotation mark.")
+    return arguments
 
 
 @functools.lru_cache(maxsize=1024)
 def _split(text: str) -> tuple[str, ...] | None:
-    """Split `text` as OpenSSH does: at blanks, minding quotes, up to a comment; None where a quote is not closed.
+    """Split `text` as OpenSSH does: at blanks outside quotes, up to a comment; None if a quote is not closed.
 
-    Source: misc.c, argv_split. The files are read anew for every host, and a line with a hundred names is long.
+    Source: misc.c, argv_split. Cached: the files are read for every host.
     """
-    words = []
+    arguments = []
     position = 0
     rest = text.rstrip()
     while position < len(rest):
@@ -136,9 +177,9 @@ def _split(text: str) -> tuple[str, ...] | None:
             return None
         if match["comment"]:
             break
-        words.append("".join(_unquoted(piece) for piece in _PIECE.finditer(match["word"])))
+        arguments.append("".join(_unquoted(piece) for piece in _PIECE.finditer(match["word"])))
         position = match.end()
-    return tuple(words)
+    return tuple(arguments)
 
 
 def _unquoted(piece: re.Match[str]) -> str:
@@ -149,7 +190,7 @@ def _unquoted(piece: re.Match[str]) -> str:
 def _include(entry: Entry, folder: Path, depth: int) -> Entry:
     if depth >= DEEPEST_INCLUDE:
         raise entry.error(
-            f"files are included more than {DEEPEST_INCLUDE} deep.", "Look for a file that includes itself."
+            f"Include is nested more than {DEEPEST_INCLUDE} deep.", "Check for a file that includes itself."
         )
     patterns = [str(folder / Path(argument).expanduser()) for argument in entry.arguments]
     paths = [Path(path) for pattern in patterns for path in sorted(glob.glob(pattern))]  # noqa: PTH207 (absolute ones)
@@ -158,13 +199,13 @@ def _include(entry: Entry, folder: Path, depth: int) -> Entry:
 
 
 _NO_NETWORK = "systemd-ssh-proxy"
-"""A ProxyCommand that reaches this computer or its virtual machines by sockets. Source: systemd-ssh-proxy(1)."""
+"""ProxyCommand that connects to this computer or its virtual machines. Source: systemd-ssh-proxy(1)."""
 
 
 def literal_names(entries: Sequence[Entry]) -> list[str]:
-    """Return the names on Host lines, without patterns and without names that no network leads to.
+    """Return the names of Host lines, without patterns and without names of local sockets.
 
-    Those contain a slash (``machine/web``), or their ProxyCommand is systemd-ssh-proxy (``.host``).
+    The latter contain a slash (``machine/web``), or their ProxyCommand is systemd-ssh-proxy (``.host``).
     """
     blocks = [(entry, command) for entry, command in _hosts(entries, [None]) if entry is not None]
     local = [entry.arguments for entry, command in blocks if command and _NO_NETWORK in command.split()[0]]
@@ -173,7 +214,7 @@ def literal_names(entries: Sequence[Entry]) -> list[str]:
 
 
 def _hosts(entries: Sequence[Entry], block: list[Entry | None]) -> Iterator[tuple[Entry | None, str]]:
-    """Yield each Host line, and with it each ProxyCommand of its block. `block` holds the Host line that applies."""
+    """Yield each Host line, and each ProxyCommand with the Host line of its block; `block` is the current Host line."""
     for entry in entries:
         if entry.keyword in {"host", "match"}:
             block[0] = entry if entry.keyword == "host" else None
@@ -182,3 +223,88 @@ def _hosts(entries: Sequence[Entry], block: list[Entry | None]) -> Iterator[tupl
             yield block[0], entry.arguments[0]
         for file in entry.files:
             yield from _hosts(file, [block[0]])
+
+
+# Expansion of tokens (%h), environment variables and ~.
+
+
+FILE_TOKENS = ("C", "d", "h", "i", "k", "L", "l", "n", "p", "r", "u")
+"""Tokens in file names: IdentityFile, CertificateFile, IdentityAgent, UserKnownHostsFile."""
+
+_SHELL_CHARACTERS = frozenset("'`\"$\\;&<>|(){}")
+"""Characters not allowed in host and user names passed to a shell. Source: ssh.c, valid_hostname and valid_ruser."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Values for the tokens of ssh_config(5). `alias` is HostKeyAlias."""
+
+    name: str
+    host_name: str
+    port: str
+    user: str
+    alias: str = ""
+
+    def chosen(self, letters: Iterable[str]) -> dict[str, str]:
+        """Return the values of the tokens `letters`. Source: ssh_config(5), TOKENS."""
+        host = socket.gethostname()
+        connection = f"{host}{self.host_name}{self.port}{self.user}"
+        every = {
+            "C": hashlib.sha1(connection.encode(), usedforsecurity=False).hexdigest(),
+            "d": str(Path.home()),
+            "h": self.host_name,
+            "i": str(os.getuid()),
+            "k": self.alias or self.name,
+            "L": host.partition(".")[0],
+            "l": host,
+            "n": self.name,
+            "p": self.port,
+            "r": self.user,
+            "u": local_user(),
+        }
+        return {letter: every[letter] for letter in letters}
+
+
+def expand(entry: Entry, text: str, tokens: Mapping[str, str]) -> str:
+    """Return `text` with ``%x`` replaced by the token ``x`` and ``%%`` by ``%``; raise ConnectError for any other."""
+
+    def replace(match: re.Match[str]) -> str:
+        if match[1] == "%":
+            return "%"
+        if match[1] not in tokens:
+            raise entry.error(f"{match[0]} is not supported.")
+        return tokens[match[1]]
+
+    return re.sub(r"%(.?)", replace, text) if "%" in text else text
+
+
+def expand_for_shell(entry: Entry, text: str, tokens: Mapping[str, str]) -> str:
+    """Return `text`, a shell command line, with its tokens expanded.
+
+    Raises ConnectError if an expanded name contains characters that a shell interprets.
+    """
+    for letter in {"h", "k", "n", "r"} & tokens.keys():
+        if f"%{letter}" in text and _is_harmful(tokens[letter]):
+            raise entry.error(
+                f"“{tokens[letter][:60]}” cannot be passed to a shell for %{letter}.",
+                "Use a name without spaces, quotes and other shell characters.",
+            )
+    return expand(entry, text, tokens)
+
+
+def _is_harmful(name: str) -> bool:
+    return name.startswith("-") or any(
+        character in _SHELL_CHARACTERS or character.isspace() or not character.isprintable() for character in name
+    )
+
+
+def expand_file(entry: Entry, text: str, tokens: Tokens) -> Path:
+    """Return the path `text` with tokens, ``${VARIABLE}`` and ``~`` expanded."""
+
+    def variable(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise entry.error(f"environment variable {match[1][:40]} is not set.")
+        return os.environ[match[1]]
+
+    filled = re.sub(r"\$\{(\w+)\}", variable, expand(entry, text, tokens.chosen(FILE_TOKENS)))
+    return Path(filled).expanduser()

@@ -1,32 +1,30 @@
-"""What OpenSSH's client configuration says about one host: of each setting the first line that applies."""
+"""Evaluation of OpenSSH's client configuration for one host: the first value of each setting."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from remote.errors import ConnectError, Outcome
-from remote.ssh.patterns import matches_list
-from remote.ssh.ssh_config import Entry, local_user
-from remote.ssh.ssh_tokens import Tokens, expand, expand_for_shell
+from remote.errors import ConnectError, ConnectOutcome
+from remote.ssh.ssh_config import Entry, Tokens, expand, expand_for_shell, local_user, matches_list
 
 MATCH_EXEC = ("d", "h", "i", "k", "L", "l", "n", "p", "r", "u", "C")
 """Tokens of a Match exec. Source: ssh_config(5), TOKENS."""
 
 _SEVERAL = frozenset({"identityfile", "certificatefile"})
-"""Settings of which every line counts, not only the first."""
+"""Settings that may be given several times."""
 
-_WAYS = frozenset({"proxyjump", "proxycommand"})
+_PROXY_SETTINGS = frozenset({"proxyjump", "proxycommand"})
 
 Consult = Callable[[Entry, str], bool | None]
-"""Asked of a Match exec: whether its command, given with its tokens filled in, succeeds; None where it may not run."""
+"""Decides a Match exec: whether the expanded command succeeds; None if it is not allowed to run."""
 
 
 def never(_entry: Entry, _command: str) -> None:
-    """Let no command run."""
+    """Allow no command."""
 
 
 @dataclass(slots=True)
 class Lookup:
-    """The settings of one host. What was given explicitly comes before any line: `host_name`, `port` and `user`."""
+    """The settings of one host. Explicit `given_host_name`, `port` and `user` override the configuration."""
 
     name: str
     user: str | None = None
@@ -36,14 +34,14 @@ class Lookup:
     found: dict[str, Entry] = field(default_factory=dict)
     several: dict[str, list[Entry]] = field(default_factory=dict)
     _final: bool = False
-    _asks_for_final: bool = False
-    _settled: str = ""  # the host name after the first pass; a final one does not change it
+    _final_requested: bool = False
+    _first_pass_name: str = ""  # host name after the first pass; the final pass does not change it
 
     def run(self, entries: Sequence[Entry]) -> None:
-        """Take every setting of `entries` that applies; once more where a line asks for a final pass."""
+        """Evaluate `entries`; twice if a line contains `Match final`."""
         self._walk(entries, active=True)
-        if self._asks_for_final:
-            self._settled = self.host_name()
+        if self._final_requested:
+            self._first_pass_name = self.host_name()
             self._final = True
             self._walk(entries, active=True)
 
@@ -51,8 +49,9 @@ class Lookup:
         applies = active
         for entry in entries:
             if entry.keyword == "host":
-                # In its final pass OpenSSH compares with the name it will connect to. Source: ssh.c, main.
-                applies = active and matches_list(entry.arguments, self._settled if self._final else self.name)
+                # In the final pass OpenSSH matches the name that it will connect to. Source: ssh.c, main.
+                name = self._first_pass_name if self._final else self.name
+                applies = active and matches_list(entry.arguments, name)
             elif entry.keyword == "match":
                 applies = active and self._matches(entry)
             elif entry.keyword == "include":
@@ -67,34 +66,34 @@ class Lookup:
             if entry.arguments[0] not in [earlier.arguments[0] for earlier in known]:
                 known.append(entry)
             return
-        if entry.keyword not in _WAYS or not self._blocked(entry):
+        if entry.keyword not in _PROXY_SETTINGS or not self._blocked(entry):
             self.found.setdefault(entry.keyword, entry)
 
     def _blocked(self, entry: Entry) -> bool:
-        """Return whether an earlier line says how the host is reached. Source: ssh_config(5), ProxyJump; readconf.c."""
+        """Return whether an earlier line prevails. Source: ssh_config(5), ProxyJump; readconf.c."""
         jump, command = self.found.get("proxyjump"), self.found.get("proxycommand")
         if entry.keyword == "proxyjump":
             return command is not None
-        return jump is not None and jump.arguments[0].lower() != "none"  # which blocks only other jumps
+        return jump is not None and jump.arguments[0].lower() != "none"  # `ProxyJump none` allows a ProxyCommand
 
     def first(self, keyword: str) -> str | None:
-        """Return the first argument of the setting, or None where no line sets it."""
+        """Return the first argument of the setting, or None if it is not set."""
         entry = self.found.get(keyword)
         return None if entry is None else entry.arguments[0]
 
     def host_name(self) -> str:
-        """Return the name to connect to: HostName with %h filled in, or the host's own name."""
-        if self.given_host_name is not None or self._settled:
-            return self.given_host_name or self._settled
+        """Return the name to connect to: HostName with %h expanded, or the given name."""
+        if self.given_host_name is not None or self._first_pass_name:
+            return self.given_host_name or self._first_pass_name
         entry = self.found.get("hostname")
         return self.name if entry is None else expand(entry, entry.arguments[0], {"h": self.name})
 
     def user_name(self) -> str:
-        """Return who signs in on the host."""
+        """Return the user on the host."""
         return self.user or self.first("user") or local_user()
 
     def tokens(self) -> Tokens:
-        """Return what the tokens of ssh_config(5) stand for, as far as the settings are known."""
+        """Return the values of the tokens of ssh_config(5) by the settings known so far."""
         return Tokens(
             name=self.name,
             host_name=self.host_name(),
@@ -104,28 +103,28 @@ class Lookup:
         )
 
     def _matches(self, entry: Entry) -> bool:
-        """Return whether a Match line applies. What is harmless comes first: a command matters if all else holds."""
-        words = list(entry.arguments)
+        """Return whether a Match line applies. Commands are evaluated last, only if all other criteria match."""
+        arguments = list(entry.arguments)
         commands: list[tuple[str, bool]] = []
         unknown: list[str] = []
-        while words:
-            word = words.pop(0).lower()
-            wanted, criterion = not word.startswith("!"), word.removeprefix("!")
+        while arguments:
+            argument = arguments.pop(0).lower()
+            wanted, criterion = not argument.startswith("!"), argument.removeprefix("!")
             if criterion in {"all", "canonical", "final"}:
-                holds: bool | None = self._holds_alone(criterion)
-            elif not words:
+                holds: bool | None = self._keyword_matches(criterion)
+            elif not arguments:
                 raise entry.error(f"Match {criterion} has no value.")
             elif criterion == "exec":
-                commands.append((words.pop(0), wanted))
+                commands.append((arguments.pop(0), wanted))
                 continue
             else:
-                holds = self._holds(criterion, words.pop(0).split(","))
+                holds = self._criterion_matches(criterion, arguments.pop(0).split(","))
             if holds is None:
                 unknown.append(criterion)
             elif holds is not wanted:
                 return False
         if unknown:
-            raise _not_evaluated(entry, f"Match {unknown[0]} is not understood here.")
+            raise _not_evaluated(entry, f"Match {unknown[0]} is not supported.")
         return all(self._succeeds(entry, command) is wanted for command, wanted in commands)
 
     def _succeeds(self, entry: Entry, command: str) -> bool:
@@ -133,17 +132,17 @@ class Lookup:
         if result is None:
             raise _not_evaluated(
                 entry,
-                f"Match exec would run a command on this computer, which was not allowed: {command[:200]}",
+                f"Match exec was not allowed to run a command on this computer: {command[:200]}",
             )
         return result
 
-    def _holds_alone(self, criterion: str) -> bool:
+    def _keyword_matches(self, criterion: str) -> bool:
         if criterion == "final":
-            self._asks_for_final = True
-        return self._final or criterion == "all"  # OpenSSH takes its final pass for the canonical one as well
+            self._final_requested = True
+        return self._final or criterion == "all"  # OpenSSH's final pass matches `canonical`, too
 
-    def _holds(self, criterion: str, patterns: Sequence[str]) -> bool | None:
-        """Return whether a criterion holds, or None where it is not known."""
+    def _criterion_matches(self, criterion: str, patterns: Sequence[str]) -> bool | None:
+        """Return whether a criterion matches, or None if it is not supported."""
         if criterion not in {"host", "originalhost", "user", "localuser"}:
             return None
         subject = {
@@ -157,7 +156,7 @@ class Lookup:
 
 def _not_evaluated(entry: Entry, what: str) -> ConnectError:
     return ConnectError(
-        Outcome.NOT_ALLOWED,
+        ConnectOutcome.NOT_ALLOWED,
         f"{entry.path}, line {entry.number}: {what}",
-        "Allow it, or give the host a Host block of its own before that line.",
+        "Allow it, or add a Host block for the host before that line.",
     )

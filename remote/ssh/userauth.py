@@ -1,7 +1,8 @@
-"""The client's side of SSH user authentication (RFC 4252, 4256), every step of it in the caller's thread.
+"""Client side of SSH user authentication (RFC 4252, 4256), in the caller's thread.
 
-paramiko's own signs and asks in the thread that reads the connection, where an agent that refuses to sign breaks it
-and a user who thinks blocks it; and it cannot ask whether a key would be accepted before its passphrase is known.
+paramiko's implementation signs and asks in the thread that reads the connection: an agent that refuses to sign breaks
+the connection, and a question to the user blocks it. It also cannot query whether a key is acceptable before the
+passphrase is known.
 """
 
 import queue
@@ -21,26 +22,26 @@ from paramiko.common import (
     cMSG_USERAUTH_REQUEST,
 )
 
-from remote.plain import plain
+from remote.questions import plain
 from remote.ssh.transport import BoundedTransport, ExcessError, SilentError
 
 REPLY_TIMEOUT = 30.0
-"""Seconds the server may take to answer one request; a password that PAM refuses costs 3."""
+"""Timeout in seconds for one reply; PAM delays the refusal of a password by about 3 s."""
 
 REPLY_PAUSE = 0.5
-"""Seconds between two looks at whether the connection is still there, should nobody say that it is not."""
+"""Seconds between two checks whether the connection is still active."""
 
 MOST_PROMPTS = 32
 MOST_ROUNDS = 16
 MOST_REPLIES = 64
-"""Questions at once, rounds of questions, and answers that nobody waits for: more is no server's honest work."""
+"""Limits of prompts per request, of requests, and of unsolicited replies."""
 
-_ACCEPTED_KEY = MSG_USERAUTH_INFO_REQUEST  # the same number serves both, depending on the method
+_ACCEPTED_KEY = MSG_USERAUTH_INFO_REQUEST  # USERAUTH_PK_OK has the same number (60) in the publickey method
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question of the server's, in plain text, and whether the answer may be shown while it is typed."""
+    """One prompt of the server, and whether the input may be shown."""
 
     text: str
     echo: bool
@@ -48,7 +49,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server said to a request: done, or by which methods it can go on. `partial`: this method succeeded."""
+    """Reply to a request: success, or the methods that can continue. `partial`: this method succeeded."""
 
     success: bool
     methods: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ class Answer:
 
 
 class UserAuth:
-    """Authentication of one user on one connection. Installs itself as the transport's handler of its messages."""
+    """Authentication of one user on one connection; installs itself as the transport's auth handler."""
 
     def __init__(self, transport: BoundedTransport, user: str) -> None:
         self._transport = transport
@@ -64,35 +65,35 @@ class UserAuth:
         self._success = False
         self._replies: queue.SimpleQueue[tuple[int, paramiko.Message] | None] = queue.SimpleQueue()
         self._handler_table: dict[int, Callable[[paramiko.Message], None]] = {
-            MSG_SERVICE_ACCEPT: self._keeper(MSG_SERVICE_ACCEPT),
-            MSG_USERAUTH_SUCCESS: self._keeper(MSG_USERAUTH_SUCCESS),
-            MSG_USERAUTH_FAILURE: self._keeper(MSG_USERAUTH_FAILURE),
-            MSG_USERAUTH_INFO_REQUEST: self._keeper(MSG_USERAUTH_INFO_REQUEST),
-            MSG_USERAUTH_BANNER: lambda _: None,  # a legal notice, as a rule; nobody here shows it
+            MSG_SERVICE_ACCEPT: self._enqueue(MSG_SERVICE_ACCEPT),
+            MSG_USERAUTH_SUCCESS: self._enqueue(MSG_USERAUTH_SUCCESS),
+            MSG_USERAUTH_FAILURE: self._enqueue(MSG_USERAUTH_FAILURE),
+            MSG_USERAUTH_INFO_REQUEST: self._enqueue(MSG_USERAUTH_INFO_REQUEST),
+            MSG_USERAUTH_BANNER: lambda _: None,  # usually a legal notice; not shown
         }
-        transport.auth_handler = self  # type: ignore[assignment]  # it asks no more of one than is here
+        transport.auth_handler = self  # type: ignore[assignment]  # implements what the transport calls
 
-    # What the transport's thread calls
-    def _keeper(self, number: int) -> Callable[[paramiko.Message], None]:
-        def keep(message: paramiko.Message) -> None:
+    # Called by the transport's thread
+    def _enqueue(self, number: int) -> Callable[[paramiko.Message], None]:
+        def enqueue(message: paramiko.Message) -> None:
             if self._replies.qsize() >= MOST_REPLIES:
-                raise ExcessError("answers without a question")
+                raise ExcessError("unsolicited replies")
             self._success = self._success or number == MSG_USERAUTH_SUCCESS
             self._replies.put((number, message))
 
-        return keep
+        return enqueue
 
     def is_authenticated(self) -> bool:
-        """Return whether the server let the user in."""
+        """Return whether the user is authenticated."""
         return self._success
 
     def abort(self) -> None:
-        """Wake whoever waits for an answer: the connection is gone."""
+        """Wake the thread that waits for a reply: the connection is closed."""
         self._replies.put(None)
 
-    # What the caller's thread calls. All raise SSHException or EOFError where the connection breaks.
+    # Called by the caller's thread. All raise SSHException or EOFError if the connection breaks.
     def begin(self) -> None:
-        """Ask for the service; must come first."""
+        """Request the ssh-userauth service; must be called first."""
         message = paramiko.Message()
         message.add_byte(cMSG_SERVICE_REQUEST)
         message.add_string("ssh-userauth")
@@ -102,12 +103,12 @@ class UserAuth:
             raise paramiko.SSHException("no authentication service")
 
     def none(self) -> Answer:
-        """Ask to be let in without proof: the usual way to learn which methods there are."""
+        """Request the method `none`, which returns the available methods."""
         self._transport.send(self._request("none"))
         return self._outcome()
 
     def password(self, password: str) -> Answer:
-        """Prove who the user is by a password."""
+        """Authenticate with a password."""
         message = self._request("password")
         message.add_boolean(False)
         message.add_string(password)
@@ -115,7 +116,7 @@ class UserAuth:
         return self._outcome()
 
     def accepts(self, algorithm: str, blob: bytes) -> Answer | None:
-        """Ask whether a public key would be accepted. Returns None where it would be, the refusal otherwise."""
+        """Query whether a public key is acceptable; return None if it is, else the refusal."""
         message = self._request("publickey")
         message.add_boolean(False)
         message.add_string(algorithm)
@@ -125,7 +126,7 @@ class UserAuth:
         return None if number == _ACCEPTED_KEY else _answer(number, reply)
 
     def public_key(self, key: paramiko.PKey, algorithm: str, blob: bytes) -> Answer:
-        """Prove who the user is by a private key. Raises what the key's `sign_ssh_data` raises."""
+        """Authenticate with a private key. Raises what the key's `sign_ssh_data` raises."""
         message = self._request("publickey")
         message.add_boolean(True)
         message.add_string(algorithm)
@@ -138,7 +139,7 @@ class UserAuth:
         return self._outcome()
 
     def interactive(self, answer: Callable[[str, Sequence[Prompt]], Sequence[str]]) -> Answer:
-        """Let `answer` answer the server's questions: it gets the server's introduction and the prompts."""
+        """Authenticate by keyboard-interactive; `answer` gets the server's instruction and its prompts."""
         message = self._request("keyboard-interactive")
         message.add_string("")
         message.add_string("")
@@ -155,7 +156,7 @@ class UserAuth:
             for text in texts:
                 response.add_string(text)
             self._transport.send(response)
-        raise ExcessError("endless questions")
+        raise ExcessError("too many prompts")
 
     def _request(self, method: str) -> paramiko.Message:
         message = paramiko.Message()
@@ -187,14 +188,14 @@ def _answer(number: int, message: paramiko.Message) -> Answer:
     if number == MSG_USERAUTH_SUCCESS:
         return Answer(success=True)
     if number != MSG_USERAUTH_FAILURE:
-        raise paramiko.SSHException(f"message {number} out of place")
+        raise paramiko.SSHException(f"unexpected message {number}")
     methods = tuple(plain(method, 40) for method in message.get_list()[:MOST_PROMPTS])
     return Answer(success=False, methods=methods, partial=message.get_boolean())
 
 
 def _questions(message: paramiko.Message) -> tuple[str, list[Prompt]]:
     introduction = plain(b" ".join([message.get_string(), message.get_string()]))
-    message.get_string()  # the language, which nobody uses
+    message.get_string()  # the language tag
     count = message.get_int()
     if count > MOST_PROMPTS:
         raise ExcessError(f"{count} prompts at once")

@@ -1,1 +1,1 @@
-"""A host watched while it works."""
+"""Telemetry: samples of a host's counters during a run."""

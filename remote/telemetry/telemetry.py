@@ -1,21 +1,65 @@
-"""A host watched while it works: a small script there prints counters, samples are made of them here."""
+"""Telemetry of a host: a script there prints counters, which are converted to samples here."""
 
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from remote.errors import ConnectionLostError, RemoteError
-from remote.plain import plain
+from remote.questions import plain
 from remote.script import new_mark, open_script
 from remote.session import Channel, Session
-from remote.telemetry.clock_watch import ClockStep, ClockWatch
-from remote.telemetry.telemetry_metrics import TELEMETRY_METRICS
-from remote.telemetry.telemetry_rarely import RareWatch
 from remote.telemetry.telemetry_rates import samples
-from remote.telemetry.telemetry_ticks import Tick, TickReader
+from remote.telemetry.telemetry_ticks import GrowthWatch, Tick, TickReader
 from suites.vocab import Sample
 
-__all__ = ["TELEMETRY_METRICS", "Telemetry", "TelemetryError"]
+# Detects steps of a host's wall clock by comparison with its monotonic clock, which cannot be set.
+
+
+STEP = 0.25
+"""Smallest clock step in seconds. Reading both clocks takes up to some 10 ms on a busy host, and a step must persist
+until the next tick."""
+
+SLEWING = 0.0005
+"""Largest slew rate of time synchronisation, in seconds per second: 500 ppm (adjtimex(2))."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockStep:
+    """A step of the wall clock by `seconds` (forward if positive) shortly before the host's monotonic `clock`."""
+
+    clock: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class ClockWatch:
+    """Detector of clock steps: tracks the difference of wall clock and monotonic clock from tick to tick."""
+
+    _difference: float | None = None
+    _at: float = 0.0
+    _suspected: float | None = None
+
+    def feed(self, tick: Tick) -> ClockStep | None:
+        """Return a step that `tick` confirms, or None. One tick alone is not enough: it may have been read slowly."""
+        if tick.epoch is None:
+            return None
+        difference = tick.epoch - tick.uptime
+        if self._difference is None:
+            self._difference, self._at = difference, tick.uptime
+            return None
+        step = difference - self._difference
+        if abs(step) < STEP + SLEWING * (tick.uptime - self._at):
+            self._difference, self._at, self._suspected = difference, tick.uptime, None
+            return None
+        if self._suspected is None or abs(difference - self._suspected) > STEP:
+            self._suspected = difference
+            return None
+        self._difference, self._at, self._suspected = difference, tick.uptime, None
+        return ClockStep(tick.uptime, step)
+
+
+__all__ = ["Telemetry", "TelemetryError"]
 
 SCRIPT = "telemetry.sh"
 
@@ -23,13 +67,13 @@ _LOOP = re.compile(r"loop[0-9]{1,7}")
 
 
 class TelemetryError(RemoteError):
-    """A host can no longer be watched."""
+    """Telemetry of a host failed."""
 
 
 class Telemetry:
-    """The samples of one host. Nothing stays on the host once it is stopped: the script ends when nobody reads.
+    """Telemetry of one host. The script ends when its output is no longer read, and leaves nothing on the host.
 
-    On a session that outlives its connection it begins anew over the next one: of the time between nothing is known.
+    After a reconnection a new script is started; there are no samples for the gap.
     """
 
     def __init__(self, session: Session, interval: float, lease: str, loops: Sequence[str] = ()) -> None:
@@ -42,32 +86,31 @@ class Telemetry:
         self._boot: str | None = None
         self._first: Tick | None = None
         self._last: Tick | None = None
-        self._spent = self._watched = 0.0  # by the scripts of earlier connections, in seconds
-        self._complaint = b""
+        self._cpu_time = self._elapsed = 0.0  # of the scripts of earlier connections, in seconds
+        self._stderr = b""
         self._stopped = False
         self._open()
 
     @classmethod
     def start(cls, session: Session, interval: float = 1.0, lease: str = "", loops: Sequence[str] = ()) -> "Telemetry":
-        """Watch the session's host, every `interval` seconds, and keep the `lease`, a path on it, alive.
+        """Sample the session's host every `interval` seconds and touch the `lease`, a path on it.
 
-        Of its loop devices only `loops` are watched: a host may have dozens that nobody measures.
+        Of its loop devices only `loops` are sampled: a host may have dozens that are not measured.
         """
         return cls(session, interval, lease, loops)
 
     def _open(self) -> None:
         mark = new_mark()
-        words = (mark, f"{self._interval:g}", self._lease, "|".join(self._loops))
-        self._channel: Channel = open_script(self._session, SCRIPT, mark, *words)
+        arguments = (mark, f"{self._interval:g}", self._lease, "|".join(self._loops))
+        self._channel: Channel = open_script(self._session, SCRIPT, mark, *arguments)
         self._reader = TickReader(mark, self._loops)
-        self._rarely = RareWatch()
+        self._rarely = GrowthWatch()
 
     def read(self, timeout: float) -> tuple[Sample, ...]:
-        """Return the samples that have arrived, waiting up to `timeout` seconds for some; their time is the host's
-        monotonic clock. The first tick brings levels only: rates need two. () once stopped.
+        """Return the samples that have arrived, waiting up to `timeout` seconds for the first; () once stopped.
 
-        Raises TelemetryError where the script ended or the host restarted, ConnectionLostError where the connection
-        broke for good.
+        Sample times are the host's monotonic clock. The first tick yields levels only: rates need two ticks. Raises
+        TelemetryError if the script ended or the host restarted, ConnectionLostError if reconnecting failed.
         """
         deadline = time.monotonic() + timeout
         found: list[Sample] = []
@@ -85,36 +128,36 @@ class Telemetry:
         try:
             chunks = self._channel.read(timeout)
         except ConnectionLostError:
-            self._begin_anew()
+            self._restart()
             return found
         for chunk in chunks:
             if chunk.stream == "stdout":
                 found += self._reader.feed(chunk.data)
             else:
-                self._complaint = (self._complaint + chunk.data)[-1000:]
+                self._stderr = (self._stderr + chunk.data)[-1000:]
         return found
 
-    def _begin_anew(self) -> None:
-        """Watch over the next connection; raise ConnectionLostError where there is none."""
+    def _restart(self) -> None:
+        """Start the script over the next connection; raise ConnectionLostError if there is none."""
         if self._stopped:
             return
         self._channel.close()
         self._open()
-        if self._stopped:  # meanwhile, when only the old channel was there to be closed
+        if self._stopped:  # race: `stop` may have closed the old channel only
             self._channel.close()
-        self._spent, self._watched = self._used()
+        self._cpu_time, self._elapsed = self._used()
         self._first = self._last = None
 
     def _take(self, tick: Tick) -> tuple[Sample, ...]:
         if self._boot is not None and tick.boot is not None and self._boot != tick.boot:
             raise TelemetryError(
-                f"{self._session.host} restarted and is no longer watched.",
-                "What it did until then is kept.",
+                f"{self._session.host} restarted: telemetry stopped.",
+                "Telemetry up to the restart is kept.",
                 host=self._session.host,
             )
         self._boot = tick.boot
         if self._last is not None and tick.uptime < self._last.uptime:
-            return ()  # no host's uptime goes back
+            return ()  # damaged: uptime never decreases within a boot
         before, self._last = self._last, tick
         if self._first is None:
             self._first = tick
@@ -124,34 +167,34 @@ class Telemetry:
         return (*samples(before or tick, tick), *self._rarely.feed(tick))
 
     def steps(self) -> tuple[ClockStep, ...]:
-        """Return the steps of the host's wall clock that were noticed since the last time this was asked."""
+        """Return the wall clock steps detected since the previous call."""
         found, self._steps = tuple(self._steps), []
         return found
 
     def _raise_ended(self) -> None:
         if self._stopped:
             return
-        said = plain(self._complaint)
+        stderr = plain(self._stderr)
         raise TelemetryError(
-            f"{self._session.host} is no longer watched: its telemetry script ended{f' ({said})' if said else ''}.",
-            "The figures of the test itself are not affected; noise on the host can no longer be seen.",
+            f"Telemetry of {self._session.host} stopped: its script ended{f' ({stderr})' if stderr else ''}.",
+            "The test's results are not affected, but background load can no longer be detected.",
             host=self._session.host,
         )
 
     @property
     def cost(self) -> float | None:
-        """The share of one core that watching takes, by the script's own account; None before it is known."""
-        spent, watched = self._used()
-        return spent / watched if watched > 0 else None
+        """CPU use of the script as a fraction of one core, by its own `times`; None before it is known."""
+        cpu_time, elapsed = self._used()
+        return cpu_time / elapsed if elapsed > 0 else None
 
     def _used(self) -> tuple[float, float]:
-        """Return the processor seconds that watching took, and the seconds it went on, where both are known."""
+        """Return the CPU seconds of the scripts and the seconds elapsed, as far as both are known."""
         first, last = self._first, self._last
         if first is None or last is None or first.used is None or last.used is None or last.uptime <= first.uptime:
-            return self._spent, self._watched
-        return self._spent + last.used - first.used, self._watched + last.uptime - first.uptime
+            return self._cpu_time, self._elapsed
+        return self._cpu_time + last.used - first.used, self._elapsed + last.uptime - first.uptime
 
     def stop(self) -> None:
-        """Stop watching. Safe to call twice, and from another thread while `read` waits."""
+        """Stop the telemetry. Safe to call twice, and from another thread while `read` waits."""
         self._stopped = True
         self._channel.close()

@@ -1,31 +1,31 @@
-"""The lines of /proc and /sys that telemetry.sh prints, each file's to its counters; what does not fit is left out."""
+"""Parsers of the /proc and /sys lines that telemetry.sh prints; lines in an unknown format are skipped."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from remote.facts.values import whole
-from remote.plain import plain
+from remote.facts.items import whole
+from remote.questions import plain
 
 MOST_DISKS = 32
 MOST_INTERFACES = 32
 MOST_CORES = 16
-"""Processors up to which each has a series of its own; of more, the busiest alone is told."""
+"""Largest number of CPUs with a series each; on larger hosts only the busiest CPU is reported."""
 
 MOST_PROCESSES = 1024
 MOST_FILES = 128
 
 _LOGICAL = re.compile(r"(loop|ram|zram|sr|fd|dm-|md)[0-9]+$")
-"""Devices in /sys/block that are no disks, or whose I/O is counted again at the disks below them."""
+"""Devices in /sys/block that are not disks, or whose I/O is also counted at the disks below them."""
 
 _TIMES = re.compile(r"([0-9]{1,9})m([0-9]{1,2}\.[0-9]{1,6})s")
 
 NAME = re.compile(r"[A-Za-z0-9_.@!-]{1,32}")
-"""What a device or interface may be called: it becomes a label."""
+"""Allowed names of devices and interfaces: they become labels."""
 
 _CORE = re.compile(r"cpu[0-9]{1,5}")
-_OF_THE_KERNEL = 0x00200000
-"""PF_KTHREAD (kernel, include/linux/sched.h): a thread of the kernel, which works for whoever asks it to."""
+_PF_KTHREAD = 0x00200000
+"""Flag of a kernel thread (kernel, include/linux/sched.h), whose work may be on behalf of the test."""
 
 _PROCESS = re.compile(r"([0-9]{1,9}) \((.{0,64})\) [A-Za-z]((?: -?[0-9]{1,19}){19})")
 
@@ -33,7 +33,7 @@ Counters = Mapping[str, tuple[int, ...]]
 
 
 class Process(NamedTuple):
-    """One process: its id, when it began in ticks since boot, and its name as the kernel has it."""
+    """One process: PID, start time in clock ticks since boot, and `comm` name."""
 
     pid: int
     began: int
@@ -41,13 +41,13 @@ class Process(NamedTuple):
 
 
 def page(words: list[str]) -> int | None:
-    """Return the bytes of a page in the words of ``KernelPageSize:  4 kB``."""
+    """Return the page size in bytes from the words of ``KernelPageSize:  4 kB``."""
     kib = next((value for word in words if (value := whole(word, 1, 2**14)) is not None), None)
     return None if kib is None or words[-1] != "kB" else kib * 1024
 
 
 def _numbers(texts: list[str]) -> tuple[int, ...]:
-    """Return the counters in `texts` up to the first that is none."""
+    """Return the leading integers of `texts`."""
     found = []
     for text in texts:
         value = whole(text)
@@ -58,15 +58,15 @@ def _numbers(texts: list[str]) -> tuple[int, ...]:
 
 
 def used(lines: list[str]) -> float | None:
-    """Return the seconds that `times` printed: user and system, of the shell and of its children."""
+    """Return the CPU seconds that the shell's `times` printed: user and system, shell and children."""
     found = [pair for line in lines for pair in _TIMES.findall(line)]
     return sum(int(minutes) * 60 + float(seconds) for minutes, seconds in found) if len(found) == 4 else None
 
 
 def processors(lines: list[str]) -> Counters:
-    """Return user, nice, system, idle, iowait, irq, softirq, steal (proc(5)); guests are within user and nice.
+    """Return user, nice, system, idle, iowait, irq, softirq, steal (proc(5)); user and nice include the guest times.
 
-    All together stand under ``cpu``, each under ``cpu0`` and so on.
+    The key ``cpu`` is the total, ``cpu0`` and so on the single CPUs.
     """
     found: dict[str, tuple[int, ...]] = {}
     for line in lines:
@@ -89,19 +89,20 @@ def named(lines: list[str]) -> Mapping[str, int]:
 
 
 def pressure(found: Mapping[str, list[str]]) -> Mapping[str, int]:
-    """Return the microseconds in which some task waited, by resource."""
+    """Return the PSI ``some`` totals in microseconds by resource (kernel, accounting/psi)."""
     totals: dict[str, int] = {}
     for resource in ("cpu", "memory", "io"):
         for line in found.get(f"/proc/pressure/{resource}", []):
-            told = re.search(r"^some .*total=([0-9]{1,18})$", line)
-            if told:
-                totals[resource] = int(told[1])
+            match = re.search(r"^some .*total=([0-9]{1,18})$", line)
+            if match:
+                totals[resource] = int(match[1])
     return totals
 
 
 def disks(lines: list[str], whole_disks: frozenset[str], loops: Sequence[str] = ()) -> Counters:
-    """Return the first eleven counters of whole disks, and of `loops` (kernel, admin-guide/iostats): I/Os, merges,
-    sectors and ms of reads, then of writes, I/Os in flight, ms busy, and ms busy weighted by how many were in flight.
+    """Return the first eleven counters of whole disks and of `loops` (kernel, admin-guide/iostats).
+
+    These are I/Os, merges, sectors and ms of reads, then of writes; I/Os in flight, ms busy, and weighted ms busy.
     """
     found: dict[str, tuple[int, ...]] = {}
     for line in lines:
@@ -115,8 +116,10 @@ def disks(lines: list[str], whole_disks: frozenset[str], loops: Sequence[str] = 
 
 
 def interfaces(lines: list[str]) -> Counters:
-    """Return bytes received and sent of the interfaces that ever carried any, then packets dropped and damaged, each
-    of both ways together; the last two are missing where the kernel's line is short."""
+    """Return bytes received and sent, packets dropped and packet errors of the interfaces with traffic.
+
+    Drops and errors are the sum of both directions; they are missing if the kernel's line is short.
+    """
     found: dict[str, tuple[int, ...]] = {}
     for line in lines:
         name, _, rest = line.strip().partition(":")
@@ -147,35 +150,37 @@ def protocols(lines: list[str]) -> Mapping[str, int]:
 
 
 def quotas(found: Mapping[str, list[str]]) -> Counters:
-    """Return, of each control group with a cpu.stat, its periods, those in which a quota was used up, and for how many
-    microseconds tasks were then kept from a processor (sched-bwc; cgroup v1 counts nanoseconds)."""
-    told: dict[str, tuple[int, ...]] = {}
+    """Return nr_periods, nr_throttled and throttled microseconds of each cgroup with a cpu.stat.
+
+    Source: kernel, scheduler/sched-bwc; cgroup v1 counts nanoseconds.
+    """
+    counters: dict[str, tuple[int, ...]] = {}
     for path, lines in found.items():
         values = named(lines) if path.endswith("/cpu.stat") else {}
-        kept = values.get("throttled_usec", values.get("throttled_time", -1000) // 1000)
-        if "nr_periods" in values and "nr_throttled" in values and kept >= 0:
-            told[path] = (values["nr_periods"], values["nr_throttled"], kept)
-    return told
+        throttled = values.get("throttled_usec", values.get("throttled_time", -1000) // 1000)
+        if "nr_periods" in values and "nr_throttled" in values and throttled >= 0:
+            counters[path] = (values["nr_periods"], values["nr_throttled"], throttled)
+    return counters
 
 
 def single(found: Mapping[str, list[str]]) -> Mapping[str, int]:
-    """Return the files of /sys that hold one number each."""
-    told: dict[str, int] = {}
+    """Return the values of /sys files with a single number."""
+    values: dict[str, int] = {}
     for path, lines in found.items():
         value = whole(lines[0]) if path.startswith("/sys/") and len(lines) == 1 else None
-        if value is not None and len(told) < MOST_FILES:
-            told[path] = value
-    return told
+        if value is not None and len(values) < MOST_FILES:
+            values[path] = value
+    return values
 
 
 def processes(found: Mapping[str, list[str]], without: frozenset[int]) -> Mapping[Process, int]:
-    """Return the ticks of processor time that each program has used, but for those `without` and the kernel's own."""
-    told: dict[Process, int] = {}
+    """Return the CPU ticks (utime + stime) of each process, except PIDs in `without` and kernel threads."""
+    ticks: dict[Process, int] = {}
     for path, lines in found.items():
         match = _PROCESS.match(lines[0]) if path.endswith("/stat") and path != "/proc/stat" else None
-        if match is None or int(match[1]) in without or len(told) >= MOST_PROCESSES:
+        if match is None or int(match[1]) in without or len(ticks) >= MOST_PROCESSES:
             continue
         rest = [int(word) for word in match[3].split()]
-        if not rest[5] & _OF_THE_KERNEL:
-            told[Process(int(match[1]), rest[18], plain(match[2], 32))] = max(0, rest[10]) + max(0, rest[11])
-    return told
+        if not rest[5] & _PF_KTHREAD:
+            ticks[Process(int(match[1]), rest[18], plain(match[2], 32))] = max(0, rest[10]) + max(0, rest[11])
+    return ticks

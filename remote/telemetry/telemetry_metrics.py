@@ -1,61 +1,63 @@
-"""What telemetry measures on a host: every metric with its unit."""
+"""Metrics of the host telemetry. CPU shares are of all CPUs together."""
 
 from suites.units import Unit
-from suites.vocab import Better, Kind, Metric
+from suites.vocab import Better, Metric, MetricKind
 
 
 def _share(name: str, title: str, better: Better = Better.LOWER) -> Metric:
-    return Metric(name, title, Unit.PERCENT, better, Kind.SHARE)
+    return Metric(name, title, Unit.PERCENT, better, MetricKind.SHARE)
 
 
 def _bytes(name: str, title: str, better: Better) -> Metric:
-    return Metric(name, title, Unit.BYTE, better, Kind.COUNT)
+    return Metric(name, title, Unit.BYTE, better, MetricKind.COUNT)
 
 
 def _count(name: str, title: str) -> Metric:
-    return Metric(name, title, Unit.ONE, Better.LOWER, Kind.COUNT)
+    return Metric(name, title, Unit.ONE, Better.LOWER, MetricKind.COUNT)
 
 
 def _rate(name: str, title: str, unit: Unit, better: Better = Better.HIGHER) -> Metric:
-    return Metric(name, title, unit, better, Kind.RATE)
+    return Metric(name, title, unit, better, MetricKind.RATE)
 
 
-CPU_USER = _share("cpu_user", "CPU, programs")
-CPU_SYSTEM = _share("cpu_system", "CPU, kernel")
-CPU_IOWAIT = _share("cpu_iowait", "CPU, waiting for I/O")
-CPU_STEAL = _share("cpu_steal", "CPU, stolen by the hypervisor")
+CPU_USER = _share("cpu_user", "CPU, user")
+CPU_SYSTEM = _share("cpu_system", "CPU, system")
+CPU_IOWAIT = _share("cpu_iowait", "CPU, iowait")
+CPU_STEAL = _share("cpu_steal", "CPU, steal")
 CPU_IDLE = _share("cpu_idle", "CPU, idle", Better.HIGHER)
-CORE_BUSY = _share("core_busy", "One processor, time at work")
-CORE_BUSIEST = _share("core_busiest", "The busiest processor, time at work")
+CORE_BUSY = _share("core_busy", "CPU core, busy")
+CORE_BUSIEST = _share("core_busiest", "Busiest CPU core, busy")
 LOAD = _count("load_1_minute", "Load, 1 minute")
-TASKS_RUNNING = _count("tasks_running", "Tasks that run or wait for a processor")
-TASKS_BLOCKED = _count("tasks_blocked", "Tasks that wait for I/O")
+TASKS_RUNNING = _count("tasks_running", "Run queue (running or runnable tasks)")
+TASKS_BLOCKED = _count("tasks_blocked", "Tasks blocked on I/O")
 
-QUOTA_TIME = _share("cgroup_throttled", "Time a quota kept tasks from a processor")
-QUOTA_PERIODS = _share("cgroup_throttled_periods", "Periods in which a quota was used up")
-"""Of the control group of what is measured, or of one above it: the worst of them."""
+QUOTA_TIME = _share("cgroup_throttled", "CPU throttled (cgroup)")
+QUOTA_PERIODS = _share("cgroup_throttled_periods", "Throttled periods (cgroup)")
+"""The highest value among the cgroup of the test and its parents."""
 
-FREQUENCY = _rate("clock_frequency", "Clock of the processors, cycles", Unit.PER_SECOND)
-THROTTLE_EVENTS = _count("throttle_events", "Times a processor was slowed down for its heat")
-TEMPERATURE = _share("temperature_of_limit", "Temperature, of the processor’s limit")
-PROCESS_TIME = Metric("process_time", "Processor time of others", Unit.SECOND, Better.LOWER, Kind.TIME)
-ALLOWANCE_EVENTS = _count("allowance_exceeded", "Packets held back beyond the instance’s allowance")
-ALLOWANCE_TIME = Metric("allowance_exceeded_time", "Time beyond the allowance", Unit.SECOND, Better.LOWER, Kind.TIME)
-LINK_CHANGES = _count("link_changes", "Times a link went up or down")
-FILESYSTEM_ERRORS = _count("filesystem_errors", "Errors the file system met")
-"""These are looked at every fifth second or less often; what counts something counts since the last look."""
+FREQUENCY = _rate("clock_frequency", "CPU frequency", Unit.PER_SECOND)
+THROTTLE_EVENTS = _count("throttle_events", "Thermal throttle events")
+TEMPERATURE = _share("temperature_of_limit", "Temperature, share of the limit")
+PROCESS_TIME = Metric("process_time", "CPU time of other processes", Unit.SECOND, Better.LOWER, MetricKind.TIME)
+ALLOWANCE_EVENTS = _count("allowance_exceeded", "Packets over the instance’s network allowance")
+ALLOWANCE_TIME = Metric(
+    "allowance_exceeded_time", "Time over the EBS allowance", Unit.SECOND, Better.LOWER, MetricKind.TIME
+)
+LINK_CHANGES = _count("link_changes", "Link state changes")
+FILESYSTEM_ERRORS = _count("filesystem_errors", "File system errors")
+"""Sampled every 5 s or less often; counts are since the previous sample."""
 
 PRESSURE = {
-    "cpu": _share("pressure_cpu", "Time some task waited for CPU"),
-    "memory": _share("pressure_memory", "Time some task waited for memory"),
-    "io": _share("pressure_io", "Time some task waited for I/O"),
+    "cpu": _share("pressure_cpu", "CPU pressure (PSI some)"),
+    "memory": _share("pressure_memory", "Memory pressure (PSI some)"),
+    "io": _share("pressure_io", "I/O pressure (PSI some)"),
 }
 """Pressure stall information, by the kernel's name (kernel, accounting/psi)."""
 
 MEMORY = {
     "MemAvailable": _bytes("memory_available", "Memory available", Better.HIGHER),
     "Cached": _bytes("memory_cached", "Memory, page cache", Better.HIGHER),
-    "Dirty": _bytes("memory_dirty", "Memory, not yet written back", Better.LOWER),
+    "Dirty": _bytes("memory_dirty", "Memory, dirty", Better.LOWER),
 }
 """By the name in /proc/meminfo."""
 
@@ -65,8 +67,8 @@ SWAP = {
 }
 """By the name in /proc/vmstat."""
 
-PAGE_FAULTS = _rate("page_faults", "Page faults that had to read", Unit.PER_SECOND, Better.LOWER)
-OUT_OF_MEMORY = _count("out_of_memory_kills", "Processes killed for lack of memory")
+PAGE_FAULTS = _rate("page_faults", "Major page faults", Unit.PER_SECOND, Better.LOWER)
+OUT_OF_MEMORY = _count("out_of_memory_kills", "OOM kills")
 
 DISK_READ_RATE = _rate("disk_read_rate", "Disk, read", Unit.BYTES_PER_SECOND)
 DISK_WRITE_RATE = _rate("disk_write_rate", "Disk, written", Unit.BYTES_PER_SECOND)
@@ -74,60 +76,13 @@ DISK_READ_IOS = _rate("disk_read_ios", "Disk, reads", Unit.PER_SECOND)
 DISK_WRITE_IOS = _rate("disk_write_ios", "Disk, writes", Unit.PER_SECOND)
 DISK_READ_MERGES = _rate("disk_read_merges", "Disk, reads merged", Unit.PER_SECOND)
 DISK_WRITE_MERGES = _rate("disk_write_merges", "Disk, writes merged", Unit.PER_SECOND)
-DISK_BUSY = _share("disk_busy", "Disk, time busy")
-DISK_QUEUE = _count("disk_queue", "Disk, I/Os in flight on average")
+DISK_BUSY = _share("disk_busy", "Disk, busy")
+DISK_QUEUE = _count("disk_queue", "Disk, mean queue depth")
 
 NETWORK_RECEIVED = _rate("network_received", "Network, received", Unit.BYTES_PER_SECOND)
 NETWORK_SENT = _rate("network_sent", "Network, sent", Unit.BYTES_PER_SECOND)
 NETWORK_DROPS = _rate("network_drops", "Network, packets dropped", Unit.PER_SECOND, Better.LOWER)
-NETWORK_ERRORS = _rate("network_errors", "Network, packets damaged", Unit.PER_SECOND, Better.LOWER)
+NETWORK_ERRORS = _rate("network_errors", "Network, packet errors", Unit.PER_SECOND, Better.LOWER)
 TCP_SEGMENTS = _rate("network_segments", "TCP, segments sent", Unit.PER_SECOND)
-TCP_RETRANSMITS = _rate("network_retransmits", "TCP, segments sent again", Unit.PER_SECOND, Better.LOWER)
-UDP_DROPS = _rate(
-    "network_datagrams_dropped", "UDP, datagrams no program fetched in time", Unit.PER_SECOND, Better.LOWER
-)
-
-TELEMETRY_METRICS: tuple[Metric, ...] = (
-    CPU_USER,
-    CPU_SYSTEM,
-    CPU_IOWAIT,
-    CPU_STEAL,
-    CPU_IDLE,
-    CORE_BUSY,
-    CORE_BUSIEST,
-    LOAD,
-    TASKS_RUNNING,
-    TASKS_BLOCKED,
-    QUOTA_TIME,
-    QUOTA_PERIODS,
-    FREQUENCY,
-    THROTTLE_EVENTS,
-    TEMPERATURE,
-    PROCESS_TIME,
-    ALLOWANCE_EVENTS,
-    ALLOWANCE_TIME,
-    LINK_CHANGES,
-    FILESYSTEM_ERRORS,
-    *PRESSURE.values(),
-    *MEMORY.values(),
-    *SWAP.values(),
-    PAGE_FAULTS,
-    OUT_OF_MEMORY,
-    DISK_READ_RATE,
-    DISK_WRITE_RATE,
-    DISK_READ_IOS,
-    DISK_WRITE_IOS,
-    DISK_READ_MERGES,
-    DISK_WRITE_MERGES,
-    DISK_BUSY,
-    DISK_QUEUE,
-    NETWORK_RECEIVED,
-    NETWORK_SENT,
-    NETWORK_DROPS,
-    NETWORK_ERRORS,
-    TCP_SEGMENTS,
-    TCP_RETRANSMITS,
-    UDP_DROPS,
-)
-"""Disk metrics carry the label ``device``, those of an interface ``interface``, of one processor ``cpu``, of a process
-``process``; shares of CPU are of all CPUs together."""
+TCP_RETRANSMITS = _rate("network_retransmits", "TCP, retransmits", Unit.PER_SECOND, Better.LOWER)
+UDP_DROPS = _rate("network_datagrams_dropped", "UDP, receive buffer errors", Unit.PER_SECOND, Better.LOWER)

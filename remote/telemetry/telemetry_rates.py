@@ -1,4 +1,4 @@
-"""Two ticks of telemetry into samples: counters become rates, a counter that fell gives none."""
+"""Convert two telemetry ticks to samples: counters become rates; a counter that decreased yields none."""
 
 from collections.abc import Iterator, Mapping
 
@@ -41,16 +41,16 @@ from remote.telemetry.telemetry_ticks import Counters, Tick
 from suites.vocab import Labels, Metric, Sample, labels
 
 SECTOR = 512
-"""Bytes: the unit of /proc/diskstats, whatever the device's own sectors are."""
+"""Bytes: the unit of /proc/diskstats, independent of the device's sector size."""
 
 CLOCK_STEP = 0.05
-"""Seconds by which the two clocks may differ over one interval; more means that the wall clock was set."""
+"""Largest difference in seconds between the two clocks over one interval; more is a step of the wall clock."""
 
 
 def seconds_between(before: Tick, after: Tick) -> float:
     """Return the seconds between two ticks.
 
-    /proc/uptime has hundredths only, 1 % of a second's interval; the wall clock is finer, and used unless it was set.
+    /proc/uptime has a resolution of 10 ms, 1 % of a 1 s interval, so the finer wall clock is used unless it was set.
     """
     by_uptime = after.uptime - before.uptime
     if before.epoch is not None and after.epoch is not None:
@@ -106,7 +106,7 @@ def _cpu(before: Tick, after: Tick) -> Iterator[Sample]:
 
 
 def _cores(before: Tick, after: Tick) -> Iterator[Sample]:
-    """Yield for how much of the time each processor was at work, and the busiest of them."""
+    """Yield the busy share of each CPU and of the busiest one."""
     shares: dict[str, float] = {}
     for name, counters in after.processors.items():
         grown = [new - old for old, new in zip(before.processors.get(name, ()), counters, strict=False)]
@@ -121,21 +121,21 @@ def _cores(before: Tick, after: Tick) -> Iterator[Sample]:
 
 
 def _quota(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
-    """Yield how much a quota held back the control group of what is measured, or one above it: the worst of them."""
-    kept, spent = [], []
+    """Yield throttled time and periods: the highest among the cgroup of the test and its parents."""
+    throttled_time, throttled_periods = [], []
     for group, counters in after.quotas.items():
         old = before.quotas.get(group)
         if old is not None and all(one >= other for one, other in zip(counters, old, strict=True)):
             periods, throttled, microseconds = (one - other for one, other in zip(counters, old, strict=True))
-            kept.append(min(100.0, microseconds / 1e6 / seconds * 100.0))
-            spent.append(min(100.0, 100.0 * throttled / periods) if periods else 0.0)
-    if kept:
-        yield Sample(after.uptime, QUOTA_TIME, max(kept))
-        yield Sample(after.uptime, QUOTA_PERIODS, max(spent))
+            throttled_time.append(min(100.0, microseconds / 1e6 / seconds * 100.0))
+            throttled_periods.append(min(100.0, 100.0 * throttled / periods) if periods else 0.0)
+    if throttled_time:
+        yield Sample(after.uptime, QUOTA_TIME, max(throttled_time))
+        yield Sample(after.uptime, QUOTA_PERIODS, max(throttled_periods))
 
 
 def _flows(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
-    """Yield swapping, in bytes a second, and pressure, in per cent of the time."""
+    """Yield pressure in percent of the time, page faults, OOM kills, and swapping in bytes/s."""
     for resource, metric in PRESSURE.items():
         waited = after.pressure.get(resource, 0) - before.pressure.get(resource, 0)
         if resource in before.pressure and resource in after.pressure and waited >= 0:
@@ -152,7 +152,7 @@ def _flows(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
 
 
 def _grown(before: Mapping[str, int], after: Mapping[str, int], name: str) -> int | None:
-    """Return by how much the counter `name` grew; None where it fell or was not told both times."""
+    """Return the increase of the counter `name`; None if it decreased or is missing in a tick."""
     if name not in before or name not in after or after[name] < before[name]:
         return None
     return after[name] - before[name]
@@ -185,8 +185,8 @@ def _interfaces(before: Counters, after: Tick, seconds: float) -> Iterator[Sampl
 
 
 def _protocols(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
-    of = (("Tcp OutSegs", TCP_SEGMENTS), ("Tcp RetransSegs", TCP_RETRANSMITS), ("Udp RcvbufErrors", UDP_DROPS))
-    for name, metric in of:
+    counters = (("Tcp OutSegs", TCP_SEGMENTS), ("Tcp RetransSegs", TCP_RETRANSMITS), ("Udp RcvbufErrors", UDP_DROPS))
+    for name, metric in counters:
         grown = _grown(before.protocols, after.protocols, name)
         if grown is not None:
             yield Sample(after.uptime, metric, grown / seconds)

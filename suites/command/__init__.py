@@ -1,1 +1,1 @@
-"""command: any command of the user's own as a benchmark, timed, and its own figure read if it prints one."""
+"""command: any command of the user as a benchmark, timed, with an optional figure from its output."""

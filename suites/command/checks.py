@@ -1,107 +1,129 @@
-"""What is known to fool people who time a command of their own."""
+"""Checks of a step with a command of the user."""
 
 import re
 import shlex
 from functools import partial
 
-from suites.checks import Check, Outcome, StepCheck, StepEvidence
+from suites.base import Recognised, StepCheck, StepEvidence
+from suites.checks import Check, CheckOutcome
 from suites.command.parameters import JSON, PATTERN, words
 from suites.command.pattern import Pattern, PatternError
+from suites.command.recognition import recognised
 from suites.command.targets import targets_of_line
-from suites.targets import Use, reasons
-from suites.vocab import Level
+from suites.targets import PathUse, reasons
+from suites.vocab import Severity
 
 _META = re.compile(r"[|<>;`*]|&|\$[\w({]|^~/")
 _SECRET = re.compile(
     r"(?:^|[_-])(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|APIKEY|API[_-]KEY|PWD|PGPASSWORD)(?:$|[_-])", re.IGNORECASE
 )
-_GIVEN = re.compile(r"(?:--)?([\w-]+)=\S")
+_ASSIGNED = re.compile(r"(?:--)?([\w-]+)=\S")
 _NAMES = ("command", "prepare", "before", "clean_up")
 
 
-def _empty(evidence: StepEvidence) -> Outcome | None:
-    return None if str(evidence.values["command"]).strip() else Outcome("No command is given.")
+def _empty(evidence: StepEvidence) -> CheckOutcome | None:
+    return None if str(evidence.values["command"]).strip() else CheckOutcome("No command is set.")
 
 
-def _unreadable(evidence: StepEvidence) -> Outcome | None:
+def _unreadable(evidence: StepEvidence) -> CheckOutcome | None:
     shell = bool(evidence.values["shell"])
     for name in (*_NAMES, "environment"):
         if words(evidence.values[name], shell=shell and name != "environment") is None:
-            return Outcome(f"{name} has a quotation mark without its other one.")
+            return CheckOutcome(f"{name} has an unmatched quotation mark.")
     for word in words(evidence.values["environment"], shell=False) or ():
         if not re.match(r"[A-Za-z_]\w*=", word):
-            return Outcome(f"environment has “{word[:60]}”, which is not NAME=VALUE.")
+            return CheckOutcome(f"environment has “{word[:60]}”, which is not NAME=VALUE.")
     return None
 
 
-def _no_figure(evidence: StepEvidence) -> Outcome | None:
+def _no_figure(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     if values["figure"] == JSON:
-        return None if str(values["json_path"]).strip() else Outcome("No JSON path is given.")
+        return None if str(values["json_path"]).strip() else CheckOutcome("No JSON path is set.")
     if values["figure"] != PATTERN:
         return None
     if not values["pattern"]:
-        return Outcome("No pattern is given.")
+        return CheckOutcome("No pattern is set.")
     try:
         Pattern.read(str(values["pattern"]))
     except PatternError as error:
-        return Outcome(error.message, remedy=error.remedy)
+        return CheckOutcome(error.message, remedy=error.remedy)
     return None
 
 
-def _meta(evidence: StepEvidence) -> Outcome | None:
+def _meta(evidence: StepEvidence) -> CheckOutcome | None:
     if evidence.values["shell"]:
         return None
     for name in _NAMES:
         signs = _unquoted_signs(str(evidence.values[name]))
         if signs:
-            return Outcome(f"{name} has {' '.join(signs[:5])[:60]}, and shell is no.", changes={"shell": True})
+            return CheckOutcome(f"{name} has {' '.join(signs[:5])[:60]}, but shell is no.", changes={"shell": True})
     return None
 
 
 def _unquoted_signs(text: str) -> list[str]:
-    """Return the words of `text` that a shell would take for more than words."""
+    """Return the words of `text` that contain shell syntax."""
     reader = shlex.shlex(text, posix=False, punctuation_chars=False)
     reader.whitespace_split = True
     reader.commenters = ""
     try:
         return [word for word in reader if word[0] not in "'\"" and _META.search(word)]
-    except ValueError:  # a quotation that is not closed; another check says so
+    except ValueError:  # an unclosed quotation is reported by another check
         return []
 
 
-def _secret(evidence: StepEvidence) -> Outcome | None:
+def _secret(evidence: StepEvidence) -> CheckOutcome | None:
     for name in ("environment", *_NAMES):
         for word in str(evidence.values[name]).split():
-            given = _GIVEN.match(word)
+            given = _ASSIGNED.match(word)
             if given is not None and _SECRET.search(given[1]):
-                return Outcome(f"{name} sets {given[1][:60]}.")
+                return CheckOutcome(f"{name} sets {given[1][:60]}.")
     return None
 
 
-def _shell_timed(evidence: StepEvidence) -> Outcome | None:
+def _shell_timed(evidence: StepEvidence) -> CheckOutcome | None:
     text = str(evidence.values["command"])
     if not evidence.values["shell"] or evidence.values["figure"] != "time" or _META.search(text):
         return None
     if re.search(r"\b(?:cd|if|for|while|exec|export|set)\b", text):
         return None
-    return Outcome("shell is yes, and the command has nothing for a shell to do.", changes={"shell": False})
+    return CheckOutcome("shell is yes, but the command uses no shell feature.", changes={"shell": False})
 
 
-def _unjudged(evidence: StepEvidence, use: Use = Use.REFUSE) -> Outcome | None:
+def _unchecked(evidence: StepEvidence, use: PathUse = PathUse.REFUSE) -> CheckOutcome | None:
     values, shell = evidence.values, bool(evidence.values["shell"])
     lines = [str(values[name]) for name in _NAMES if words(values[name], shell=shell) is not None]
     found = [reasons(targets_of_line(line, values), use) for line in lines]
-    said = list(dict.fromkeys(reason for each in found for reason in each))
-    return Outcome(" ".join(said[:3])) if said else None
+    texts = list(dict.fromkeys(reason for each in found for reason in each))
+    return CheckOutcome(" ".join(texts[:3])) if texts else None
+
+
+def _recognised(evidence: StepEvidence, line: str = "command") -> tuple[Recognised, ...]:
+    return recognised(str(evidence.values[line]), shell=bool(evidence.values["shell"]))
+
+
+def _writes_device(evidence: StepEvidence) -> CheckOutcome | None:
+    texts = []
+    for line in _NAMES:
+        written = [device for found in _recognised(evidence, line) for device in found.written]
+        if written:
+            subject = "It" if line == "command" else f"Its {line}"
+            texts.append(f"{subject} writes to {', '.join(dict.fromkeys(written))}.")
+    return CheckOutcome(" ".join(texts)) if texts else None
+
+
+def _endless(evidence: StepEvidence) -> CheckOutcome | None:
+    found = next((found for found in _recognised(evidence) if found.endless), None)
+    return None if found is None else CheckOutcome(f"Parsed as {found.program}: it runs {found.endless}.")
 
 
 COMMAND_EMPTY = Check(
     id="command-empty",
-    level=Level.ERROR,
-    title="There is no command to measure",
-    why="This test measures a command of your own, and none is given.",
-    remedy="Write the command as you would type it on the host.",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Command missing",
+    why="This test measures a command of your own.",
+    remedy="Type the command as on the host.",
     source="The step's parameters.",
     needs="The command.",
     evaluate=_empty,
@@ -109,10 +131,11 @@ COMMAND_EMPTY = Check(
 
 COMMAND_UNREADABLE = Check(
     id="command-unreadable",
-    level=Level.ERROR,
-    title="The command cannot be read",
-    why="It cannot be told where one word ends and the next begins, so that nothing can be started.",
-    remedy="Close the quotation, or write \\' for a plain mark; variables are NAME=VALUE.",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Command cannot be parsed",
+    why="The command cannot be split into words, so nothing can be started.",
+    remedy="Close the quotation, or write \\' for a literal mark; variables are NAME=VALUE.",
     source="POSIX, Shell Command Language, 2.2 Quoting.",
     needs="The command and its variables.",
     evaluate=_unreadable,
@@ -120,33 +143,35 @@ COMMAND_UNREADABLE = Check(
 
 COMMAND_NO_FIGURE = Check(
     id="command-no-figure",
-    level=Level.ERROR,
-    title="The figure cannot be found",
-    why="The command would run, and at the end there would be no figure.",
-    remedy="Say where the number stands, or choose the wall time.",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Figure not defined",
+    why="The command would run and yield no figure.",
+    remedy="Set the pattern or JSON path, or use the wall time.",
     source="The step's parameters.",
-    needs="Where the figure is to come from.",
+    needs="Source of the figure.",
     evaluate=_no_figure,
 )
 
 COMMAND_META = Check(
     id="command-shell-signs",
-    level=Level.WARNING,
-    title="No shell will read the command's signs",
-    why="Pipes, redirections, patterns and variables are handed to the program as plain words: it does something else "
-    "than on your screen, often nothing at all, and quickly.",
+    severity=Severity.WARNING,
+    title="Shell syntax without a shell",
+    why="Pipes, redirections, patterns and variables are passed to the program as plain words: it does something "
+    "else than in a terminal, often nothing at all, and quickly.",
     remedy="Set shell to yes.",
     source="POSIX, Shell Command Language, 2.2 Quoting.",
-    needs="The command, and whether a shell reads it.",
+    needs="The command and shell.",
     evaluate=_meta,
 )
 
 COMMAND_SECRET = Check(
     id="command-secret",
-    level=Level.ERROR,
-    title="A secret would be stored and shown",
-    why="Commands and variables stand in the plan, in each result and report, and in the host's list of processes.",
-    remedy="Put the secret into a file on the host that the program reads by itself, and remove it here.",
+    severity=Severity.ERROR,
+    title="Secret in the command",
+    why="Commands and variables are stored in the plan, each result and report, and visible in the host's "
+    "process list.",
+    remedy="Move the secret to a file on the host that the program reads, and remove it here.",
     source="proc(5): /proc/PID/cmdline.",
     needs="The command and its variables.",
     evaluate=_secret,
@@ -154,35 +179,60 @@ COMMAND_SECRET = Check(
 
 COMMAND_SHELL_TIMED = Check(
     id="command-shell-timed",
-    level=Level.INFO,
-    title="The shell's start is timed too",
+    severity=Severity.INFO,
+    title="Shell start-up is timed",
     why="sh takes about a millisecond to start, which is part of the time of a short command.",
     remedy="Set shell to no.",
     source="Measured for this project: dash 0.5.12, 1.2 ms more than the program alone.",
-    needs="The command, and whether a shell reads it.",
+    needs="The command and shell.",
     evaluate=_shell_timed,
 )
 
 COMMAND_UNJUDGED = Check(
     id="command-unjudged",
-    level=Level.ERROR,
-    title="What the command writes to cannot be judged",
-    why="It could write to any device, and nothing could look first what is on it. It is not started.",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Write targets cannot be checked",
+    why="The command could write to any device unchecked. It is not started.",
     remedy="Write the path out.",
     source="The command line, and those that prepare and clean up.",
-    needs="The commands, where they are dd, fio, tee, cp and others that write, or redirect.",
-    evaluate=_unjudged,
+    needs="The commands, if they are dd, fio, tee, cp and others that write, or redirect.",
+    evaluate=_unchecked,
 )
 
 COMMAND_UNSURE = Check(
     id="command-unsure",
-    level=Level.INFO,
-    title="Not known what the command writes to",
-    why="It starts only where the host’s kernel closes block devices to it, or where the account can write to none.",
+    severity=Severity.INFO,
+    title="Write targets unknown before the run",
+    why="It starts only where the host’s kernel denies it block devices, or where the account cannot write to any.",
     remedy="Write the path out if the host refuses it.",
     source="The command line, and those that prepare and clean up.",
-    needs="The commands, where they are dd, fio, tee, cp and others that write, or redirect.",
-    evaluate=partial(_unjudged, use=Use.UNSURE),
+    needs="The commands, if they are dd, fio, tee, cp and others that write, or redirect.",
+    evaluate=partial(_unchecked, use=PathUse.UNCHECKED),
+)
+
+COMMAND_WRITES_DEVICE = Check(
+    id="command-writes-device",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Command writes to a raw device",
+    why="All data on it would be lost, without a check whether it is in use. The command is not started.",
+    remedy="Use the suite fio with its parameter filename: it asks for the serial number and checks whether the "
+    "device is in use.",
+    source="The command line, and those that prepare and clean up.",
+    needs="The commands, if they are dd, fio or ioping, make a file system or swap, wipe, copy or redirect.",
+    evaluate=_writes_device,
+)
+
+COMMAND_ENDLESS = Check(
+    id="command-endless",
+    severity=Severity.WARNING,
+    title="Command does not end",
+    why="The trial continues until it is stopped or the disk is full; a stopped trial has no figure.",
+    remedy="Limit its size or time: count= for dd, --time for sysbench, -t for iperf3, -c for ioping.",
+    source="dd(1), count; sysbench --help, time and events; iperf3(1), time; ioping(1), count.",
+    needs="The command, if it is dd, sysbench, iperf3 or ioping.",
+    evaluate=_endless,
 )
 
 COMMAND_CHECKS: tuple[StepCheck, ...] = (
@@ -194,4 +244,6 @@ COMMAND_CHECKS: tuple[StepCheck, ...] = (
     COMMAND_SHELL_TIMED,
     COMMAND_UNJUDGED,
     COMMAND_UNSURE,
+    COMMAND_WRITES_DEVICE,
+    COMMAND_ENDLESS,
 )

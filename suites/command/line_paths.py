@@ -1,4 +1,4 @@
-"""Where the files are that the words of a line name: its variables, its directories, and the links that it makes."""
+"""Paths of the files that a line names, given its variables, directories and the links that it makes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,8 @@ from dataclasses import replace
 from itertools import pairwise
 from posixpath import basename, dirname, join, normpath
 
-from suites.command.programs import UNKNOWN_PROGRAM, copies_links, known_program, name_of, operands_of, starts
-from suites.command.shell_words import Command, Kind, Word
-from suites.command.word_values import (
+from suites.command.program_rules import UNKNOWN_PROGRAM, copies_links, known_program, name_of, operands_of, starts
+from suites.command.shell_expansion import (
     ANY,
     FIGURE,
     HOST_END,
@@ -19,13 +18,14 @@ from suites.command.word_values import (
     pattern_of,
     shown,
 )
-from suites.targets import Match, Target, Use, unsure
+from suites.command.shell_parser import PartKind, ShellCommand, Word
+from suites.targets import Match, PathUse, Target, unsure
 
 MAXIMUM_PATH = 4096
 MOST_DIRECTORIES = 20
 MOST_LINKS = 200
 MOST_PASSES = 4
-"""How often a loop is gone through to see which values its variables have."""
+"""Passes over a loop to find the values of its variables."""
 
 _PATH = re.compile(rf"(?:^-+[A-Za-z]+|(?<![\w.~*?\]%+{ANY}-{HOST_END}-]))(/[^\s:,;=@|()<>\"'{{}}]+)")
 _PIECES = re.compile(r"[\s:,;=@|&()<>\"'{}+]+")
@@ -33,7 +33,7 @@ _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _COUNTED = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))")
 _SETTING = frozenset({"read", "mapfile", "readarray", "getopts", "let", "select", "printf", "wait"})
-"""Words after which variables get values that the line does not say."""
+"""Words that set variables to values not on the line."""
 
 _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _LOOPS = frozenset({"while", "until", "for", "select", "function"})
@@ -42,25 +42,25 @@ _DIRECTORY = re.compile(
     r"-C|-D|--(?:chdir|directory|working-directory|work-?dir|cwd)|"
     r"(?:-C|--(?:chdir|directory|working-directory|work-?dir|cwd)=|.*WorkingDirectory=)(.+)"
 )
-"""Options that change the directory of a program that is started."""
+"""Options that change the working directory of a program."""
 
 
 class TooLongError(Exception):
-    """A line has more forms than can be looked at."""
+    """A line has too many expansions to check."""
 
 
 class LinePaths:
-    """The directories and variables that a line may have at any moment, as far as its own words say."""
+    """The directories and variables that a line may have at any time, as far as its words show."""
 
     def __init__(self, variables: Variables, directories: list[str] | None) -> None:
         self.variables = variables
         self.directories = None if variables.is_set("CDPATH") else directories
-        """Directories that the line may be in; None where only a shell can tell."""
+        """Directories that the line may be in; None if only a shell can tell."""
         self.links: list[tuple[str, str]] = []
-        """Paths that the line makes lead elsewhere, and where to."""
+        """Link paths created by the line, and their targets."""
 
-    def note(self, commands: Sequence[Command]) -> None:
-        """Note what the commands set, where they go and what they link."""
+    def note(self, commands: Sequence[ShellCommand]) -> None:
+        """Record variables, directory changes and links of the commands."""
         first = {text for command in commands for text in command.texts[:2]}
         loops = bool(first & _LOOPS) or any(command.defines for command in commands)
         before = self.variables.state()
@@ -77,12 +77,12 @@ class LinePaths:
                 self._note_directories(words, loops=loops)
 
     def variants(self, words: Sequence[Word]) -> Iterator[list[str]]:
-        """Yield the words of a command so that each of them has each of its forms at least once."""
+        """Yield the words of a command so that each expansion of each word occurs at least once."""
         forms = [self.variables.forms(word) for word in words]
         for number in range(max(map(len, forms), default=0)):
             yield [text for each in forms for text in each[min(number, len(each) - 1)]]
 
-    def _note_variables(self, command: Command, *, sure: bool) -> None:
+    def _note_variables(self, command: ShellCommand, *, sure: bool) -> None:
         texts = command.texts
         places, _ = starts(texts)
         name = name_of(texts[places[0]]) if places else ""
@@ -103,10 +103,10 @@ class LinePaths:
 
     def _note_word(self, word: Word, *, setting: bool, sure: bool) -> None:
         for part in (part for form in word.forms for part in form):
-            if part.kind is Kind.FIGURE:
+            if part.kind is PartKind.FIGURE:
                 for each in _COUNTED.finditer(part.text):
                     self.variables.put(each[1], [FIGURE], sure=False)
-            elif part.kind is Kind.VARIABLE and part.default is not None:
+            elif part.kind is PartKind.VARIABLE and part.default is not None:
                 forms = self.variables.forms(Word("", (part.default,)))
                 self.variables.put(part.text, [text for form in forms for text in form], sure=False)
         begins = _VARIABLE.match(word.text)
@@ -139,7 +139,7 @@ class LinePaths:
 
     def _note_change(self, name: str, arguments: Sequence[str], *, loops: bool) -> None:
         operands = [word for word in arguments if not word.startswith("-")]
-        if name == "popd" or "-" in arguments:  # back to where the line was
+        if name == "popd" or "-" in arguments:  # back to the line's own directory
             self.directories = self.directories if self.directories and len(self.directories) > 1 else None
         elif not operands:
             for home in self.variables.values("HOME") if name == "cd" else ():
@@ -158,19 +158,19 @@ class LinePaths:
             self.directories = None
 
     def _note_links(self, name: str, operands: Sequence[str]) -> None:
-        """Note under which other names files are found after a command that links, copies, moves or mounts them."""
+        """Record the other names of files after a command that links, copies, moves or mounts them."""
         *sources, to = operands if len(operands) > 1 else [*operands, basename((operands or [""])[0])]
         for source in sources:
             for path in self.paths(source):
                 self.links += [(at, path) for at in (*self.paths(to), *self.paths(join(to, basename(source))))]
-            if name == "ln" and not is_whole(source):  # a symbolic link leads on from where it is
+            if name == "ln" and not is_whole(source):  # a symbolic link is relative to its own directory
                 for at in self.paths(to):
                     self.links += [(at, join(dirname(at), source)), (join(at, basename(source)), join(at, source))]
         if len(self.links) > MOST_LINKS:
             raise TooLongError
 
     def paths(self, text: str) -> list[str]:
-        """Return where the file may be that `text` names; behind each link that the line makes, where it leads."""
+        """Return the possible paths of the file named by `text`, with the line's links resolved."""
         found = [text] if is_whole(text) else [join(directory, text) for directory in self.directories or [""]]
         for link, to in self.links:
             found += [to + path[len(link) :] for path in found if path == link or path.startswith(f"{link}/")]
@@ -178,20 +178,18 @@ class LinePaths:
                 raise TooLongError
         return list(dict.fromkeys(found))
 
-    def target(self, path: str, use: Use) -> Target:
-        """Return the target that a text without anything unknown is."""
+    def target(self, path: str, use: PathUse) -> Target:
+        """Return the target of a text without unknown parts."""
         return Target(path, use) if is_plain(path) else Target(pattern_of(path), use, Match.PATTERN)
 
     def written(self, text: str, name: str = "It") -> Iterator[Target]:
-        """Yield the targets of a tool that writes; only the host may be needed to tell what they are."""
+        """Yield the targets of a tool that writes; only the host may be needed to expand them."""
         if UNKNOWN in text:
-            yield unsure(
-                f"{name} writes to “{shown(text)}”, and only a shell can tell which file that is; write it out."
-            )
+            yield unsure(f"{name} writes to “{shown(text)}”, which only a shell can expand; write it out.")
         elif self.directories is None and not is_whole(text):
-            yield unsure(f"{name} writes to “{shown(text)}” in a directory that only a shell can tell; write it out.")
+            yield unsure(f"{name} writes to “{shown(text)}” in a directory that only a shell can expand; write it out.")
         elif text:
-            yield from (self.target(path, Use.OVERWRITE) for path in self.paths(text))
+            yield from (self.target(path, PathUse.OVERWRITE) for path in self.paths(text))
 
     def named(self, words: Sequence[str]) -> Iterator[Target]:
         """Yield every word, and every path within a word, that could be a device."""
@@ -204,14 +202,14 @@ class LinePaths:
             for text in found:
                 if "\n" not in text and len(text) < MAXIMUM_PATH:
                     for path in self.paths(text):
-                        yield self.target(path, Use.NAME)
-                        # A directory on the way may not be there yet.
-                        yield self.target(normpath(path), Use.NAME)
+                        yield self.target(path, PathUse.NAME)
+                        # A directory on the way may not exist yet.
+                        yield self.target(normpath(path), PathUse.NAME)
 
     def found(self, target: Target) -> Iterator[Target]:
-        """Yield a target where it is, as far as the host alone can tell."""
+        """Yield a target with its directory resolved, as far as the host alone can expand it."""
         if UNKNOWN in target.path or (self.directories is None and not is_whole(target.path)):
-            yield unsure(f"fio is given “{shown(target.path)}”, and only a shell can tell what that is; write it out.")
+            yield unsure(f"fio is given “{shown(target.path)}”, which only a shell can expand; write it out.")
         else:
             for path in self.paths(target.path):
                 more = "" if target.match is Match.EXACT else "*"
@@ -223,5 +221,5 @@ class LinePaths:
                 )
 
     def below(self, text: str) -> Iterator[Target]:
-        """Yield the targets of whatever is in a directory."""
-        yield from (Target(pattern_of(path), Use.NAME, Match.BELOW) for path in self.paths(text))
+        """Yield the targets of the content of a directory."""
+        yield from (Target(pattern_of(path), PathUse.NAME, Match.BELOW) for path in self.paths(text))

@@ -1,22 +1,22 @@
-"""What can be said about a command of the user's own: what runs, what is timed, and where the figure is."""
+"""Parameters of a command of the user: the command, the source of its figure, preparation and limits."""
 
 import re
 import shlex
 
 from suites.parameters import Choice, Parameter, Type, Value, Values
 from suites.units import Unit
-from suites.vocab import Better, Kind, Metric
+from suites.vocab import Better, Metric, MetricKind
 
 TIME, PATTERN, JSON = "time", "pattern", "json"
 
-WALL_TIME = Metric("wall_time", "Wall time", Unit.SECOND, Better.LOWER, Kind.TIME)
+WALL_TIME = Metric("wall_time", "Wall time", Unit.SECOND, Better.LOWER, MetricKind.TIME)
 
 _RATES = frozenset(unit for unit in Unit if unit.endswith("/s"))
 _TIMES = frozenset({Unit.SECOND, Unit.MILLISECOND, Unit.MICROSECOND, Unit.NANOSECOND})
 
 
 def reads_output(values: Values) -> bool:
-    """Return whether the figure comes from what the command prints."""
+    """Return whether the figure comes from the command's output."""
     return values["figure"] != TIME
 
 
@@ -25,15 +25,16 @@ COMMAND = Parameter(
     title="Command",
     type=Type.TEXT,
     default="",
-    help="What is measured, as you would type it on the host. Its words go to the program as they are, to no shell.",
+    help="Command to measure, as typed on the host. Its words are passed to the program unchanged, without a shell.",
 )
 
 SHELL = Parameter(
     name="shell",
-    title="Shell line",
+    title="Shell",
     type=Type.FLAG,
     default=False,
-    help="Let the host's sh read the command, so that pipes, redirections and variables work; sh is then timed too.",
+    help="Run the command with the host's sh, for pipes, redirections and variables; the start of sh is then "
+    "timed, too.",
 )
 
 WORKING_DIRECTORY = Parameter(
@@ -41,7 +42,7 @@ WORKING_DIRECTORY = Parameter(
     title="Working directory",
     type=Type.TEXT,
     default="",
-    help="An absolute path on the host. Without one, the step's own private directory, which is removed after.",
+    help="Absolute path on the host. Empty: the step's private directory, removed after the run.",
     pattern=r"/.*",
     identity=False,
 )
@@ -51,7 +52,7 @@ ENVIRONMENT = Parameter(
     title="Environment",
     type=Type.TEXT,
     default="",
-    help="Variables such as OMP_NUM_THREADS=4, separated by blanks. They are stored and shown: give no secrets.",
+    help="Variables such as OMP_NUM_THREADS=4, separated by blanks. They are stored and shown: no secrets.",
 )
 
 PREPARE = Parameter(
@@ -59,7 +60,7 @@ PREPARE = Parameter(
     title="Preparation",
     type=Type.TEXT,
     default="",
-    help="A command that runs once on each host before the first trial, such as a build. It is not timed.",
+    help="Command that runs once on each host before the first trial, such as a build. Not timed.",
 )
 
 BEFORE = Parameter(
@@ -67,15 +68,15 @@ BEFORE = Parameter(
     title="Before each trial",
     type=Type.TEXT,
     default="",
-    help="A command that runs before each trial, such as “make clean”. It is not timed; what it prints is left out.",
+    help="Command that runs before each trial, such as “make clean”. Not timed; its output is ignored.",
 )
 
 CLEAN_UP = Parameter(
     name="clean_up",
-    title="Cleaning up",
+    title="Clean-up",
     type=Type.TEXT,
     default="",
-    help="A command that runs once on each host after the last trial, also where trials failed or were stopped.",
+    help="Command that runs once on each host after the last trial, also after a failure or stop.",
 )
 
 FIGURE = Parameter(
@@ -83,11 +84,11 @@ FIGURE = Parameter(
     title="Figure",
     type=Type.CHOICE,
     default=TIME,
-    help="Where the figure comes from. The wall time is kept in any case.",
+    help="Source of the figure. The wall time is always recorded.",
     choices=(
-        Choice(TIME, "The wall time"),
-        Choice(PATTERN, "A pattern in what it prints"),
-        Choice(JSON, "A place in the JSON it prints"),
+        Choice(TIME, "time: the wall time"),
+        Choice(PATTERN, "pattern: a regular expression on the output"),
+        Choice(JSON, "json: a path in JSON output"),
     ),
 )
 
@@ -96,7 +97,7 @@ PATTERN_TEXT = Parameter(
     title="Pattern",
     type=Type.TEXT,
     default="",
-    help="A regular expression, matched with each line, with one group around the number: tps = ([0-9.]+)",
+    help="Regular expression, matched against each line, with one group around the number: tps = ([0-9.]+)",
     applies=lambda values: values["figure"] == PATTERN,
 )
 
@@ -115,36 +116,36 @@ JSON_PATH = Parameter(
     title="JSON path",
     type=Type.TEXT,
     default="",
-    help="The names that lead to the number, separated by dots; elements of a list by their number: results.0.rate",
+    help="Keys that lead to the number, separated by dots; list elements by index: results.0.rate",
     applies=lambda values: values["figure"] == JSON,
 )
 
 METRIC = Parameter(
     name="metric",
-    title="Name of the figure",
+    title="Metric name",
     type=Type.TEXT,
     default="Figure",
-    help="What the figure is called, such as “Requests per second”.",
+    help="Name of the figure, such as “Requests per second”.",
     pattern=r"[^\W_].{0,59}",
     applies=reads_output,
 )
 
 UNIT = Parameter(
     name="unit",
-    title="Unit of the figure",
+    title="Unit",
     type=Type.CHOICE,
     default=Unit.PER_SECOND.value,
-    help="The unit in which the command prints it; nothing is converted.",
+    help="Unit that the command prints; nothing is converted.",
     choices=tuple(Choice(unit.value, unit.value) for unit in Unit),
     applies=reads_output,
 )
 
 BETTER = Parameter(
     name="better",
-    title="Better is",
+    title="Better",
     type=Type.CHOICE,
     default=Better.HIGHER.value,
-    help="Which way the figure is better.",
+    help="Direction in which the figure is better.",
     choices=(Choice(Better.HIGHER.value, "Higher"), Choice(Better.LOWER.value, "Lower")),
     applies=reads_output,
 )
@@ -154,7 +155,7 @@ ACCEPTED = Parameter(
     title="Exit statuses",
     type=Type.TEXT,
     default="0",
-    help="The exit statuses that mean that it worked, separated by blanks; any other fails the trial.",
+    help="Exit statuses that count as success, separated by blanks; any other fails the trial.",
     pattern=r"\d{1,3}( +\d{1,3})*",
 )
 
@@ -163,7 +164,7 @@ TIMEOUT = Parameter(
     title="Time limit",
     type=Type.DURATION,
     default=0.0,
-    help="After this long the command is ended and the trial has failed; 0 s is never.",
+    help="The command is ended and the trial fails after this time; 0 s is never.",
     minimum=0,
     maximum=86400,
     whole=True,
@@ -190,7 +191,7 @@ COMMAND_PARAMETERS = (
 
 
 def words(text: Value, *, shell: bool) -> tuple[str, ...] | None:
-    """Return the words that start the command `text`; None where a quotation is not closed."""
+    """Return the words of the command `text`; None if a quotation is not closed."""
     if shell:
         return ("sh", "-c", str(text))
     try:
@@ -200,14 +201,16 @@ def words(text: Value, *, shell: bool) -> tuple[str, ...] | None:
 
 
 def figure_metric(values: Values) -> Metric:
-    """Return the metric that leads: the wall time, or what the user calls the figure."""
+    """Return the headline metric: the wall time, or the user's figure."""
     if not reads_output(values):
         return WALL_TIME
     title = str(values["metric"]) or METRIC.title
     name = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "figure"
     unit = Unit(str(values["unit"]))
-    kind = Kind.RATE if unit in _RATES else Kind.TIME if unit in _TIMES else _KINDS.get(unit, Kind.COUNT)
+    kind = (
+        MetricKind.RATE if unit in _RATES else MetricKind.TIME if unit in _TIMES else _KINDS.get(unit, MetricKind.COUNT)
+    )
     return Metric(f"own_{name}", title, unit, Better(str(values["better"])), kind)
 
 
-_KINDS = {Unit.PERCENT: Kind.SHARE}
+_KINDS = {Unit.PERCENT: MetricKind.SHARE}

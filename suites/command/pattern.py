@@ -1,4 +1,4 @@
-"""Regular expressions of the user's own on output of anybody's: matched in time that grows with the text alone."""
+"""Regular expressions of the user on untrusted output: matching takes time linear in the text."""
 
 import re
 from collections.abc import Callable
@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from suites.errors import BenchwrightError
 
 MAXIMUM_LINE = 4096
-"""Characters of a line that are looked at; the rest is cut off."""
+"""Maximum characters of a line that are matched; the rest is cut off."""
 
 MAXIMUM_INSTRUCTIONS = 1000
-"""What a pattern may compile to; a repetition counts as often as it says."""
+"""Maximum instructions of a compiled pattern; a repetition counts as often as it repeats."""
 
 MAXIMUM_STEPS = 20_000_000
-"""Steps of all lines together, some ten seconds, after which nothing more is looked at, and that is said."""
+"""Limit of matching steps for all lines, about ten seconds; exceeding it is reported."""
 
 Test = Callable[[str], bool]
 
 
 class PatternError(BenchwrightError):
-    """A pattern cannot be used: it is none, has no group, or asks for what is not offered here."""
+    """A pattern is invalid, has no group, or uses an unsupported feature."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One instruction: a character that passes `test`, a choice between `ways`, a mark, a place, or the end."""
+    """One instruction: a character that passes `test`, a choice between `branches`, a mark, a jump, or the end."""
 
     kind: str
     test: Test | None = None
-    ways: tuple[int, ...] = ()  # relative, the preferred first
+    branches: tuple[int, ...] = ()  # relative, the preferred first
     mark: int = 0
 
 
@@ -37,27 +37,27 @@ _Program = tuple[_Part, ...]
 _REPEAT = re.compile(r"(?:[*+?]|\{(\d{1,3})(,(\d{0,3}))?\})(\??)")
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 _RESERVED = re.compile(r"\[\^?\[|--|&&|\|\||~~")
-"""Signs within a class that re warns of, because they may come to mean something else."""
+"""Character sequences in a class that re warns of, because their meaning may change."""
 
-_PLACES = {"^": "start", "$": "end", r"\b": "boundary", r"\B": "inside", r"\A": "start", r"\Z": "end"}
+_ANCHORS = {"^": "start", "$": "end", r"\b": "boundary", r"\B": "inside", r"\A": "start", r"\Z": "end"}
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads a pattern from left to right. What it does not know it refuses; it never guesses."""
+    """Pattern parser, left to right. It refuses whatever it does not support."""
 
     text: str
     position: int = 0
     groups: int = 0
 
     def alternatives(self) -> _Program:
-        ways = [self._sequence()]
+        branches = [self._sequence()]
         while self._take("|"):
-            ways.append(self._sequence())
-        whole = ways.pop()
-        for way in reversed(ways):
-            jump = _Part("split", ways=(len(whole) + 1,))
-            whole = (_Part("split", ways=(1, len(way) + 2)), *way, jump, *whole)
+            branches.append(self._sequence())
+        whole = branches.pop()
+        for way in reversed(branches):
+            jump = _Part("split", branches=(len(whole) + 1,))
+            whole = (_Part("split", branches=(1, len(way) + 2)), *way, jump, *whole)
         return self._bounded(whole)
 
     def _sequence(self) -> _Program:
@@ -82,24 +82,26 @@ class _Reader:
         if named is not None:
             self.position = named.end()
         elif captures and self._take("?"):
-            raise PatternError("The pattern looks around or sets flags.", "Use plain groups and (?:…) alone.")
+            raise PatternError("The pattern uses lookaround or flags.", "Use only plain groups and (?:…).")
         self.groups += captures
         inner = self.alternatives()
         if not self._take(")"):
-            raise PatternError("A parenthesis of the pattern is not closed.", "Close it, or write \\( for a plain one.")
+            raise PatternError(
+                "A parenthesis of the pattern is not closed.", "Close it, or write \\( for a literal one."
+            )
         return (_Part("mark", mark=0), *inner, _Part("mark", mark=1)) if captures else inner
 
     def _single(self) -> _Part:
         sign = self.text[self.position : self.position + 2 if self.text[self.position] == "\\" else self.position + 1]
-        if sign in _PLACES:
+        if sign in _ANCHORS:
             self.position += len(sign)
-            return _Part(_PLACES[sign])
+            return _Part(_ANCHORS[sign])
         bracket = _CLASS.match(self.text, self.position) if sign == "[" else None
         sign = sign if bracket is None else bracket.group()
         if bracket is not None and _RESERVED.search(sign):
-            raise PatternError(f"“{sign[:40]}” of the pattern may be read in two ways.", "Put a \\ before signs.")
+            raise PatternError(f"“{sign[:40]}” of the pattern is ambiguous.", "Escape special characters with \\.")
         if sign[0] in "*+?" or (sign[0] == "\\" and (sign[1:].isdigit() and sign != "\\0")):
-            raise PatternError(f"The pattern has “{sign}” where it cannot be used.", "Write it with a \\ before it.")
+            raise PatternError(f"The pattern has “{sign}” where it is not allowed.", "Escape it with \\.")
         self.position += len(sign)
         return _Part("character", _tester(sign))
 
@@ -119,16 +121,16 @@ class _Reader:
 
     def _bounded(self, program: _Program) -> _Program:
         if len(program) > MAXIMUM_INSTRUCTIONS:
-            raise PatternError("The pattern is too long.", "Ask for less of the line, or for fewer repetitions.")
+            raise PatternError("The pattern is too long.", "Match less of the line, or use fewer repetitions.")
         return program
 
 
 def _tester(sign: str) -> Test:
-    """Return the test of one character; `sign` matches exactly one, so that re needs no time for it."""
+    """Return the test of one character; `sign` matches exactly one, so re needs constant time for it."""
     try:
         return _known(re.compile(sign))
     except (re.error, OverflowError) as error:
-        raise PatternError(f"“{sign[:40]}” of the pattern cannot be read: {error}.", "Correct it.") from None
+        raise PatternError(f"“{sign[:40]}” of the pattern is invalid: {error}.", "Correct it.") from None
 
 
 def _known(one: re.Pattern[str]) -> Test:
@@ -143,15 +145,15 @@ def _known(one: re.Pattern[str]) -> Test:
 
 
 def _repetition(atom: _Program, least: int, most: int | None, *, lazy: bool) -> _Program:
-    """Return `atom` as often as asked: once and again, then as often as may be."""
+    """Return `atom` repeated: the required times, then the optional ones."""
 
     def choice(enter: int, leave: int) -> _Part:
-        return _Part("split", ways=(leave, enter) if lazy else (enter, leave))
+        return _Part("split", branches=(leave, enter) if lazy else (enter, leave))
 
     if len(atom) * max(least, most or 0) > MAXIMUM_INSTRUCTIONS or (most is not None and most < least):
         raise PatternError("A repetition of the pattern is too long.", "Use * or +.")
     if most is None:
-        return atom * least + (choice(1, len(atom) + 2), *atom, _Part("split", ways=(-len(atom) - 1,)))
+        return atom * least + (choice(1, len(atom) + 2), *atom, _Part("split", branches=(-len(atom) - 1,)))
     optional: _Program = ()
     for _ in range(most - least):
         optional = (choice(1, len(atom) + len(optional) + 1), *atom, *optional)
@@ -163,12 +165,12 @@ _Span = tuple[int, int]
 
 @dataclass(slots=True)
 class Pattern:
-    """A pattern with one group. `left` are the steps that it may still take, on all lines together.
+    """A pattern with one group. `left` is the number of steps left for all lines together.
 
-    It is run as Thompson's machine with Pike's marks: all ways at once, character by character, so that no pattern
-    and no line takes longer than their lengths multiplied (R. Cox, Regular Expression Matching: the Virtual Machine
-    Approach, 2009). What it finds is what Python's `re.search` finds, save
-    where something is repeated that may be nothing: there re stops, and this goes on.
+    It runs as a Thompson NFA with Pike's captures: all alternatives in parallel, character by character, so the time is
+    at most the product of pattern and line length (R. Cox, Regular Expression Matching: the Virtual Machine Approach,
+    2009). Results equal Python's `re.search`, except where a repeated expression may be empty: re stops there, this
+    continues.
     """
 
     program: _Program
@@ -176,35 +178,36 @@ class Pattern:
 
     @classmethod
     def read(cls, text: str) -> "Pattern":
-        """Return the pattern written `text`; raise PatternError where it cannot be used."""
+        """Return the compiled pattern `text`; raise PatternError if it is invalid."""
         reader = _Reader(text)
         program = reader.alternatives()
         if reader.position < len(text):
-            raise PatternError("A parenthesis of the pattern is closed that was not opened.", "Write \\) for one.")
+            raise PatternError("The pattern has an unmatched closing parenthesis.", "Write \\) for a literal one.")
         if reader.groups != 1:
             raise PatternError(
-                f"The pattern has {reader.groups} groups.", "Put ( ) around the number, and (?:…) around all else."
+                f"The pattern has {reader.groups} groups.",
+                "Put ( ) around the number, and (?:…) around everything else.",
             )
         return cls((*program, _Part("found")))
 
     def search(self, line: str) -> str | None:
-        """Return what the group holds in the first match in `line`; None where there is none, or no step is left."""
+        """Return the group's text of the first match in `line`; None if there is none, or no step is left."""
         line = line[:MAXIMUM_LINE]
         found: _Span | None = None
         threads: dict[int, _Span] = {}
-        seen: set[int] = set()  # places that were reached at this position: who came first is preferred
+        seen: set[int] = set()  # instructions reached at this position: the first to arrive has priority
         for position in range(len(line) + 1):
             if found is None:
                 self._follow(threads, seen, (0, (-1, -1)), line, position)
             following: dict[int, _Span] = {}
             seen = set()
-            for place, span in threads.items():
-                part = self.program[place]
+            for at, span in threads.items():
+                part = self.program[at]
                 if part.kind == "found":
                     found = span
-                    break  # those behind it are less preferred
+                    break  # later threads have lower priority
                 if position < len(line) and part.test is not None and part.test(line[position]):
-                    self._follow(following, seen, (place + 1, span), line, position + 1)
+                    self._follow(following, seen, (at + 1, span), line, position + 1)
             threads = following
             if self.left <= 0 or (not threads and found is not None):
                 break
@@ -215,33 +218,33 @@ class Pattern:
     def _follow(
         self, threads: dict[int, _Span], seen: set[int], start: tuple[int, _Span], line: str, position: int
     ) -> None:
-        """Add to `threads` every place that is reached from `start` without a character, the preferred first."""
+        """Add to `threads` every instruction reachable from `start` without a character, the preferred first."""
         stack = [start]
         while stack:
-            place, span = stack.pop()
+            at, span = stack.pop()
             self.left -= 1
-            if place in seen:
+            if at in seen:
                 continue
-            seen.add(place)
-            part = self.program[place]
+            seen.add(at)
+            part = self.program[at]
             if part.kind == "split":
-                stack += [(place + way, span) for way in reversed(part.ways)]
+                stack += [(at + way, span) for way in reversed(part.branches)]
             elif part.kind == "mark":
-                stack.append((place + 1, (span[0], position) if part.mark else (position, -1)))
+                stack.append((at + 1, (span[0], position) if part.mark else (position, -1)))
             elif part.kind in {"character", "found"}:
-                threads[place] = span
-            elif _stands(part.kind, line, position):
-                stack.append((place + 1, span))
+                threads[at] = span
+            elif _asserts(part.kind, line, position):
+                stack.append((at + 1, span))
 
 
-def _stands(place: str, line: str, position: int) -> bool:
-    if place == "start":
+def _asserts(at: str, line: str, position: int) -> bool:
+    if at == "start":
         return position == 0
-    if place == "end":
+    if at == "end":
         return position == len(line)
     before = position > 0 and _is_word(line[position - 1])
     after = position < len(line) and _is_word(line[position])
-    return (before != after) == (place == "boundary")
+    return (before != after) == (at == "boundary")
 
 
 def _is_word(character: str) -> bool:

@@ -1,11 +1,21 @@
-"""command: any command of the user's own as a benchmark, timed, and its own figure read if it prints one."""
+"""command: any command of the user as a benchmark, timed, with an optional figure from its output."""
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 
-from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose, TrialParser
-from suites.checks import StepCheck
+from suites.base import (
+    Command,
+    Context,
+    Effect,
+    EffectKind,
+    Estimate,
+    ParametersOf,
+    Purpose,
+    Recognised,
+    Suite,
+    TestedTool,
+    TrialParser,
+)
 from suites.command.checks import COMMAND_CHECKS
 from suites.command.output import BEFORE_FAILED, CommandParser
 from suites.command.parameters import (
@@ -19,17 +29,19 @@ from suites.command.parameters import (
     reads_output,
     words,
 )
+from suites.command.recognition import recognised
 from suites.command.targets import targets_of_line
+from suites.facts import Facts
 from suites.host_files import HostFile
-from suites.parameters import Parameter, Tuned, Values
+from suites.parameters import Values
+from suites.programs import PERL, PYTHON, Program, bundled
 from suites.vocab import Metric, Resource
 
 SCRIPT = "timed.sh"
 
-# perl's clock_gettime needs no process of its own between the command and the clock. Both clocks are monotonic: neither
-# goes back nor is set, as that of date is. The status 125 is what env, timeout and others end with if they fail
-# themselves.
-_TIMED = r"""# sh timed.sh STATUSES LIMIT DIRECTORY COMMAND...: runs the command and says how long it took.
+# perl's clock_gettime needs no extra process between the command and the clock. Both clocks are monotonic, unlike date,
+# so time adjustments do not affect them. The status 125 is what env, timeout and others return if they fail themselves.
+_TIMED = r"""# sh timed.sh STATUSES LIMIT DIRECTORY COMMAND...: runs the command and prints its wall time.
 accepted=$1 limit=$2
 cd -- "${3:-.}" || exit 125
 shift 3
@@ -70,50 +82,50 @@ _QUIETLY = (
 )
 
 
-class OwnCommand:
-    """A command of the user's own. Its figure is what the user says it is."""
+class UserCommand(Suite):
+    """A command of the user. Its figure is user-defined."""
 
     id = "command"
     title = "Your own command"
-    summary = "Any program as a benchmark: its time, or the figure it prints. Nothing is closer to your application."
+    summary = "Any program as a benchmark: its wall time, or the figure it prints."
     resource = Resource.APPLICATION
-    tool = "command"
-    packages: Mapping[str, str] = {}
-    parameters: tuple[Parameter, ...] = COMMAND_PARAMETERS
-    metrics: tuple[Metric, ...] = (WALL_TIME,)
-    needs_peer = False
-    directory_parameter: str | None = None
-    checks: tuple[StepCheck, ...] = COMMAND_CHECKS
+    tried = TestedTool(
+        "any program of your own; its clock run for real with perl 5.36 and without",
+        note="the wall time, or the figure that it prints",
+    )
+    program = bundled("command")
+    other_programs = (PERL, PYTHON)  # interpreters of the clock, and of many commands
+    parameters = COMMAND_PARAMETERS
+    metrics = (WALL_TIME,)
+    checks = COMMAND_CHECKS
+    needs_input = True
 
-    def needs_tool(self, values: Values) -> bool:
-        """Return False: nobody knows which programs the command needs."""
-        del values
-        return False
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return none: the programs of the command are not known."""
+        return ()
 
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
-        """Return the user's own figure, where there is one, and the wall time."""
+        """Return the user's figure, if any, and the wall time."""
         return (figure_metric(values), WALL_TIME) if reads_output(values) else (WALL_TIME,)
 
-    def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return nothing: what is measured is the user's."""
-        del context
-        return {}
+    def recognised(self, values: Values, parameters: ParametersOf) -> tuple[Recognised, ...]:
+        """Return the command as equivalent steps of other suites."""
+        return recognised(str(values["command"]), shell=bool(values["shell"]), parameters=parameters)
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return the preparation, what runs before each trial, the command under its clock, and the cleaning up."""
-        del context
+        """Return the preparation, the command before each trial, the timed command, and the clean-up."""
         timed = ("sh", SCRIPT, str(values["accepted"]), f"{values['timeout']:g}", str(values["working_directory"]))
         file = HostFile(SCRIPT, text=_TIMED)
-        argv = (*timed, *_environment(values), *_words(values, "command"))
+        argv = (*timed, *_environment(values), *_argv(values, "command"))
         return (
-            *_beside(values, "prepare", Purpose.PREPARE),
+            *_untimed(values, "prepare", Purpose.PREPARE),
             *_before(values),
             Command(argv, files=(file,), targets=targets_of_line(str(values["command"]), values)),
-            *_beside(values, "clean_up", Purpose.CLEAN_UP),
+            *_untimed(values, "clean_up", Purpose.CLEAN_UP),
         )
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return every command as it is written, with its directory and its environment before it."""
+        """Return every command as written, preceded by its directory and environment."""
         before = f"cd -- {shlex.quote(str(values['working_directory']))} && " if values["working_directory"] else ""
         before += f"env {values['environment']} " if values["environment"] else ""
         return tuple(
@@ -123,17 +135,16 @@ class OwnCommand:
         )
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return nothing known: the time is what is measured, and what is written is the user's own affair."""
-        del values, context
+        """Return an unknown estimate: neither time nor writes of the command are known."""
         return Estimate(duration=None, written=None, network=None)
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser, which looks for the figure where `values` say that it is."""
+        """Return a new parser, with the source of the figure in `values`."""
         return CommandParser(values)
 
 
-def _words(values: Values, name: str) -> tuple[str, ...]:
-    """Return the words of a command; where a quotation is not closed, all of it as one, which is no program."""
+def _argv(values: Values, name: str) -> tuple[str, ...]:
+    """Return the words of a command; with an unclosed quotation, all of it as one word, which is no program."""
     return words(values[name], shell=bool(values["shell"])) or (str(values[name]),)
 
 
@@ -143,17 +154,17 @@ def _environment(values: Values) -> tuple[str, ...]:
 
 
 def _before(values: Values) -> tuple[Command, ...]:
-    """Return the command before each trial, of whose output nothing is seen unless it fails."""
+    """Return the command before each trial, whose output is discarded unless it fails."""
     return tuple(
         replace(command, argv=("sh", "-c", _QUIETLY, "before", *command.argv))
-        for command in _beside(values, "before", Purpose.MEASURE)
+        for command in _untimed(values, "before", Purpose.MEASURE)
     )
 
 
-def _beside(values: Values, name: str, purpose: Purpose) -> tuple[Command, ...]:
+def _untimed(values: Values, name: str, purpose: Purpose) -> tuple[Command, ...]:
     if not values[name]:
         return ()
-    argv = (*_environment(values), *_words(values, name))
+    argv = (*_environment(values), *_argv(values, name))
     directory = str(values["working_directory"])
     if directory:
         argv = ("sh", "-c", f'cd -- {shlex.quote(directory)} && exec "$@"', "command", *argv)

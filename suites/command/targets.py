@@ -1,8 +1,8 @@
-"""What the commands of the user's own open, as far as their words say: judged on the host right before they start.
+"""Targets of the user's commands as far as their words show; checked on the host right before they start.
 
-A program may do anything with its words. So a block device that is named anywhere is refused, unless the program is
-known to only read it. What a shell makes of the words is followed; where only a shell can tell what a program that
-writes is given, it is refused, too. What a program does by itself (its own text, a script in a file) is not seen.
+A program may use its arguments in any way. So a block device named anywhere is refused, unless the program is known to
+only read it. Shell expansions are followed; if only a shell can expand the argument of a program that writes, it is
+refused, too. What a program does by itself (its own text, a script in a file) is not visible.
 """
 
 import re
@@ -11,28 +11,30 @@ from itertools import pairwise
 
 from suites.command.line_paths import ASSIGNMENT, LinePaths, TooLongError
 from suites.command.parameters import words as words_of
-from suites.command.program_targets import SPECIAL, copy_targets, mounts_no_device
-from suites.command.programs import (
-    ASKS,
-    LEAVES,
+from suites.command.program_rules import (
+    DELEGATES,
+    DEVICE_QUERIES,
+    LINE_RUNNERS,
     LISTS_DEVICES,
     OPENS,
     PASSES,
     RAISES,
+    REMOTE,
     SHELLS,
-    TAKES_LINES,
-    Does,
-    does,
+    FileUse,
     name_of,
+    reads_lines,
     starts,
+    use_of,
 )
-from suites.command.shell_words import Command, commands
-from suites.command.word_values import HOST, UNKNOWN, Variables, all_commands, clean, line_of, shown
+from suites.command.program_targets import SPECIAL, copy_targets, mounts_no_device
+from suites.command.shell_expansion import HOST, UNKNOWN, Variables, all_commands, clean, line_of, shown
+from suites.command.shell_parser import ShellCommand, commands
 from suites.parameters import Values
-from suites.targets import Target, Use, bounded, refused, unsure
+from suites.targets import PathUse, Target, bounded, refused, unsure
 
 DEEPEST = 4
-"""Shells within shells that are looked into; what is deeper is refused."""
+"""Maximum depth of nested shells; deeper ones are refused."""
 
 MOST_WORDS = 20_000
 
@@ -41,7 +43,7 @@ _WORD = re.compile(r"[\w./+-]+")
 
 
 def targets_of_line(text: str, values: Values) -> tuple[Target, ...]:
-    """Return what a line of a step opens, relative to the step's private directory."""
+    """Return the targets of a line of a step, relative to the step's private directory."""
     given = words_of(values["environment"], shell=False) or ()
     variables = Variables((name, clean(value)) for name, _, value in (word.partition("=") for word in given))
     line = _Line(variables, [clean(str(values["working_directory"]))])
@@ -49,13 +51,13 @@ def targets_of_line(text: str, values: Values) -> tuple[Target, ...]:
         found = tuple(line.of_text(clean(text), by_shell=bool(values["shell"])))
     except (TooLongError, RecursionError):
         found = (
-            unsure(f"“{shown(text)}” has more forms than can be judged. Write less into one line."),
-            Target("", Use.RAISES),
+            unsure(f"“{shown(text)}” has too many expansions to check. Shorten the line."),
+            Target("", PathUse.RAISES),
         )
-    spoken = _WORD.findall(f"{text} {values['environment']}")
-    uses = [(LEAVES, Use.LEAVES), (RAISES, Use.RAISES)]
-    whole = [Target("", use) for names, use in uses if any(names.fullmatch(name_of(word)) for word in spoken)]
-    return bounded((*found, *whole, *([Target("", Use.LEAVES)] if "cgroup" in text else ())))
+    line_words = _WORD.findall(f"{text} {values['environment']}")
+    uses = [(DELEGATES, PathUse.LEAVES), (RAISES, PathUse.RAISES)]
+    whole = [Target("", use) for names, use in uses if any(names.fullmatch(name_of(word)) for word in line_words)]
+    return bounded((*found, *whole, *([Target("", PathUse.LEAVES)] if "cgroup" in text else ())))
 
 
 class _Line(LinePaths):
@@ -64,21 +66,21 @@ class _Line(LinePaths):
     def __init__(self, variables: Variables, directories: list[str] | None, depth: int = 0) -> None:
         super().__init__(variables, directories)
         self.depth = depth
-        self.looked = [0]
-        """How many words were looked at, by the lines within this one as well."""
+        self.examined = [0]
+        """Number of words examined so far, including nested lines."""
         self.words: list[list[str]] = []
         self.feeds_shell = False
-        """A shell runs what other commands of the line print."""
-        self.fed = ""
-        """Which program is given words that other commands of the line print."""
+        """A shell runs the output of other commands of the line."""
+        self.stdin = ""
+        """Program whose arguments are the output of other commands of the line."""
 
     def of_text(self, text: str, *, by_shell: bool) -> Iterator[Target]:
-        """Yield what the commands of `text` open; what cannot be judged is among it."""
+        """Yield the targets of the commands of `text`, including those that cannot be checked."""
         try:
             found = all_commands(commands(text, by_shell=by_shell))
         except ValueError as error:
-            what = "a here-document" if "here" in str(error) else "a quotation mark or bracket without its other one"
-            yield refused(f"“{shown(text)}” has {what}, so that it cannot be judged.")
+            what = "a here-document" if "here" in str(error) else "an unmatched quotation mark or bracket"
+            yield refused(f"“{shown(text)}” has {what}, so it cannot be checked.")
             return
         if by_shell:
             self.note(found)
@@ -86,15 +88,15 @@ class _Line(LinePaths):
             yield from self._of(command)
         if self.feeds_shell:
             yield from self._any_line()
-        if self.fed:
-            yield from self._any_word(self.fed)
+        if self.stdin:
+            yield from self._all_words(self.stdin)
 
-    def _of(self, command: Command) -> Iterator[Target]:
+    def _of(self, command: ShellCommand) -> Iterator[Target]:
         for word in command.written:
             for form in self.variables.forms(word):
                 yield from self.written(" ".join(form))
         if command.defines or command.texts[:1] == ["function"]:
-            self.fed = self.fed or "a function"
+            self.stdin = self.stdin or "a function"
         for words in self.variants(command.words):
             self.words.append(words)
             yield from self.run(words)
@@ -102,9 +104,9 @@ class _Line(LinePaths):
             self.words += [list(form) for form in self.variables.forms(word)]
 
     def run(self, words: Sequence[str]) -> Iterator[Target]:
-        """Yield what a command opens: the program, and what leads to it."""
-        self.looked[0] += 1 + len(words)
-        if self.looked[0] > MOST_WORDS:
+        """Yield the targets of a command: the program, and the words that lead to it."""
+        self.examined[0] += 1 + len(words)
+        if self.examined[0] > MOST_WORDS:
             raise TooLongError
         places, leading = starts(words)
         lead = [words[at] for at in leading]
@@ -114,28 +116,35 @@ class _Line(LinePaths):
                 yield from self.line(word)
         leads = {name_of(word) for word in lead}
         if leads & {"chroot", "nsenter"}:
-            yield unsure("It changes the root directory, so that paths cannot be judged.")
+            yield unsure("It changes the root directory, so paths cannot be checked.")
         for at in places:
             name, arguments = name_of(words[at]), list(words[at + 1 :])
             yield from self._whole(name, arguments)
             if "xargs" in leads:
-                name, arguments = self._fed_by_xargs(words[:at], name, arguments)
+                name, arguments = self._xargs_arguments(words[:at], name, arguments)
             yield from self._program(name, arguments, words[at])
 
     def _whole(self, name: str, arguments: Sequence[str]) -> Iterator[Target]:
-        """Yield what a program means for the command as a whole."""
-        more = does(name, arguments) is not Does.READS
+        """Yield the targets that apply to a program as a whole."""
+        more = use_of(name, arguments) is not FileUse.READS
         opens = OPENS.fullmatch(name) and more and not (name == "mount" and mounts_no_device(arguments))
-        if opens or name in ASKS:
-            yield Target("", Use.OPENS)
-        if LEAVES.fullmatch(name) or (name in PASSES and more):
-            yield Target("", Use.LEAVES)
+        if opens or name in DEVICE_QUERIES:
+            yield Target("", PathUse.OPENS)
+        if self._delegates(name, arguments) or (name in PASSES and more):
+            yield Target("", PathUse.LEAVES)
         if RAISES.fullmatch(name) or UNKNOWN in name or HOST in name:
-            yield Target("", Use.RAISES)
+            yield Target("", PathUse.RAISES)
 
     @staticmethod
-    def _fed_by_xargs(lead: Sequence[str], name: str, arguments: list[str]) -> tuple[str, list[str]]:
-        """Return the program with what xargs gives it: words that are not known."""
+    def _delegates(name: str, arguments: Sequence[str]) -> bool:
+        """Whether a program may act through a service or another host; rsync does if a word may begin with a host."""
+        if name == "rsync":
+            return any(REMOTE.match(word) or word.startswith((UNKNOWN, HOST)) for word in arguments)
+        return UNKNOWN in name or DELEGATES.fullmatch(name) is not None
+
+    @staticmethod
+    def _xargs_arguments(lead: Sequence[str], name: str, arguments: list[str]) -> tuple[str, list[str]]:
+        """Return the program with the arguments of xargs, which are unknown words."""
         sign = ""
         for word, after in pairwise([*lead, ""]):
             match = re.fullmatch(r"-I(.*)|(?:-i|--replace=?)(.*)", word)
@@ -146,35 +155,36 @@ class _Line(LinePaths):
         return name, [*arguments, UNKNOWN]
 
     def _program(self, name: str, arguments: list[str], path: str) -> Iterator[Target]:
+        self.feeds_shell = self.feeds_shell or reads_lines(name, arguments)
         special = SPECIAL.get(name)
-        kind = does(name, arguments)
+        kind = use_of(name, arguments)
         if special is not None:
             yield from special(arguments, self)
         elif name in SHELLS:
             yield from self._shell(name, arguments)
-        elif name in TAKES_LINES:
-            yield from self._takes_lines(name, arguments)
-        elif kind is Does.WRITES:
+        elif name in LINE_RUNNERS:
+            yield from self._line_arguments(name, arguments)
+        elif kind is FileUse.WRITES:
             yield from (target for word in arguments if not word.startswith("-") for target in self.written(word, name))
             yield from self.named(arguments)
-        elif kind is Does.COPIES:
+        elif kind is FileUse.COPIES:
             yield from copy_targets(name, arguments, self)
-        elif kind is Does.ANYTHING:
-            yield from self._anything([path, *arguments])
+        elif kind is FileUse.ANYTHING:
+            yield from self._unknown_program([path, *arguments])
 
-    def _anything(self, words: Sequence[str]) -> Iterator[Target]:
-        """Yield what a program may open of which nothing is known, and programs that its words may start."""
+    def _unknown_program(self, words: Sequence[str]) -> Iterator[Target]:
+        """Yield the possible targets of an unknown program, and of programs that its words may start."""
         yield from self.named(words)
         if any(UNKNOWN in word for word in words):
-            self.fed = self.fed or name_of(words[0])
+            self.stdin = self.stdin or name_of(words[0])
         for at, word in enumerate(words[1:], 1):
             name = name_of(word)
-            if name in SPECIAL or name in SHELLS or does(name, words[at + 1 :]) is Does.WRITES:
+            if name in SPECIAL or name in SHELLS or use_of(name, words[at + 1 :]) is FileUse.WRITES:
                 yield from self._program(name, list(words[at + 1 :]), word)
                 return
 
     def _shell(self, name: str, arguments: Sequence[str]) -> Iterator[Target]:
-        """Yield what the line opens that a shell is given; a shell without one runs what it reads."""
+        """Yield the targets of a line given to a shell; a shell without one runs its standard input."""
         for at, word in enumerate(arguments):
             if re.fullmatch(r"[-+][A-Za-z]*c[A-Za-z]*", word):
                 rest = list(arguments[at + 1 :])
@@ -190,19 +200,19 @@ class _Line(LinePaths):
                 yield from self.named(arguments)
                 return
         self.feeds_shell = True
-        yield Target("", Use.RAISES)
-        self.fed = f"{name} (standard input)"
+        yield Target("", PathUse.RAISES)
+        self.stdin = f"{name} (standard input)"
 
-    def _takes_lines(self, name: str, arguments: Sequence[str]) -> Iterator[Target]:
+    def _line_arguments(self, name: str, arguments: Sequence[str]) -> Iterator[Target]:
         yield from self.named(arguments)
         if name in {"eval", "trap"} and any(UNKNOWN in word or HOST in word for word in arguments):
-            yield Target("", Use.RAISES)
-            yield unsure(f"{name} runs what only a shell can tell; write it out.")
+            yield Target("", PathUse.RAISES)
+            yield unsure(f"{name} runs what only a shell can expand; write it out.")
         elif name == "eval":
             yield from self.line(" ".join(arguments))
         else:
             if name in {"parallel", "watch", "alias"}:
-                self.fed = self.fed or name
+                self.stdin = self.stdin or name
             given = [word.replace("{}", UNKNOWN) for word in arguments] if name == "parallel" else list(arguments)
             yield from (target for word in given if _BLANK.search(word) for target in self.line(word))
             plain = next((at for at, word in enumerate(given) if not re.match(r"-|\d", word)), len(given))
@@ -212,26 +222,28 @@ class _Line(LinePaths):
                     yield from self.run([*given[at:], *extra])
 
     def line(self, text: str) -> Iterator[Target]:
-        """Yield what a line opens that is a word of this one."""
+        """Yield the targets of a line that is a word of this one."""
         if self.depth >= DEEPEST:
-            yield unsure(f"“{shown(text)}” is a line within lines within lines, which is not judged.")
+            yield unsure(f"“{shown(text)}” nests lines too deeply to check.")
             return
         inner = _Line(self.variables.copy(), self.directories and list(self.directories), self.depth + 1)
-        inner.links, inner.looked = list(self.links), self.looked
+        inner.links, inner.examined = list(self.links), self.examined
         yield from inner.of_text(line_of(text), by_shell=True)
-        self.fed = self.fed or inner.fed
+        self.stdin = self.stdin or inner.stdin
 
     def _any_line(self) -> Iterator[Target]:
-        """Yield what the words of a line may open that are given to a shell as its input."""
+        """Yield the targets of words that a shell may read as its input."""
         for words in list(self.words):
             yield from (target for word in words if _BLANK.search(word) for target in self.line(word))
             yield from self.run([word for word in words[1:] if word != UNKNOWN])
 
-    def _any_word(self, program: str) -> Iterator[Target]:
-        """Yield all words of a line in which a program is given what other commands of it print."""
+    def _all_words(self, program: str) -> Iterator[Target]:
+        """Yield all words of a line in which a program takes its arguments from other commands."""
         for words in self.words:
             places, _ = starts(words)
             listing = {name_of(words[at]) for at in places} & LISTS_DEVICES
             if listing:
-                yield unsure(f"{min(listing)} may name any device, and {program} is given words of other commands.")
+                yield unsure(
+                    f"{min(listing)} may name any device, and {program} takes its arguments from other commands."
+                )
             yield from self.named(words)

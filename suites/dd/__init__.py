@@ -1,1 +1,1 @@
-"""dd: the quick and dirty copy. Everybody has it, and its defaults measure memory rather than the disk."""
+"""dd: a sequential copy in one process."""

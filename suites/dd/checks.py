@@ -1,11 +1,16 @@
-"""What is known to fool people about dd."""
+"""Checks of a dd step."""
 
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.base import StepEvidence
+from suites.checks import Check, CheckOutcome, NotChecked
 from suites.dd.parameters import TUNED_BLOCK, URANDOM, ZERO, copied, reads, writes
-from suites.disk import KIB, ROTATING_RATE, accepts_direct, amount, cache_of, is_rotating
-from suites.disk_checks import (
+from suites.disk import (
     CACHE_FACTOR,
+    KIB,
+    ROTATING_RATE,
+    accepts_direct,
+    cache_of,
     direct_refused,
+    is_rotating,
     least_seconds,
     page_cache,
     plausible_rate,
@@ -15,11 +20,12 @@ from suites.disk_checks import (
 )
 from suites.facts import known
 from suites.parameters import Value, Values
+from suites.quantities import quantity
 from suites.units import Unit
-from suites.vocab import Level
+from suites.vocab import Severity
 
 SHORTEST = 1.0
-"""Seconds: dd's own report has no finer sample than one a second."""
+"""Seconds: dd reports progress once a second at most."""
 
 ENOUGH = 4.0
 """Seconds that the remedy aims at."""
@@ -31,13 +37,13 @@ def _direct(values: Values) -> bool:
     return (values["flush"] if writes(values) else values["read"]) == "direct"
 
 
-def _through_memory(values: Values) -> bool:
-    """Whether the page cache can answer for the disk while the clock runs."""
+def _cached_io(values: Values) -> bool:
+    """Whether the page cache may serve the I/O while the clock runs."""
     return values["flush"] == "none" if writes(values) else values["read"] == "cached"
 
 
 def _each_block_is_safe(values: Values) -> bool:
-    """Whether each block waits for the device, which takes a millisecond or so however small it is."""
+    """Whether each block waits for stable storage, which takes about a millisecond whatever its size."""
     return writes(values) and values["flush"] == "dsync"
 
 
@@ -47,97 +53,97 @@ def _past_memory(evidence: StepEvidence) -> dict[str, Value]:
     return {"read": "direct"} if accepts_direct(evidence) else {}
 
 
-def _page_cache(evidence: StepEvidence) -> Outcome | CannotTell | None:
-    if not _through_memory(evidence.values):
+def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    if not _cached_io(evidence.values):
         return None
     cache = cache_of(evidence)
-    if isinstance(cache, CannotTell):
+    if isinstance(cache, NotChecked):
         return cache
     size = copied(evidence.values)
     if size >= CACHE_FACTOR * cache:
         return None
-    return Outcome(
-        measured=f"{amount(size)} through the page cache; {amount(cache)} of memory can hold them"
+    return CheckOutcome(
+        measured=f"{quantity(size)} through the page cache; {quantity(cache)} of memory can hold them"
         + (" in part." if size > cache else "."),
         changes=_past_memory(evidence),
     )
 
 
-def _read_after_write(evidence: StepEvidence) -> Outcome | CannotTell | None:
-    if not reads(evidence.values) or not _through_memory(evidence.values):
+def _read_after_write(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    if not reads(evidence.values) or not _cached_io(evidence.values):
         return None
     cache = cache_of(evidence)
-    if isinstance(cache, CannotTell):
+    if isinstance(cache, NotChecked):
         return cache
     size = copied(evidence.values)
     if size >= CACHE_FACTOR * cache:
         return None
     writers = [step.name for step in evidence.earlier if step.suite.directory_parameter is not None]
-    after = f" The disk was also in use by {', '.join(writers[:3])} before." if writers else ""
-    return Outcome(
-        measured=f"The {amount(size)} are read right after they were written, and {amount(cache)} of memory keep them."
-        f"{after}",
+    after = f" Earlier steps also use the disk: {', '.join(writers[:3])}." if writers else ""
+    return CheckOutcome(
+        measured=f"{quantity(size)} are read right after they are written; {quantity(cache)} of memory can cache "
+        f"them.{after}",
         changes=_past_memory(evidence),
     )
 
 
-def _unflushed_write(evidence: StepEvidence) -> Outcome | None:
+def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     if not writes(values) or values["flush"] != "none":
         return None
-    return Outcome(
-        measured=f"{amount(copied(values))} are written with neither conv=fdatasync nor oflag=direct.",
+    return CheckOutcome(
+        measured=f"{quantity(copied(values))} are written without conv=fdatasync or oflag=direct.",
         changes={"flush": "fdatasync"},
     )
 
 
-def _short_runtime(evidence: StepEvidence) -> Outcome | None:
+def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     size = copied(values)
-    rate, words = plausible_rate(evidence)
+    rate, basis = plausible_rate(evidence)
     least, started = least_seconds(evidence, SHORTEST)
     if _each_block_is_safe(values) or size / rate >= least:
         return None
     block = int(values["block_size"])
-    return Outcome(
-        measured=f"{amount(size)} take {roughly(size / rate)} s {words}.{started}",
+    return CheckOutcome(
+        measured=f"{quantity(size)} take {roughly(size / rate)} s {basis}.{started}",
         changes={"count": -(-_enough(evidence) // block)},
     )
 
 
 def _enough(evidence: StepEvidence) -> int:
-    """Return the bytes that take long enough on a disk of plausible speed."""
+    """Return the bytes that take long enough on a disk of plausible rate."""
     return int(plausible_rate(evidence)[0] * max(ENOUGH, least_seconds(evidence, SHORTEST)[0]))
 
 
-def _random_source(evidence: StepEvidence) -> Outcome | None:
+def _random_source(evidence: StepEvidence) -> CheckOutcome | None:
     values, facts = evidence.values, evidence.context.facts
     if values["input"] != URANDOM:
         return None
     rate = None if facts is None else known(facts.measured.urandom_rate)
     changes: dict[str, Value] = {"input": ZERO}
     if rate is None:
-        return Outcome("The input is /dev/urandom; how fast it is on this host was not measured.", changes=changes)
-    shown = amount(rate, Unit.BYTES_PER_SECOND)
+        return CheckOutcome("if=/dev/urandom; its rate on this host was not measured.", changes=changes)
+    shown = quantity(rate, Unit.BYTES_PER_SECOND)
     slow_disk = is_rotating(evidence.context, str(values["directory"])) and rate > CACHE_FACTOR * ROTATING_RATE
-    return Outcome(
-        measured=f"/dev/urandom gives {shown} on this host (measured): no disk can appear faster.",
+    return CheckOutcome(
+        measured=f"/dev/urandom delivers {shown} on this host (measured): the result cannot exceed that.",
         changes=changes,
-        level=Level.INFO if slow_disk else None,
+        severity=Severity.INFO if slow_disk else None,
     )
 
 
-def _zero_source(evidence: StepEvidence) -> Outcome | None:
-    return Outcome("The input is /dev/zero.") if evidence.values["input"] == ZERO else None
+def _zero_source(evidence: StepEvidence) -> CheckOutcome | None:
+    return CheckOutcome("if=/dev/zero.") if evidence.values["input"] == ZERO else None
 
 
-def _small_blocks(evidence: StepEvidence) -> Outcome | None:
+def _small_blocks(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     block = int(values["block_size"])
     if block >= SMALL_BLOCK or _each_block_is_safe(values):
         return None
-    return Outcome(
-        measured=f"bs is {amount(block)}.",
+    return CheckOutcome(
+        measured=f"bs is {quantity(block)}.",
         changes={"block_size": TUNED_BLOCK, "count": -(-max(copied(values), _enough(evidence)) // TUNED_BLOCK)},
     )
 
@@ -147,47 +153,47 @@ DD_CHECKS = (
     page_cache(_page_cache),
     Check(
         id="read-after-write",
-        level=Level.WARNING,
-        title="It reads what was just written",
-        why="What was written last is still in memory, so the copy comes from there: 9.3 GB/s where the same disk read "
-        "0.65 GB/s. A cp of a file that was just copied does the same.",
+        severity=Severity.WARNING,
+        title="Page cache will serve the reads",
+        why="The file is still in the page cache, so the copy comes from memory: 9.3 GB/s where the same disk "
+        "read 0.65 GB/s. A cp of a file just copied does the same.",
         remedy="Read with direct I/O.",
         source="practitioners' notes (a cp took 17 s, then 0.853 s); dd manual, iflag=direct.",
-        needs="How the file is read and its size; the host's memory; the steps before.",
+        needs="Read mode and size; the host's memory; the steps before.",
         evaluate=_read_after_write,
     ),
     unflushed_write(_unflushed_write),
     short_runtime(_short_runtime, "Copy more blocks."),
     Check(
         id="random-source",
-        level=Level.WARNING,
-        title="The random source is measured, not the disk",
-        why="dd waits for each block of random bytes, which one CPU has to compute; the rate is that of the CPU.",
-        remedy="Write zeros and mind compression, or use fio, which fills its buffers with random data beforehand.",
+        severity=Severity.WARNING,
+        title="/dev/urandom may limit the rate",
+        why="dd waits for each block of random bytes, which one CPU computes; the rate is the CPU's.",
+        remedy="Write zeros (they compress), or use fio, which fills its buffers with random data beforehand.",
         source="practitioners' notes (12.84 MB/s from /dev/urandom); measured on the host when its facts were read.",
         needs="The input; the rate of /dev/urandom measured on the host.",
         evaluate=_random_source,
     ),
     Check(
         id="zero-source",
-        level=Level.INFO,
+        severity=Severity.INFO,
         title="Zeros compress",
-        why="A device or file system that compresses or deduplicates stores zeros without writing them, and looks "
-        "faster than it is. On others it makes no difference.",
-        remedy="Where that may be, use fio: its buffers hold random data.",
+        why="A device or file system that compresses or deduplicates stores zeros without writing them and looks "
+        "faster than it is. Others are not affected.",
+        remedy="Use fio on such a device: its buffers hold random data.",
         source="zfs and btrfs manuals, compression.",
-        needs="What is written.",
+        needs="The input.",
         evaluate=_zero_source,
     ),
     Check(
         id="small-blocks",
-        level=Level.WARNING,
-        title="Small blocks measure the calls",
-        why="dd waits for each block before the next. Measured on one disk with direct I/O: 10 MB/s in blocks of "
-        "512 B, 74 MB/s of 4 KiB, 2 GB/s of 1 MiB.",
-        remedy="Use blocks of 1 MiB.",
+        severity=Severity.WARNING,
+        title="Block size too small",
+        why="dd waits for each block before the next. Measured on one disk with direct I/O: 10 MB/s with 512 B, "
+        "74 MB/s with 4 KiB, 2 GB/s with 1 MiB.",
+        remedy="Set bs to 1 MiB.",
         source="dd manual, bs: the default is 512 bytes.",
-        needs="The pattern and the block size.",
+        needs="Pattern and block size.",
         evaluate=_small_blocks,
     ),
 )

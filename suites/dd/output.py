@@ -1,29 +1,30 @@
-"""Reads dd's report: bytes and seconds, from which the rate is computed again, and its lines of progress."""
+"""Parse dd's output: progress lines and the closing report."""
 
 import re
 from dataclasses import dataclass, field
 
-from suites.base import MAXIMUM_LINE, Parsed
-from suites.tool_words import tool_words
+from suites.base import ParsedTrial
+from suites.line_parser import MAXIMUM_LINE
+from suites.tool_messages import printable_message
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Sample
+from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 
-BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.MB_PER_SECOND, Better.HIGHER, Kind.RATE)
-ELAPSED = Metric("elapsed", "Time", Unit.SECOND, Better.LOWER, Kind.TIME)
-COPIED = Metric("copied", "Bytes copied", Unit.BYTE, Better.HIGHER, Kind.COUNT)
+BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.MB_PER_SECOND, Better.HIGHER, MetricKind.RATE)
+ELAPSED = Metric("elapsed", "Time", Unit.SECOND, Better.LOWER, MetricKind.TIME)
+COPIED = Metric("copied", "Bytes copied", Unit.BYTE, Better.HIGHER, MetricKind.COUNT)
 METRICS = (BANDWIDTH, ELAPSED, COPIED)
 
 MAXIMUM_SAMPLES = 1_000_000
 MAXIMUM_NOTES = 12
 
-# GNU: "61440000 bytes (61 MB, 59 MiB) copied, 2.23019 s, 27.5 MB/s"; translated in between, with a decimal comma in
+# GNU: "61440000 bytes (61 MB, 59 MiB) copied, 2.23019 s, 27.5 MB/s"; the words are translated, with a decimal comma in
 # many languages; busybox: "268435456 bytes (256.0MB) copied, 0.120 seconds, 2.1GB/s".
 _REPORT = re.compile(
     r"^\s*(?P<bytes>[0-9]{1,18})\s?\D[^\n]{0,200}?"
     r"(?P<seconds>[0-9]{1,12}(?:[.,][0-9]{1,12})?(?:e[-+]?[0-9]{1,3})?)\s?s(?:ec|econds)?[,;、，]\s?"
     r"(?:[0-9.,]{1,20}|Infinity)\s?[kKMGTPEZY]?i?B/s\s*$"
 )
-# A line of progress begins with the carriage return: it is over at its last word, not when the next one comes.
+# A progress line begins with a carriage return: it is complete at "B/s", not when the next one begins.
 _END = re.compile(rb"(?<=B/s)|[\r\n]")
 _RECORDS = re.compile(r"^\s*(?P<full>[0-9]{1,18})\+(?P<partial>[0-9]{1,18}) \S")
 _ERROR = re.compile(r"^(?:\S{0,200}/)?dd: ")
@@ -31,7 +32,7 @@ _ERROR = re.compile(r"^(?:\S{0,200}/)?dd: ")
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """What one report says."""
+    """Bytes and seconds of one report."""
 
     copied: int
     seconds: float
@@ -39,40 +40,41 @@ class _Report:
 
 @dataclass(slots=True)
 class DdParser:
-    """Reads dd's stderr as it arrives; with stdout mixed in it makes no difference."""
+    """Parser of dd's stderr; stdout may be mixed in."""
 
     _pending: dict[str, bytes] = field(default_factory=dict)
     _samples: list[Sample] = field(default_factory=list)
     _last: _Report | None = None
-    _records: int = 0  # lines of records since the last report: two stand before the final one
+    _records: int = 0  # lines of records since the last report: two precede the final one
     _final: bool = False
     _messages: list[str] = field(default_factory=list)
     _partial: int = 0
 
     def feed(self, data: bytes, stream: str = "stdout") -> list[Sample]:
-        """Take the next bytes of a stream; return the samples that they complete."""
+        """Parse the next bytes of a stream; return the samples that they complete."""
         *whole, rest = _END.split(self._pending.get(stream, b"") + data)
         self._pending[stream] = rest[:MAXIMUM_LINE]
         return [sample for line in whole for sample in self._take(line)]
 
-    def finish(self, exit_status: int | None = None) -> Parsed:
-        """Say what the whole output means. The rate is computed from bytes and seconds: dd rounds its own."""
+    def finish(self, exit_status: int | None = None) -> ParsedTrial:
+        """Return the result of the whole output. The rate is computed from bytes and seconds, because dd rounds its
+        own."""
         for line in list(self._pending.values()):
             self._take(line)
         self._pending.clear()
         problems = list(dict.fromkeys(self._messages))[:MAXIMUM_NOTES]
-        problems = [f"dd says: {words}" for words in problems] if exit_status != 0 else []
+        problems = [f"dd: {message}" for message in problems] if exit_status != 0 else []
         if self._last is None:
-            problems.append(self._nothing())
+            problems.append(self._missing_report())
         elif not self._last.copied:
-            problems.append("dd copied nothing, so there is no figure.")
+            problems.append("dd copied 0 bytes: no figure.")
         elif not self._final:
             problems.append(
                 "dd's closing report is missing: it was killed or cut off. The figures are its last progress."
             )
         if exit_status and not problems:
             problems.append(f"dd ended with exit status {exit_status}.")
-        return Parsed(self._figures(), tuple(self._samples), (*problems, *self._remarks()), complete=not problems)
+        return ParsedTrial(self._figures(), tuple(self._samples), (*problems, *self._remarks()), complete=not problems)
 
     def _take(self, line: bytes) -> list[Sample]:
         text = line[:MAXIMUM_LINE].decode("utf-8", "replace")
@@ -84,7 +86,7 @@ class DdParser:
             self._records += 1
             self._partial = int(records["partial"]) if self._records == 1 else self._partial
         elif _ERROR.match(text) and "warning:" not in text and len(self._messages) < 100 * MAXIMUM_NOTES:
-            self._messages.append(tool_words(_ERROR.sub("", text)))
+            self._messages.append(printable_message(_ERROR.sub("", text)))
         return []
 
     def _take_report(self, report: _Report) -> list[Sample]:
@@ -93,7 +95,7 @@ class DdParser:
         self._records = 0
         self._last = report
         seconds, copied = report.seconds - before.seconds, report.copied - before.copied
-        # The closing report follows the last progress too soon for a rate of its own.
+        # The closing report follows the last progress too soon for its own rate.
         shortest = 0.5 if self._final and before.seconds else 0.0
         if seconds <= shortest or copied < 0 or len(self._samples) >= MAXIMUM_SAMPLES:
             return []
@@ -103,21 +105,19 @@ class DdParser:
 
     def _figures(self) -> tuple[Figure, ...]:
         if self._last is None or not self._last.copied:
-            return ()  # a copy of nothing has no rate, and 0 B/s would be one
+            return ()  # a copy of nothing has no rate
         seconds, copied = self._last.seconds, self._last.copied
         rate = [Figure(BANDWIDTH, copied / seconds / 1e6)] if seconds > 0 else []
         return (*rate, Figure(ELAPSED, seconds), Figure(COPIED, float(copied)))
 
-    def _nothing(self) -> str:
+    def _missing_report(self) -> str:
         if self._records >= 2:
-            return "This dd prints no time (busybox does not), so there is no rate."
-        return "There is no report of dd in the output."
+            return "This dd prints no time (busybox does not): no rate."
+        return "No dd report in the output."
 
     def _remarks(self) -> list[str]:
         if self._partial > 1 and self._last is not None:
-            return [
-                f"{self._partial} blocks were read only in part: the input gave less at a time than the block size."
-            ]
+            return [f"{self._partial} partial reads: the input returned less than one block at a time."]
         return []
 
 

@@ -25,21 +25,22 @@ def copied(values: Values) -> int:
 
 INPUT = Parameter(
     name="input",
-    title="Input",
+    title="if",
     type=Type.CHOICE,
     default=ZERO,
-    help="What is copied. Zeros compress to nothing; random bytes are slow to make; a file is written, then read.",
+    help="Source of the copy. Zeros may compress; /dev/urandom is limited by a CPU; a file is written first, "
+    "then read back.",
     option="if=",
     choices=(
-        Choice(ZERO, "Write zeros to a file"),
-        Choice(URANDOM, "Write random bytes to a file"),
-        Choice(FILE, "Read a file back"),
+        Choice(ZERO, "/dev/zero: write zeros to a file"),
+        Choice(URANDOM, "/dev/urandom: write random bytes to a file"),
+        Choice(FILE, "file: read a file back"),
     ),
 )
 
 BLOCK_SIZE = Parameter(
     name="block_size",
-    title="Block size",
+    title="bs",
     type=Type.SIZE,
     default=512,
     help="Bytes of each read and write, one after the other.",
@@ -50,10 +51,10 @@ BLOCK_SIZE = Parameter(
 
 COUNT = Parameter(
     name="count",
-    title="Blocks",
+    title="count",
     type=Type.INTEGER,
     default=1024,
-    help="How many blocks are copied. dd has no default: zeros and random bytes have no end.",
+    help="Number of blocks. dd has no default: /dev/zero and /dev/urandom have no end.",
     option="count=",
     minimum=1,
     maximum=10**12,
@@ -61,30 +62,30 @@ COUNT = Parameter(
 
 FLUSH = Parameter(
     name="flush",
-    title="Flush",
+    title="conv, oflag",
     type=Type.CHOICE,
     default="none",
-    help="When what is written reaches the disk. Without a flush, dd measures memory.",
+    help="When written data reaches the disk. Without a flush dd measures the page cache.",
     option="conv=, oflag=",
     choices=(
-        Choice("none", "Not while the clock runs"),
-        Choice("fdatasync", "conv=fdatasync: once, before the clock stops"),
-        Choice("direct", "oflag=direct: each block, past the page cache"),
-        Choice("dsync", "oflag=dsync: each block, and wait until it is safe"),
+        Choice("none", "none: writeback after the clock stops"),
+        Choice("fdatasync", "conv=fdatasync: one flush before the clock stops"),
+        Choice("direct", "oflag=direct: O_DIRECT, no page cache"),
+        Choice("dsync", "oflag=dsync: each block waits for stable storage"),
     ),
     applies=writes,
 )
 
 READ = Parameter(
     name="read",
-    title="Read",
+    title="iflag",
     type=Type.CHOICE,
     default="cached",
-    help="Where the file is read from. It has just been written, so without direct I/O it comes from memory.",
+    help="How the file is read. It was just written: without direct I/O the page cache serves it.",
     option="iflag=",
     choices=(
-        Choice("cached", "Through the page cache"),
-        Choice("direct", "iflag=direct: past the page cache"),
+        Choice("cached", "none: through the page cache"),
+        Choice("direct", "iflag=direct: O_DIRECT, no page cache"),
     ),
     applies=reads,
 )

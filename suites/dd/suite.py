@@ -1,18 +1,28 @@
-"""dd: the quick and dirty copy. Everybody has it, and its defaults measure memory rather than the disk."""
+"""dd: a sequential copy in one process."""
 
-from collections.abc import Mapping
 from types import MappingProxyType
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import StepCheck
+from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, TrialParser, Workload
 from suites.dd.checks import DD_CHECKS
 from suites.dd.output import METRICS, DdParser
-from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, TUNED_BLOCK, URANDOM, copied, writes
-from suites.disk import GIB, MIB, SOLID_STATE_RATE, amount, best_directory
-from suites.facts import Directory, known
-from suites.parameters import Parameter, Tuned, Values, size_word
+from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, TUNED_BLOCK, URANDOM, ZERO, copied, writes
+from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
+from suites.equivalents import (
+    DISK_QUESTION,
+    Bias,
+    Equivalent,
+    MetricMapping,
+    ParameterMapping,
+    Traits,
+    mapped,
+    tool_difference,
+)
+from suites.facts import Directory, Facts, known
+from suites.parameters import Tuned, Value, Values, size_word
+from suites.programs import Program, same_package_name
+from suites.quantities import quantity
 from suites.targets import Target
-from suites.vocab import Metric, Resource
+from suites.vocab import Resource
 
 FILE_NAME = "benchwright.dat"
 _FILE = (Target(FILE_NAME),)
@@ -22,102 +32,199 @@ TUNED_SIZE = 4 * GIB
 
 SHARE_OF_FREE = 4
 
-_FLUSH_WORDS = MappingProxyType(
+_FLUSH_OPERANDS = MappingProxyType(
     {"none": (), "fdatasync": ("conv=fdatasync",), "direct": ("oflag=direct",), "dsync": ("oflag=dsync",)}
 )
-_READ_WORDS = MappingProxyType({"cached": (), "direct": ("iflag=direct",)})
+_READ_OPERANDS = MappingProxyType({"cached": (), "direct": ("iflag=direct",)})
 
 
-class Dd:
-    """The copy that everybody types. It writes a file from zeros or random bytes, or reads one back."""
+def _size_of_blocks(value: Value, values: Values, _facts: Facts | None) -> Value | None:
+    """Return the size of a number of blocks."""
+    return int(value) * int(values["block_size"])
+
+
+def _blocks_of_size(value: Value, values: Values, _facts: Facts | None) -> Value | None:
+    """Return the number of blocks of a size."""
+    return max(1, int(value) // int(values["block_size"]))
+
+
+def _flush(value: Value, values: Values, _facts: Facts | None) -> Value | None:
+    """Return the flush mode equivalent to that of fio or sysbench fileio."""
+    if values.get("direct") or value in {"direct", "dsync"}:
+        return "dsync" if value == "dsync" else "direct"
+    return "fdatasync" if values.get("end_fsync") or values.get("fsync_end") else "none"
+
+
+def _is_direct(value: Value, _values: Values, _facts: Facts | None) -> Value | None:
+    """Return whether dd uses O_DIRECT; a flush of each block has no equivalent."""
+    return None if value == "dsync" else value == "direct"
+
+
+def _is_flushed(value: Value, _values: Values, _facts: Facts | None) -> Value | None:
+    """Return whether dd flushes once, before its clock stops."""
+    return value == "fdatasync"
+
+
+_TO_FIO = mapped({ZERO: "write", URANDOM: "write", FILE: "read"})
+_FROM_FIO = mapped({"write": ZERO, "read": FILE})
+_READ = mapped({True: "direct", False: "cached", "direct": "direct", "none": "cached"})
+_FLAGS = mapped({"direct": "direct", "dsync": "dsync", "none": "none", "fdatasync": "none"})
+_CLOCK = tool_difference("dd’s clock runs from its start to its end, including open and close.", Bias.OTHER)
+
+
+class Dd(Suite):
+    """dd: writes a file from zeros or random bytes, or reads one back."""
 
     id = "dd"
     title = "dd"
-    summary = "One copy in sequence, one block at a time. Quick; mind what it warns of: memory, zeros, a slow source."
-    resource = Resource.DISK
-    tool = "dd"
-    packages: Mapping[str, str] = MappingProxyType(
-        dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "coreutils")
+    summary = (
+        "One sequential copy, one block at a time. Quick; subject to page cache, compressible zeros and a slow source."
     )
-    parameters: tuple[Parameter, ...] = DD_PARAMETERS
-    metrics: tuple[Metric, ...] = METRICS
-    needs_peer = False
-    directory_parameter: str | None = "directory"
-    checks: tuple[StepCheck, ...] = DD_CHECKS
+    resource = Resource.DISK
+    tried = TestedTool(
+        "GNU dd 9.1 run for real; 9.7 in German and busybox 1.35 from captured outputs",
+        "every second",
+        "busybox prints no time",
+    )
+    program = Program("dd", ("dd",), same_package_name("coreutils"), timed=True)
+    parameters = DD_PARAMETERS
+    metrics = METRICS
+    directory_parameter = "directory"
+    uniform = True
+    usual_cov = 0.10
+    checks = DD_CHECKS
+    equivalents = (
+        Equivalent(
+            "fio",
+            DISK_QUESTION,
+            (
+                ParameterMapping("directory", "directory"),
+                ParameterMapping("input", "rw", _TO_FIO, _FROM_FIO, required=True),
+                ParameterMapping("block_size", "block_size"),
+                ParameterMapping("count", "size", _size_of_blocks, _blocks_of_size),
+                ParameterMapping("flush", "direct", _is_direct, _flush),
+                ParameterMapping("flush", "end_fsync", _is_flushed, _flush),
+                ParameterMapping("read", "direct", _is_direct, _READ),
+            ),
+            (MetricMapping(("bandwidth",), ("bandwidth",)),),
+            fixed=(("ioengine", "psync"),),
+            reasons=_CLOCK,
+        ),
+        Equivalent(
+            "sysbench-fileio",
+            DISK_QUESTION,
+            (
+                ParameterMapping("directory", "directory"),
+                ParameterMapping(
+                    "input", "mode", mapped({ZERO: "seqwr", FILE: "seqrd"}), mapped({"seqwr": ZERO, "seqrd": FILE}),
+                    required=True,
+                ),
+                ParameterMapping("block_size", "block_size"),
+                ParameterMapping("count", "total_size", _size_of_blocks, _blocks_of_size),
+                ParameterMapping("flush", "extra_flags", _FLAGS, _flush),
+                ParameterMapping("read", "extra_flags", mapped({"direct": "direct", "cached": "none"}), _READ),
+            ),
+            (MetricMapping(("bandwidth",), ("bandwidth",)),),
+            fixed=(("file_num", 1), ("fsync_freq", 0)),
+            reasons=_CLOCK,
+        ),
+    )  # fmt: skip
+
+    def workload(self, values: Values) -> Workload:
+        """Return the copied bytes: to the disk from a device, or from the disk to /dev/null."""
+        return Workload(
+            size=copied(values),
+            copied=("write",) if writes(values) else ("read",),
+            buffered=values["flush" if writes(values) else "read"] != "direct",
+            queue_depth=1,
+        )
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return large blocks, a file that takes some seconds, and a way past the page cache."""
+        """Return large blocks, a file that takes some seconds, and direct I/O or a flush."""
         tuned = {
             "block_size": Tuned(
                 TUNED_BLOCK,
-                f"Each block is one call: dd's own 512 bytes gave 10 MB/s where {amount(TUNED_BLOCK)} gave 2 GB/s.",
+                "Each block is one system call: dd's default of 512 bytes gave 10 MB/s where "
+                f"{quantity(TUNED_BLOCK)} gave 2 GB/s.",
             )
         }
         directory = best_directory(context.facts)
         if directory is None:
             return tuned
-        tuned["directory"] = Tuned(directory.path, "The most room of the directories that were tried.")
+        tuned["directory"] = Tuned(directory.path, "Most free space of the directories tried.")
         tuned["count"] = _tuned_count(directory)
         if directory.direct is True:
-            why = f"{directory.path} accepts direct I/O (tried), so that the device is measured, not the page cache."
+            why = f"{directory.path} accepts direct I/O (tried): measures the device, not the page cache."
             tuned |= {"flush": Tuned("direct", why), "read": Tuned("direct", why)}
         else:
-            why = "Flushing before the clock stops counts the device too; direct I/O is not known to work here."
+            why = "A flush before the clock stops includes the device; direct I/O is not known to work here."
             tuned["flush"] = Tuned("fdatasync", why)
         return tuned
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return the copy, and before a read the one that writes the file."""
-        del context  # the commands are the same on every host
+        """Return the copy, preceded by writing the file if it is read."""
         if writes(values):
-            return (Command(("dd", *_write_words(values)), targets=_FILE),)
-        layout = Command(("dd", *_layout_words(values)), Purpose.PREPARE, targets=_FILE)
-        return (layout, Command(("dd", *_read_words(values))))
+            return (Command(("dd", *_write_operands(values)), targets=_FILE),)
+        layout = Command(("dd", *_layout_operands(values)), Purpose.PREPARE, targets=_FILE)
+        return (layout, Command(("dd", *_read_operands(values))))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return what a trial writes and needs; how long a copy takes is what is measured."""
-        del context
+        """Return what a trial writes and needs; its duration is the result."""
         size = copied(values)
         written, prepared = (size, 0) if writes(values) else (0, size)
         return Estimate(duration=None, written=written, prepared=prepared, space=size)
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return DdParser()
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        writing = writes(values)
+        flag = values["flush"] if writing else values["read"]
+        return Traits(
+            operation="write" if writing else "read",
+            pattern="sequential",
+            block=int(values["block_size"]),
+            cached=flag != "direct",
+            flushed=flag != "none" if writing else None,
+            in_flight=1,
+            threads=1,
+            working_set=copied(values),
+        )
 
 
 def _tuned_count(directory: Directory) -> Tuned:
     free = known(directory.free)
-    size = TUNED_SIZE if free is None else min(TUNED_SIZE, free // SHARE_OF_FREE)
+    size = room_for(TUNED_SIZE, directory, SHARE_OF_FREE)
     count = max(1, size // TUNED_BLOCK)
     total = count * TUNED_BLOCK
-    room = "" if free is None else f" of the {amount(free)} free"
-    return Tuned(count, f"{amount(total)}{room}: {total / SOLID_STATE_RATE:.2g} s at 1 GB/s, more on a slower disk.")
+    room = "" if free is None else f" of the {quantity(free)} free"
+    return Tuned(count, f"{quantity(total)}{room}: {total / SOLID_STATE_RATE:.2g} s at 1 GB/s, more on a slower disk.")
 
 
-def _write_words(values: Values) -> list[str]:
+def _write_operands(values: Values) -> list[str]:
     source = str(values["input"])
-    whole = ["iflag=fullblock"] if source == URANDOM else []  # one read gives at most 32 MiB of it
+    whole = ["iflag=fullblock"] if source == URANDOM else []  # one read of /dev/urandom returns at most 32 MiB
     return [
         f"if={source}",
         f"of={FILE_NAME}",
-        *_block_words(values),
+        *_block_operands(values),
         *whole,
-        *_FLUSH_WORDS[str(values["flush"])],
+        *_FLUSH_OPERANDS[str(values["flush"])],
         "status=progress",
     ]
 
 
-def _read_words(values: Values) -> list[str]:
-    flags = _READ_WORDS[str(values["read"])]
-    return [f"if={FILE_NAME}", "of=/dev/null", *_block_words(values), *flags, "status=progress"]
+def _read_operands(values: Values) -> list[str]:
+    flags = _READ_OPERANDS[str(values["read"])]
+    return [f"if={FILE_NAME}", "of=/dev/null", *_block_operands(values), *flags, "status=progress"]
 
 
-def _layout_words(values: Values) -> list[str]:
+def _layout_operands(values: Values) -> list[str]:
     count = -(-copied(values) // MIB)
     return [f"if={URANDOM}", f"of={FILE_NAME}", "bs=1M", f"count={count}", "iflag=fullblock", "conv=fdatasync"]
 
 
-def _block_words(values: Values) -> list[str]:
+def _block_operands(values: Values) -> list[str]:
     return [f"bs={size_word(int(values[BLOCK_SIZE.name]), 'KMG')}", f"count={values['count']}"]

@@ -1,1 +1,1 @@
-"""fio: what a disk delivers, in any pattern of reads and writes."""
+"""fio: disk I/O in any pattern of reads and writes."""

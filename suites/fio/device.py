@@ -1,28 +1,32 @@
-"""fio on a raw block device: nothing is laid out, nothing lies between, and what is written destroys what was there."""
+"""fio on a raw block device: no layout, no file system; writing destroys its data."""
 
 from dataclasses import replace
 
-from suites.base import Context
+from suites.base import Context, StepEvidence
+from suites.checks import Check, CheckOutcome, NotChecked
 from suites.disk import DIRECTORY, MIB
-from suites.facts import known
+from suites.facts import Absent, RawDevice, known
 from suites.fio.parameters import total_size, writes
 from suites.parameters import Parameter, Type, Values
+from suites.quantities import quantity
+from suites.raw_device import confirmation, described, needs_root_to_judge, objections
+from suites.vocab import Severity
 
 DEVICE_PATTERN = r"/dev/(?!.*\.\.)[A-Za-z0-9_/.:+@=-]{1,200}"
 
 
 def on_device(values: Values) -> str:
-    """Return the path of the raw device that a step works on; empty where it works on files."""
+    """Return the path of the raw device that a step uses; empty if it uses files."""
     return str(values.get("device", ""))
 
 
 DEVICE = Parameter(
     name="device",
-    title="Raw device",
+    title="filename (raw device)",
     type=Type.TEXT,
     default="",
-    help="A block device instead of a directory, such as /dev/disk/by-id/…: no file system, no files. Whatever writes "
-    "to it destroys all that is on it, and is started only once you have typed its serial number.",
+    help="Block device to test instead of a directory, such as /dev/disk/by-id/…: no file system, no files. "
+    "Writing destroys all its data and starts only after you type its serial number.",
     option="--filename",
     pattern=DEVICE_PATTERN,
     identity=False,
@@ -30,30 +34,32 @@ DEVICE = Parameter(
 
 FIO_DIRECTORY = replace(
     DIRECTORY,
-    help=f"{DIRECTORY.help} For several volumes at once, see “Do two volumes add up?” among the questions.",
+    help=f"{DIRECTORY.help} For several volumes at once, see “Do two volumes share a limit?” among the questions.",
     applies=lambda values: not on_device(values),
 )
 
 
 def device_options(values: Values, size: str) -> list[str]:
-    """Return fio's options for the device; `size` is that of one job's part as fio writes it.
+    """Return fio's options for the device; `size` is that of one job's range as fio writes it.
 
-    Jobs work on parts of their own, one after the other from the beginning, as they would on files of their own. What
-    only reads is told never to write.
+    Jobs use consecutive ranges from the start, as they would use separate files. A job that only reads runs with
+    --readonly.
     """
     path = on_device(values)
     if not path:
         return []
-    options = [f"--filename={path.replace(':', chr(92) + ':')}"]  # a colon would begin another file (fio, filename)
+    options = [
+        f"--filename={path.replace(':', chr(92) + ':')}"
+    ]  # fio separates file names with colons (filename): escape them
     if int(values["numjobs"]) > 1:
         options.append(f"--offset_increment={size}")
     return options if writes(values) else [*options, "--readonly"]
 
 
 def needs_root(values: Values, context: Context) -> bool:
-    """Whether the step runs as root: to read what only root may read, and for whatever writes.
+    """Whether the step runs as root: to read what only root may read, and for any write.
 
-    Only root sees everybody who uses a device, and that is looked at in the same moment in which the test begins.
+    Only root sees all users of a device, and they are checked right before the test begins.
     """
     path, facts = on_device(values), context.facts
     if not path or (facts is not None and known(facts.system.user) == "root"):
@@ -63,5 +69,166 @@ def needs_root(values: Values, context: Context) -> bool:
 
 
 def part_of_device(values: Values) -> int:
-    """Return the bytes from the device's beginning that all jobs together work on."""
+    """Return the bytes from the device's start that all jobs together use."""
     return max(MIB, total_size(values))
+
+
+# Checks of fio on a raw device, including those that protect its data.
+
+
+WORN = 75.0
+"""Percent of its rated endurance from which a drive counts as worn, as in sbc-bench."""
+
+
+def _device(evidence: StepEvidence) -> RawDevice | NotChecked | None:
+    """Return the step's device, None if it uses files, or why nothing is known of it."""
+    path, facts = on_device(evidence.values), evidence.context.facts
+    if not path:
+        return None
+    found = None if facts is None else facts.device(path)
+    return found or NotChecked(f"No facts of {path} on this host.")
+
+
+def _unusable(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    device = _device(evidence)
+    if not isinstance(device, RawDevice):
+        return device
+    if isinstance(device.node, Absent):
+        return CheckOutcome(f"{device.path}: {device.node.reason}.")
+    size, wanted = known(device.size), part_of_device(evidence.values)
+    if size is not None and wanted > size:
+        jobs = int(evidence.values["numjobs"])
+        return CheckOutcome(
+            f"{device.path} has {quantity(size)}; the jobs work on {quantity(wanted)}.",
+            remedy="Reduce size or numjobs.",
+            changes={"size": size // jobs // 2**20 * 2**20} if size // jobs >= 2**20 else {},
+        )
+    return None
+
+
+def _in_use(evidence: StepEvidence) -> CheckOutcome | None:
+    device = _device(evidence)
+    if not isinstance(device, RawDevice) or isinstance(device.node, Absent):
+        return None  # reported by the check above
+    if writes(evidence.values):
+        found_objections = () if needs_root_to_judge(device) else objections(device)
+        return CheckOutcome(f"{described(device)}. {' '.join(found_objections)}") if found_objections else None
+    uses = known(device.uses) or ()
+    if not uses:
+        return None
+    return CheckOutcome(
+        f"{described(device)}. {' '.join(objections(device)[:8])}",
+        remedy="Keep its other users idle during the measurement.",
+        why="Reading is harmless. I/O of the other users is part of the figures.",
+        severity=Severity.INFO,
+    )
+
+
+def _destroys(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    device = _device(evidence)
+    if not writes(evidence.values) or not isinstance(device, RawDevice) or isinstance(device.node, Absent):
+        return device if writes(evidence.values) and isinstance(device, NotChecked) else None
+    if objections(device) and not needs_root_to_judge(device):
+        return None  # refused by another check
+    token = confirmation(device)
+    token = "" if isinstance(token, Absent) else token
+    holds = "" if device.written is not True else " Its first or last MiB is not empty: it holds data."
+    return CheckOutcome(
+        f"{described(device)}. {evidence.values['rw']} overwrites its content.{holds}",
+        remedy=f"Make sure that its content is not needed. When the run starts, type “{token}” to confirm.",
+    )
+
+
+def _never_written(evidence: StepEvidence) -> CheckOutcome | None:
+    device = _device(evidence)
+    if writes(evidence.values) or not isinstance(device, RawDevice) or device.written is not False:
+        return None
+    return CheckOutcome(f"The first and last MiB of {device.path} hold only zeros.")
+
+
+def _fresh(evidence: StepEvidence) -> CheckOutcome | None:
+    device = _device(evidence)
+    if not writes(evidence.values) or not isinstance(device, RawDevice) or device.written is not False:
+        return None
+    facts = evidence.context.facts
+    node = (known(device.node) or "").rpartition("/")[2]
+    disk = None if facts is None else facts.block_device(node)
+    if disk is not None and disk.rotational is True:
+        return None
+    return CheckOutcome(f"The first and last MiB of {device.path} hold only zeros.")
+
+
+def _worn(evidence: StepEvidence) -> CheckOutcome | None:
+    device = _device(evidence)
+    used = known(device.endurance_used) if isinstance(device, RawDevice) else None
+    if used is None or used <= WORN or not isinstance(device, RawDevice):
+        return None  # most cloud drives do not report it
+    return CheckOutcome(f"{device.path} reports {used:.0f} % of its rated writes used (SMART).")
+
+
+DEVICE_CHECKS = (
+    Check(
+        id="device-unusable",
+        severity=Severity.ERROR,
+        blocks=True,
+        title="Device cannot be used",
+        why="The tool would exit at once, or fill a file in memory with the device’s name.",
+        remedy="Give the path of a block device of this host, preferably below /dev/disk/by-id.",
+        source="stat(2) and /sys on the host.",
+        needs="The device's path and its facts on the host.",
+        evaluate=_unusable,
+    ),
+    Check(
+        id="device-in-use",
+        severity=Severity.ERROR,
+        blocks=True,
+        title="Device is in use",
+        why="Writing would destroy data in use. Benchwright refuses it; confirming does not help.",
+        remedy="Choose another device, or take this one out of use and remove its signatures (wipefs).",
+        source="/sys, mountinfo of every process, swaps, wipefs and O_EXCL on the host.",
+        needs="Pattern; users of the device (complete only as root).",
+        evaluate=_in_use,
+    ),
+    Check(
+        id="destroys-data",
+        severity=Severity.ERROR,
+        title="All data on the device is lost",
+        why="A write test of a raw device overwrites it. The content cannot be restored.",
+        remedy="Make sure that its content is not needed.",
+        source="The plan; the device's facts.",
+        needs="Pattern; the device's facts.",
+        evaluate=_destroys,
+    ),
+    Check(
+        id="device-never-written",
+        severity=Severity.WARNING,
+        title="Device may never have been written",
+        why="SSDs, thin volumes and cloud volumes answer reads of unwritten blocks without reading them: far "
+        "faster than with data.",
+        remedy="First fill the same range with a write test, if its content is not needed.",
+        source="SNIA Solid State Storage Performance Test Specification; AWS, Initialize Amazon EBS volumes.",
+        needs="Pattern; the first and last MiB of the device, read as root.",
+        evaluate=_never_written,
+    ),
+    Check(
+        id="fresh-device",
+        severity=Severity.WARNING,
+        title="Device may not be in steady state",
+        why="An SSD that was never filled has erased blocks ready; a thin volume has yet to allocate. Once "
+        "overwritten, the same test is slower, often by a factor: fresh, transition, steady state.",
+        remedy="Write twice its capacity in sequence, then write at random until the figure stops falling.",
+        source="SNIA Solid State Storage Performance Test Specification; TKperf, which does so.",
+        needs="Pattern; the first and last MiB of the device, read as root; whether it rotates.",
+        evaluate=_fresh,
+    ),
+    Check(
+        id="device-worn",
+        severity=Severity.WARNING,
+        title="Drive is worn",
+        why="A worn drive corrects more errors and has fewer spare blocks. It may be slower than others of its model.",
+        remedy="Measure a less worn drive, or report the wear with the figure.",
+        source="smartctl, percentage_used (NVMe) and endurance_used; sbc-bench warns above 75 %.",
+        needs="The wear reported by SMART (smartctl as root).",
+        evaluate=_worn,
+    ),
+)

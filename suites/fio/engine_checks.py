@@ -1,70 +1,73 @@
-"""Whether fio on this host can do I/O the way it is asked to."""
+"""The check that fio on this host supports the step's ioengine."""
 
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
+from suites.base import StepEvidence
+from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import Absent, Facts, known
 from suites.parameters import Value
-from suites.vocab import Level
+from suites.vocab import Severity
 
 FALLBACKS = ("libaio", "psync")
-"""What stands in for an engine that is missing, the best first."""
+"""Substitutes for a missing engine, the best first."""
 
-FOR_EVERYBODY = 2
-FOR_ALL_BUT_ROOT = 1
+DISABLED_FOR_ALL = 2
+DISABLED_FOR_USERS = 1
 
 
 def engines_of(facts: Facts | None) -> tuple[str, ...]:
-    """Return the engines that fio on the host has; none where that is not known."""
+    """Return the engines of fio on the host; none if not known."""
     return () if facts is None else known(facts.tool("fio").engines) or ()
 
 
 def forbids_io_uring(facts: Facts) -> bool:
     """Whether the host's kernel refuses io_uring to this user."""
     switch, user = known(facts.system.io_uring_disabled), known(facts.system.user)
-    return switch == FOR_EVERYBODY or (switch == FOR_ALL_BUT_ROOT and user != "root")
+    return switch == DISABLED_FOR_ALL or (switch == DISABLED_FOR_USERS and user != "root")
 
 
 def usable(facts: Facts | None, engine: str) -> bool:
-    """Whether nothing is known against `engine` on the host."""
+    """Whether `engine` is not known to fail on the host."""
     there = engines_of(facts)
     if facts is not None and engine == "io_uring" and forbids_io_uring(facts):
         return False
     return not there or engine in there
 
 
-def instead(facts: Facts) -> dict[str, Value]:
-    """Return the engine that can stand in, with the depth that it can keep."""
+def substitute_engine(facts: Facts) -> dict[str, Value]:
+    """Return a substitute engine, with the depth that it supports."""
     engine = next((name for name in FALLBACKS if usable(facts, name)), "")
     if not engine:
         return {}
     return {"ioengine": engine} if engine == FALLBACKS[0] else {"ioengine": engine, "iodepth": 1}
 
 
-def _missing(evidence: StepEvidence) -> Outcome | CannotTell | None:
+def _missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     engine, facts = str(evidence.values["ioengine"]), evidence.context.facts
     if facts is None:
-        return CannotTell("The host's facts have not been read.")
+        return NotChecked("The host's facts have not been read.")
     if engine == "io_uring" and forbids_io_uring(facts):
-        return Outcome(
+        return CheckOutcome(
             f"kernel.io_uring_disabled is {known(facts.system.io_uring_disabled)}, for "
             f"{known(facts.system.user) or 'this user'}.",
-            remedy="Use libaio; or have the administrator permit io_uring.",
-            changes=instead(facts),
+            remedy="Use libaio, or ask the administrator to permit io_uring.",
+            changes=substitute_engine(facts),
         )
     engines = facts.tool("fio").engines
     if isinstance(engines, Absent):
-        return CannotTell(f"fio's engines are not known: {engines.reason}.")
+        return NotChecked(f"fio's engines are not known: {engines.reason}.")
     if engine in engines or engine.startswith("external:") or "/" in engine:
         return None
-    return Outcome(f"fio on this host has no {engine}; it has {', '.join(engines)}.", changes=instead(facts))
+    return CheckOutcome(
+        f"fio on this host has no {engine}; it has {', '.join(engines)}.", changes=substitute_engine(facts)
+    )
 
 
 ENGINE_MISSING = Check(
     id="engine-missing",
-    level=Level.ERROR,
-    title="fio cannot use this engine here",
-    why="fio ends at once and measures nothing.",
-    remedy="Choose an engine that is there.",
+    severity=Severity.ERROR,
+    title="ioengine not available",
+    why="fio exits at once and measures nothing.",
+    remedy="Choose an available engine.",
     source="fio --enghelp and kernel.io_uring_disabled, read on the host.",
-    needs="The engine; what the server says it has.",
+    needs="The engine; the engines of the host's fio.",
     evaluate=_missing,
 )

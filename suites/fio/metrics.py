@@ -1,18 +1,27 @@
-"""What fio measures: its metrics, the figures of a whole trial, and the samples between two documents."""
+"""fio's metrics, the figures of a whole trial, and the samples between two documents."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from suites.fio.report import Direction, Job, Latency, percentile_of
+from suites.fio.report import (
+    Direction,
+    Document,
+    DocumentReader,
+    JobReport,
+    Latency,
+    Report,
+    percentile_of,
+    read_report,
+)
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
+from suites.vocab import Better, Figure, Labels, LatencySlice, Metric, MetricKind, Sample, labels
 
-IOPS = Metric("iops", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+IOPS = Metric("iops", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
 
 def _latency_metric(name: str, title: str, percentile: float | None = None) -> Metric:
-    return Metric(name, f"Completion latency, {title}", Unit.NANOSECOND, Better.LOWER, Kind.TIME, percentile)
+    return Metric(name, f"Completion latency, {title}", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME, percentile)
 
 
 LATENCY_MEAN = _latency_metric("latency_mean", "mean")
@@ -21,12 +30,14 @@ LATENCY_P95 = _latency_metric("latency_p95", "p95", 95.0)
 LATENCY_P99 = _latency_metric("latency_p99", "p99", 99.0)
 LATENCY_P99_9 = _latency_metric("latency_p99_9", "p99.9", 99.9)
 LATENCY_MAX = _latency_metric("latency_max", "maximum", 100.0)
-CPU_USER = Metric("cpu_user", "CPU time of a job in user mode", Unit.PERCENT, Better.LOWER, Kind.SHARE)
-CPU_SYSTEM = Metric("cpu_system", "CPU time of a job in the kernel", Unit.PERCENT, Better.LOWER, Kind.SHARE)
-ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, Kind.COUNT)
-DEVICE_IOS = Metric("device_ios", "I/Os that reached the device", Unit.ONE, Better.HIGHER, Kind.COUNT)
+CPU_USER = Metric("cpu_user", "CPU time of a job in user mode", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+CPU_SYSTEM = Metric("cpu_system", "CPU time of a job in the kernel", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
+DEVICE_IOS = Metric("device_ios", "I/Os that reached the device", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 
-STEADY_IOPS = Metric("steady_iops", "I/Os per second in the steady window", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+STEADY_IOPS = Metric(
+    "steady_iops", "I/Os per second in the steady window", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE
+)
 
 PERCENTILES = (LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_P99_9)
 METRICS = (
@@ -35,17 +46,17 @@ METRICS = (
 )  # fmt: skip
 
 SHORTEST_INTERVAL = 0.25
-"""Seconds. fio's last document follows the one before within 1 to 250 ms: too little for a rate."""
+"""Seconds. fio's last document follows the one before within 1 to 250 ms: too short for a rate."""
 
 LIVE_PERCENTILES = ((LATENCY_P50, 1), (LATENCY_P99, 100), (LATENCY_P99_9, 1000))
-"""What an interval shows, and the I/Os it must hold: below, the percentile would be just its maximum."""
+"""Metrics of an interval, and the I/Os they need: with fewer, the percentile equals the maximum."""
 
 SETTLED = 2.0
-"""Seconds. fio reads the disks' counters every 250 ms, so in shorter runs it misses much of what they did."""
+"""Seconds. fio reads the disks' counters every 250 ms, so shorter runs miss much of the I/O."""
 
 
-def job_figures(job: Job, label: Mapping[str, str]) -> Iterator[Figure]:
-    """Yield the figures of everything `job` measured, by operation."""
+def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
+    """Yield all figures of `job`, by operation."""
     for operation, direction in job.directions.items():
         if direction.ios:
             yield from _direction_figures(direction, labels(operation=operation, **label))
@@ -82,30 +93,30 @@ def _latency_figures(latency: Latency, labelled: Labels) -> Iterator[Figure]:
 class Timeline:
     """Follows one job from document to document: all its figures are cumulative, so samples are differences.
 
-    During the ramp fio counts I/Os but no latencies, and at its end it starts again from zero.
+    During the ramp fio counts I/Os but no latencies, and at its end it resets the counters.
     """
 
     measuring: bool = False
-    last: Job | None = None
+    last: JobReport | None = None
     _clock: float | None = None
     _offset: float | None = None
 
     @property
     def now(self) -> float:
-        """The time up to which it is known, in seconds since fio began."""
+        """Time up to which the job is known, in seconds since fio began."""
         return (self._offset or 0.0) + (self.last.runtime if self.last else 0.0)
 
-    def take(self, job: Job, clock: float | None, began: float | None = None) -> list[Sample]:
+    def take(self, job: JobReport, clock: float | None, began: float | None = None) -> list[Sample]:
         """Return the samples of the interval that `job`, read at `clock` on the host's clock, completes.
 
-        `began` is when fio did, on that clock, where an earlier job has told it.
+        `began` is when fio began, on that clock, if an earlier job has determined it.
         """
         if self.last is None and not job.runtime:
-            return []  # it waits behind a stonewall
+            return []  # the job waits behind a stonewall
         if self._starts_again(job):
             self._restart(job, clock)
         if self._offset is None:
-            # `elapsed` is in whole seconds, rounded up: what is surely spent before the first I/O.
+            # `elapsed` is in whole seconds, rounded up: a lower bound of the time before the first I/O.
             self._offset = max(0.0, job.elapsed - 1.0 - job.runtime)
             if clock is not None and began is not None:
                 self._offset = max(self._offset, clock - began - job.runtime)
@@ -116,13 +127,13 @@ class Timeline:
         self.last, self._clock = job, clock
         return found
 
-    def _starts_again(self, job: Job) -> bool:
+    def _starts_again(self, job: JobReport) -> bool:
         before = self.measuring
         fell = self.last is not None and (job.runtime < self.last.runtime or job.ios < self.last.ios)
         self.measuring = before or fell or not in_ramp(job)
         return self.last is not None and (fell or self.measuring != before)
 
-    def _restart(self, job: Job, clock: float | None) -> None:
+    def _restart(self, job: JobReport, clock: float | None) -> None:
         before = self._offset or 0.0
         last_time = before + (self.last.runtime if self.last else 0.0)
         passed = job.runtime
@@ -131,7 +142,7 @@ class Timeline:
         self._offset = last_time + passed - job.runtime
         self.last = None
 
-    def _interval(self, job: Job, seconds: float) -> Iterator[Sample]:
+    def _interval(self, job: JobReport, seconds: float) -> Iterator[Sample]:
         time = (self._offset or 0.0) + job.runtime
         for operation, direction in job.directions.items():
             before = self.last.directions[operation] if self.last else Direction(0, 0)
@@ -144,8 +155,8 @@ class Timeline:
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
 
 
-def steady_note(job: Job) -> str:
-    """Return whether the steady state was reached that fio was told to wait for; nothing where it was not told."""
+def steady_note(job: JobReport) -> str:
+    """Return whether the requested steady state was reached; nothing if none was requested."""
     steady = job.steady
     if steady is None:
         return ""
@@ -153,10 +164,10 @@ def steady_note(job: Job) -> str:
     asked = f"“{steady.asked}”{window}"
     if steady.attained:
         return f"Steady state {asked} was reached after {job.runtime:.0f} s, at {steady.found or 'no deviation'}."
-    return f"Steady state {asked} was not reached in {job.runtime:.0f} s: the figures are those of a device on its way."
+    return f"Steady state {asked} was not reached in {job.runtime:.0f} s: the figures are not steady-state figures."
 
 
-def in_ramp(job: Job) -> bool:
+def in_ramp(job: JobReport) -> bool:
     """Whether `job` is in its ramp: I/Os are done whose latencies fio does not count yet."""
     measured = sum(direction.latency.count or 0 for direction in job.directions.values())
     return "ramp_time" in job.options and job.ios > 2 * measured
@@ -187,3 +198,120 @@ def _latencies(before: Latency, after: Latency) -> Iterator[tuple[Metric, float]
             yield metric, value
     if bins:
         yield LATENCY_MAX, float(max(bins))
+
+
+# Latency histogram of a fio run: that of its last JSON document.
+
+
+_TRIED = 3
+"""Documents tried from the end: the last may be cut off, and one before it may contain stderr text."""
+
+
+def latency_bins(output: bytes) -> dict[Labels, Mapping[int, int]]:
+    """Return the latency histogram in nanoseconds by the labels of its figures; empty if fio printed none.
+
+    `output` is all that fio printed. Its documents are cumulative, so the last one is complete; only json+ has the
+    histogram.
+    """
+    for start in _last_documents(output):
+        report = _read(output[start:])
+        if report is not None:
+            return dict(_bins(report))
+    return {}
+
+
+def _last_documents(output: bytes) -> Iterator[int]:
+    """Yield the offsets of the last documents, the last first: lines that are a brace."""
+    end = len(output)
+    for _ in range(_TRIED):
+        found = output.rfind(b"\n{\n", 0, end)
+        if found < 0:
+            if output.startswith(b"{\n"):
+                yield 0
+            return
+        yield found + 1
+        end = found + 1
+
+
+def _read(document: bytes) -> Report | None:
+    pieces = DocumentReader().feed(document + b"\n")
+    return next((read_report(piece.content) for piece in pieces if isinstance(piece, Document)), None)
+
+
+def _bins(report: Report) -> Iterator[tuple[Labels, Mapping[int, int]]]:
+    for job in report.jobs:
+        label = _label(job, report.jobs)
+        for operation, direction in job.directions.items():
+            if direction.latency.bins:
+                yield labels(operation=operation, **label), direction.latency.bins
+        if job.sync.bins:
+            yield labels(operation="sync", **label), job.sync.bins
+
+
+def _label(job: JobReport, jobs: tuple[JobReport, ...]) -> dict[str, str]:
+    """Return the label that distinguishes this job's figures, or nothing if there is one job only."""
+    if len(jobs) == 1:
+        return {}
+    repeated = sum(other.name == job.name for other in jobs) > 1
+    return {"job": f"{job.name} (group {job.group})" if repeated else job.name}
+
+
+# Latency histogram of each interval of a fio run, from the raw output.
+
+
+PIECE = 64 * 1024
+
+
+@dataclass(slots=True)
+class _Follower:
+    """One job from document to document: its histograms are cumulative, so a slice is a difference."""
+
+    last: JobReport | None = None
+    until: float = 0.0
+
+    def take(self, job: JobReport, now: float, label: Mapping[str, str]) -> Iterator[LatencySlice]:
+        if self.last is not None and (job.runtime < self.last.runtime or job.ios < self.last.ios):
+            self.last, self.until = None, now - job.runtime  # the end of its ramp, or the next fio
+        seconds = job.runtime - (self.last.runtime if self.last else 0.0)
+        if seconds <= 0:
+            return
+        for operation, direction in job.directions.items():
+            before = self.last.directions[operation].latency.bins if self.last else {}
+            bins = {
+                latency: count - before.get(latency, 0)
+                for latency, count in direction.latency.bins.items()
+                if count > before.get(latency, 0)
+            }
+            if bins:
+                yield LatencySlice(max(self.until, now - seconds), now, labels(operation=operation, **label), bins)
+        self.last, self.until = job, now
+
+
+@dataclass(slots=True)
+class _Reader:
+    followers: dict[tuple[str, int], _Follower] = field(default_factory=dict)
+    began: float | None = None
+    passed: float = 0.0
+
+    def take(self, report: Report) -> Iterator[LatencySlice]:
+        longest = max(job.runtime for job in report.jobs)
+        if report.time is not None and self.began is None:
+            self.began = report.time - longest
+        now = self.passed + 1.0 if report.time is None else report.time - (self.began or 0.0)
+        for job in report.jobs:
+            if job.runtime:
+                label = {"job": job.name} if len(report.jobs) > 1 else {}
+                yield from self.followers.setdefault((job.name, job.group), _Follower()).take(job, now, label)
+        self.passed = now
+
+
+def latency_slices(output: bytes) -> list[LatencySlice]:
+    """Return the latencies of each interval between two documents of fio's json+ `output`; empty if it has none."""
+    reader, documents = _Reader(), DocumentReader()
+    found: list[LatencySlice] = []
+    for start in range(0, len(output), PIECE):
+        for piece in documents.feed(output[start : start + PIECE]):
+            report = read_report(piece.content) if isinstance(piece, Document) else None
+            if report is not None:
+                found += reader.take(report)
+    return found

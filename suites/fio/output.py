@@ -1,29 +1,246 @@
-"""Reads fio's output as it arrives: a JSON document a second, each the sum of all before it."""
+"""Parse fio's output as it arrives: one cumulative JSON document per second."""
 
+import errno
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from suites.base import LineSplitter, Parsed
-from suites.fio.documents import Document, DocumentReader, Piece, Refused
-from suites.fio.errors import errors_in, explain_error, said, signal_in
+from suites.base import ParsedTrial
 from suites.fio.metrics import DEVICE_IOS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
-from suites.fio.report import Job, Report, read_report
-from suites.fio.text import read_text, text_ended
+from suites.fio.report import (
+    OPERATIONS,
+    Direction,
+    Document,
+    DocumentReader,
+    JobReport,
+    Latency,
+    Piece,
+    Refused,
+    Report,
+    merge_clones,
+    read_report,
+)
+from suites.line_parser import LineSplitter
 from suites.parameters import parse_duration, parse_size
+from suites.tool_messages import printable_message
 from suites.vocab import Figure, Sample, labels
+
+# Meaning of fio's own messages, and remedies.
+
+
+SIGNAL_LINE = re.compile(r"^fio: terminating on signal (\d{1,3})")
+
+MAXIMUM_NOTES = 12
+
+_MEANINGS = {
+    errno.EPERM: "the kernel does not permit it; where io_uring is disabled, use the engine libaio",
+    errno.ENOENT: "a file or directory is missing",
+    errno.EIO: "the device failed to read or write",
+    errno.ENOMEM: "too little memory for the buffers; reduce numjobs, iodepth or bs",
+    errno.EACCES: "permission denied; choose a directory that this user may write to",
+    errno.EINVAL: "the file system or the device refuses such I/O: usually O_DIRECT, or a bs that is not a "
+    "multiple of the device's sector; turn direct off or choose another directory",
+    errno.EFBIG: "the file is larger than the file system or a limit allows",
+    errno.ENOSPC: "no space left on the device; reduce size or choose another directory",
+    errno.EILSEQ: "data read back differs from data written: the device, its driver or its memory corrupts data",
+    errno.EROFS: "the file system is read-only; choose another directory",
+    errno.EDQUOT: "the user's disk quota is exceeded; reduce size or choose another directory",
+    errno.ENOSYS: "this kernel or this fio lacks the engine; use psync or libaio",
+}
+
+
+def explain_error(number: int) -> str:
+    """Return one sentence about fio's error `number` (an errno)."""
+    name = errno.errorcode.get(number, "")
+    meaning = _MEANINGS.get(number, "see the output")
+    return f"fio failed with error {number}{f' ({name})' if name else ''}: {meaning}."
+
+
+def errors_in(lines: Iterable[str]) -> list[int]:
+    """Return the errnos in fio's text lines, each once."""
+    found = (re.search(r"\berr=\s*(\d{1,4})/", line) for line in lines)
+    return list(dict.fromkeys(int(match[1]) for match in found if match and int(match[1])))
+
+
+def signal_in(lines: Iterable[str]) -> int | None:
+    """Return the signal that ended fio according to its output, or None."""
+    return next((int(match[1]) for line in lines if (match := SIGNAL_LINE.match(line))), None)
+
+
+def fio_messages(lines: Iterable[str]) -> list[str]:
+    """Return fio's own messages among `lines`, each once, bounded; source locations last."""
+    messages_found: list[str] = []
+    for line in lines:
+        words = printable_message(line)
+        if (
+            re.match(r"fio: |note: |Bad option <|Did you mean ", words)
+            and not SIGNAL_LINE.match(words)
+            and words not in messages_found
+        ):
+            messages_found.append(words)
+    messages_found.sort(key=lambda words: bool(re.match(r"fio: (?:file:|pid=)", words)))
+    return [f"fio: {words.removeprefix('fio: ')}" for words in messages_found[:MAXIMUM_NOTES]]
+
+
+# Parser of fio's text output ("normal"), for old captures and versions without json+.
+
+
+_HEADER = re.compile(r"^(.{1,100}): \(groupid=(\d{1,6}), jobs=\d{1,6}\): err=\s*(\d{1,4})")
+_DIRECTION = re.compile(r"^\s*(read|write|trim)\s*:\s*(.*)$")
+_IOPS = re.compile(r"\biops=\s*([\d.]{1,15})([kKMG]?)", re.IGNORECASE)
+_BANDWIDTH = re.compile(r"\bbw=\s*([\d.]{1,15})\s*([kKMGT]?)(i?)B/s", re.IGNORECASE)
+_RUNTIME = re.compile(r"(?:runt=\s*|/)(\d{1,12})msec")
+_LATENCY = re.compile(
+    r"^\s*(clat|lat) \((nsec|usec|msec)\)\s*: min=.*?max=\s*([\d.]{1,15})([kKMG]?), avg=\s*([\d.]{1,15})"
+)
+_PERCENTILES = re.compile(r"^\s*clat percentiles \((nsec|usec|msec)\):")
+_PERCENTILE = re.compile(r"([\d.]{1,12})th=\[\s*([\d.]{1,15})([kKMG]?)\]")
+_CPU = re.compile(r"^\s*cpu\s*: usr=([\d.]{1,8})%, sys=([\d.]{1,8})%")
+_ISSUED = re.compile(r"^\s*issued\b.*?total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/](?:d=)?(\d{1,18})")
+_DISK = re.compile(r"^\s+\S{1,60}: ios=(\d{1,18})/(\d{1,18})")
+_VERSION = re.compile(r"^fio-\d")
+
+_NANOSECONDS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000}
+_THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+@dataclass(slots=True)
+class _Direction:
+    """One direction while its lines are parsed."""
+
+    iops: float | None = None
+    bandwidth: float | None = None
+    runtime: float = 0.0
+    ios: int | None = None
+    mean: float | None = None
+    maximum: float | None = None
+    scale: int = 1
+    percentiles: dict[float, float] = field(default_factory=dict)
+
+    def done(self) -> Direction:
+        """Return the parsed direction. If the exact count of I/Os is given, the rate is computed from it."""
+        ios = self.ios if self.ios is not None else round((self.iops or 0.0) * self.runtime)
+        exact = ios / self.runtime if self.ios and self.runtime else self.iops
+        latency = Latency(ios if self.mean is not None else 0, self.mean, self.maximum, self.percentiles)
+        return Direction(ios, round((self.bandwidth or 0.0) * self.runtime), exact, self.bandwidth, latency)
+
+
+@dataclass(slots=True)
+class _Job:
+    """One job while its lines are parsed."""
+
+    name: str
+    group: int
+    error: int
+    directions: dict[str, _Direction] = field(default_factory=dict)
+    current: _Direction | None = None
+    cpu: tuple[float, float] | None = None
+
+    def read(self, line: str) -> None:
+        """Parse one line of the job's block."""
+        found = _DIRECTION.match(line)
+        if found:
+            self.current = self.directions.setdefault(found[1], _Direction())
+            _read_rates(self.current, found[2])
+        elif found := _CPU.match(line):
+            self.cpu = (float(found[1]), float(found[2]))
+        elif found := _ISSUED.match(line):
+            for operation, count in zip(OPERATIONS, found.groups(), strict=True):
+                if operation in self.directions:
+                    self.directions[operation].ios = int(count)
+        elif self.current is not None:
+            _read_latency(self.current, line)
+
+    def done(self) -> JobReport:
+        """Return the parsed job."""
+        nothing = Direction(0, 0)
+        return JobReport(
+            name=self.name,
+            group=self.group,
+            error=self.error,
+            runtime=max((direction.runtime for direction in self.directions.values()), default=0.0),
+            directions={
+                operation: self.directions[operation].done() if operation in self.directions else nothing
+                for operation in OPERATIONS
+            },
+            cpu_user=self.cpu[0] if self.cpu else None,
+            cpu_system=self.cpu[1] if self.cpu else None,
+        )
+
+
+def read_text(lines: Iterable[str]) -> Report | None:
+    """Return the report in fio's text output, or None if it has no job."""
+    jobs: list[_Job] = []
+    devices: dict[str, int] = {}
+    version = None
+    for line in lines:
+        header = _HEADER.match(line)
+        if header:
+            jobs.append(_Job(header[1], int(header[2]), int(header[3])))
+        elif version is None and _VERSION.match(line):
+            version = line.strip()[:40]
+        elif disk := _DISK.match(line):
+            for operation, count in zip(("read", "write"), disk.groups(), strict=True):
+                devices[operation] = devices.get(operation, 0) + int(count)
+        elif jobs:
+            _guarded(jobs[-1], line)
+    if not jobs:
+        return None
+    return Report(version, None, merge_clones(job.done() for job in jobs), devices or None)
+
+
+def text_ended(lines: Iterable[str]) -> bool:
+    """Whether fio's closing summary is present."""
+    return any(line.startswith("Run status group") for line in lines)
+
+
+def _guarded(job: _Job, line: str) -> None:
+    try:
+        job.read(line)
+    except ValueError:  # a malformed figure such as "1.2.3": missing
+        return
+
+
+def _read_rates(direction: _Direction, text: str) -> None:
+    if found := _IOPS.search(text):
+        direction.iops = _scaled(found[1], found[2])
+    if found := _BANDWIDTH.search(text):
+        # fio 2 writes KB/s and means 1024 bytes; since 2.99 it writes KiB/s.
+        power = " kmgt".index(found[2].lower() or " ")
+        direction.bandwidth = float(found[1]) * 1024.0**power
+    if found := _RUNTIME.search(text):
+        direction.runtime = int(found[1]) / 1000
+
+
+def _read_latency(direction: _Direction, line: str) -> None:
+    if found := _LATENCY.match(line):
+        if found[1] == "clat" or direction.mean is None:
+            scale = _NANOSECONDS[found[2]]
+            direction.maximum = _scaled(found[3], found[4]) * scale
+            direction.mean = float(found[5]) * scale
+    elif found := _PERCENTILES.match(line):
+        direction.scale = _NANOSECONDS[found[1]]
+    elif line.lstrip().startswith("|"):
+        for percent, value, prefix in _PERCENTILE.findall(line):
+            direction.percentiles[float(percent)] = _scaled(value, prefix) * direction.scale
+
+
+def _scaled(number: str, prefix: str) -> float:
+    return float(number) * _THOUSANDS[prefix.lower()]
+
 
 MAXIMUM_TEXT_LINES = 4000
 MAXIMUM_TEXT_LINE = 1000
 MAXIMUM_SAMPLES = 2_000_000
-"""More than a day of two operations at one document a second; what comes after is not kept as samples."""
+"""More than a day of two operations at one document per second; later samples are dropped."""
 
 JobKey = tuple[str, int]
-"""A job's name and group: what group_reporting tells apart."""
+"""A job's name and group: the key of group_reporting."""
 
 
 @dataclass(slots=True)
 class FioParser:
-    """Turns fio's documents into samples, and the last of them into figures. Accepts any bytes at all."""
+    """Converts fio's documents into samples, and the last one into figures. Accepts any bytes."""
 
     _reader: DocumentReader = field(default_factory=DocumentReader)
     _errors: LineSplitter = field(default_factory=LineSplitter)
@@ -31,38 +248,38 @@ class FioParser:
     _timelines: dict[JobKey, Timeline] = field(default_factory=dict)
     _samples: list[tuple[JobKey, Sample]] = field(default_factory=list)
     _report: Report | None = None
-    _after_ramp: Report | None = None  # the disks' counters do not start again at the end of the ramp
-    _began: float | None = None  # when fio did, on the host's clock
-    _refused: str = ""  # why the last document could not be read, where it could not
+    _after_ramp: Report | None = None  # the disks' counters are not reset at the end of the ramp
+    _began: float | None = None  # start of fio on the host's clock
+    _refused: str = ""  # why the last document could not be read
 
     def feed(self, data: bytes, stream: str = "stdout") -> list[Sample]:
-        """Take the next bytes of a stream; return the samples that they complete."""
+        """Parse the next bytes of a stream; return the samples that they complete."""
         if stream == "stderr":
             self._keep(self._errors.feed(data, stream))
             return []
         return self.take(self._reader.feed(data))
 
-    def finish(self, exit_status: int | None = None) -> Parsed:
-        """Say what the whole output means. Figures are those of the last whole document."""
+    def finish(self, exit_status: int | None = None) -> ParsedTrial:
+        """Return the result of the whole output. Figures are those of the last complete document."""
         self.take(self._reader.finish())
         self._keep(self._errors.rest())
         report = self._report or read_text(self._text)
         if report is None:
-            return Parsed(notes=tuple(self._nothing_read(exit_status)), complete=False)
+            return ParsedTrial(notes=tuple(self._nothing_read(exit_status)), complete=False)
         problems = list(self._problems(report, exit_status))
         figures = tuple(self._figures(report))
         if not (figures or problems):
-            problems.append("fio did no I/O that counts.")
+            problems.append("fio counted no I/O.")
         notes = (*problems, *self._remarks())
         samples = tuple(self._labelled(key, sample) for key, sample in self._samples)
-        return Parsed(figures, samples, notes, complete=not problems)
+        return ParsedTrial(figures, samples, notes, complete=not problems)
 
     def _keep(self, lines: Iterable[str]) -> None:
         room = MAXIMUM_TEXT_LINES - len(self._text)
         self._text += [line[:MAXIMUM_TEXT_LINE] for line in lines if line.strip()][: max(0, room)]
 
     def take(self, pieces: Iterable[Piece]) -> list[Sample]:
-        """Take pieces of the output that somebody else has cut; return the samples that they complete."""
+        """Parse pieces of output split elsewhere; return the samples that they complete."""
         found: list[Sample] = []
         for piece in pieces:
             if isinstance(piece, Document):
@@ -76,7 +293,7 @@ class FioParser:
     def _take_document(self, content: Mapping[str, object]) -> list[Sample]:
         report = read_report(content)
         if report is None:
-            self._refused = "it has no jobs, as fio's have"
+            self._refused = "it lacks the jobs array of fio"
             return []
         was_in_ramp = bool(self._timelines) and not self._measuring
         found: list[tuple[JobKey, Sample]] = []
@@ -98,7 +315,7 @@ class FioParser:
         return any(timeline.measuring for timeline in self._timelines.values())
 
     def _label(self, key: JobKey, keys: Iterable[JobKey]) -> dict[str, str]:
-        """Return the label that tells this job from the others, or nothing where there are no others."""
+        """Return the label that distinguishes this job, or nothing if there is one job only."""
         name, group = key
         others = [other for other in keys if other != key]
         if not others:
@@ -118,7 +335,7 @@ class FioParser:
         yield from self._device_figures(report)
 
     def _device_figures(self, report: Report) -> Iterator[Figure]:
-        """Yield what was issued and what reached the disks meanwhile; nothing where fio could not count it."""
+        """Yield the I/Os issued by fio and those that reached the disks; nothing if fio could not count them."""
         start = self._after_ramp
         seconds = _lasted(report) - (_lasted(start) if start else 0.0)
         if report.device_ios is None or (start and start.device_ios is None) or seconds < SETTLED:
@@ -134,7 +351,7 @@ class FioParser:
         numbers = dict.fromkeys([*(job.error for job in report.jobs if job.error), *errors_in(self._text)])
         yield from (explain_error(number) for number in numbers)
         if self._timelines and not self._measuring and not numbers:
-            yield "fio ended within its ramp: nothing was measured. Give a runtime, or a shorter ramp."
+            yield "fio ended within ramp_time and measured nothing. Set runtime, or reduce ramp_time."
         stopped = self._stopped(report, exit_status, failed=bool(numbers))
         if stopped:
             yield stopped
@@ -142,7 +359,7 @@ class FioParser:
             yield f"fio ended with exit status {exit_status}."
 
     def _stopped(self, report: Report, exit_status: int | None, *, failed: bool) -> str:
-        until = f"the figures are those of its first {_lasted(report):.1f} s"
+        until = f"the figures are of its first {_lasted(report):.1f} s"
         signal = signal_in(self._text)
         if signal is not None:
             return f"fio was stopped by signal {signal}; {until}."
@@ -158,21 +375,21 @@ class FioParser:
 
     def _remarks(self) -> Iterator[str]:
         if self._report is None:
-            yield "Read from fio's text, which rounds its figures; --output-format=json+ gives exact ones."
+            yield "Parsed from fio's text, which rounds its figures; use --output-format=json+ for exact ones."
         if len(self._samples) >= MAXIMUM_SAMPLES:
             yield f"Only the first {MAXIMUM_SAMPLES} samples were kept."
         yield from (note for job in (self._report.jobs if self._report else ()) if (note := steady_note(job)))
-        yield from said(self._text)
+        yield from fio_messages(self._text)
 
     def _nothing_read(self, exit_status: int | None) -> Iterator[str]:
-        messages = [*(explain_error(number) for number in errors_in(self._text)), *said(self._text)]
+        messages = [*(explain_error(number) for number in errors_in(self._text)), *fio_messages(self._text)]
         yield from messages
         if self._reader.within_document:
-            yield "The output is cut off within its first document: there is no figure in it."
+            yield "The output is cut off within its first document: no figure."
         elif self._refused:
             yield f"The output could not be read, because {self._refused}."
         elif not messages:
-            yield "There is no result of fio in the output. Give what fio prints with --output-format=json+."
+            yield "No fio result in the output. Use the output of --output-format=json+."
         if exit_status:
             yield f"fio ended with exit status {exit_status}."
 
@@ -185,11 +402,11 @@ def _issued(report: Report, operation: str) -> int:
     return sum(job.directions[operation].ios for job in report.jobs if operation in job.directions)
 
 
-def _unfinished(job: Job) -> bool:
-    """Whether fio had more to do when it wrote this: it says so itself, or neither time nor size is reached.
+def _unfinished(job: JobReport) -> bool:
+    """Whether fio was not done when it wrote this: by its own estimate, or because neither time nor size is reached.
 
-    At first fio gives no estimate, and without a time limit none in its last document. A job that ends by size
-    has done exactly that much; one that is bound by time goes round and round, so it has done more or less.
+    At first fio gives no estimate, and without a time limit none in its last document. A job limited by size has done
+    exactly that much; one limited by time loops over its file, so it has done more or less.
     """
     if job.steady is not None and job.steady.attained:
         return False

@@ -1,4 +1,4 @@
-"""One document of fio's output as typed figures: what each job has done so far, by direction."""
+"""One document of fio's output as typed figures: cumulative results of each job, by direction."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,20 +6,22 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
+from suites.strict_json import read_json
+
 OPERATIONS = ("read", "write", "trim")
 
 MAXIMUM_BINS = 16_384
-"""Entries of the longest histogram that is read; fio has 29 x 64 (stat.h)."""
+"""Limit of histogram entries; fio has 29 x 64 (stat.h)."""
 
 LARGEST = 1e18
-"""No figure of a sane run is larger: 10^18 ns are 31 years."""
+"""Upper bound of plausible figures: 10^18 ns are 31 years."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Completion latencies, in nanoseconds. `bins` counts I/Os by latency; all of it is cumulative.
+    """Completion latencies, in nanoseconds. `bins` counts I/Os by latency; all values are cumulative.
 
-    `count` is None where fio does not say how many I/Os were counted.
+    `count` is None if fio does not print how many I/Os were counted.
     """
 
     count: int | None = 0
@@ -29,7 +31,7 @@ class Latency:
     bins: Mapping[int, int] = field(default_factory=dict)
 
     def percentile(self, percent: float) -> float | None:
-        """Return a percentile as fio gives it, or from the bins by fio's own rule, or None."""
+        """Return a percentile as printed by fio, or computed from the bins by fio's own rule, or None."""
         if percent in self.percentiles:
             return self.percentiles[percent]
         return percentile_of(self.bins, percent)
@@ -37,7 +39,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """What one job has done in one direction. Bandwidth is in B/s."""
+    """Results of one job in one direction. Bandwidth is in B/s."""
 
     ios: int
     size: int
@@ -48,7 +50,7 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class SteadyState:
-    """What fio says of the steady state it was told to wait for: how far off its window was, and its means.
+    """fio's report of the requested steady state: its deviation and the means of the window.
 
     `asked` and `found` are its own words: “iops_slope:0.1%” and “0.08%”; `seconds` is the length of the window.
     """
@@ -61,10 +63,10 @@ class SteadyState:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobReport:
     """One job, or the clones of one job together. `runtime` is in seconds and excludes the ramp.
 
-    `ends_in` is fio's own estimate of the seconds left, None where it has none; `options` are as given to fio.
+    `ends_in` is fio's own estimate of the seconds left, None if it has none; `options` are as given to fio.
     """
 
     name: str
@@ -88,11 +90,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One document. `time` is the host's clock in seconds, `device_ios` what the disks below did, by direction."""
+    """One document. `time` is the host's clock in seconds, `device_ios` the I/Os of the disks, by direction."""
 
     version: str | None
     time: float | None
-    jobs: tuple[Job, ...]
+    jobs: tuple[JobReport, ...]
     device_ios: Mapping[str, int] | None
 
 
@@ -108,12 +110,12 @@ def percentile_of(bins: Mapping[int, int], percent: float) -> float | None:
 
 
 def read_report(content: Mapping[str, Any]) -> Report | None:
-    """Return what a document says, clones of a job put together; None where it holds no jobs."""
+    """Return the content of a document, with the clones of a job merged; None if it has no jobs."""
     listed = content.get("jobs")
     if not isinstance(listed, list) or not listed:
         return None
     version = content.get("fio version")
-    shared = _words(content.get("global options"))
+    shared = _string_options(content.get("global options"))
     kib = _counts_kib(version)
     jobs = [_job(entry, shared, kib=kib) for entry in listed if isinstance(entry, dict)]
     stamp = _number(content, "timestamp_ms")
@@ -126,12 +128,12 @@ def read_report(content: Mapping[str, Any]) -> Report | None:
 
 
 def _counts_kib(version: object) -> bool:
-    """Whether this version counts io_bytes in KiB, as fio did before 2.21 (which has io_kbytes beside it)."""
+    """Whether this version counts io_bytes in KiB, as fio did before 2.21 (which adds io_kbytes)."""
     found = re.match(r"fio-(\d{1,3})\.(\d{1,3})", version) if isinstance(version, str) else None
     return found is not None and (int(found[1]), int(found[2])) < (2, 21)
 
 
-def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> Job:
+def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> JobReport:
     directions = {}
     runtime = 0.0
     for operation in OPERATIONS:
@@ -140,14 +142,14 @@ def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> J
         directions[operation] = _direction(source, kib=kib)
     eta = _number(entry, "eta")
     name = entry.get("jobname")
-    return Job(
+    return JobReport(
         name=name[:100] if isinstance(name, str) else "",
         group=int(_number(entry, "groupid") or 0),
         error=int(_number(entry, "error") or 0),
         runtime=runtime,
         elapsed=_number(entry, "elapsed") or 0.0,
         ends_in=None if eta is None or eta >= 2**31 - 1 else eta,  # both largest integers mean "not known"
-        options={**shared, **_words(entry.get("job options"))},
+        options={**shared, **_string_options(entry.get("job options"))},
         directions=directions,
         sync=_latency(_mapping(_mapping(entry.get("sync")).get("lat_ns")), 1),
         cpu_user=_number(entry, "usr_cpu"),
@@ -183,7 +185,7 @@ def _direction(source: Mapping[str, Any], *, kib: bool) -> Direction:
 
 
 def _best_latency(source: Mapping[str, Any], ios: int) -> Latency:
-    """Return the completion latency, or the total one where that is switched off. Before 3.0 in microseconds."""
+    """Return the completion latency, or the total one if completion latency is disabled. Before 3.0 in microseconds."""
     for key, scale in (("clat_ns", 1), ("clat", 1000), ("lat_ns", 1), ("lat", 1000)):
         latency = _latency(_mapping(source.get(key)), scale)
         if latency.count:
@@ -221,9 +223,9 @@ def _pairs(source: object, number: type[int] | type[float]) -> list[tuple[Any, A
 
 
 def _device_ios(listed: object) -> dict[str, int] | None:
-    """Return the I/Os of the disks below, or None where fio saw none (tmpfs, some multipath).
+    """Return the I/Os of the disks, or None if fio saw none (tmpfs, some multipath).
 
-    A device built on others is listed with its members and has aggr_* keys: only it is counted then.
+    A stacked device is listed with its members and has aggr_* keys: only it is counted then.
     """
     disks = [disk for disk in listed if isinstance(disk, dict)] if isinstance(listed, list) else []
     built = [disk for disk in disks if any(key.startswith("aggr_") for key in disk)]
@@ -236,18 +238,18 @@ def _device_ios(listed: object) -> dict[str, int] | None:
     }
 
 
-def merge_clones(jobs: Iterable[Job]) -> tuple[Job, ...]:
-    """Return `jobs` with those of one name and group put together, as group_reporting does."""
-    clones: dict[tuple[str, int], list[Job]] = {}
+def merge_clones(jobs: Iterable[JobReport]) -> tuple[JobReport, ...]:
+    """Return `jobs` with those of the same name and group merged, as group_reporting does."""
+    clones: dict[tuple[str, int], list[JobReport]] = {}
     for job in jobs:
         clones.setdefault((job.name, job.group), []).append(job)
     return tuple(_together(same) if len(same) > 1 else same[0] for same in clones.values())
 
 
-def _together(clones: list[Job]) -> Job:
+def _together(clones: list[JobReport]) -> JobReport:
     first = clones[0]
     ends = [job.ends_in for job in clones if job.ends_in is not None]
-    return Job(
+    return JobReport(
         name=first.name,
         group=first.group,
         error=next((job.error for job in clones if job.error), 0),
@@ -309,7 +311,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _words(value: object) -> dict[str, str]:
+def _string_options(value: object) -> dict[str, str]:
     return {key: word for key, word in _mapping(value).items() if isinstance(word, str)}
 
 
@@ -320,3 +322,134 @@ def _sane(value: object) -> bool:
 def _number(source: Mapping[str, Any], key: str) -> float | None:
     value = source.get(key)
     return float(value) if _sane(value) and isinstance(value, int | float) else None
+
+
+# Splitter of fio's output into complete JSON documents and text lines.
+
+
+MAXIMUM_DOCUMENT = 32 * 2**20
+"""Bytes of the longest accepted document. fio's own have about 16 KiB per direction of each job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One complete JSON document."""
+
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A document that was not read, and why."""
+
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line outside any document."""
+
+    text: str
+
+
+Piece = Document | Refused | TextLine
+
+
+@dataclass(slots=True)
+class DocumentReader:
+    """Splits arriving bytes into documents and text.
+
+    fio prints one document per second, each from a line that is ``{`` to a line that is ``}``. Lines that begin with a
+    letter belong to no document: if stderr is mixed in, they may occur inside one.
+    """
+
+    _line: bytearray = field(default_factory=bytearray)
+    _overlong: bool = False
+    _under_way: list[bytes] | None = None
+    _size: int = 0
+
+    @property
+    def within_document(self) -> bool:
+        """Whether a document has begun and not ended."""
+        return self._under_way is not None
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """Return the pieces that `data` completes."""
+        first, *others = data.split(b"\n")
+        self._extend(first)
+        pieces: list[Piece] = []
+        for other in others:
+            pieces += self._end_line()
+            self._extend(other)
+        return pieces
+
+    def finish(self) -> list[Piece]:
+        """Return the pieces of an unterminated last line."""
+        return self._end_line() if self._line or self._overlong else []
+
+    def _extend(self, data: bytes) -> None:
+        if self._overlong:
+            return
+        self._line += data
+        if len(self._line) > MAXIMUM_DOCUMENT:
+            self._overlong = True
+            self._line.clear()
+
+    def _end_line(self) -> list[Piece]:
+        if self._overlong:
+            self._overlong = False
+            self._under_way = None
+            return [Refused(f"a line of it is longer than {MAXIMUM_DOCUMENT} bytes")]
+        line = bytes(self._line)
+        self._line.clear()
+        # fio updates its estimate of the time left with carriage returns.
+        return [piece for part in line.rstrip(b"\r").split(b"\r") for piece in self._take(part)]
+
+    def _take(self, line: bytes) -> list[Piece]:
+        bare = line.removeprefix(b"\xef\xbb\xbf").rstrip()
+        if bare == b"{":
+            cut = [Refused("it is truncated")] if self.within_document else []
+            self._begin(bare)
+            return [*cut]
+        if self._under_way is None:
+            return self._outside(bare)
+        if bare[:1].isalpha():
+            return [_text(bare)]
+        return self._inside(bare)
+
+    def _outside(self, line: bytes) -> list[Piece]:
+        if not line.startswith(b"{"):
+            return [_text(line)]
+        piece = _document(line)  # the whole document on one line, as rewritten by other programs
+        if isinstance(piece, Document):
+            return [piece]
+        self._begin(line)
+        return []
+
+    def _begin(self, line: bytes) -> None:
+        self._under_way = [line]
+        self._size = len(line)
+
+    def _inside(self, line: bytes) -> list[Piece]:
+        lines = self._under_way or []
+        lines.append(line)
+        self._size += len(line) + 1
+        if self._size > MAXIMUM_DOCUMENT:
+            self._under_way = None
+            return [Refused(f"it is longer than {MAXIMUM_DOCUMENT} bytes")]
+        if line != b"}":
+            return []
+        self._under_way = None
+        return [_document(b"\n".join(lines))]
+
+
+def _document(source: bytes) -> Document | Refused:
+    try:
+        content = read_json(source.decode("utf-8", "replace"))
+    except ValueError as error:
+        return Refused(str(error))
+    return Document(content) if isinstance(content, dict) else Refused("it is no object")
+
+
+def _text(line: bytes) -> TextLine:
+    return TextLine(line.decode("utf-8", "replace"))

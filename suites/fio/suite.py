@@ -1,56 +1,271 @@
-"""fio: what a disk delivers, in any pattern of reads and writes."""
+"""fio: disk I/O in any pattern of reads and writes."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import StepCheck
+from suites.base import (
+    Command,
+    Context,
+    Estimate,
+    Histograms,
+    Purpose,
+    RateLimit,
+    Suite,
+    TestedTool,
+    TrialParser,
+    Workload,
+    tuned_values,
+)
+from suites.disk import GIB, KIB, MIB
+from suites.equivalents import Traits
+from suites.facts import Facts, known
 from suites.fio.checks import FIO_CHECKS
-from suites.fio.commands import FILES, REPORT, layout_options, measure_options, prewarm_options
-from suites.fio.device import DEVICE, FIO_DIRECTORY, needs_root, on_device
-from suites.fio.device_checks import DEVICE_CHECKS
-from suites.fio.export import job_file_of
-from suites.fio.metrics import METRICS
+from suites.fio.device import DEVICE, DEVICE_CHECKS, FIO_DIRECTORY, device_options, needs_root, on_device
+from suites.fio.metrics import METRICS, latency_bins, latency_slices
 from suites.fio.output import FioParser
-from suites.fio.parameters import FIO_PARAMETERS, mixes, total_size, writes
-from suites.fio.tuning import tune_fio
-from suites.parameters import Parameter, Tuned, Values
-from suites.vocab import Metric, Resource
+from suites.fio.parameters import (
+    FIO_PARAMETERS,
+    NONE,
+    QUEUEING,
+    block_options,
+    mixes,
+    past_memory,
+    redraws_offsets,
+    total_size,
+    tune_fio,
+    waits_for_steady_state,
+    writes,
+)
+from suites.parameters import Tuned, Value, Values, size_word
+from suites.programs import Program, same_package_name
+from suites.runtime_checks import ENOUGH
+from suites.targets import Match, Target
+from suites.vocab import Resource
+
+# fio's command lines: layout and measurement.
 
 
-class Fio:
-    """The disk test. Each job has a file of its own, laid out in full before the first trial."""
+FIO = Program("fio", ("fio",), same_package_name("fio"), engines=("--enghelp",), timed=True)
+
+NAME = "benchwright"
+"""The job's name: fio derives file names from it, benchwright.0.0 for the first job."""
+
+FILES = (Target(f"{NAME}.", match=Match.NUMBERED),)
+"""Write targets in the step's private directory; a raw device is checked separately (device.sh)."""
+
+REPORT = ("--output-format=json+", "--status-interval=1")
+"""Options for the whole latency histogram every second."""
+
+
+def layout_options(values: Values) -> list[str]:
+    """Return fio's options that write every block of every job's file."""
+    size = int(values["size"])
+    # A power of two that divides the size, or a remainder would stay unwritten. Below 64 KiB it would take too long.
+    block = min(MIB, max(64 * KIB, size & -size))
+    return [
+        f"--name={NAME}",
+        "--rw=write",
+        f"--bs={size_word(block)}",
+        f"--numjobs={values['numjobs']}",
+        f"--direct={int(values['direct'])}",
+        f"--size={size_word(size)}",
+        "--end_fsync=1",
+        "--thread=1",
+        "--group_reporting",
+    ]
+
+
+def prewarm_options(values: Values) -> list[str]:
+    """Return fio's options that read every block of the device's range once, sequentially with direct I/O."""
+    reading = {**values, "rw": "read", "numjobs": 1, "size": total_size(values)}
+    size = size_word(total_size(values))
+    return [
+        f"--name={NAME}",
+        "--rw=read",
+        "--bs=1m",
+        "--direct=1",
+        f"--size={size}",
+        *device_options(reading, size),
+        "--thread=1",
+    ]
+
+
+def measure_options(values: Values) -> list[str]:
+    """Return fio's options of the measurement, without those of its report."""
+    options = [f"--name={NAME}", f"--rw={values['rw']}"]
+    if mixes(values):
+        options.append(f"--rwmixread={values['rwmixread']}")
+    if redraws_offsets(values):
+        options.append("--randrepeat=0")
+    options += [
+        *block_options(values, size_word(int(values["block_size"]))),
+        f"--iodepth={values['iodepth']}",
+        f"--numjobs={values['numjobs']}",
+        f"--direct={int(values['direct'])}",
+        f"--size={size_word(int(values['size']))}",
+        f"--ioengine={values['ioengine']}",
+        *device_options(values, size_word(int(values["size"]))),
+    ]
+    options += [*_until(values), *_flushing(values), *_caching(values)]
+    # Threads die with fio; separate processes would survive a broken connection.
+    return [*options, "--thread=1", "--group_reporting"]
+
+
+def _until(values: Values) -> list[str]:
+    """Return the options of runtime, ramp and rate limit."""
+    options = []
+    if values["runtime"]:
+        options += [f"--runtime={time_text(float(values['runtime']))}", "--time_based"]
+    elif int(values["loops"]) > 1:
+        options.append(f"--loops={values['loops']}")
+    if values["ramp_time"]:
+        options.append(f"--ramp_time={time_text(float(values['ramp_time']))}")
+    if values["rate_iops"]:
+        options.append(f"--rate_iops={values['rate_iops']}")
+    if waits_for_steady_state(values):
+        options.append(f"--steadystate={values['steady_state']}")
+        options.append(f"--ss_dur={time_text(float(values['steady_duration']))}")
+        if values["steady_ramp"]:
+            options.append(f"--ss_ramp={time_text(float(values['steady_ramp']))}")
+    return options
+
+
+def _caching(values: Values) -> list[str]:
+    """Return the page cache options that differ from fio's defaults."""
+    options = [] if values["invalidate"] else ["--invalidate=0"]
+    return options if values["fadvise_hint"] == "1" else [*options, f"--fadvise_hint={values['fadvise_hint']}"]
+
+
+def _flushing(values: Values) -> list[str]:
+    """Return the options of flushing and of the written data; none if nothing is written."""
+    if not writes(values):
+        return []
+    options = []
+    if values["fsync"]:
+        options.append(f"--fsync={values['fsync']}")
+    if values["end_fsync"]:
+        options.append("--end_fsync=1")
+    if values["buffer_compress_percentage"]:
+        options.append(f"--buffer_compress_percentage={values['buffer_compress_percentage']}")
+    if values["refill_buffers"]:
+        options.append("--refill_buffers")
+    if values["verify"] != NONE:
+        options.append(f"--verify={values['verify']}")
+    return options
+
+
+def time_text(seconds: float) -> str:
+    """Return `seconds` as fio takes it: whole seconds, or milliseconds."""
+    return f"{seconds:.0f}" if seconds.is_integer() else f"{max(1, round(seconds * 1000))}ms"
+
+
+# A step's fio commands as the equivalent job file.
+
+
+_NOT_OF_A_JOB = ("--output-format", "--status-interval", "--readonly")
+"""Options of fio itself, which a job file cannot contain."""
+
+MOST_OF_ONE = 2
+"""Commands of a step that measures once: the layout and the measurement."""
+
+_FILES = "filename_format"
+
+
+def job_file_of(commands: Sequence[Command]) -> str:
+    """Return `commands` as one job file: one section each, one after the other, with common options in [global]."""
+    sections = [(_name(command, len(commands)), _options(command)) for command in commands]
+    if not any(name in options for _, options in sections for name in ("filename", _FILES)):
+        # fio derives file names from the job name; here the sections' names differ.
+        for _, options in sections:
+            options[_FILES] = f"{NAME}.$jobnum.$filenum"
+    shared = {
+        name: value
+        for name, value in sections[0][1].items()
+        if all(options.get(name) == value for _, options in sections)
+    }
+    lines = ["; Written by Benchwright. Run it with:", f"; {_line(commands)}", "[global]", *_lines(shared)]
+    for number, (name, options) in enumerate(sections):
+        own = {option: value for option, value in options.items() if option not in shared}
+        lines += ["", f"[{name}]", *(["stonewall"] if number else []), *_lines(own)]
+    return "\n".join(lines) + "\n"
+
+
+def _line(commands: Iterable[Command]) -> str:
+    words = [word for command in commands for word in command.argv if word.startswith(_NOT_OF_A_JOB)]
+    return " ".join(["fio", *dict.fromkeys(words), "FILE"])
+
+
+def _options(command: Command) -> dict[str, str]:
+    """Return the options of the job by name; those without a value have none here either."""
+    words = [word.removeprefix("--") for word in command.argv[1:] if not word.startswith(_NOT_OF_A_JOB)]
+    found = dict(word.partition("=")[::2] for word in words)
+    found.pop("name", None)
+    return found
+
+
+def _lines(options: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" if value else name for name, value in options.items()]
+
+
+def _name(command: Command, commands: int) -> str:
+    if command.purpose is Purpose.PREPARE:
+        return "layout"
+    options = _options(command)
+    point = ", ".join(f"{name} {options[name]}" for name in ("bs", "numjobs", "iodepth") if name in options)
+    return NAME if commands <= MOST_OF_ONE else point
+
+
+class Fio(Suite):
+    """Disk I/O with fio. Each job has its own file, laid out in full before the first trial."""
 
     id = "fio"
     title = "fio"
-    summary = "I/Os per second, bandwidth and latency of a disk, for any pattern, block size and queue depth."
+    summary = "IOPS, bandwidth and latency of a disk, for any pattern, block size and queue depth."
     resource = Resource.DISK
-    tool = "fio"
-    packages: Mapping[str, str] = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
-    parameters: tuple[Parameter, ...] = (FIO_DIRECTORY, DEVICE, *FIO_PARAMETERS[1:])
-    metrics: tuple[Metric, ...] = METRICS
-    needs_peer = False
-    directory_parameter: str | None = "directory"
-    checks: tuple[StepCheck, ...] = (*FIO_CHECKS, *DEVICE_CHECKS)
+    tried = TestedTool(
+        "fio 3.33 run for real; 2.21, 3.7 and 3.39 from captured outputs",
+        "every second",
+        "the whole histogram of every second is kept",
+    )
+    program = FIO
+    parameters = (FIO_DIRECTORY, DEVICE, *FIO_PARAMETERS[1:])
+    metrics = METRICS
+    directory_parameter = "directory"
+    uniform = True
+    checks = (*FIO_CHECKS, *DEVICE_CHECKS)
+    histograms = Histograms(latency_slices, latency_bins)
 
     def device(self, values: Values) -> str:
-        """Return the raw device that a step works on; empty where it works on files."""
+        """Return the raw device that a step uses; empty if it uses files."""
         return on_device(values)
 
     def destroys(self, values: Values) -> bool:
-        """Return whether a step writes, in whatever pattern."""
-        return writes(values)
+        """Return whether a step writes to a raw device."""
+        return bool(on_device(values)) and writes(values)
+
+    def workload(self, values: Values) -> Workload:
+        """Return the expected work; synchronous engines, and libaio through the page cache, wait for each I/O."""
+        jobs, rate = int(values["numjobs"]), int(values["rate_iops"])
+        waits = values["ioengine"] not in QUEUEING or (values["ioengine"] == "libaio" and not values["direct"])
+        depth = jobs if waits else jobs * int(values["iodepth"])
+        return Workload(
+            seconds=float(values["runtime"]) or None,
+            ramp=float(values["ramp_time"]),
+            size=int(values["size"]) * jobs * int(values["loops"]),
+            buffered=not past_memory(values),
+            queue_depth=depth,
+            concurrency=depth,
+            rate_limit=RateLimit("iops", rate) if rate else None,
+        )
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return random reads past the page cache, deep enough to keep the device busy, for half a minute."""
+        """Return random reads with direct I/O at a depth that keeps the device busy, for half a minute."""
         return tune_fio(context)
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the command that lays out the files, and the one that measures.
 
-        The layout writes every block. Files that fio only allocates are unwritten extents: reading them never
-        reaches the device, and the first write to each block also writes the file system's own records. On a raw
-        device there is nothing to lay out.
+        The layout writes every block. Files that fio only allocates are unwritten extents: reading them never reaches
+        the device, and the first write to each block also writes file system metadata. A raw device needs no layout.
         """
         files = () if on_device(values) else FILES
         measure = Command(("fio", *measure_options(values), *REPORT), root=needs_root(values, context), targets=files)
@@ -60,12 +275,11 @@ class Fio:
         return (Command(("fio", *layout_options(values)), Purpose.PREPARE, targets=files), measure)
 
     def job_file(self, values: Values, context: Context) -> str:
-        """Return the step as a job file: the layout, and what is measured behind a stonewall."""
+        """Return the step as a job file: the layout, and the measurement behind a stonewall."""
         return job_file_of(self.commands(values, context))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return what a trial takes; the time of the layout before the first cannot be known."""
-        del context
+        """Return the cost of a trial; the time of the layout before the first is not known."""
         seconds = float(values["runtime"])
         space = total_size(values)
         return Estimate(
@@ -76,13 +290,40 @@ class Fio:
         )
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return FioParser()
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        kind = str(values["rw"])
+        operation = {"rw": "read and write", "randrw": "read and write"}.get(kind, kind.removeprefix("rand"))
+        work = self.workload(values)
+        safe = bool(values["direct"]) or bool(values["end_fsync"]) or bool(values["fsync"])
+        return Traits(
+            operation=operation,
+            pattern="random" if kind.startswith("rand") else "sequential",
+            block=int(values["block_size"]),
+            cached=work.buffered,
+            flushed=None if operation == "read" else safe,
+            in_flight=work.queue_depth,
+            threads=int(values["numjobs"]),
+            working_set=int(values["size"]),
+            seconds=work.seconds,
+        )
+
+    def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]]:
+        """Return random reads of a file that is laid out within seconds on a slow volume."""
+        tuned = tuned_values(self, context)
+        directory = None if context.facts is None else context.facts.directory(str(tuned["directory"]))
+        free = None if directory is None else known(directory.free)
+        size = min(GIB, int(tuned["size"]) if free is None else free // 4)
+        whole = max(MIB, size // MIB * MIB)
+        values: dict[str, Value] = {"rw": "randread", "size": whole, "numjobs": 1, "runtime": ENOUGH, "ramp_time": 2.0}
+        return "disk random read", values
 
 
 def _written(values: Values, space: int) -> int | None:
-    """Return the bytes that a trial writes; None where the device decides how many."""
+    """Return the bytes that a trial writes; None if the device determines how many."""
     if not writes(values):
         return 0
     if not values["runtime"]:

@@ -1,1 +1,1 @@
-"""fio-job: a job file of the user's own, run as fio runs it."""
+"""fio-job: a job file of the user, run as fio runs it."""

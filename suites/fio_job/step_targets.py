@@ -1,4 +1,4 @@
-"""What a step with a job file opens: its sections, and the programs that they run."""
+"""Targets of a step with a job file: its sections and the programs that they run."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from suites.targets import Target
 
 
 def step_targets(sections: Sequence[Section], values: Values) -> tuple[Target, ...]:
-    """Return what the sections and their programs open; what cannot be judged is among them."""
+    """Return the targets of the sections and their programs, including those that cannot be checked."""
     shell: dict[str, Value] = {"shell": True, "working_directory": "", "environment": values["environment"]}
     lines = dict.fromkeys(line for section in sections for line in programs(section))
     return (*targets_of(sections), *(target for line in lines for target in targets_of_line(line, shell)))

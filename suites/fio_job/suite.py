@@ -1,18 +1,18 @@
-"""fio-job: a job file of the user's own, run as fio runs it."""
+"""fio-job: a job file of the user, run as fio runs it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from suites.base import Command, Context, Effect, EffectKind, Estimate, TrialParser
-from suites.checks import StepCheck
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
 from suites.disk import DIRECTORY
-from suites.fio.commands import REPORT
-from suites.fio.metrics import METRICS
+from suites.facts import Facts
+from suites.fio.metrics import METRICS, latency_slices
 from suites.fio.output import FioParser
-from suites.fio.parameters import total_size
-from suites.fio.tuning import tune_fio
+from suites.fio.parameters import total_size, tune_fio
+from suites.fio.suite import FIO, REPORT, Fio
 from suites.fio_job.checks import JOB_CHECKS, leads_out, shown
 from suites.fio_job.file import (
     VARIABLE,
@@ -22,13 +22,13 @@ from suites.fio_job.file import (
     read_environment,
     read_job_file,
 )
+from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes
 from suites.fio_job.step_targets import step_targets
 from suites.fio_job.targets import programs, targets_of
-from suites.fio_job.values import directories_in, may_write_device, section_values, section_writes
 from suites.host_files import HostFile
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
-from suites.targets import Target, Use, agreed, refused
-from suites.vocab import Metric, Resource
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
+from suites.targets import PathUse, Target, agreed, refused
+from suites.vocab import Resource
 
 FILE = "job.fio"
 
@@ -37,7 +37,7 @@ JOB = Parameter(
     title="Job file",
     type=Type.LINES,
     default="",
-    help="The text of the file: [global], then a section for each job. It belongs to the plan and is run unchanged.",
+    help="Content of the file: [global], then one section per job. It is part of the plan and runs unchanged.",
 )
 
 ENVIRONMENT = Parameter(
@@ -45,7 +45,7 @@ ENVIRONMENT = Parameter(
     title="Environment",
     type=Type.TEXT,
     default="",
-    help="Values of the file's ${VARIABLES}: “SIZE=8g DEPTH=32”.",
+    help="Values of the file's ${VARIABLES}, such as “SIZE=8g DEPTH=32”.",
     pattern=r"\s*(?:[A-Za-z_][A-Za-z0-9_]*=\S*\s*)*",
 )
 
@@ -56,9 +56,9 @@ EXISTING = Parameter(
     title="Existing files",
     type=Type.CHOICE,
     default=KEEP,
-    help="What becomes of files outside the private directory that exist before the step and that fio would "
-    "overwrite, lay out anew or remove. Devices are never written to.",
-    choices=(Choice(KEEP, "Keep: fio is not started"), Choice(OVERWRITE, "Overwrite or remove")),
+    help="What to do with files outside the private directory that exist before the step and that fio would "
+    "overwrite, lay out again or remove. Devices are always refused.",
+    choices=(Choice(KEEP, "Keep: do not start fio"), Choice(OVERWRITE, "Overwrite or remove")),
     identity=False,
 )
 
@@ -69,10 +69,10 @@ NAMING: Mapping[str, EffectKind] = MappingProxyType(
         **dict.fromkeys(("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername"), EffectKind.SENDS),
     }
 )
-"""Options that name a log of what is done to which file, or where the other end is (fio manual)."""
+"""Options that name a log of file accesses, or the address of the other end (fio manual)."""
 
 DEVICE = re.compile(r"/dev/[\w/-]+")
-"""What is only read there is nothing that a job file could make."""
+"""Paths below are only read: a job file cannot create anything there."""
 
 _WORD = (
     r"(blocks?|blocksize|bs|count|cpus|depth|dev|device|dir|directory|disk|duration|engine|file|filename|files|filesize|"
@@ -80,36 +80,53 @@ _WORD = (
     r"rate|reads?|runtime|rw|seed|size|ssd|step|target|test|threads?|time|volume|writes?)\d*"
 )
 WORKLOAD = re.compile(rf"{_WORD}(_{_WORD})*", re.IGNORECASE)
-"""Names of variables that need no consent: no program is known to read such a one. Any other may decide what a program
+"""Names of variables that need no consent: no program is known to read such a one. Any other may affect what a program
 loads or starts (ld.so(8), sh(1), openssl-env(7))."""
 
 
-class FioJob:
-    """A job file. Its sections may run together or, after a stonewall, one after the other; each has its figures."""
+class FioJob(Suite):
+    """An fio job file. Its sections run concurrently or, behind a stonewall, in order; each has its figures."""
 
     id = "fio-job"
     title = "fio job file"
-    summary = "A job file of your own, imported as it is and run as it would run, its sections reported apart."
+    summary = "An fio job file, run unchanged; each section is reported separately."
     resource = Resource.DISK
-    tool = "fio"
-    packages: Mapping[str, str] = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
-    parameters: tuple[Parameter, ...] = (
-        replace(DIRECTORY, help="Where the files lie that the job file names without a path."), JOB, ENVIRONMENT,
+    tried = TestedTool(
+        "fio 3.33 run for real, its reading of files compared with fio’s own",
+        "every second of every section",
+        "a job file as it is; sections behind a stonewall have figures of their own",
+    )
+    program = FIO
+    parameters = (
+        replace(DIRECTORY, help="Directory for files that the job file names without a path."), JOB, ENVIRONMENT,
         EXISTING,
     )  # fmt: skip
-    metrics: tuple[Metric, ...] = METRICS
-    needs_peer = False
-    directory_parameter: str | None = "directory"
-    checks: tuple[StepCheck, ...] = JOB_CHECKS
+    metrics = METRICS
+    directory_parameter = "directory"
+    several_limits = (
+        "each section of the job file has its own limit.",
+        "Run one section alone in a separate job file with time_based to identify its limit.",
+    )
+    checks = JOB_CHECKS
+    histograms = Histograms(latency_slices)
+
+    def measured_as(self, values: Values, facts: Facts | None) -> tuple[Suite, Values]:
+        """Return a file with one section as a step of fio.
+
+        With several sections, the host's telemetry cannot be attributed to one of them.
+        """
+        sections = _sections(values, Context(facts))
+        found = _one_section(sections[0], str(values["directory"])) if sections and len(sections) == 1 else None
+        return (self, values) if found is None else (Fio(), found)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return the directory with the most room; all else is the file's."""
+        """Return the directory with the most free space; everything else is set by the file."""
         return {name: tuned for name, tuned in tune_fio(context).items() if name == "directory"}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return the one command. What may write to a raw device, as far as can be told, may not write at all.
+        """Return the one command. A file that may write to a raw device runs with --readonly.
 
-        Threads are the default that the file may overrule: processes of fio's own outlive a broken connection.
+        Threads are a default that the file may override: separate processes of fio survive a broken connection.
         """
         sections = _sections(values, context)
         try:
@@ -123,10 +140,10 @@ class FioJob:
         return (Command(words, files=(file,), targets=_targets(values, sections)),)
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the programs and servers that its sections name; all of a file that cannot be read as fio reads it."""
+        """Return the programs and servers named by its sections; the whole file if it cannot be parsed."""
         sections = _sections(values, Context()) if values["job"] else ()
         if sections is None:
-            return (Effect(EffectKind.EXECUTES, str(values["job"]), "a job file that cannot be judged"),)
+            return (Effect(EffectKind.EXECUTES, str(values["job"]), "a job file that cannot be parsed"),)
         runs = [
             Effect(EffectKind.EXECUTES, line, f"[{section.name}]") for section in sections for line in programs(section)
         ]
@@ -139,8 +156,7 @@ class FioJob:
         return (*_steering(values), *runs, *named, *_outside(sections, values))
 
     def job_file(self, values: Values, context: Context) -> str:
-        """Return the job file, as it is."""
-        del context
+        """Return the job file unchanged."""
         return str(values["job"])
 
     def more_directories(self, values: Values) -> tuple[str, ...]:
@@ -148,7 +164,7 @@ class FioJob:
         return tuple(path for section in _sections(values, Context()) or () for path in directories_in(section))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return what the sections take together: side by side, or one after the other behind a stonewall."""
+        """Return the cost of the sections, concurrent or, behind a stonewall, one after the other."""
         sections = _sections(values, context)
         if not sections:
             return Estimate(duration=None, written=None)
@@ -157,13 +173,12 @@ class FioJob:
         return Estimate(duration=_duration(sections), written=written, prepared=space, space=space)
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return FioParser()
 
 
 def _sections(values: Values, context: Context) -> tuple[Section, ...] | None:
-    """Return the sections as they will run; None where the file cannot be read."""
+    """Return the effective sections; None if the file cannot be parsed."""
     try:
         environment = read_environment(str(values["environment"]))
         return effective_sections(str(values["job"]), environment, context.facts)
@@ -172,7 +187,7 @@ def _sections(values: Values, context: Context) -> tuple[Section, ...] | None:
 
 
 def _steering(values: Values) -> tuple[Effect, ...]:
-    """Return the environment where it does more than fill in the variables of the job file."""
+    """Return the environment if it has more than variables of the job file."""
     names = [word.partition("=")[0] for word in str(values["environment"]).split()]
     harmless = not names or all(WORKLOAD.fullmatch(name) and name in _used(str(values["job"])) for name in names)
     line = f"env {values['environment']} fio {FILE}"
@@ -180,33 +195,33 @@ def _steering(values: Values) -> tuple[Effect, ...]:
 
 
 def _used(job: str) -> set[str]:
-    """Return the variables that options of the job file use; what stands in a comment is used by none."""
+    """Return the variables used by options of the job file, not by comments."""
     bodies = (body for section in read_job_file(job) for body in section.all_bodies())
     return {name for body in bodies for _, value in body for name in VARIABLE.findall(value)}
 
 
 def _outside(sections: Sequence[Section], values: Values) -> Iterator[Effect]:
-    """Yield the paths outside the step's private directory that are made or written: a new file, too, may be a program
-    or a key, since the job file says what is in it."""
-    what = "overwritten or removed" if values["existing_files"] == OVERWRITE else "made where it does not exist"
+    """Yield the paths outside the step's private directory that are created or written: the job file determines the
+    content, so a new file may be a program or a key."""
+    what = "overwritten or removed" if values["existing_files"] == OVERWRITE else ("created where it does not exist")
     paths = dict.fromkeys(
-        shown(target) for target in targets_of(sections) if target.use is not Use.REFUSE and leads_out(target.path)
-        and not (target.use is Use.READ and (target.size == 0 or DEVICE.fullmatch(target.path)))
+        shown(target) for target in targets_of(sections) if target.use is not PathUse.REFUSE and leads_out(target.path)
+        and not (target.use is PathUse.READ and (target.size == 0 or DEVICE.fullmatch(target.path)))
     )  # fmt: skip
     for path in paths:
-        yield Effect(EffectKind.CHANGES, path, f"file, below {values['directory'] or 'a directory of its own'}: {what}")
+        yield Effect(EffectKind.CHANGES, path, f"file, below {values['directory'] or 'a private directory'}: {what}")
 
 
 def _targets(values: Values, sections: tuple[Section, ...] | None) -> tuple[Target, ...]:
     if sections is None:
-        return (refused("The job file cannot be read as fio reads it, so that it was not started."),)
+        return (refused("The job file cannot be parsed as fio does, so it was not started."),)
     unset = [f"[{section.name}] uses variables that have no value." for section in sections if section.missing]
     targets = (*map(refused, unset), *step_targets(sections, values))
     return agreed(targets) if values["existing_files"] == OVERWRITE else targets
 
 
 def _duration(sections: Sequence[Section]) -> float | None:
-    """Return the seconds of all sections; None where one of them ends only when it is done."""
+    """Return the seconds of all sections; None if one of them ends only when its work is done."""
     groups: list[float] = [0.0]
     for section in sections:
         asked = section_values(section, "")
@@ -217,3 +232,20 @@ def _duration(sections: Sequence[Section]) -> float | None:
             groups.append(0.0)
         groups[-1] = max(groups[-1], seconds)
     return sum(groups)
+
+
+def _one_section(section: Section, directory: str) -> dict[str, Value] | None:
+    """Return the expected work of the section; None if its end or its files are not known."""
+    file = section.options.get("filename", "")
+    if (
+        ("runtime" in section.options and not section.flag("time_based"))
+        or ":" in file
+        or "stonewall" in section.options
+    ):
+        return None
+    values = section_values(section, directory)
+    if file.startswith("/dev/"):
+        return {**values, "device": file}
+    if file.startswith("/"):
+        return {**values, "directory": str(PurePosixPath(file).parent)}
+    return values

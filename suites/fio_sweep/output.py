@@ -1,28 +1,153 @@
-"""Reads the output of a sweep: one fio after the other, told apart by the options that each says it was given."""
+"""Parse the output of a sweep: consecutive fio runs, identified by the options that each reports."""
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from suites.base import LineSplitter, Parsed
-from suites.fio.documents import Document, DocumentReader, Piece, Refused, TextLine
-from suites.fio.metrics import IOPS, LATENCY_P99_9
+from suites.base import ParsedTrial
+from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_P50, LATENCY_P99, LATENCY_P99_9
 from suites.fio.output import FioParser
-from suites.fio.report import Report, read_report
-from suites.fio_sweep.metrics import BY_POINT, Measured, point_labels, sweep_figures, sweep_notes
-from suites.fio_sweep.parameters import SweepPoint
-from suites.parameters import parse_size
-from suites.vocab import Sample
+from suites.fio.report import Document, DocumentReader, Piece, Refused, Report, TextLine, read_report
+from suites.fio_sweep.parameters import FioSweepPoint
+from suites.line_parser import LineSplitter
+from suites.parameters import format_size, parse_size
+from suites.sweep import FEWEST_POINTS, depth_knee_note, knee
+from suites.units import Unit
+from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, labels
+
+# Metrics of a sweep: each point, the best of them, the knee, and the cost of a step in depth.
+
+
+BY_POINT: Mapping[str, Metric] = {
+    metric.name: replace(metric, name=f"{metric.name}_by_point")
+    for metric in (IOPS, BANDWIDTH, LATENCY_P50, LATENCY_P99, LATENCY_P99_9)
+}
+"""The metrics of a point, by their name in fio's own suite."""
+
+KNEE = Metric("knee_in_flight", "I/Os in flight at the knee", Unit.ONE, Better.LOWER, MetricKind.COUNT)
+GAIN = Metric("step_gain", "IOPS against the step before", Unit.ONE, Better.HIGHER, MetricKind.SHARE)
+PRICE = Metric("step_price", "p99 latency against the step before", Unit.ONE, Better.LOWER, MetricKind.SHARE)
+
+METRICS = (IOPS, BANDWIDTH, *BY_POINT.values(), KNEE, GAIN, PRICE)
+
+MAXIMUM_CURVES = 6
+"""Maximum curves whose steps are described in notes; the figures cover all of them."""
+
+MAXIMUM_STEPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPointResult:
+    """Results of one point: its figures by metric name and operation."""
+
+    point: FioSweepPoint
+    values: Mapping[tuple[str, str], float]
+
+    def of(self, metric: Metric, operation: str) -> float | None:
+        """Return the value of a metric, or None."""
+        return self.values.get((metric.name, operation))
+
+
+def point_labels(point: FioSweepPoint, operation: str) -> Labels:
+    """Return the labels that distinguish a point's figures."""
+    return labels(block=format_size(point.block), depth=str(point.depth), jobs=str(point.jobs), operation=operation)
+
+
+def sweep_figures(found: list[SweepPointResult]) -> Iterator[Figure]:
+    """Yield the best of all points, then each point in order of measurement, then knees and costs of steps."""
+    operations = list(dict.fromkeys(operation for one in found for _, operation in one.values))
+    for metric in (IOPS, BANDWIDTH):
+        for operation in operations:
+            best = max((one.of(metric, operation) or 0.0 for one in found), default=0.0)
+            if best:
+                yield Figure(metric, best, labels(operation=operation))
+    for name, metric in BY_POINT.items():
+        for one in found:
+            for operation in operations:
+                value = one.values.get((name, operation))
+                if value is not None:
+                    yield Figure(metric, value, point_labels(one.point, operation))
+    for operation in operations:
+        for curve in _curves(found, operation):
+            yield from _of_curve(curve, operation)
+
+
+def sweep_notes(found: list[SweepPointResult]) -> Iterator[str]:
+    """Yield notes about the best point, the knee of each curve, and the cost of its steps."""
+    operations = list(dict.fromkeys(operation for one in found for _, operation in one.values))
+    for operation in operations:
+        best = max(found, key=lambda one: one.of(IOPS, operation) or 0.0)
+        yield f"Most {operation} IOPS: {best.point.words}."
+        for curve in _curves(found, operation)[:MAXIMUM_CURVES]:
+            yield from _step_cost(curve, operation)
+
+
+def _curves(found: list[SweepPointResult], operation: str) -> list[list[SweepPointResult]]:
+    """Return the points of each block size and number of jobs by depth; by jobs if there is one depth."""
+    grouped: dict[tuple[int, int], list[SweepPointResult]] = {}
+    several = len({one.point.depth for one in found}) > 1
+    for one in found:
+        if one.of(IOPS, operation):
+            key = (one.point.block, one.point.jobs if several else 0)
+            grouped.setdefault(key, []).append(one)
+    return [sorted(curve, key=lambda one: one.point) for curve in grouped.values() if len(curve) > 1]
+
+
+def _in_flight(one: SweepPointResult) -> int:
+    return one.point.depth * one.point.jobs
+
+
+def _iops(curve: list[SweepPointResult], operation: str) -> dict[int, float]:
+    return {_in_flight(one): one.of(IOPS, operation) or 0.0 for one in curve}
+
+
+def _of_curve(curve: list[SweepPointResult], operation: str) -> Iterator[Figure]:
+    iops = _iops(curve, operation)
+    found = knee(iops)
+    if found is not None and found < max(iops):  # else the curve still grows, and the knee is beyond
+        at = next(one.point for one in curve if _in_flight(one) == found)
+        figure_labels = labels(block=format_size(at.block), operation=operation)
+        jobs = labels(jobs=str(at.jobs)) if len({one.point.jobs for one in curve}) == 1 else ()
+        yield Figure(KNEE, float(found), tuple(sorted((*figure_labels, *jobs))))
+    for before, after in itertools.pairwise(curve):
+        for metric, of in ((GAIN, IOPS), (PRICE, LATENCY_P99)):
+            first, second = before.of(of, operation), after.of(of, operation)
+            if first and second:
+                yield Figure(metric, second / first, point_labels(after.point, operation))
+
+
+def _step_cost(curve: list[SweepPointResult], operation: str) -> Iterator[str]:
+    first = curve[0].point
+    over_depth = len({one.point.jobs for one in curve}) == 1
+    fixed = f", {first.jobs} {'job' if first.jobs == 1 else 'jobs'}" if over_depth else ""
+    what = f"{operation} IOPS in {format_size(first.block)}{fixed}"
+    if len(curve) >= FEWEST_POINTS:
+        yield from depth_knee_note(_iops(curve, operation), what)
+    steps = [_step(before, after, operation, over_depth) for before, after in itertools.pairwise(curve)]
+    shown_steps = [step for step in steps if step][:MAXIMUM_STEPS]
+    if shown_steps:
+        yield f"Cost of {'depth' if over_depth else 'jobs'}, {what}: {'; '.join(shown_steps)}."
+
+
+def _step(before: SweepPointResult, after: SweepPointResult, operation: str, over_depth: bool) -> str:  # noqa: FBT001 (which of two)
+    iops = before.of(IOPS, operation), after.of(IOPS, operation)
+    tail = before.of(LATENCY_P99, operation), after.of(LATENCY_P99, operation)
+    if not (iops[0] and iops[1] and tail[0] and tail[1]):
+        return ""
+    settings = [one.point.depth if over_depth else one.point.jobs for one in (before, after)]
+    return f"{settings[0]} to {settings[1]} gives {iops[1] / iops[0]:.2f}x at {tail[1] / tail[0]:.2f}x the p99"
+
 
 MAXIMUM_POINTS = 4096
 MAXIMUM_PENDING = 1000
-"""Lines between two documents that are kept."""
+"""Maximum lines kept between two documents."""
 
 
 @dataclass(slots=True)
 class _Part:
-    """One point while it is read. `start` is when its job began, in seconds of the sweep."""
+    """One point while it is parsed. `start` is when its job began, in seconds of the sweep."""
 
-    point: SweepPoint
+    point: FioSweepPoint
     start: float
     parser: FioParser = field(default_factory=FioParser)
     latest: float = 0.0
@@ -30,9 +155,9 @@ class _Part:
 
 @dataclass(slots=True)
 class SweepParser:
-    """Turns the documents of each point into samples, and its last into figures. Accepts any bytes at all."""
+    """Converts the documents of each point into samples, and its last one into figures. Accepts any bytes."""
 
-    expected: tuple[SweepPoint, ...]
+    expected: tuple[FioSweepPoint, ...]
     _reader: DocumentReader = field(default_factory=DocumentReader)
     _errors: LineSplitter = field(default_factory=LineSplitter)
     _parts: list[_Part] = field(default_factory=list)
@@ -41,13 +166,13 @@ class SweepParser:
     _clock: float | None = None  # the host's clock when the sweep began
 
     def feed(self, data: bytes, stream: str = "stdout") -> list[Sample]:
-        """Take the next bytes of a stream; return the samples that they complete."""
+        """Parse the next bytes of a stream; return the samples that they complete."""
         if stream == "stderr":
             return self._take([TextLine(line) for line in self._errors.feed(data, stream)])
         return self._take(self._reader.feed(data))
 
-    def finish(self, exit_status: int | None = None) -> Parsed:
-        """Say what the whole output means: every point that was measured, whole or not."""
+    def finish(self, exit_status: int | None = None) -> ParsedTrial:
+        """Return the result of the whole output: every measured point, complete or not."""
         self._take([*self._reader.finish(), *(TextLine(line) for line in self._errors.rest())])
         if self._reader.within_document:
             self._pending.append(Refused("the output is cut off within it"))
@@ -56,24 +181,26 @@ class SweepParser:
             lone.take(self._pending)
             return lone.finish(exit_status)
         problems = self._close_last(exit_status)
-        last_status = 0 if problems else exit_status  # it was the next point that failed
-        measured: list[Measured] = []
+        last_status = 0 if problems else exit_status  # the next point failed
+        measured: list[SweepPointResult] = []
         remarks: list[str] = []
         for number, part in enumerate(self._parts):
             parsed = part.parser.finish(last_status if number == len(self._parts) - 1 else 0)
             values = {(f.metric.name, dict(f.labels).get("operation", "")): f.value for f in parsed.figures}
-            told = [f"{part.point.words}: {note}" for note in parsed.notes]
+            shown_steps = [f"{part.point.words}: {note}" for note in parsed.notes]
             if parsed.complete:
-                measured.append(Measured(part.point, {key: v for key, v in values.items() if key[0] in BY_POINT}))
-                remarks += told
+                measured.append(
+                    SweepPointResult(part.point, {key: v for key, v in values.items() if key[0] in BY_POINT})
+                )
+                remarks += shown_steps
             else:
-                problems += told
+                problems += shown_steps
         problems += self._missing(len(measured))
         notes = (*problems, *(sweep_notes(measured) if measured else ()), *dict.fromkeys(remarks))
-        return Parsed(tuple(sweep_figures(measured)), tuple(self._samples), notes, complete=not problems)
+        return ParsedTrial(tuple(sweep_figures(measured)), tuple(self._samples), notes, complete=not problems)
 
     def _close_last(self, exit_status: int | None) -> list[str]:
-        """Give what came after the last document to its point, or say that the next one gave nothing but this."""
+        """Assign text after the last document to its point, or report that the next point printed nothing else."""
         pending, self._pending = self._pending, []
         begun = {part.point for part in self._parts}
         ahead = [point for point in self.expected if point not in begun]
@@ -85,7 +212,7 @@ class SweepParser:
         return []
 
     def _missing(self, measured: int) -> list[str]:
-        """Say how many points are missing; not of a sweep that somebody else has run, with points of its own."""
+        """Report how many points are missing; not for a sweep of another plan with other points."""
         own = all(part.point in self.expected for part in self._parts)
         if measured >= len(self.expected) or not own:
             return []
@@ -99,7 +226,7 @@ class SweepParser:
                 continue
             part = self._part_of(piece)
             if part is None:
-                self._pending.append(Refused("it does not say its depth, jobs and block size"))
+                self._pending.append(Refused("it lacks its depth, jobs and block size"))
                 continue
             pending, self._pending = self._pending, []
             found += self._of_sweep(part, part.parser.take([*pending, piece]))
@@ -107,7 +234,7 @@ class SweepParser:
         return found
 
     def _part_of(self, document: Document) -> _Part | None:
-        """Return the point that `document` is about, begun where it is the first; None where it does not say."""
+        """Return the point of `document`, new if it is the first; None if it lacks the options."""
         report = read_report(document.content)
         point = None if report is None else _point_of(report)
         if report is None or point is None or len(self._parts) >= MAXIMUM_POINTS:
@@ -117,7 +244,7 @@ class SweepParser:
         return self._parts[-1]
 
     def _start(self, report: Report) -> float:
-        """Return when the job of `report` began, in seconds since the first did."""
+        """Return when the job of `report` began, in seconds since the first one."""
         last = self._parts[-1].latest if self._parts else 0.0
         runtime = max(job.runtime for job in report.jobs)
         if report.time is None:
@@ -143,9 +270,9 @@ class SweepParser:
                 yield replace(moved, metric=BY_POINT[IOPS.name], labels=point_labels(part.point, operation))
 
 
-def _point_of(report: Report) -> SweepPoint | None:
+def _point_of(report: Report) -> FioSweepPoint | None:
     options = report.jobs[0].options if report.jobs else {}
     try:
-        return SweepPoint(parse_size(options["bs"]), int(options.get("numjobs", "1")), int(options["iodepth"]))
+        return FioSweepPoint(parse_size(options["bs"]), int(options.get("numjobs", "1")), int(options["iodepth"]))
     except (KeyError, ValueError):
         return None

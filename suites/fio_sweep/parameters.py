@@ -1,11 +1,10 @@
-"""The parameters of a sweep with fio, and the points that they make."""
+"""Parameters of a fio sweep, and its points."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from suites.fio.device import DEVICE, FIO_DIRECTORY, on_device
-from suites.fio.more_parameters import RANDREPEAT
 from suites.fio.parameters import (
     COMPRESSIBLE,
     DIRECT,
@@ -13,6 +12,7 @@ from suites.fio.parameters import (
     FSYNC,
     IOENGINE,
     RAMP_TIME,
+    RANDREPEAT,
     RUNTIME,
     RW,
     RWMIXREAD,
@@ -30,45 +30,45 @@ def _list_of(one: str) -> str:
 
 DEPTHS = Parameter(
     name="depths",
-    title="Queue depths",
+    title="iodepth",
     type=Type.TEXT,
     default="1, 2, 4, 8, 16, 32, 64",
-    help="I/Os that each job keeps in flight, one point for each: “1, 4, 16”.",
+    help="Queue depths to measure, one point each: “1, 4, 16”.",
     option="--iodepth",
     pattern=_list_of(_COUNT),
 )
 
 JOB_COUNTS = Parameter(
     name="job_counts",
-    title="Jobs",
+    title="numjobs",
     type=Type.TEXT,
     default="1",
-    help="How many threads do the same at once, each with a file of its own, one point for each: “1, 4”.",
+    help="Numbers of threads to measure, each thread with its own file, one point each: “1, 4”.",
     option="--numjobs",
     pattern=_list_of(r"[1-9]\d{0,2}"),
 )
 
 BLOCKS = Parameter(
     name="blocks",
-    title="Block sizes",
+    title="bs",
     type=Type.TEXT,
     default="4k",
-    help="Bytes of each I/O; every depth and number of jobs is measured with each: “4k, 64k”.",
+    help="Block sizes to measure, each with every depth and number of jobs: “4k, 64k”.",
     option="--bs",
     pattern=_list_of(_BLOCK),
 )
 
 POINT_TIME = replace(
     RUNTIME,
-    title="Runtime of a point",
+    title="runtime",
     default=10.0,
     minimum=1,
-    help="Each point is measured for so long.",
+    help="Measured time of each point.",
 )
 
 SWEEP_PARAMETERS = (
     FIO_DIRECTORY, DEVICE, RW, RWMIXREAD, DEPTHS, JOB_COUNTS, BLOCKS, replace(DIRECT, default=True), SIZE, POINT_TIME,
-    replace(RAMP_TIME, help="Each point runs for so long before anything counts."), replace(IOENGINE, default="libaio"),
+    replace(RAMP_TIME, help="Time that each point runs before measuring."), replace(IOENGINE, default="libaio"),
     FSYNC, COMPRESSIBLE,
 )  # fmt: skip
 
@@ -78,8 +78,8 @@ _FIXED: Mapping[str, Value] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class SweepPoint:
-    """One point of a sweep: bytes of a block, jobs, and the I/Os that each keeps in flight."""
+class FioSweepPoint:
+    """One point of a sweep: block size in bytes, jobs, and queue depth."""
 
     block: int
     jobs: int
@@ -87,33 +87,33 @@ class SweepPoint:
 
     @property
     def words(self) -> str:
-        """The point in words."""
+        """The point as text."""
         return f"{format_size(self.block)}, {self.jobs} {'job' if self.jobs == 1 else 'jobs'}, depth {self.depth}"
 
 
-def points(values: Values) -> tuple[SweepPoint, ...]:
-    """Return the points of a sweep in the order in which they are measured, each once: the depth changes first."""
+def points(values: Values) -> tuple[FioSweepPoint, ...]:
+    """Return the points of a sweep in order of measurement, each once: the depth changes first."""
     blocks = [parse_size(text) for text in _parts(values, "blocks")]
     jobs = [int(text) for text in _parts(values, "job_counts")]
     depths = [int(text) for text in _parts(values, "depths")]
     return tuple(
-        dict.fromkeys(SweepPoint(block, count, depth) for block in blocks for count in jobs for depth in depths)
+        dict.fromkeys(FioSweepPoint(block, count, depth) for block in blocks for count in jobs for depth in depths)
     )
 
 
-def point_values(values: Values, point: SweepPoint) -> dict[str, Value]:
-    """Return the point as the values of a step of fio."""
+def point_values(values: Values, point: FioSweepPoint) -> dict[str, Value]:
+    """Return the point as the values of a fio step."""
     shared = {name: value for name, value in values.items() if name in _FIXED or name == DEVICE.name}
     return {**_FIXED, **shared, "block_size": point.block, "numjobs": point.jobs, "iodepth": point.depth}
 
 
-def widest(values: Values) -> SweepPoint:
+def widest(values: Values) -> FioSweepPoint:
     """Return the point with the most jobs, which has the most files."""
     return max(points(values), key=lambda point: point.jobs)
 
 
 def file_options(values: Values) -> list[str]:
-    """Return fio's options that let all points share the same files; a raw device has none."""
+    """Return fio's options that make all points share the same files; a raw device needs none."""
     return [] if on_device(values) else ["--filename_format=benchwright.$jobnum"]
 
 

@@ -1,70 +1,142 @@
-"""fio-sweep: IOPS and latency of a disk over queue depth, jobs and block size, with the knee and its price."""
+"""fio-sweep: IOPS and latency of a disk over queue depth, jobs and block size, with the knee of each curve."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
+from dataclasses import replace
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import StepCheck
-from suites.fio.commands import FILES, REPORT, layout_options, measure_options
-from suites.fio.device import needs_root, on_device
-from suites.fio.export import job_file_of
-from suites.fio.parameters import total_size, writes
-from suites.fio.tuning import MOST_JOBS, tune_fio
-from suites.fio_sweep.checks import SWEEP_CHECKS
-from suites.fio_sweep.metrics import METRICS
-from suites.fio_sweep.output import SweepParser
+from suites.base import (
+    Command,
+    Context,
+    Estimate,
+    Histograms,
+    Purpose,
+    StepCheck,
+    StepEvidence,
+    Suite,
+    TestedTool,
+    TrialParser,
+)
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.facts import cpus_for
+from suites.fio.checks import FIO_CHECKS
+from suites.fio.device import DEVICE_CHECKS, needs_root, on_device
+from suites.fio.metrics import latency_slices
+from suites.fio.parameters import MOST_JOBS, total_size, tune_fio, writes
+from suites.fio.suite import FILES, FIO, REPORT, job_file_of, layout_options, measure_options
+from suites.fio_sweep.output import METRICS, SweepParser
 from suites.fio_sweep.parameters import SWEEP_PARAMETERS, file_options, point_values, points, widest
-from suites.parameters import Parameter, Tuned, Values
-from suites.thread_checks import cpus_for
-from suites.vocab import Metric, Resource
+from suites.parameters import Tuned, Values
+from suites.vocab import Resource, Severity
+
+# fio's checks applied to every point of a sweep.
+
+
+_SWEEP_ONLY = frozenset(parameter.name for parameter in SWEEP_PARAMETERS) | {"device"}
+
+
+NOT_OF_POINTS = ("ends-before-its-size", "one-io-in-flight")
+"""Checks that do not apply: a point always has a runtime, and depth 1 is where the curve begins."""
+
+LONG = 3600.0
+"""Seconds of a trial beyond which a sweep should have fewer points."""
+
+
+def _of_points(check: StepCheck) -> StepCheck:
+    """Return `check` applied to each point; the first finding is reported with its point."""
+
+    def evaluate(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+        unsure: NotChecked | None = None
+        for point in points(evidence.values):
+            outcome = check.evaluate(replace(evidence, values=point_values(evidence.values, point)))
+            if isinstance(outcome, CheckOutcome):
+                changes = {name: value for name, value in outcome.changes.items() if name in _SWEEP_ONLY}
+                return replace(outcome, measured=f"At {point.words}: {outcome.measured}", changes=changes)
+            unsure = unsure or outcome
+        return unsure
+
+    return replace(check, evaluate=evaluate)
+
+
+def _long(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    number = len(points(values))
+    seconds = number * (float(values["runtime"]) + float(values["ramp_time"]))
+    if seconds <= LONG:
+        return None
+    return CheckOutcome(f"{number} points of {seconds / number:g} s take {seconds / 60:.0f} min per trial.")
+
+
+def _without(checks: Iterable[StepCheck], *ids: str) -> tuple[StepCheck, ...]:
+    return tuple(check for check in checks if check.id not in ids)
+
+
+SWEEP_CHECKS: tuple[StepCheck, ...] = (
+    *(_of_points(check) for check in _without((*FIO_CHECKS, *DEVICE_CHECKS), *NOT_OF_POINTS)),
+    Check(
+        id="sweep-takes-long",
+        severity=Severity.WARNING,
+        title="Sweep takes more than an hour",
+        why="Slow changes of the host or volume, such as burst credits, then look like an effect of depth or "
+        "block size.",
+        remedy="Double the depth from point to point, or sweep one block size per step.",
+        source="AWS, Amazon EBS volume types: burst buckets last for about half an hour at full rate.",
+        needs="The swept values; the duration of a trial.",
+        evaluate=_long,
+    ),
+)
+
 
 TUNED_RAMP = 2.0
 """Seconds. The files are laid out and the device is awake from the point before."""
 
 
-class FioSweep:
-    """Every point is a fio of its own, on the same files, one after the other.
+class FioSweep(Suite):
+    """Each point is a separate fio run on the same files, one after the other.
 
-    One job file with stonewalls would measure the same; its documents would grow with every point, and an error in
-    one point would take the others with it.
+    One job file with stonewalls would measure the same, but its documents would grow with every point, and an error in
+    one point would abort the others.
     """
 
     id = "fio-sweep"
     title = "fio sweep"
-    summary = "IOPS and latency over queue depth, jobs and block size: where the knee is, and what each step costs."
+    summary = "IOPS and latency over iodepth, numjobs and bs: the knee, and the cost of each step."
     resource = Resource.DISK
-    tool = "fio"
-    packages: Mapping[str, str] = MappingProxyType(dict.fromkeys(("apt", "dnf", "zypper", "apk", "pacman"), "fio"))
-    parameters: tuple[Parameter, ...] = SWEEP_PARAMETERS
-    metrics: tuple[Metric, ...] = METRICS
-    needs_peer = False
-    directory_parameter: str | None = "directory"
-    checks: tuple[StepCheck, ...] = SWEEP_CHECKS
+    tried = TestedTool(
+        "fio 3.33 run for real",
+        "every second of every point",
+        "depth, jobs and block size, with the knee and the price of each step in p99",
+    )
+    program = FIO
+    parameters = SWEEP_PARAMETERS
+    metrics = METRICS
+    directory_parameter = "directory"
+    sweeps = True
+    checks = SWEEP_CHECKS
+    histograms = Histograms(latency_slices)
 
     def device(self, values: Values) -> str:
-        """Return the raw device that a step works on; empty where it works on files."""
+        """Return the raw device that a step uses; empty if it uses files."""
         return on_device(values)
 
     def destroys(self, values: Values) -> bool:
-        """Return whether a step writes, in whatever pattern."""
-        return writes(values)
+        """Return whether a step writes to a raw device."""
+        return bool(on_device(values)) and writes(values)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return what fio's own suite would choose for the files; one job, and as many as are useful."""
+        """Return the file parameters tuned by fio's own suite; job counts 1 and as many as are useful."""
         names = {parameter.name for parameter in SWEEP_PARAMETERS} - {"runtime", "ramp_time"}
         tuned = {name: value for name, value in tune_fio(context).items() if name in names}
-        tuned["ramp_time"] = Tuned(TUNED_RAMP, f"{TUNED_RAMP:g} s are left out at each point, while its queue fills.")
+        tuned["ramp_time"] = Tuned(TUNED_RAMP, f"Leaves out {TUNED_RAMP:g} s at each point, while the queue fills.")
         most = min(MOST_JOBS, (None if context.facts is None else cpus_for(context.facts)) or 1)
         if most > 1:
             tuned["job_counts"] = Tuned(
-                f"1, {most}", f"One job may be held up by its CPU before the device is; {most} show whether it is."
+                f"1, {most}", f"One job may be CPU-bound before the device is saturated; {most} show whether it is."
             )
         return tuned
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return the command that lays out the files of the most jobs, and one for each point.
+        """Return the layout for the largest number of jobs, and one command per point.
 
-        Random offsets differ from point to point: the same blocks again would come from the device's own cache.
+        Random offsets differ from point to point: the device's own cache would serve the same blocks again.
         """
         root = needs_root(point_values(values, widest(values)), context)
         shared = file_options(values)
@@ -83,8 +155,7 @@ class FioSweep:
         return job_file_of(self.commands(values, context))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return what a trial takes: so many points of so many seconds."""
-        del context
+        """Return the cost of a trial: the number of points times their seconds."""
         number = len(points(values))
         space = 0 if on_device(values) else total_size(point_values(values, widest(values)))
         return Estimate(
@@ -95,5 +166,5 @@ class FioSweep:
         )
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser, which knows the points to expect."""
+        """Return a new parser with the expected points."""
         return SweepParser(points(values))

@@ -1,1 +1,1 @@
-"""iperf3: how much a network carries between two hosts, by TCP or UDP, one way or both."""
+"""iperf3: TCP or UDP throughput between two hosts, one way or both."""

@@ -1,4 +1,4 @@
-"""What is known of the link between the two ends of an iperf3 test."""
+"""Facts of the link between the two ends of a network test."""
 
 import ipaddress
 import math
@@ -8,34 +8,36 @@ from suites.facts import Facts, Interface, known
 from suites.parameters import Values
 
 STREAM_RATE = 5e9
-"""Bits a second: AWS lets one flow between instances have 5 Gbit/s outside a cluster placement group (EC2 user
-guide, network bandwidth); many streams of less than that fill a faster interface."""
+"""Bits per second: AWS limits a flow between instances to 5 Gbit/s outside a cluster placement group (EC2 user guide,
+network bandwidth); several streams below that fill a faster interface."""
 
 MOST_STREAMS = 8
 
+UDP_HEADERS = 28  # bytes: 20 of IPv4 and 8 of UDP
+
 WITHIN_THE_HOST = frozenset({"veth", "bridge", "tun"})
-"""Drivers of interfaces that end on the host itself and report a speed of their own invention (10 Gbit/s)."""
+"""Drivers of virtual interfaces that end on the host itself and report a made-up speed (10 Gbit/s)."""
 
 
 def is_udp(values: Values) -> bool:
-    """Return whether the test is of UDP."""
+    """Return whether the test uses UDP."""
     return values.get("protocol") == "udp"
 
 
 def is_tcp(values: Values) -> bool:
-    """Return whether the test is of TCP."""
+    """Return whether the test uses TCP."""
     return not is_udp(values)
 
 
 def is_paced(values: Values) -> bool:
-    """Return whether TCP is held to a rate."""
+    """Return whether TCP has a rate limit."""
     return is_tcp(values) and float(values.get("tcp_rate", 0)) > 0
 
 
 def link_speed(context: Context) -> int | None:
-    """Return the bits a second of the slower end's fastest interface, or None where an end's is not known.
+    """Return the bits per second of the slower end's fastest interface, or None if an end's is not known.
 
-    Virtual interfaces often tell no speed; a peer whose facts were not read is taken to be no slower.
+    Virtual interfaces often report no speed; a peer without facts is assumed to be no slower.
     """
     ends = [facts for facts in (context.facts, context.peer_facts) if facts is not None]
     speeds = [max((speed for face in _links(facts) if (speed := known(face.speed))), default=None) for facts in ends]
@@ -44,9 +46,9 @@ def link_speed(context: Context) -> int | None:
 
 
 def largest_packet(context: Context) -> int | None:
-    """Return the largest MTU in bytes among the host's interfaces, or None where none is known.
+    """Return the largest MTU in bytes among the host's interfaces, or None if none is known.
 
-    Which interface leads to the peer is not known before the test: the largest is the kindest to it.
+    The interface towards the peer is not known before the test; the largest MTU avoids false warnings.
     """
     if context.facts is None:
         return None
@@ -71,12 +73,12 @@ def is_loopback(address: str) -> bool:
 
 
 def tuned_streams(speed: int) -> int:
-    """Return how many streams fill an interface of `speed` bits a second."""
+    """Return the number of streams that fill an interface of `speed` bits per second."""
     return min(MOST_STREAMS, math.ceil(speed / STREAM_RATE))
 
 
 def tuned_bitrate(speed: int, streams: int) -> float:
-    """Return the Mbit/s for each of `streams` that together ask for 90 % of `speed` bits a second.
+    """Return the Mbit/s per stream with which `streams` together use 90 % of `speed` bits per second.
 
     Ethernet, IP and UDP headers take 4 to 5 % of 1500-byte packets: above that, loss is certain.
     """

@@ -1,57 +1,227 @@
-"""iperf3: how much a network carries between two hosts, by TCP or UDP, one way or both."""
+"""iperf3: TCP or UDP throughput between two hosts, one way or both."""
 
-from collections.abc import Mapping
-
-from suites.base import Command, Context, Effect, Estimate, Purpose, TrialParser, version_of
-from suites.checks import StepCheck
+from suites.base import (
+    Command,
+    Context,
+    Effect,
+    Estimate,
+    Purpose,
+    RateLimit,
+    Suite,
+    TestedTool,
+    TrialParser,
+    Workload,
+    version_of,
+)
+from suites.equivalents import Traits
+from suites.facts import Facts
 from suites.iperf3.checks import IPERF3_CHECKS
-from suites.iperf3.link import is_paced, is_udp, link_speed, tuned_bitrate, tuned_streams
+from suites.iperf3.link import is_paced, is_tcp, is_udp, link_speed, tuned_bitrate, tuned_streams
 from suites.iperf3.output import Iperf3Parser
-from suites.iperf3.parameters import PARAMETERS
-from suites.iperf3.rows import METRICS
-from suites.parameters import Parameter, Tuned, Values
-from suites.peer import address_effects, peer_address, port_word
+from suites.iperf3.text import CONGESTION, METRICS
+from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.peer import ADDRESS, address_effects, peer_address, port_text
+from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
-from suites.vocab import Metric, Resource
+from suites.vocab import Resource
+
+# The parameters of iperf3.
+
+
+PARAMETERS = (
+    Parameter(
+        name="protocol",
+        title="Protocol",
+        type=Type.CHOICE,
+        default="tcp",
+        help="TCP sends as fast as the network allows; UDP sends at the given rate and counts lost datagrams.",
+        option="-u",
+        choices=(Choice("tcp", "TCP"), Choice("udp", "UDP")),
+    ),
+    Parameter(
+        name="direction",
+        title="Direction",
+        type=Type.CHOICE,
+        default="send",
+        help="Direction of the data, seen from the host; the peer is the other end.",
+        option="-R, --bidir",
+        choices=(
+            Choice("send", "Send: host to peer"),
+            Choice("receive", "Receive: peer to host"),
+            Choice("both", "Both at once (3.7 and later)"),
+        ),
+    ),
+    Parameter(
+        name="streams",
+        title="parallel",
+        type=Type.INTEGER,
+        default=1,
+        help="Parallel connections in each direction.",
+        option="-P",
+        minimum=1,
+        maximum=128,
+    ),
+    Parameter(
+        name="time",
+        title="time",
+        type=Type.DURATION,
+        default=10.0,
+        help="Duration of the test after the omitted seconds.",
+        option="-t",
+        unit="s",
+        minimum=1,
+        maximum=86400,
+        whole=True,
+    ),
+    Parameter(
+        name="omit",
+        title="omit",
+        type=Type.DURATION,
+        default=0.0,
+        help="Seconds at the start that run but do not count, such as TCP slow start.",
+        option="-O",
+        unit="s",
+        minimum=0,
+        maximum=600,
+        whole=True,
+    ),
+    Parameter(
+        name="bitrate",
+        title="bitrate (UDP)",
+        type=Type.NUMBER,
+        default=1.0,
+        help="UDP rate of each stream; 0 is as fast as the host can.",
+        option="-b",
+        unit="Mbit/s",
+        minimum=0,
+        maximum=1_000_000,
+        applies=is_udp,
+    ),
+    Parameter(
+        name="length",
+        title="length",
+        type=Type.SIZE,
+        default=0,
+        help="Bytes of each write or UDP datagram; 0 is iperf3's default: 128 KiB, for UDP one packet.",
+        option="-l",
+        unit="B",
+        minimum=0,
+        maximum=2**20,
+    ),
+    Parameter(
+        name="window",
+        title="window",
+        type=Type.SIZE,
+        default=0,
+        help="Socket buffer of both ends, which bounds the TCP window; 0 leaves it to the kernel.",
+        option="-w",
+        unit="B",
+        minimum=0,
+        maximum=512 * 2**20,
+    ),
+    Parameter(
+        name="mss",
+        title="set-mss",
+        type=Type.SIZE,
+        default=0,
+        help="Maximum TCP segment size (MSS); 0 leaves it to the kernel: the MTU less 40 bytes of headers, or 52.",
+        option="-M",
+        unit="B",
+        minimum=0,
+        maximum=9216,
+        applies=is_tcp,
+    ),
+    Parameter(
+        name="tcp_rate",
+        title="bitrate (TCP)",
+        type=Type.NUMBER,
+        default=0.0,
+        help="Rate limit of each TCP stream, to measure below saturation; 0 is unlimited.",
+        option="-b, --fq-rate",
+        unit="Mbit/s",
+        minimum=0,
+        maximum=1_000_000,
+        applies=is_tcp,
+    ),
+    Parameter(
+        name="pacing",
+        title="Pacing",
+        type=Type.CHOICE,
+        default="application",
+        help="Where TCP is paced: in iperf3, in bursts of its timer, or in the kernel, packet by packet.",
+        option="-b, --fq-rate",
+        choices=(
+            Choice("application", "iperf3: in bursts (-b)"),
+            Choice("kernel", "kernel: each packet (--fq-rate)"),
+        ),
+        applies=is_paced,
+    ),
+    Parameter(
+        name="congestion",
+        title="congestion",
+        type=Type.TEXT,
+        default="",
+        help="TCP congestion control, such as cubic or bbr; empty leaves it to the kernel.",
+        option="-C",
+        pattern=CONGESTION.pattern,
+        applies=is_tcp,
+    ),
+    Parameter(
+        name="port",
+        title="port",
+        type=Type.INTEGER,
+        default=5201,
+        help="Port of the server end; 0 picks a free one right before the test.",
+        option="-p",
+        minimum=0,
+        maximum=65535,
+        identity=False,
+    ),
+    ADDRESS,
+)
+
 
 JSON_STREAM = (3, 17)
-"""The version that brought --json-stream; before it only text arrives while the test runs."""
+"""The version that added --json-stream; before it only text arrives while the test runs."""
 
 TUNED_OMIT = 2.0
 
-PACKAGES = {
-    "apt": "iperf3",
-    "dnf": "iperf3",
-    "yum": "iperf3",
-    "zypper": "iperf",
-    "pacman": "iperf3",
-    "apk": "iperf3",
-}
+IPERF3 = Program("iperf3", ("iperf3",), {**same_package_name("iperf3"), "zypper": "iperf"}, timed=True)
 
 
-class Iperf3:
-    """The network test. The host is the client; the server runs once on the peer."""
+class Iperf3(Suite):
+    """TCP or UDP throughput. The host is the client; the server runs once on the peer."""
 
     id = "iperf3"
     title = "iperf3"
-    summary = "Sends or receives as much as the network carries, and counts what arrives."
+    summary = "TCP or UDP throughput between two hosts, as received."
     resource = Resource.NETWORK
-    tool = "iperf3"
-    packages: Mapping[str, str] = PACKAGES
-    parameters: tuple[Parameter, ...] = PARAMETERS
-    metrics: tuple[Metric, ...] = METRICS
+    tried = TestedTool(
+        "iperf3 3.12 run for real, on links of known rate, loss and pacing; 3.9 and 3.21 from captured outputs",
+        "every second",
+        "both ends’ processors; TCP’s window and round trip; `--json-stream` from 3.17",
+    )
+    program = IPERF3
+    parameters = PARAMETERS
+    metrics = METRICS
     needs_peer = True
-    directory_parameter: str | None = None
-    checks: tuple[StepCheck, ...] = IPERF3_CHECKS
+    checks = IPERF3_CHECKS
+
+    def workload(self, values: Values) -> Workload:
+        """Return the runtime, and for UDP the rate; a loss of one percent is attributed to the link."""
+        bitrate = 1e6 * float(values["bitrate"] or 0) if values["protocol"] == "udp" else 0.0
+        return Workload(
+            seconds=float(values["time"]),
+            ramp=float(values["omit"] or 0),
+            rate_limit=RateLimit("throughput", bitrate, reached=0.99) if bitrate else None,
+        )
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return a longer run without its slow start, and what fits the slower end's network interface."""
+        """Return a longer run without slow start, and parameters fitted to the slower end's interface."""
         tuned = {
             "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples; the tool's default gives 10."),
-            "omit": Tuned(TUNED_OMIT, f"TCP's slow start falls into the first {TUNED_OMIT:g} s, which do not count."),
-            "port": Tuned(
-                0, "One that is free on the peer; where a firewall lets only some through, give one of these."
-            ),
+            "omit": Tuned(TUNED_OMIT, f"TCP slow start falls into the first {TUNED_OMIT:g} s, which do not count."),
+            "port": Tuned(0, "A free port on the peer; if a firewall restricts ports, set one that it permits."),
         }
         speed = link_speed(context)
         if speed is None:
@@ -59,7 +229,7 @@ class Iperf3:
         link = f"{speed / 1e9:g} Gbit/s"
         streams = tuned_streams(speed)
         if streams > 1:
-            why = f"The slower interface does {link}; clouds let one TCP stream have no more than some 5 Gbit/s of it."
+            why = f"The slower interface does {link}; clouds limit a single TCP stream to about 5 Gbit/s of it."
             tuned["streams"] = Tuned(streams, why)
         rate = tuned_bitrate(speed, streams)
         why = f"{streams} x {rate:g} Mbit/s is 90 % of the slower interface's {link}; UDP's default is 1 Mbit/s."
@@ -69,33 +239,43 @@ class Iperf3:
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the server's command, for the peer, and the client's.
 
-        Where no address of the peer is known yet, a placeholder in angle brackets stands for it: no shell and no
-        resolver takes it for a host.
+        If the peer's address is not known yet, a placeholder in angle brackets replaces it, which neither a shell nor a
+        resolver takes for a host.
         """
-        serve = ("iperf3", "-s", "-1", "-p", port_word(values, context), "--forceflush")
+        serve = ("iperf3", "-s", "-1", "-p", port_text(values, context), "--forceflush")
         return (Command(serve, Purpose.SERVE, on_peer=True), Command(_client(values, context)))
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address that the user named."""
+        """Return the address set by the user."""
         return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the run's time and, where the rate is limited, the bytes that go over the network."""
-        del context  # nothing about the hosts changes what is asked for
+        """Return the run's time and, if the rate is limited, the bytes sent over the network."""
         seconds = float(values["time"]) + float(values["omit"])
         asked = float(values["bitrate" if is_udp(values) else "tcp_rate"])
         rate = asked * 1e6 * int(values["streams"]) * (2 if values["direction"] == "both" else 1)
         return Estimate(duration=seconds, network=int(rate / 8 * seconds) if rate > 0 else None)
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return Iperf3Parser()
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        streams, tcp = int(values["streams"]), values["protocol"] == "tcp"
+        return Traits(
+            operation={"send": "upload", "receive": "download"}.get(str(values["direction"]), "both ways at once"),
+            pattern=str(values["protocol"]),
+            block=int(values["length"]) or (128 * 1024 if tcp else None),  # iperf3(1): UDP uses the path MTU
+            in_flight=streams,
+            threads=streams,
+            seconds=float(values["time"]),
+        )
 
 
 def _client(values: Values, context: Context) -> tuple[str, ...]:
-    """Return the client's words. Text is asked for in kbit/s: in Mbit/s a rate under 100 has but three digits."""
-    words = ["iperf3", "-c", peer_address(values, context), "-p", port_word(values, context)]
+    """Return the client's arguments. Text output is in kbit/s: in Mbit/s a rate under 100 has only three digits."""
+    words = ["iperf3", "-c", peer_address(values, context), "-p", port_text(values, context)]
     if is_udp(values):
         words += ["-u", "-b", _rate_word(float(values["bitrate"]))]
     if is_paced(values):
@@ -113,7 +293,7 @@ _TCP = (("-M", "mss"), ("-C", "congestion"))
 
 
 def _option(option: str, name: str, values: Values) -> list[str]:
-    """Return the option's words, or none where the parameter has no effect or stands at the tool's own choice."""
+    """Return the option's arguments, or none if the parameter has no effect or the tool's default."""
     parameter = next(parameter for parameter in PARAMETERS if parameter.name == name)
     value = values[name]
     if value == parameter.default or not parameter.applies(values):
@@ -122,5 +302,5 @@ def _option(option: str, name: str, values: Values) -> list[str]:
 
 
 def _rate_word(megabits: float) -> str:
-    """Return the rate as iperf3 reads it: M is 10^6 bits a second, 0 is unlimited."""
+    """Return the rate as iperf3 reads it: M is 10^6 bits per second, 0 is unlimited."""
     return f"{megabits:.6f}".rstrip("0").rstrip(".") + ("M" if megabits else "")

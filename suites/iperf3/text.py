@@ -1,11 +1,239 @@
-"""Reads iperf3's text reports, of either end, of 3.9 and later."""
+"""Parse iperf3's text reports, of either end, of 3.9 and later."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from suites.iperf3.rows import CONGESTION, RECEIVE, RECEIVER, SEND, SENDER, Row
-from suites.iperf3.transcript import Transcript
-from suites.vocab import Sample
+from suites.tool_messages import printable_message
+from suites.units import Unit
+from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, labels
+
+# One row of iperf3's report, an interval or a summary, as samples and figures.
+
+
+THROUGHPUT = Metric("throughput", "Throughput", Unit.BITS_PER_SECOND, Better.HIGHER, MetricKind.RATE)
+RETRANSMITS = Metric("retransmits", "Retransmitted segments", Unit.ONE, Better.LOWER, MetricKind.COUNT)
+JITTER = Metric("jitter", "Jitter", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME)
+LOST = Metric("lost", "Datagrams lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+DATAGRAMS = Metric("datagrams", "Datagrams", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
+CPU = Metric("cpu_utilization", "CPU use of iperf3", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+WINDOW = Metric("congestion_window", "Congestion window", Unit.BYTE, Better.HIGHER, MetricKind.COUNT)
+ROUND_TRIP = Metric("tcp_round_trip", "Round trip as TCP sees it", Unit.MICROSECOND, Better.LOWER, MetricKind.TIME)
+
+METRICS = (THROUGHPUT, RETRANSMITS, LOST, JITTER, DATAGRAMS, CPU, ROUND_TRIP, WINDOW)
+
+CONGESTION = re.compile(r"[a-z][a-z0-9_-]{0,15}")
+"""Valid names of congestion control algorithms."""
+
+SEND, RECEIVE = "send", "receive"
+"""Directions as seen from the client: it sends to the server, or receives from it."""
+
+SENDER, RECEIVER = "sender", "receiver"
+"""The end of the connection that counted."""
+
+SHORTEST_INTERVAL = 0.5
+"""Seconds: iperf3 ends with a partial interval, whose rate is too coarse to draw next to those of 1 s."""
+
+MAXIMUM_ROWS = 200_000
+"""More than two directions print in the longest time iperf3 accepts (86,400 s)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All streams of one direction over one interval, as counted at one end."""
+
+    direction: str
+    end: str
+    start: float
+    stop: float
+    rate: float
+    retransmits: float | None = None
+    jitter: float | None = None
+    lost: float | None = None
+    datagrams: float | None = None
+    window: float | None = None
+    round_trip: float | None = None
+    omitted: bool = False
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the row's rate."""
+        return labels(direction=self.direction, end=self.end)
+
+
+@dataclass(slots=True)
+class Intervals:
+    """The intervals so far, in order, on one time axis that includes the omitted seconds (-O)."""
+
+    rows: list[Row] = field(default_factory=list)
+    _omitted: dict[str, float] = field(default_factory=dict)
+    _last: dict[str, float] = field(default_factory=dict)
+
+    def add(self, row: Row) -> list[Sample]:
+        """Add `row` and return its samples.
+
+        An interval that ends no later than the one before is dropped: iperf3 repeats the last one when it breaks off.
+        The clock restarts at 0 after the omitted seconds; samples continue where those ended.
+        """
+        if row.omitted:
+            self._omitted[row.direction] = row.stop
+            time = row.stop
+        else:
+            time = row.stop + self._omitted.get(row.direction, 0.0)
+        if row.stop <= row.start or time <= self._last.get(row.direction, 0.0) or len(self.rows) >= MAXIMUM_ROWS:
+            return []
+        self._last[row.direction] = time
+        self.rows.append(row)
+        return _samples(row, time) if row.stop - row.start >= SHORTEST_INTERVAL else []
+
+    def mean(self) -> list[Figure]:
+        """Return the mean rate over the intervals of each direction, weighted by length, without omitted ones."""
+        figures = []
+        counted = [row for row in self.rows if not row.omitted]
+        for mark in dict.fromkeys(row.labels for row in counted):
+            own = [row for row in counted if row.labels == mark]
+            seconds = sum(row.stop - row.start for row in own)
+            figures.append(Figure(THROUGHPUT, sum(row.rate * (row.stop - row.start) for row in own) / seconds, mark))
+        return figures
+
+
+def _samples(row: Row, time: float) -> list[Sample]:
+    found = [Sample(time, THROUGHPUT, row.rate, row.labels, row.omitted)]
+    mark = labels(direction=row.direction)
+    pairs = (
+        (RETRANSMITS, row.retransmits),
+        (JITTER, row.jitter),
+        (LOST, row.lost),
+        (WINDOW, row.window),
+        (ROUND_TRIP, row.round_trip),
+    )
+    for metric, value in pairs:
+        if value is not None:
+            found.append(Sample(time, metric, value, mark, row.omitted))
+    return found
+
+
+def summary_figures(rows: list[Row]) -> list[Figure]:
+    """Return the figures of the summary `rows`, the received rates first: they are the result.
+
+    Retransmits, window and round trip are known to the sender; jitter, loss and datagrams to the receiver.
+    """
+    ordered = sorted(rows, key=lambda row: (row.end != RECEIVER, row.direction != SEND))
+    figures = [Figure(THROUGHPUT, row.rate, row.labels) for row in ordered]
+    for row in ordered:
+        mark = labels(direction=row.direction)
+        pairs = (
+            ((RETRANSMITS, row.retransmits), (WINDOW, row.window), (ROUND_TRIP, row.round_trip))
+            if row.end == SENDER
+            else ((LOST, row.lost), (JITTER, row.jitter), (DATAGRAMS, row.datagrams))
+        )
+        figures += [Figure(metric, value, mark) for metric, value in pairs if value is not None]
+    return figures
+
+
+# Transcript of iperf3's output, independent of the format, and its result.
+
+
+MAXIMUM_MESSAGES = 5
+"""Maximum errors and warnings repeated in notes."""
+
+_EXPLANATIONS = {
+    "connection refused": ("Nothing listens on that port of the server end: it did not start, or a firewall refuses."),
+    "bad file descriptor": "iperf3 3.9 prints this where nothing listens on that port of the server end.",
+    "server is busy": "The server is serving another client; run one test at a time or set another port.",
+    "address already in use": "Another program listens on that port; set another port.",
+    "block size invalid": "The length must be 16 to 65507 bytes for UDP and at most 1 MiB for TCP.",
+    "name or service not known": "The address does not resolve; set the peer's address.",
+    "no route to host": "No route to that address, or a firewall rejects it.",
+    "timed out": "No answer; a firewall may drop the packets.",
+    "unrecognized option": "This version of iperf3 does not know the option.",
+    "client has terminated": "The test was stopped before its end.",
+    "server has terminated": "The server end was stopped before the end of the test.",
+    "control socket has closed": "The server end exited before the test ended.",
+    "broken pipe": "The server end exited before the test ended.",
+    "connection reset by peer": "The server end exited before the test ended.",
+    "not found": "iperf3 is not installed on this host.",
+}
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Content of the output. `summaries` are by direction and end; `ended` whether iperf3 reported its end."""
+
+    intervals: Intervals = field(default_factory=Intervals)
+    summaries: dict[tuple[str, str], Row] = field(default_factory=dict)
+    cpu: list[Figure] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    congestion: str = ""
+    client: bool = True
+    udp: bool = False
+    ended: bool = False
+
+    def fail(self, message: str) -> None:
+        """Add an error message."""
+        words = printable_message(message)
+        if words and words not in self.errors and len(self.errors) < MAXIMUM_MESSAGES:
+            self.errors.append(words)
+
+    def warn(self, message: str) -> None:
+        """Add a warning."""
+        words = printable_message(message)
+        if words and words not in self.warnings and len(self.warnings) < MAXIMUM_MESSAGES:
+            self.warnings.append(words)
+
+    def use_of_cpu(self, client: float | None, server: float | None) -> None:
+        """Set the CPU use of both ends, in percent of one core; of two lines about one test the first counts."""
+        if self.client and not self.cpu:
+            pairs = (("client", client), ("server", server))
+            self.cpu = [Figure(CPU, value, labels(side=side)) for side, value in pairs if value is not None]
+
+    def summarise(self, row: Row) -> None:
+        """Add a summary row. An end prints a rate of 0 for the other end if it received no result from it.
+
+        Only the receiving end of UDP, in the client's report, can have measured 0: every datagram was lost.
+        """
+        if row.rate > 0 or (self.udp and self.client and row.end == RECEIVER and row.lost == 100):
+            self.summaries[row.direction, row.end] = row
+
+    def broken_off(self) -> bool:
+        """Whether the summary is unreliable: an error, no end, or an incomplete set of rows.
+
+        Examples: a client that never received the server's result; a direction with intervals but without a summary.
+        """
+        received = [end for _direction, end in self.summaries if end == RECEIVER]
+        directions = {direction for direction, _end in self.summaries}
+        seen = {row.direction for row in self.intervals.rows if row.rate > 0 and not row.omitted}
+        cut = not self.ended or not seen <= directions or (self.client and len(received) < len(directions))
+        return bool(self.errors) or cut
+
+    def figures(self, *, broken_off: bool) -> list[Figure]:
+        """Return the figures: of the summary or, if that is unreliable, the mean of the intervals."""
+        if broken_off:
+            return self.intervals.mean()
+        return summary_figures(list(self.summaries.values())) + self.cpu
+
+    def error_notes(self) -> list[str]:
+        """Return the errors as iperf3 prints them, each with an explanation."""
+        return [" ".join((f"iperf3: {words.rstrip('.')}.", *_explain(words))) for words in self.errors]
+
+    def warning_notes(self, figures: list[Figure]) -> list[str]:
+        """Return the warnings, and a note about datagram loss among `figures`."""
+        notes = [f"iperf3 warns: {words}" for words in self.warnings]
+        if self.congestion:
+            notes.append(f"TCP's congestion control at the sending end was {self.congestion}.")
+        notes += [
+            f"{figure.value:.2g} % of the datagrams were lost ({dict(figure.labels)['direction']}): the received "
+            "rate is the result, not the sent one."
+            for figure in figures
+            if figure.metric is LOST and figure.value > 0
+        ]
+        return notes
+
+
+def _explain(words: str) -> list[str]:
+    lowered = words.lower()
+    return [explanation for fragment, explanation in _EXPLANATIONS.items() if fragment in lowered][:1]
+
 
 _BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30}
 _PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -32,7 +260,7 @@ _WARNING = re.compile(r"(?:warning|WARNING): (?P<words>.+)")
 
 @dataclass(slots=True)
 class TextReader:
-    """Takes lines, and tells the transcript what they say."""
+    """Parses lines for the transcript."""
 
     transcript: Transcript
     _connections: int = 0
@@ -41,7 +269,7 @@ class TextReader:
     _sends: bool | None = None  # whether this end sends; not known before the first heading
 
     def read(self, line: str) -> list[Sample]:
-        """Take one line; return the samples it gives."""
+        """Parse one line; return its samples."""
         if match := _ROW.match(line):
             return self._take(match)
         if not self._read_verbose(line.strip()):
@@ -49,7 +277,7 @@ class TextReader:
         return []
 
     def read_words(self, line: str) -> None:
-        """Take a line that is no row of figures."""
+        """Parse a line that is not a row of figures."""
         stripped = line.strip()
         if _CONNECTED.match(line):
             self._connections += 1
@@ -69,7 +297,7 @@ class TextReader:
             self.transcript.fail(match["words"])
 
     def _read_verbose(self, line: str) -> bool:
-        """Take a line that only -V prints, where it is one."""
+        """Parse a line that only -V prints, if it is one."""
         if match := _CPU.match(line):
             self.transcript.use_of_cpu(float(match["local"]), float(match["remote"]))
         elif match := _CONGESTION_USED.fullmatch(line):
@@ -77,7 +305,7 @@ class TextReader:
         return match is not None
 
     def _take(self, match: re.Match[str]) -> list[Sample]:
-        """Take a row: of the sum where there are several streams in its direction, else of the one stream."""
+        """Parse a row: the sum if there are several streams in its direction, else the one stream."""
         streams = self._connections // 2 if match["role"] else self._connections
         self._summed |= match["id"] == "SUM"
         if match["id"] != "SUM" and (streams > 1 or self._summed):
@@ -87,7 +315,7 @@ class TextReader:
             return self.transcript.intervals.add(row)
         self.transcript.summarise(row)
         if not self.transcript.client:
-            self.transcript.ended = True  # a server says nothing after its summary
+            self.transcript.ended = True  # a server prints nothing after its summary
         return []
 
     def _row(self, match: re.Match[str]) -> tuple[Row, bool]:
@@ -107,7 +335,9 @@ class TextReader:
             end=words[-1] if is_summary else SENDER if sends else RECEIVER,
             start=float(match["start"]),
             stop=float(match["stop"]),
-            rate=round(float(match["rate"]) * _PREFIXES[match["prefix"]], 3),  # 32.8 G is 32,800,000,000 to the bit
+            rate=round(
+                float(match["rate"]) * _PREFIXES[match["prefix"]], 3
+            ),  # 32.8 G is 32,800,000,000 exactly, without binary rounding
             retransmits=retransmits,
             jitter=float(jitter[1]) if jitter else None,
             lost=float(jitter[3]) if jitter else None,

@@ -1,1 +1,1 @@
-"""linpack: systems of linear equations of rising size, solved by HPL or by a vendor's program, residuals checked."""
+"""linpack: systems of linear equations of rising size, solved by HPL or a vendor's program, residuals checked."""

@@ -1,32 +1,31 @@
-"""Reads what LINPACK prints: HPL by itself or out of hpcc, and Intel's program. A failed residual means no figure."""
+"""Parse the output of LINPACK: HPL alone or in hpcc, and Intel's program. A failed residual means no figure."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from suites.base import LineSplitter, Parsed
-from suites.tool_words import how_it_ended, tool_words
+from suites.base import ParsedTrial
+from suites.line_parser import LineParser
+from suites.tool_messages import exit_text, printable_message
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Sample, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, labels
 
-BEST = Metric("linpack", "LINPACK, best size", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-BY_SIZE = Metric("linpack_by_size", "LINPACK by size", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-SECONDS = Metric("solve_time", "Time to solve", Unit.SECOND, Better.LOWER, Kind.TIME)
+BEST = Metric("linpack", "LINPACK, best size", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+BY_SIZE = Metric("linpack_by_size", "LINPACK by size", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+SECONDS = Metric("solve_time", "Time to solve", Unit.SECOND, Better.LOWER, MetricKind.TIME)
 
 METRICS = (BEST, BY_SIZE, SECONDS)
 
 GIGA = 1e9
-"""The programs print 10^9 floating-point operations a second; figures are operations a second."""
+"""The programs print 10^9 floating-point operations per second; figures are operations per second."""
 
 MAXIMUM_RESULTS = 1000
-MAXIMUM_FAILURES = 5
 
 _N = r"(\d{1,9}(?:\.\d{1,9})?(?:[eE][+-]?\d{1,2})?)"
 _HPL = re.compile(rf"W[RC]\w{{2,12}} +(\d{{1,8}}) +(\d{{1,6}}) +(\d{{1,6}}) +(\d{{1,6}}) +{_N} +{_N}")
 _RESIDUAL = re.compile(r"\|\|Ax-b\|\|.*= *\S+ \.{2,} (PASSED|FAILED)")
 _INTEL = re.compile(rf"(\d{{1,8}}) +\d{{1,8}} +\d{{1,6}} +{_N} +{_N} +{_N} +{_N} +(pass|fail)", re.IGNORECASE)
 _INTEL_VERDICT = re.compile(r"Residual checks (PASSED|FAILED)", re.IGNORECASE)
-_ASKED = re.compile(r"(\d[\d ]*?) +(Ns|NBs|Ps|Qs|# problem sizes)")
+_REQUESTED = re.compile(r"(\d[\d ]*?) +(Ns|NBs|Ps|Qs|# problem sizes)")
 _VERSIONS = (
     re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (?P<hpcc>[\d.]{1,12}) .*"),
     re.compile(r"HPLinpack (?P<hpl>[\d.]{1,12}) .*"),
@@ -42,7 +41,7 @@ _LIBRARY_NAMES = {
     "flexiblas": "FlexiBLAS",
 }
 REFERENCE = "the reference BLAS"
-_ENDS = re.compile(r"End of Tests\.|End of tests")  # HPL's and Intel's; hpcc's PTRANS says END OF TESTS.
+_ENDS = re.compile(r"End of Tests\.|End of tests")  # HPL's and Intel's end; hpcc's PTRANS prints END OF TESTS.
 _FAILURE = re.compile(
     r">>> (?P<hpl>[^<]{1,200}) <<<|HPL ERROR .*|(?P<shell>.*: (?:(?:command )?not found|Permission denied)|Killed"
     r"|.*: No such file or directory)|(?P<mpi>mpirun (?:has detected|was unable|noticed) .*"
@@ -52,7 +51,7 @@ _FAILURE = re.compile(
 
 @dataclass(slots=True)
 class _Result:
-    """One solved system. `failed` where any of its residual checks did; `checked` where one was printed."""
+    """One solved system. `failed` if any of its residual checks failed; `checked` if one was printed."""
 
     size: int
     seconds: float
@@ -63,50 +62,41 @@ class _Result:
 
 
 @dataclass(slots=True)
-class _Asked:
-    """What the input file asked for, where it stands in the output."""
+class _InputSettings:
+    """The input file's settings, as far as the output repeats them."""
 
     numbers: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def sizes(self) -> tuple[int, ...]:
-        """Return the sizes asked for; empty where that is not known."""
+        """Return the requested sizes; empty if not known."""
         return self.numbers.get("Ns") or self.numbers.get("# problem sizes") or ()
 
     def grid(self) -> tuple[int, int] | None:
-        """Return the process grid asked for, or None."""
+        """Return the requested process grid, or None."""
         rows, columns = self.numbers.get("Ps"), self.numbers.get("Qs")
         return (rows[0], columns[0]) if rows and columns else None
 
 
-class LinpackParser:
-    """One trial's parser. The programs print a line for each size as it is solved, without a time of day."""
+class LinpackParser(LineParser):
+    """Parser of one trial. The programs print a line for each size when it is solved, without a timestamp."""
+
+    unfinished = (_ENDS, _FAILURE)
 
     def __init__(self) -> None:
-        self._lines = LineSplitter()
+        super().__init__()
         self._results: list[_Result] = []
-        self._asked = _Asked()
+        self._settings = _InputSettings()
         self._versions: dict[str, str] = {}
         self._libraries: list[str] = []
-        self._failures: list[str] = []
         self._ended = False
         self._intel_failed = False
 
-    def feed(self, data: bytes, stream: str = "stdout") -> Iterable[Sample]:
-        """Take the next bytes. There are no samples."""
-        for line in self._lines.feed(data, stream):
-            self._read(line.rstrip())
-        return ()
-
-    def finish(self, exit_status: int | None = None) -> Parsed:
-        """Say what the whole output means. A last line that nothing ended may lack digits and is left out."""
-        for line in self._lines.rest():
-            if _ENDS.fullmatch(line.strip()) or _FAILURE.fullmatch(line.strip()):
-                self._read(line.strip())
+    def _result(self, exit_status: int | None) -> ParsedTrial:
         troubles = self._troubles(exit_status)
         figures = self._figures()
         if not figures and not troubles:
-            troubles = ["There is no result of LINPACK in this output."]
-        return Parsed(tuple(figures), (), (*troubles, *self._notes()), not troubles, self._version())
+            troubles = ["No LINPACK result in the output."]
+        return ParsedTrial(tuple(figures), (), (*troubles, *self._notes()), not troubles, self._version())
 
     def _read(self, line: str) -> None:
         if match := _HPL.fullmatch(line.strip()):
@@ -119,22 +109,22 @@ class LinpackParser:
             self._add(_Result(int(match[1]), float(match[2]), float(match[3]), checked=True, failed=failed))
         elif match := _INTEL_VERDICT.fullmatch(line.strip()):
             self._intel_failed = match[1].upper() == "FAILED"
-        elif match := _ASKED.match(line):
-            self._asked.numbers.setdefault(
+        elif match := _REQUESTED.match(line):
+            self._settings.numbers.setdefault(
                 match[2], tuple(int(word) for word in match[1].split()[:20] if len(word) < 9)
             )
         else:
-            self._read_words(line)
+            self._read_text(line)
 
-    def _read_words(self, line: str) -> None:
+    def _read_text(self, line: str) -> None:
         if _ENDS.fullmatch(line):
             self._ended = True
         elif match := _LIBRARY.fullmatch(line):
             self._libraries.append(_LIBRARY_NAMES.get(match[1], REFERENCE))
-        elif (match := _FAILURE.fullmatch(line)) and len(self._failures) < MAXIMUM_FAILURES:
-            words = f"LINPACK failed: {tool_words(match['hpl'] or line).rstrip('.')}."
-            if words not in self._failures and not line.startswith("HPL ERROR"):
-                self._failures.append(words)
+        elif (match := _FAILURE.fullmatch(line)) and not line.startswith("HPL ERROR"):
+            words = (match["hpl"] or line).rstrip(".")
+            if printable_message(words) not in self._failures:
+                self._fail(words)
         for pattern in _VERSIONS:
             if match := pattern.fullmatch(line):
                 self._versions |= match.groupdict()
@@ -144,22 +134,22 @@ class LinpackParser:
             self._results.append(result)
 
     def _check(self, *, failed: bool) -> None:
-        """A check belongs to the result before it; old versions of HPL print three for each."""
+        """Apply a residual check to the result before it; old versions of HPL print three for each."""
         if self._results:
             last = self._results[-1]
             last.checked = True
             last.failed = last.failed or failed
 
-    def _asked_for(self, result: _Result) -> bool:
-        sizes, grid = self._asked.sizes(), self._asked.grid()
+    def _requested(self, result: _Result) -> bool:
+        sizes, grid = self._settings.sizes(), self._settings.grid()
         return (not sizes or result.size in sizes) and (not grid or result.grid in {None, grid})
 
     def _figures(self) -> list[Figure]:
-        """Return the best size, then each; of a size that was solved several times the best, if all checks passed."""
+        """Return the best size, then each; of a size solved several times the best, if all checks passed."""
         failed = {result.size for result in self._results if result.failed or not result.checked}
         best: dict[int, _Result] = {}
         for result in self._results:
-            good = result.size not in failed and result.gflops > 0 and self._asked_for(result)
+            good = result.size not in failed and result.gflops > 0 and self._requested(result)
             if good and (result.size not in best or result.gflops > best[result.size].gflops):
                 best[result.size] = result
         if not best or self._intel_failed:
@@ -171,39 +161,39 @@ class LinpackParser:
         ]
 
     def _troubles(self, exit_status: int | None) -> list[str]:
-        troubles = list(self._failures)
+        troubles = [f"LINPACK failed: {words}." for words in self._failures]
         for result in self._results:
             if result.failed:
-                troubles.append(f"The residual check of size {result.size} failed: there is no figure of it.")
+                troubles.append(f"The residual check of size {result.size} failed: no figure.")
             elif not result.checked:
-                troubles.append(f"The residual of size {result.size} was not checked: there is no figure of it.")
-            elif not self._asked_for(result):
+                troubles.append(f"The residual of size {result.size} was not checked: no figure.")
+            elif not self._requested(result):
                 rows, columns = result.grid or (0, 0)
                 troubles.append(
-                    f"Size {result.size} on {rows} x {columns} processes ran, which nobody asked for: the program did "
-                    "not take its input file."
+                    f"Size {result.size} on {rows} x {columns} processes ran, which was not requested: the "
+                    "program ignored its input file."
                 )
         solved = {result.size for result in self._results}
-        missing = [str(size) for size in self._asked.sizes() if size not in solved]
+        missing = [str(size) for size in self._settings.sizes() if size not in solved]
         if missing and self._results:
             troubles.append(f"Without a result: size {', '.join(missing)}.")
         if self._intel_failed:
-            troubles.append("The program says that residual checks failed: there is no figure.")
+            troubles.append("The program reports failed residual checks: no figure.")
         if not self._ended and not self._failures:
-            troubles.append("LINPACK was cut off: it did not say that its tests are at an end.")
+            troubles.append("LINPACK was cut off: its closing line is missing.")
         if exit_status:
-            troubles.append(f"The program {how_it_ended(exit_status)}.")
+            troubles.append(f"The program {exit_text(exit_status)}.")
         return list(dict.fromkeys(troubles))
 
     def _library(self) -> str | None:
-        """Return the library that does the work: libblas.so.3 alone is the reference, or a name for another."""
+        """Return the BLAS library: libblas.so.3 itself is the reference, or a symbolic link to another."""
         others = [name for name in self._libraries if name != REFERENCE]
         return others[0] if others else REFERENCE if self._libraries else None
 
     def _notes(self) -> list[str]:
         if self._library() != REFERENCE:
             return []
-        why = "which uses little of the processor: the figure says BLAS, not CPU"
+        why = "which uses little of the processor: the figure is the library's, not the CPU's"
         return [f"hpcc is linked to {REFERENCE}, {why}. Install an optimised one, such as libopenblas0."]
 
     def _version(self) -> str | None:

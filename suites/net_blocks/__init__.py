@@ -1,1 +1,1 @@
-"""net-blocks: throughput and round trips between two hosts by buffer size, protocol and flows, by our own probe."""
+"""net-blocks: throughput and round trips between two hosts by buffer size, protocol and flows."""

@@ -1,30 +1,30 @@
-"""The parameters of the network probe."""
+"""Parameters of the network probe."""
 
 from dataclasses import replace
 
-from suites.memory_blocks.parameters import BLOCKS
+from suites.memory_blocks import BLOCKS
 from suites.parameters import Choice, Parameter, Type, Values
 from suites.peer import ADDRESS
-from suites.probe.probe import BUILD, SWEEP, THREADS
+from suites.probe import BUILD, SWEEP, THREADS
 
 MOST_THREADS = 256
-"""What the probe accepts."""
+"""Limit of the probe."""
 
 LARGEST_BUFFER = 64 * 2**20
 
 DATAGRAM = 1472
-"""Bytes that a packet of 1500 holds beside the headers of IPv4 (20) and UDP (8)."""
+"""Bytes of a packet of 1500 after the headers of IPv4 (20) and UDP (8)."""
 
 LARGEST_DATAGRAM = 65507
 
 
 def uses_udp(values: Values) -> bool:
-    """Return whether anything is measured over UDP."""
+    """Return whether UDP is measured."""
     return values.get("protocol") != "tcp"
 
 
 def uses_tcp(values: Values) -> bool:
-    """Return whether anything is measured over TCP."""
+    """Return whether TCP is measured."""
     return values.get("protocol") != "udp"
 
 
@@ -33,7 +33,7 @@ PROTOCOL = Parameter(
     title="Protocol",
     type=Type.CHOICE,
     default="both",
-    help="TCP carries as much as the network lets it; UDP sends at the rate you give, and what is lost is counted.",
+    help="TCP sends as fast as the network allows; UDP sends at the given rate and counts lost datagrams.",
     option="--protocols",
     choices=(Choice("both", "TCP, then UDP"), Choice("tcp", "TCP"), Choice("udp", "UDP")),
 )
@@ -43,7 +43,7 @@ TESTS = Parameter(
     title="Tests",
     type=Type.CHOICE,
     default="all",
-    help="Upload goes from the host to the peer, download back; latency is a buffer there and back, again and again.",
+    help="Upload: host to peer. Download: peer to host. Latency: round trips of a buffer.",
     option="--tests",
     choices=(
         Choice("all", "Upload, download and latency"),
@@ -58,7 +58,7 @@ BUFFERS = replace(
     BLOCKS,
     name="buffers",
     title="Buffer sizes",
-    help="Bytes of each write, and of what goes there and back: sizes such as “1 B, 1 KiB, 64 KiB, 1 MiB”.",
+    help="Bytes of each write and of each round trip, such as “1 B, 1 KiB, 64 KiB, 1 MiB”.",
 )
 
 TIME = Parameter(
@@ -66,7 +66,7 @@ TIME = Parameter(
     title="Time",
     type=Type.DURATION,
     default=1.0,
-    help="How long each combination of protocol, test, buffer size and threads is measured.",
+    help="Measured time of each combination of protocol, test, buffer size and threads.",
     option="--time",
     unit="s",
     minimum=0.1,
@@ -78,7 +78,7 @@ OMIT = Parameter(
     title="Omit",
     type=Type.DURATION,
     default=0.0,
-    help="Seconds at the beginning of each that run but do not count, such as TCP's slow start.",
+    help="Seconds at the start of each that run but do not count, such as TCP slow start.",
     option="--omit",
     unit="s",
     minimum=0,
@@ -90,7 +90,7 @@ RATE = Parameter(
     title="UDP rate",
     type=Type.INTEGER,
     default=0,
-    help="What all UDP flows together send; 0 is as fast as the host can, and most of the loss is then its own doing.",
+    help="Total rate of all UDP flows; 0 is as fast as the host can, where the host itself causes most of the loss.",
     option="--rate",
     unit="Mbit/s",
     minimum=0,
@@ -103,7 +103,7 @@ DATAGRAM_SIZE = Parameter(
     title="Datagram",
     type=Type.SIZE,
     default=DATAGRAM,
-    help="The largest UDP datagram; a larger buffer is sent as several. More than a packet holds travels in fragments.",
+    help="Largest UDP datagram; a larger buffer is split. Datagrams larger than a packet are fragmented.",
     option="--datagram",
     unit="B",
     minimum=1,
@@ -116,7 +116,8 @@ NODELAY = Parameter(
     title="TCP_NODELAY",
     type=Type.FLAG,
     default=True,
-    help="Each write leaves at once. Without it Nagle's algorithm lets small ones wait until others are acknowledged.",
+    help="Send each write at once. Otherwise Nagle's algorithm delays small writes until earlier ones are "
+    "acknowledged.",
     option="--nodelay",
     applies=uses_tcp,
 )
@@ -126,7 +127,7 @@ PORT = Parameter(
     title="Port",
     type=Type.INTEGER,
     default=0,
-    help="The port of the server end, for TCP and UDP; 0 takes one that is free there, right before the test.",
+    help="Port of the server end, for TCP and UDP; 0 picks a free one right before the test.",
     option="--port",
     minimum=0,
     maximum=65535,
@@ -137,7 +138,7 @@ FLOWS = replace(
     THREADS,
     default=1,
     maximum=MOST_THREADS,
-    help="How many flows at once, each in a thread of its own at both ends; 0 is one for each usable CPU of the host.",
+    help="Number of concurrent flows, each with its own thread at both ends; 0 is one per usable CPU of the host.",
 )
 
 PARAMETERS = (

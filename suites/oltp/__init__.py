@@ -1,1 +1,1 @@
-"""sysbench OLTP: transactions on PostgreSQL, MySQL or MariaDB, named by the user or started for the purpose."""
+"""sysbench OLTP: transactions on PostgreSQL, MySQL or MariaDB, on the user's server or one started for the test."""

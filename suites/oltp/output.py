@@ -1,9 +1,9 @@
-"""What sysbench says of its database tests: live every second, and at the end."""
+"""Parse the output of sysbench's database tests: every second, and at the end."""
 
 import re
 from dataclasses import replace
 
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.oltp.server import server_version
 from suites.pgbench.output import TPS
 from suites.sysbench.output import (
@@ -15,15 +15,15 @@ from suites.sysbench.output import (
     unresolved_note,
 )
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Sample
+from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 
-QPS = Metric("queries_per_second", "Queries per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-ERRORS = Metric("errors_per_second", "Ignored errors per second", Unit.PER_SECOND, Better.LOWER, Kind.RATE)
-RECONNECTS = Metric("reconnects_per_second", "Reconnects per second", Unit.PER_SECOND, Better.LOWER, Kind.RATE)
+QPS = Metric("queries_per_second", "Queries per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+ERRORS = Metric("errors_per_second", "Ignored errors per second", Unit.PER_SECOND, Better.LOWER, MetricKind.RATE)
+RECONNECTS = Metric("reconnects_per_second", "Reconnects per second", Unit.PER_SECOND, Better.LOWER, MetricKind.RATE)
 METRICS = (TPS, QPS, latency_percentile(95), LATENCY_MEAN, LATENCY_MAXIMUM, ERRORS, RECONNECTS)
 
 NOTEWORTHY = 0.01
-"""The share of transactions that failed and were tried again from which on it is said."""
+"""Share of failed and retried transactions from which a note is added."""
 
 _N = r"(\d{1,15}(?:\.\d{1,9})?)"
 _LIVE = re.compile(
@@ -33,14 +33,14 @@ _LIVE = re.compile(
 
 
 class OltpParser(SysbenchParser):
-    """Reads one run; the version is sysbench's and that of the server, where the step has one of its own."""
+    """Parser of one run; the version is sysbench's and, if the step starts a server, the server's."""
 
     def __init__(self) -> None:
         self._server = ""
         super().__init__("oltp", self._read_line, _conclude)
 
-    def finish(self, exit_status: int | None = None) -> Parsed:
-        """Say what the whole output means."""
+    def finish(self, exit_status: int | None = None) -> ParsedTrial:
+        """Return the result of the whole output."""
         parsed = super().finish(exit_status)
         version = self._output.version
         if version is None or not self._server:
@@ -54,7 +54,7 @@ class OltpParser(SysbenchParser):
 
 
 def _live(line: str) -> list[Sample]:
-    """Return the samples of a line of progress; a latency of 0.00 is below sysbench's resolution and left out."""
+    """Return the samples of a progress line; a latency of 0.00 is below sysbench's resolution and omitted."""
     match = _LIVE.fullmatch(line)
     if match is None:
         return []
@@ -66,20 +66,18 @@ def _live(line: str) -> list[Sample]:
 
 
 def _conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:
-    """Return the figures, the rate of transactions first, and what is to be said of them."""
+    """Return the figures, the transaction rate first, and the notes about them."""
     figures = output.figures(TPS, QPS)
     if "finished" in output.numbers and not any(figure.metric == TPS for figure in figures):
-        return [], ["sysbench printed no rate of transactions."]
+        return [], ["sysbench printed no transaction rate."]
     rates = [metric for metric in (ERRORS, RECONNECTS) if metric.name in output.numbers]
     figures += [Figure(metric, output.numbers[metric.name]) for metric in rates]
-    return figures, [*unresolved_note(output), *_tried_again(output)]
+    return figures, [*unresolved_note(output), *_retry_notes(output)]
 
 
-def _tried_again(output: SysbenchOutput) -> list[str]:
+def _retry_notes(output: SysbenchOutput) -> list[str]:
     errors, rate = output.numbers.get(ERRORS.name, 0.0), output.numbers.get(TPS.name, 0.0)
     if not rate or errors / rate < NOTEWORTHY:
         return []
-    share = f"{errors:,.3g} transactions a second failed and were tried again, {100 * errors / rate:.1f} %"
-    return [
-        f"{share} of those that succeeded: deadlocks, and rows that others changed. More rows or fewer threads help."
-    ]
+    share = f"{errors:,.3g} transactions per second failed and were retried, {100 * errors / rate:.1f} %"
+    return [f"{share} of those that succeeded: deadlocks and row conflicts. Use more rows or fewer threads."]

@@ -1,15 +1,17 @@
-"""A database server of a step's own: in its private directory, reached by a socket alone, gone with the directory."""
+"""A database server started for a step: in its private directory, listening on a socket only, removed with it."""
 
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from suites.base import Context, Effect, EffectKind
-from suites.checks import CannotTell, Check, Outcome, StepEvidence
-from suites.disk import DIRECTORY, MIB, amount, best_directory
+from suites.base import Context, Effect, EffectKind, StepEvidence
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.disk import DIRECTORY, MIB, best_directory
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
-from suites.vocab import Level
+from suites.programs import PATH, POSTGRESQL_SERVER
+from suites.quantities import quantity
+from suites.vocab import Severity
 
 OWN, NAMED = "own", "named"
 MAKE, KEEP = "make", "keep"
@@ -17,13 +19,13 @@ POSTGRESQL, MYSQL = "postgresql", "mysql"
 
 SCRIPT = "database.sh"
 PEER = "/proc/self/cwd/data"
-"""Where the socket is, whatever the directory is called: the path of a socket may have 107 bytes only (unix(7))."""
+"""Directory of the socket: a short path, because a socket's path is limited to 107 bytes (unix(7))."""
 
 OVERHEAD = 2 * 2**30
-"""Bytes beside the data: PostgreSQL's log grows to max_wal_size, 1 GB, and beyond; MariaDB's to less."""
+"""Bytes besides the data: PostgreSQL's log grows to max_wal_size, 1 GB, and beyond; MariaDB's to less."""
 
-# PostgreSQL refuses to be run by root. As another account it cannot enter a directory of root's, unless it keeps the
-# one right to do that: nothing else about root is left to it. MariaDB may be run by root, if told so.
+# PostgreSQL refuses to run as root. Another account cannot enter root's directory unless it keeps the one capability
+# for that; all other capabilities are dropped. MariaDB runs as root with an option.
 _TEXT = r"""# sh database.sh make|run KIND [BUFFERS FSYNC] COMMAND...: a database server in ./data, for one command.
 set -u
 mode=$1 kind=$2
@@ -33,11 +35,11 @@ fail() {
     echo "$*" >&2
     exit 1
 }
-for folder in $(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /usr/libexec/postgresql* /usr/lib/postgresql*/bin \
+for folder in $(ls -d @PATTERNS@ \
     2>/dev/null | sort -V); do
     [ ! -x "$folder/initdb" ] || PATH=$folder:$PATH
 done
-PATH=$PATH:/usr/sbin:/usr/libexec:/usr/local/sbin
+PATH=@PATH@
 export PATH
 if [ "$(id -u)" = 0 ] && [ "$kind" = postgresql ]; then
     id -u postgres >/dev/null 2>&1 && account=postgres || account=nobody
@@ -97,34 +99,37 @@ status=$?
 exit "$status"
 """
 
-FILE = HostFile(SCRIPT, text=_TEXT)
+_PATTERNS, *_DIRECTORIES = POSTGRESQL_SERVER.search
+_SEARCH_PATH = ":".join("$PATH" if directory == PATH else directory for directory in _DIRECTORIES)
+FILE = HostFile(SCRIPT, text=_TEXT.replace("@PATTERNS@", _PATTERNS).replace("@PATH@", _SEARCH_PATH))
+"""Where to search for the servers: the same directories as for the host's facts."""
 
 _SERVER = re.compile(r"benchwright-server .{0,60}?\b(\d{1,3}\.\d{1,4}[\w.-]{0,40}).{0,200}")
 _NAMES = (("postgres", "PostgreSQL"), ("MariaDB", "MariaDB"))
 
 
 def server_version(line: str) -> str | None:
-    """Return the name and version of the step's own server, where `line` is that with which it says so."""
+    """Return the name and version of the started server if `line` is its version line."""
     match = _SERVER.fullmatch(line.strip())
     name = next((name for sign, name in _NAMES if sign in line), "server")
     return None if match is None else f"{name} {match[1].partition('-')[0]}"
 
 
-def is_own(values: Values) -> bool:
-    """Return whether the server is started for the purpose."""
+def is_started_here(values: Values) -> bool:
+    """Return whether the server is started for the test."""
     return values["server"] == OWN
 
 
 def server_effects(words: Sequence[str], values: Values) -> tuple[Effect, ...]:
-    """Return what is done to a server that runs already; `words` lead to it, as on the command line."""
-    if is_own(values):
+    """Return the effect on a server that already runs; `words` are its connection options."""
+    if is_started_here(values):
         return ()
-    tables = ", in tables that are made and dropped" if values["tables"] == MAKE else ""
+    tables = ", in tables that are created and dropped" if values["tables"] == MAKE else ""
     return (Effect(EffectKind.CHANGES, shlex.join(words), f"database server: transactions{tables}"),)
 
 
 def _is_named(values: Values) -> bool:
-    return not is_own(values)
+    return not is_started_here(values)
 
 
 SERVER = Parameter(
@@ -132,8 +137,8 @@ SERVER = Parameter(
     title="Server",
     type=Type.CHOICE,
     default=OWN,
-    help="One of its own is made in the step's private directory, started for each trial, and removed with it.",
-    choices=(Choice(OWN, "One of its own"), Choice(NAMED, "One that runs already")),
+    help="own: created in the step's private directory, started for each trial and removed with it.",
+    choices=(Choice(OWN, "own: started for the test"), Choice(NAMED, "named: runs already")),
 )
 
 ADDRESS = Parameter(
@@ -141,7 +146,7 @@ ADDRESS = Parameter(
     title="Address",
     type=Type.TEXT,
     default="",
-    help="Where the server is, as the host sees it: a name, an address, or a directory with its socket.",
+    help="Address of the server as seen from the host: a name, an address or the directory of its socket.",
     pattern=r"[^\s,-][^\s,]*",
     applies=_is_named,
     identity=False,
@@ -152,7 +157,7 @@ DATABASE = Parameter(
     title="Database",
     type=Type.TEXT,
     default="",
-    help="The database in which tables are made and dropped. Use one that holds nothing else.",
+    help="Database in which tables are created and dropped. Use one without other content.",
     pattern=r"[\w$][\w$.-]*",
     applies=_is_named,
     identity=False,
@@ -160,11 +165,11 @@ DATABASE = Parameter(
 
 TABLES = Parameter(
     name="tables",
-    title="Tables of the server",
+    title="Tables",
     type=Type.CHOICE,
     default=MAKE,
-    help="Whether the tables are made before and dropped after. Tables that are there already are never replaced.",
-    choices=(Choice(MAKE, "Made before, dropped after"), Choice(KEEP, "Those that are there")),
+    help="Whether tables are created before and dropped after. Existing tables are never replaced.",
+    choices=(Choice(MAKE, "make: created before, dropped after"), Choice(KEEP, "keep: existing tables")),
     applies=_is_named,
     identity=False,
 )
@@ -174,7 +179,7 @@ USER = Parameter(
     title="User",
     type=Type.TEXT,
     default="",
-    help="The server's user. A password is never given here: it comes from a file on the host.",
+    help="The server's user. The password comes from a file on the host, never from here.",
     pattern=r"[\w$][\w$.@-]*",
     applies=_is_named,
     identity=False,
@@ -182,127 +187,132 @@ USER = Parameter(
 
 BUFFERS = Parameter(
     name="buffers",
-    title="Server's memory",
+    title="Server memory",
     type=Type.SIZE,
     default=128 * MIB,
-    help="shared_buffers of PostgreSQL, innodb_buffer_pool_size of MariaDB: both have 128 MiB by default.",
+    help="shared_buffers of PostgreSQL, innodb_buffer_pool_size of MariaDB; both default to 128 MiB.",
     minimum=16 * MIB,
     maximum=2**42,
-    applies=is_own,
+    applies=is_started_here,
 )
 
 FSYNC = Parameter(
     name="fsync",
-    title="Durable",
+    title="fsync",
     type=Type.FLAG,
     default=True,
-    help="Whether each commit waits for the disk. Without it a crash loses data, and the disk is hardly measured.",
-    applies=is_own,
+    help="Whether each commit waits for the disk. Without it a crash loses data, and the disk hardly matters.",
+    applies=is_started_here,
 )
 
-OWN_DIRECTORY = Parameter(
+SERVER_DIRECTORY = Parameter(
     name="directory",
     title="Directory",
     type=Type.TEXT,
     default=DIRECTORY.default,
-    help="An absolute path on the disk that holds the server's own data, in a private directory made there.",
+    help="Absolute path on the disk for the server's data, in a private directory created there.",
     pattern=r"/.*",
-    applies=is_own,
+    applies=is_started_here,
     identity=False,
 )
 
 
-def made(values: Values, kind: str) -> tuple[str, ...]:
-    """Return the words before the command that fills the tables of a server of the step's own: it is made first."""
+def start_arguments(values: Values, kind: str) -> tuple[str, ...]:
+    """Return the arguments before the command that fills the tables: they create and start the server."""
     buffers = str(int(values["buffers"]) // MIB)
     return ("sh", SCRIPT, "make", kind, buffers, "on" if values["fsync"] else "off")
 
 
 def started(kind: str) -> tuple[str, ...]:
-    """Return the words before a command that needs the step's own server: it runs as long as the command."""
+    """Return the arguments before a command that needs the started server, which runs as long as the command."""
     return ("sh", SCRIPT, "run", kind)
 
 
 def tuned_server(context: Context) -> dict[str, Tuned]:
-    """Return the roomiest disk and a quarter of the memory, as PostgreSQL's manual advises."""
+    """Return the disk with the most free space, and a quarter of the memory, as PostgreSQL's manual advises."""
     tuned: dict[str, Tuned] = {}
     directory = best_directory(context.facts)
     if directory is not None:
-        tuned["directory"] = Tuned(directory.path, "The most room of the directories that were tried.")
+        tuned["directory"] = Tuned(directory.path, "Most free space of the directories tried.")
     memory = None if context.facts is None else context.facts.memory_for_cache()
     if memory is not None and memory >= 64 * MIB:
         share = memory // 4 // MIB * MIB
-        tuned["buffers"] = Tuned(share, f"A quarter of the {amount(memory)} of memory, as PostgreSQL's manual advises.")
+        tuned["buffers"] = Tuned(
+            share, f"A quarter of the {quantity(memory)} of memory, as PostgreSQL's manual advises."
+        )
     return tuned
 
 
-def is_here(values: Values) -> bool:
-    """Return whether the server runs on the host that asks it, as far as its address tells."""
+def is_local(values: Values) -> bool:
+    """Return whether the server runs on the client's host, as far as its address shows."""
     address = str(values["address"])
-    return is_own(values) or not address or address.startswith(("/", "127.")) or address in {"localhost", "::1"}
+    return (
+        is_started_here(values) or not address or address.startswith(("/", "127.")) or address in {"localhost", "::1"}
+    )
 
 
-def _same_host(evidence: StepEvidence) -> Outcome | None:
-    if not is_here(evidence.values):
+def _same_host(evidence: StepEvidence) -> CheckOutcome | None:
+    if not is_local(evidence.values):
         return None
-    what = "The server is one of the step's own" if is_own(evidence.values) else "The address is the host's own"
-    return Outcome(f"{what}: client and server run on the same CPUs.")
+    what = "The server is started for the test" if is_started_here(evidence.values) else "The address is the host's"
+    return CheckOutcome(f"{what}: client and server share the CPUs.")
 
 
-def _not_durable(evidence: StepEvidence) -> Outcome | None:
-    if not is_own(evidence.values) or evidence.values["fsync"]:
+def _not_durable(evidence: StepEvidence) -> CheckOutcome | None:
+    if not is_started_here(evidence.values) or evidence.values["fsync"]:
         return None
-    return Outcome("fsync is no.", changes={"fsync": True})
+    return CheckOutcome("fsync is no.", changes={"fsync": True})
 
 
-def _nowhere(evidence: StepEvidence) -> Outcome | None:
-    if is_own(evidence.values) or evidence.values["database"]:
+def _no_folder(evidence: StepEvidence) -> CheckOutcome | None:
+    if is_started_here(evidence.values) or evidence.values["database"]:
         return None
-    return Outcome("The server runs already, and no database is named.")
+    return CheckOutcome("The server runs already; no database is set.")
 
 
 SAME_HOST = Check(
     id="database-same-host",
-    level=Level.INFO,
-    title="Client and server share the processors",
-    why="The client takes part of the CPU that it measures, and no network is between them, as there is in use.",
-    remedy="For the server alone, name a server on another host, reached over the network that will be used.",
+    severity=Severity.INFO,
+    title="Client and server share the CPUs",
+    why="The client uses part of the CPU that it measures, and no network is in between.",
+    remedy="Use a server on another host, reached over the production network, to measure the server alone.",
     source="PostgreSQL, pgbench: Good Practices.",
-    needs="Where the database is.",
+    needs="The server's address.",
     evaluate=_same_host,
 )
 
 NOT_DURABLE = Check(
     id="database-not-durable",
-    level=Level.WARNING,
+    severity=Severity.WARNING,
     title="Commits do not wait for the disk",
-    why="The rate is many times that of a database whose data are safe; no such database is run with data of value.",
+    why="The rate is many times that of a durable database; production data is not kept this way.",
     remedy="Set fsync to yes.",
     source="PostgreSQL, 20.5 Write Ahead Log: fsync; MariaDB, innodb_flush_log_at_trx_commit.",
-    needs="The database's settings.",
+    needs="fsync.",
     evaluate=_not_durable,
 )
 
 NO_DATABASE = Check(
     id="database-not-named",
-    level=Level.ERROR,
-    title="No database is named",
-    why="Tables are made and dropped, and it has to be said where that may be.",
-    remedy="Name a database that holds nothing else.",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Database missing",
+    why="The test creates and drops tables and needs a database to do it in.",
+    remedy="Set a database without other content.",
     source="The step's parameters.",
-    needs="Where the database is.",
-    evaluate=_nowhere,
+    needs="The server's database.",
+    evaluate=_no_folder,
 )
 
 
-def in_memory(evidence: StepEvidence, size: int, changes: Mapping[str, Value]) -> Outcome | CannotTell | None:
-    """Return the remark that `size` bytes of tables fit into memory on the server's host, where that is known."""
-    if not is_here(evidence.values):
+def in_memory(evidence: StepEvidence, size: int, changes: Mapping[str, Value]) -> CheckOutcome | NotChecked | None:
+    """Return the remark that `size` bytes of tables fit into memory on the server's host, if that is known."""
+    if not is_local(evidence.values):
         return None
     facts = evidence.context.facts
     memory = None if facts is None else facts.memory_for_cache()
     if memory is None:
-        return CannotTell("The host's memory is not known.")
+        return NotChecked("The host's memory is not known.")
     if size >= memory:
         return None
-    return Outcome(f"{amount(size)} of tables, {amount(memory)} of memory.", changes=changes)
+    return CheckOutcome(f"{quantity(size)} of tables, {quantity(memory)} of memory.", changes=changes)

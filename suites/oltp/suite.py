@@ -1,22 +1,22 @@
-"""sysbench OLTP: transactions on PostgreSQL, MySQL or MariaDB, named by the user or started for the purpose."""
+"""sysbench OLTP: transactions on PostgreSQL, MySQL or MariaDB, on the user's server or one started for the test."""
 
-from collections.abc import Mapping
-
-from suites.base import Command, Context, Effect, Estimate, Purpose, TrialParser
-from suites.checks import StepCheck
-from suites.facts import Facts, known
-from suites.oltp.checks import OLTP_CHECKS, TUNED_ROWS, TUNED_TABLES, size_of
-from suites.oltp.output import METRICS, OltpParser
-from suites.oltp.parameters import (
-    CONFIG_FILE,
-    DISTRIBUTION,
-    DRIVER,
-    PGSQL,
-    PORT,
-    TABLE_COUNT,
-    TABLE_SIZE,
-    WORKLOAD,
+from suites.base import (
+    Command,
+    Context,
+    Effect,
+    Estimate,
+    Purpose,
+    StepCheck,
+    StepEvidence,
+    Suite,
+    TestedTool,
+    TrialParser,
+    version_of,
 )
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.equivalents import Traits
+from suites.facts import Facts, cpus_for, known
+from suites.oltp.output import METRICS, OltpParser
 from suites.oltp.server import (
     ADDRESS,
     BUFFERS,
@@ -24,29 +24,225 @@ from suites.oltp.server import (
     FILE,
     FSYNC,
     KEEP,
+    MAKE,
     MYSQL,
+    NO_DATABASE,
+    NOT_DURABLE,
     OVERHEAD,
-    OWN_DIRECTORY,
     PEER,
     POSTGRESQL,
+    SAME_HOST,
     SERVER,
+    SERVER_DIRECTORY,
     TABLES,
     USER,
-    is_own,
-    made,
+    in_memory,
+    is_started_here,
     server_effects,
+    start_arguments,
     started,
     tuned_server,
 )
-from suites.parameters import Parameter, Tuned, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
-from suites.runtime_checks import TRUSTED
-from suites.sysbench.common import PACKAGES, PERCENTILE, THREADS, TIME, command
-from suites.thread_checks import cpus_for
-from suites.vocab import Metric, Resource
+from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
+from suites.sysbench.output import PERCENTILE, SYSBENCH, THREADS, TIME, command
+from suites.vocab import Resource, Severity
 
-# Tables that are there already are somebody's: they are left alone, and only what was made here is dropped at the end.
-_MAKE = (
+# Parameters of sysbench's database tests.
+
+
+PGSQL, MYSQL_DRIVER = "pgsql", "mysql"
+
+WORKLOAD = Parameter(
+    name="workload",
+    title="Transaction",
+    type=Type.CHOICE,
+    default="oltp_read_write",
+    help="Content of each transaction. Rates of different ones are not comparable.",
+    choices=(
+        Choice("oltp_read_only", "oltp_read_only: 14 reads of rows and ranges"),
+        Choice("oltp_read_write", "oltp_read_write: the same reads and 4 writes"),
+        Choice("oltp_point_select", "oltp_point_select: one read of one row"),
+        Choice("oltp_write_only", "oltp_write_only: 4 writes"),
+    ),
+)
+
+DRIVER = Parameter(
+    name="driver",
+    title="db-driver",
+    type=Type.CHOICE,
+    default=MYSQL_DRIVER,
+    help="Database system to measure. A server started for the test is MariaDB or PostgreSQL, whichever is installed.",
+    option="--db-driver",
+    choices=(Choice(MYSQL_DRIVER, "MySQL or MariaDB"), Choice(PGSQL, "PostgreSQL")),
+)
+
+TABLE_COUNT = Parameter(
+    name="table_count",
+    title="tables",
+    type=Type.INTEGER,
+    default=1,
+    help="Number of tables.",
+    option="--tables",
+    minimum=1,
+    maximum=10_000,
+)
+
+TABLE_SIZE = Parameter(
+    name="table_size",
+    title="table-size",
+    type=Type.INTEGER,
+    default=10_000,
+    help="Rows per table, about 260 B each with indexes.",
+    option="--table-size",
+    minimum=1,
+    maximum=10**10,
+)
+
+DISTRIBUTION = Parameter(
+    name="distribution",
+    title="rand-type",
+    type=Type.CHOICE,
+    default="special",
+    help="Distribution of the rows. sysbench's default picks 1 % of them in 3 of 4 cases, so little comes from "
+    "the disk.",
+    option="--rand-type",
+    choices=(
+        Choice("special", "special: a few rows most often"),
+        Choice("uniform", "uniform: all rows alike"),
+        Choice("gaussian", "gaussian: middle rows more often"),
+        Choice("pareto", "pareto: first rows more often"),
+        Choice("zipfian", "zipfian: first rows much more often"),
+    ),
+)
+
+PORT = Parameter(
+    name="port",
+    title="Port",
+    type=Type.INTEGER,
+    default=0,
+    help="The server's port; 0 is the default: 3306 for MySQL, 5432 for PostgreSQL.",
+    minimum=0,
+    maximum=65535,
+    applies=lambda values: not is_started_here(values),
+    identity=False,
+)
+
+CONFIG_FILE = Parameter(
+    name="config_file",
+    title="config-file",
+    type=Type.TEXT,
+    default="",
+    help="File on the host, readable only by you, with a line mysql-password=…; for PostgreSQL use ~/.pgpass.",
+    option="--config-file",
+    pattern=r"/.*",
+    applies=lambda values: not is_started_here(values),
+    identity=False,
+)
+"""sysbench reads command-line options from such a file (--config-file); it reads no my.cnf."""
+
+
+# Checks of sysbench's database tests.
+
+
+ROW_BYTES = 260
+"""Bytes of a row with its indexes: 257 in tables of 25,000 rows (measured: PostgreSQL 15, pg_total_relation_size)."""
+
+TUNED_TABLES = 8
+TUNED_ROWS = 100_000
+FEW_ROWS = 100_000
+
+
+def size_of(values: Values) -> int:
+    """Return the bytes of all tables."""
+    return int(values["table_count"]) * int(values["table_size"]) * ROW_BYTES
+
+
+def _rows(values: Values) -> int:
+    return int(values["table_count"]) * int(values["table_size"])
+
+
+def _old(evidence: StepEvidence) -> CheckOutcome | None:
+    version = version_of(evidence.context.facts, "sysbench")
+    if version is None or version >= (1,):
+        return None
+    return CheckOutcome(f"sysbench {'.'.join(map(str, version))} is installed.")
+
+
+def _few_rows(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    if _rows(values) >= FEW_ROWS:
+        return None
+    return CheckOutcome(
+        f"{_rows(values):,} rows in all; sysbench's default is 10,000 in 1 table.",
+        changes={"table_count": TUNED_TABLES, "table_size": TUNED_ROWS},
+    )
+
+
+def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    return in_memory(evidence, size_of(evidence.values), {})
+
+
+def _makes(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    if is_started_here(values) or values["tables"] != MAKE or not values["database"]:
+        return None
+    last = f" to sbtest{values['table_count']}" if int(values["table_count"]) > 1 else ""
+    return CheckOutcome(f"Tables sbtest1{last} are created in {values['database']} before, and dropped after.")
+
+
+OLTP_CHECKS: tuple[StepCheck, ...] = (
+    NO_DATABASE,
+    Check(
+        id="oltp-needs-sysbench-1",
+        severity=Severity.ERROR,
+        blocks=True,
+        title="sysbench older than 1.0",
+        why="Before 1.0 the database tests were other programs with other options; their figures are not comparable.",
+        remedy="Install sysbench 1.0 or later.",
+        source="sysbench, ChangeLog of 1.0.",
+        needs="The version of sysbench on the host.",
+        evaluate=_old,
+    ),
+    Check(
+        id="oltp-few-rows",
+        severity=Severity.WARNING,
+        title="Too few rows: lock contention",
+        why="Threads change the same rows: the figure measures locks, deadlocks and CPU caches.",
+        remedy=f"Use {TUNED_TABLES} tables of {TUNED_ROWS:,} rows or more.",
+        source="sysbench 1.0.20: --table-size, --rand-type.",
+        needs="Tables, rows, threads.",
+        evaluate=_few_rows,
+    ),
+    Check(
+        id="oltp-in-memory",
+        severity=Severity.INFO,
+        title="All tables fit into memory",
+        why="After the first reads only commits reach the disk: the figure measures CPU, memory and the log.",
+        remedy="To measure the disk, make the tables larger than the memory.",
+        source="PostgreSQL, pgbench: Good Practices, which apply here, too.",
+        needs="Size of the tables; the host's memory.",
+        evaluate=_in_memory,
+    ),
+    Check(
+        id="oltp-makes-tables",
+        severity=Severity.INFO,
+        title="Tables are created in your database",
+        why="Creating them takes space and time and loads the server before the test.",
+        remedy="Use a database without other content. Existing tables stop the test before it begins.",
+        source="sysbench 1.0.20, oltp_common.lua: prepare.",
+        needs="Tables and database.",
+        evaluate=_makes,
+    ),
+    SAME_HOST,
+    NOT_DURABLE,
+    SHORT_RUNTIME,
+)
+
+
+# Existing tables belong to the user: only tables that were created here are changed and dropped.
+_CREATE_TABLES = (
     'said=$("$@" prepare 2>&1); status=$?; printf "%s\\n" "$said" | tail -n 20; '
     'case $said in *"already exists"*) echo "Keep these tables, or name another database." ;; *) : >made ;; esac; '
     "exit $status"
@@ -59,16 +255,23 @@ _OWN = {
 }
 
 
-class SysbenchOltp:
-    """sysbench's database tests. Transactions one after another by each thread, for a fixed time."""
+class SysbenchOltp(Suite):
+    """sysbench's database tests. Each thread runs transactions one after another for a fixed time."""
 
     id = "sysbench-oltp"
     title = "sysbench OLTP"
-    summary = "Transactions a second of PostgreSQL, MySQL or MariaDB, your own or one started for it, read or written."
+    summary = (
+        "Transactions per second of PostgreSQL, MySQL or MariaDB, on a server you name or one started for the test."
+    )
     resource = Resource.APPLICATION
-    tool = "sysbench"
-    packages: Mapping[str, str] = PACKAGES
-    parameters: tuple[Parameter, ...] = (
+    tried = TestedTool(
+        "sysbench 1.0.20 run for real, on PostgreSQL 15.18 and MariaDB 10.11.19",
+        "every second",
+        "read-only, read-write, write-only, point select; MySQL itself not tried",
+    )
+    program = SYSBENCH
+    other_programs = (POSTGRESQL_SERVER, MARIADB_SERVER)
+    parameters = (
         SERVER,
         DRIVER,
         WORKLOAD,
@@ -78,7 +281,7 @@ class SysbenchOltp:
         THREADS,
         TIME,
         PERCENTILE,
-        OWN_DIRECTORY,
+        SERVER_DIRECTORY,
         BUFFERS,
         FSYNC,
         ADDRESS,
@@ -88,23 +291,24 @@ class SysbenchOltp:
         CONFIG_FILE,
         TABLES,
     )
-    metrics: tuple[Metric, ...] = METRICS
-    needs_peer = False
-    directory_parameter: str | None = "directory"
-    checks: tuple[StepCheck, ...] = OLTP_CHECKS
+    metrics = METRICS
+    directory_parameter = "directory"
+    uses_server = True
+    checks = OLTP_CHECKS
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
-        """Return the server that is started for the step, where it is one of its own."""
-        del facts
+        """Return sysbench, and the server if the step starts one."""
         own = POSTGRESQL_SERVER if values["driver"] == PGSQL else MARIADB_SERVER
-        return (own,) if is_own(values) else ()
+        return (SYSBENCH, own) if is_started_here(values) else (SYSBENCH,)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return two threads for each CPU, and rows enough that they seldom meet."""
+        """Return two threads per CPU, and enough rows that conflicts are rare."""
         tuned = {
             "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second."),
-            "table_count": Tuned(TUNED_TABLES, "Threads spread over several tables, as they do in use."),
-            "table_size": Tuned(TUNED_ROWS, "With sysbench's own 10,000 rows, transactions wait for each other."),
+            "table_count": Tuned(TUNED_TABLES, "Threads spread over several tables, as in production."),
+            "table_size": Tuned(
+                TUNED_ROWS, "With sysbench's default of 10,000 rows, transactions wait for each other."
+            ),
             **tuned_server(context),
         }
         facts = context.facts
@@ -112,44 +316,43 @@ class SysbenchOltp:
             return tuned
         cpus = cpus_for(facts)
         if cpus is not None:
-            tuned["threads"] = Tuned(2 * cpus, f"Two for each of the {cpus} CPUs: while one waits, another works.")
+            tuned["threads"] = Tuned(2 * cpus, f"Two for each of the {cpus} CPUs: one works while the other waits.")
         has_postgresql, has_mariadb, has_pgbench = (
             known(facts.tool(name).path) is not None for name in ("postgres", "mariadbd", "pgbench")
         )
         if has_postgresql or (has_pgbench and not has_mariadb):
-            tuned["driver"] = Tuned(PGSQL, "PostgreSQL's programs were found on the host.")
+            tuned["driver"] = Tuned(PGSQL, "PostgreSQL is installed on the host.")
         return tuned
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return what makes the tables, the run, and what drops them again."""
+        """Return the commands that create the tables, run the test, and drop the tables."""
         kind = POSTGRESQL if values["driver"] == PGSQL else MYSQL
-        where = list(_OWN[kind]) if is_own(values) else _where(values)
+        where = list(_OWN[kind]) if is_started_here(values) else _where(values)
         tables = [f"--tables={values['table_count']}", f"--table-size={values['table_size']}"]
         options = [f"--db-driver={values['driver']}", *where, *tables]
         test = str(values["workload"])
         fill = ("sysbench", test, *options)
         run = command(test, [*options, f"--rand-type={values['distribution']}"], values, context).argv
-        if is_own(values):
+        if is_started_here(values):
             return (
-                Command((*made(values, kind), *fill, "prepare"), Purpose.PREPARE, files=(FILE,)),
+                Command((*start_arguments(values, kind), *fill, "prepare"), Purpose.PREPARE, files=(FILE,)),
                 Command((*started(kind), *run), files=(FILE,)),
             )
         if values["tables"] == KEEP:
             return (Command(run),)
         return (
-            Command(("sh", "-c", _MAKE, "sysbench", *fill), Purpose.PREPARE),
+            Command(("sh", "-c", _CREATE_TABLES, "sysbench", *fill), Purpose.PREPARE),
             Command(run),
             Command(("sh", "-c", _DROP, "sysbench", *fill), Purpose.CLEAN_UP),
         )
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return what is done to a server that the user named."""
+        """Return the effects on a server set by the user."""
         return server_effects(("sysbench", str(values["workload"]), *_where(values)), values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the run's time and the size of the tables; what transactions write depends on how many there are."""
-        del context
-        size, own = size_of(values), is_own(values)
+        """Return the run's time and the size of the tables; writes depend on the number of transactions."""
+        size, own = size_of(values), is_started_here(values)
         reads = values["workload"] in {"oltp_read_only", "oltp_point_select"}
         return Estimate(
             duration=float(values["time"]),
@@ -160,13 +363,17 @@ class SysbenchOltp:
         )
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return OltpParser()
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        clients = int(values["threads"])
+        return Traits(flushed=bool(values["fsync"]), in_flight=clients, threads=clients, seconds=float(values["time"]))
 
 
 def _where(values: Values) -> list[str]:
-    """Return the words that lead to the server. sysbench reads a file of options first, in which a password may be."""
+    """Return the connection options. sysbench first reads a file of options, which may contain a password."""
     driver, address = values["driver"], str(values["address"])
     socket = driver != PGSQL and address.startswith("/")
     pairs = (

@@ -1,1 +1,1 @@
-"""pgbench: PostgreSQL's own benchmark, of a server the user names or of one started for the purpose."""
+"""pgbench: PostgreSQL's own benchmark, on the user's server or one started for the test."""

@@ -1,30 +1,35 @@
-"""Reads pgbench: its progress every second, and its summary, from version 9.6 to 17."""
+"""Parse the output of pgbench 9.6 to 17: its progress every second, and its summary."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from suites.base import LineSplitter, Parsed
+from suites.base import Command, ParsedTrial
+from suites.disk import MIB
+from suites.host_files import HostFile
+from suites.line_parser import LineParser
 from suites.oltp.server import server_version
+from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench.output import LATENCY_MEAN, latency_percentile
-from suites.tool_words import how_it_ended, tool_words
+from suites.tool_messages import exit_text
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Sample
+from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 
-TPS = Metric("transactions_per_second", "Transactions per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-DEVIATION = Metric("latency_deviation", "Standard deviation of the latency", Unit.MILLISECOND, Better.LOWER, Kind.TIME)
-LAG = Metric("schedule_lag_mean", "Mean lag behind the schedule", Unit.MILLISECOND, Better.LOWER, Kind.TIME)
-FAILED = Metric("failed_transactions", "Failed transactions", Unit.ONE, Better.LOWER, Kind.COUNT)
-CONNECTING = Metric("connection_time", "Time to connect all clients", Unit.MILLISECOND, Better.LOWER, Kind.TIME)
-TRANSACTIONS = Metric("total_transactions", "Total transactions", Unit.ONE, Better.HIGHER, Kind.COUNT)
+TPS = Metric("transactions_per_second", "Transactions per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+DEVIATION = Metric(
+    "latency_deviation", "Standard deviation of the latency", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME
+)
+LAG = Metric("schedule_lag_mean", "Mean lag behind the schedule", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME)
+FAILED = Metric("failed_transactions", "Failed transactions", Unit.ONE, Better.LOWER, MetricKind.COUNT)
+CONNECTING = Metric("connection_time", "Time to connect all clients", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME)
+TRANSACTIONS = Metric("total_transactions", "Total transactions", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 PERCENTILES = tuple(map(latency_percentile, (50, 95, 99)))
 METRICS = (TPS, LATENCY_MEAN, *PERCENTILES, DEVIATION, LAG, FAILED, CONNECTING, TRANSACTIONS)
 
 FEWEST = (1, 20, 100)
-"""Logged transactions that each percentile needs: of fewer, the slowest is all it could be."""
+"""Logged transactions that each percentile requires: with fewer, it would equal the maximum."""
 
 MAXIMUM_SAMPLES = 200_000
-MAXIMUM_FAILURES = 5
 
 _N = r"(\d{1,15}(?:\.\d{1,9})?)"
 _PROGRESS = re.compile(
@@ -52,66 +57,52 @@ _REFUSED = re.compile(r"The server did not start: .*|There is no .* server here\
 
 
 @dataclass(slots=True)
-class PgbenchParser:
-    """Reads one run."""
+class PgbenchParser(LineParser):
+    """Parser of one run."""
 
-    _lines: LineSplitter = field(default_factory=LineSplitter)
-    _samples: list[Sample] = field(default_factory=list)
+    unfinished = (_FAILURE,)
     _numbers: dict[Metric, float] = field(default_factory=dict)
-    _failures: list[str] = field(default_factory=list)
     _version: str | None = None
     _server: str = ""
     _time: float = 0.0
     _summed_up: bool = False
     _logged: int | None = None
 
-    def feed(self, data: bytes, stream: str = "stdout") -> list[Sample]:
-        """Take the next bytes of a stream; return the samples that they complete."""
-        before = len(self._samples)
-        for line in self._lines.feed(data, stream):
-            self._take(line.strip())
-        return self._samples[before:]
-
-    def finish(self, exit_status: int | None = None) -> Parsed:
-        """Say what the whole output means; of a line that was cut off only a message counts."""
-        for line in self._lines.rest():
-            if _FAILURE.fullmatch(line.strip()):
-                self._take(line.strip())
+    def _result(self, exit_status: int | None) -> ParsedTrial:
         notes = [f"pgbench failed: {words}" for words in self._failures]
         idle = self._numbers.get(TRANSACTIONS) == 0
         if idle:
-            notes.append("pgbench completed no transaction, so there is no figure.")
+            notes.append("pgbench completed no transaction: no figure.")
         elif TPS not in self._numbers and not notes:
-            kept = f" The live figures up to {self._time:g} s are kept." if self._samples else ""
-            notes.append(f"pgbench was cut off: it printed no summary.{kept}")
+            live_note = f" The live figures up to {self._time:g} s are kept." if self._samples else ""
+            notes.append(f"pgbench was cut off: it printed no summary.{live_note}")
         if exit_status:
-            notes.append(f"pgbench {how_it_ended(exit_status)}.")
+            notes.append(f"pgbench {exit_text(exit_status)}.")
         found = {} if idle or TPS not in self._numbers else self._numbers
         figures = tuple(Figure(metric, found[metric]) for metric in METRICS if metric in found)
         lost = found.get(FAILED, 0)
-        remarks = [f"{lost:,.0f} transactions failed; the rate counts the others."] if lost else []
-        remarks += self._about_log(found)
-        return Parsed(figures, tuple(self._samples), (*notes, *remarks), not notes, self._told_version())
+        remarks = [f"{lost:,.0f} transactions failed; the rate counts only the others."] if lost else []
+        remarks += self._log_notes(found)
+        return ParsedTrial(figures, tuple(self._samples), (*notes, *remarks), not notes, self._version_text())
 
-    def _about_log(self, found: Mapping[Metric, float]) -> list[str]:
-        """Say of how many transactions the percentiles are."""
+    def _log_notes(self, found: Mapping[Metric, float]) -> list[str]:
+        """Report how many transactions the percentiles cover."""
         if self._logged is None or not found:
             return []
         done = found.get(TRANSACTIONS, 0.0)
         if self._logged == 0:
-            return ["pgbench logged no transaction: there are no percentiles."]
+            return ["pgbench logged no transaction: no percentiles."]
         if self._logged == done:
             return []
-        kept = (
-            f"{self._logged:,} transactions that were logged, {100 * self._logged / done:.3g} % of all" if done else ""
-        )
-        return [f"The latency percentiles are those of {kept}."] if kept else []
+        live_note = f"{self._logged:,} logged transactions, {100 * self._logged / done:.3g} % of all" if done else ""
+        return [f"The latency percentiles are of {live_note}."] if live_note else []
 
-    def _told_version(self) -> str | None:
-        told = [words for words in (self._version, self._server) if words]
-        return ", ".join(told) or None
+    def _version_text(self) -> str | None:
+        versions = [words for words in (self._version, self._server) if words]
+        return ", ".join(versions) or None
 
-    def _take(self, line: str) -> None:
+    def _read(self, line: str) -> None:
+        line = line.strip()
         if match := _PROGRESS.fullmatch(line):
             self._take_progress(match)
         elif match := _VERSION.fullmatch(line):
@@ -122,8 +113,8 @@ class PgbenchParser:
             self._summed_up = True
         elif match := _LOG.fullmatch(line):
             self._take_log(match)
-        elif (_FAILURE.fullmatch(line) or _REFUSED.fullmatch(line)) and len(self._failures) < MAXIMUM_FAILURES:
-            self._failures.append(tool_words(line.removeprefix("pgbench: ")))
+        elif _FAILURE.fullmatch(line) or _REFUSED.fullmatch(line):
+            self._fail(line.removeprefix("pgbench: "))
         elif self._summed_up:
             for metric, pattern in _NUMBERS:
                 if match := pattern.fullmatch(line):
@@ -142,3 +133,92 @@ class PgbenchParser:
         self._time = time
         pairs = ((TPS, match[2]), (LATENCY_MEAN, match[3]), (DEVIATION, match[4]), (FAILED, match[5]), (LAG, match[6]))
         self._samples += [Sample(time, metric, float(text)) for metric, text in pairs if text is not None]
+
+
+# pgbench's transaction log: its size, and the percentiles that the host computes from it: median, p95 and p99.
+
+
+LOGGED = Parameter(
+    name="logged",
+    title="log",
+    type=Type.NUMBER,
+    default=0.0,
+    help="Share of transactions logged for the median, p95 and p99; 0 is none, pgbench's default.",
+    option="-l, --sampling-rate",
+    unit="%",
+    minimum=0,
+    maximum=100,
+    identity=False,  # logging costs about a microsecond per transaction, which takes 20 or more
+)
+
+LINE = 40
+"""Bytes of a line: at most seven numbers, of which the microseconds and the seconds are the longest."""
+
+LARGEST = 64 * MIB
+"""Bytes of a log that is read within a second and is negligible on a disk."""
+
+WRITING, READING = 10_000, 50_000
+"""Transactions per second of a pgbench thread if each waits for a commit, and if it only reads."""
+
+SCRIPT = "percentiles.sh"
+
+# The log's name contains the process id, with a thread number for all but the first thread. Logs of an aborted run are
+# older. Failed and skipped transactions have a word instead of their time. Nearest rank: the smallest time that the
+# given percentage of transactions does not exceed.
+_TEXT = r"""# sh percentiles.sh: the median, p95 and p99 of the transactions in the log of the last pgbench here.
+last=$(ls -t pgbench_log.* 2>/dev/null | head -n 1 | cut -d. -f2)
+cat "pgbench_log.$last" "pgbench_log.$last".* 2>/dev/null |
+    awk '$3 ~ /^[0-9]+$/ { number[$3]++; all++ }
+        END { print -1, all + 0; for (time in number) print time, number[time] }' |
+    sort -n |
+    awk '$1 < 0 { all = $2; next }
+        { for (sofar += $2; place < 3 && sofar >= int((all * rank[place] + 99) / 100); place++) time[place] = $1 }
+        BEGIN { rank[0] = 50; rank[1] = 95; rank[2] = 99; place = 0 }
+        END { printf "%d logged transactions: ", all
+            printf "p50 = %d us, p95 = %d us, p99 = %d us\n", time[0], time[1], time[2] }'
+rm -f pgbench_log.*
+"""
+
+SUMMARY = Command(("sh", SCRIPT), files=(HostFile(SCRIPT, text=_TEXT),))
+
+
+def is_logged(values: Values) -> bool:
+    """Whether transactions are logged."""
+    return _share(values) > 0
+
+
+def log_options(values: Values) -> list[str]:
+    """Return pgbench's options for its log, if there is one."""
+    if not is_logged(values):
+        return []
+    share = _share(values)
+    return ["-l"] if share == 1 else ["-l", f"--sampling-rate={share:g}"]
+
+
+def log_size(values: Values) -> int:
+    """Return the maximum bytes of the log at the highest rate of such transactions."""
+    return round(LINE * _transactions(values) * _share(values))
+
+
+def fitting_share(values: Values) -> float:
+    """Return the largest share, in percent, whose log stays small at any rate."""
+    most = LINE * _transactions(values)
+    return 100.0 if most <= LARGEST else float(f"{100 * LARGEST / most:.2g}")
+
+
+def tuned_share(values: Values) -> Tuned:
+    """Return that share, and why."""
+    share = fitting_share(values)
+    whole = "Logs every transaction" if share == 100 else f"Keeps the log below {LARGEST // MIB} MiB"
+    return Tuned(share, f"{whole}, for the median, p95 and p99; pgbench itself reports only the mean.")
+
+
+def _share(values: Values) -> float:
+    return float(values.get(LOGGED.name, LOGGED.default)) / 100  # a stored step may predate the parameter
+
+
+def _transactions(values: Values) -> float:
+    reading = values["script"] == "select-only"
+    plausible = float((READING if reading else WRITING) * int(values["threads"]))
+    rate = float(values["rate"])
+    return float(values["time"]) * (min(rate, plausible) if rate else plausible)

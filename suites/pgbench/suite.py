@@ -1,10 +1,22 @@
-"""pgbench: PostgreSQL's own benchmark, of a server the user names or of one started for the purpose."""
+"""pgbench: PostgreSQL's own benchmark, on the user's server or one started for the test."""
 
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Effect, Estimate, Purpose, TrialParser
-from suites.checks import StepCheck
-from suites.facts import Facts
+from suites.base import (
+    Command,
+    Context,
+    Effect,
+    Estimate,
+    Purpose,
+    StepCheck,
+    StepEvidence,
+    Suite,
+    TestedTool,
+    TrialParser,
+)
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
+from suites.facts import Facts, cpus_for
 from suites.oltp.server import (
     ADDRESS,
     BUFFERS,
@@ -12,32 +24,254 @@ from suites.oltp.server import (
     FILE,
     FSYNC,
     KEEP,
+    MAKE,
+    NO_DATABASE,
+    NOT_DURABLE,
     OVERHEAD,
-    OWN_DIRECTORY,
     PEER,
     POSTGRESQL,
+    SAME_HOST,
     SERVER,
+    SERVER_DIRECTORY,
+    TABLES,
     USER,
-    is_own,
-    made,
+    in_memory,
+    is_started_here,
     server_effects,
+    start_arguments,
     started,
     tuned_server,
 )
-from suites.parameters import Parameter, Tuned, Values
-from suites.pgbench.checks import PGBENCH_CHECKS, RECOMMENDED_SCALE, SCALE_BYTES
-from suites.pgbench.log import SUMMARY, is_logged, log_options, log_size, tuned_share
-from suites.pgbench.output import METRICS, PgbenchParser
-from suites.pgbench.parameters import PGBENCH_PARAMETERS, PORT
-from suites.programs import POSTGRESQL_SERVER, Program
-from suites.runtime_checks import TRUSTED
-from suites.thread_checks import cpus_for
-from suites.vocab import Metric, Resource
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
+from suites.pgbench.output import (
+    LARGEST,
+    LOGGED,
+    METRICS,
+    SUMMARY,
+    PgbenchParser,
+    fitting_share,
+    is_logged,
+    log_options,
+    log_size,
+    tuned_share,
+)
+from suites.programs import POSTGRESQL_SERVER, Program, same_package_name
+from suites.quantities import quantity
+from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
+from suites.vocab import Resource, Severity
+
+# Parameters of pgbench.
+
+
+SCRIPT = Parameter(
+    name="script",
+    title="builtin",
+    type=Type.CHOICE,
+    default="tpcb-like",
+    help="Content of each transaction. Rates of different ones are not comparable.",
+    option="-b",
+    choices=(
+        Choice("tpcb-like", "tpcb-like: three updates, a read, an insert"),
+        Choice("simple-update", "simple-update: without the contended tables"),
+        Choice("select-only", "select-only: one read"),
+    ),
+)
+
+SCALE = Parameter(
+    name="scale",
+    title="scale",
+    type=Type.INTEGER,
+    default=1,
+    help="Branches, each with 100,000 accounts and about 16 MB. Updates of one branch wait for each other.",
+    option="-s",
+    minimum=1,
+    maximum=100_000,
+)
+
+CLIENTS = Parameter(
+    name="clients",
+    title="client",
+    type=Type.INTEGER,
+    default=1,
+    help="Number of concurrent sessions.",
+    option="-c",
+    minimum=1,
+    maximum=10_000,
+)
+
+THREADS = Parameter(
+    name="threads",
+    title="jobs",
+    type=Type.INTEGER,
+    default=1,
+    help="Threads of pgbench that share the clients. A single one may limit many clients.",
+    option="-j",
+    minimum=1,
+    maximum=4096,
+)
+
+TIME = Parameter(
+    name="time",
+    title="time",
+    type=Type.DURATION,
+    default=10.0,
+    help="Duration of the test.",
+    option="-T",
+    minimum=1,
+    maximum=86400,
+    whole=True,
+)
+
+PROTOCOL = Parameter(
+    name="protocol",
+    title="protocol",
+    type=Type.CHOICE,
+    default="simple",
+    help="Query protocol. Prepared statements are planned once, which can nearly double the rate of short reads.",
+    option="-M",
+    choices=(
+        Choice("simple", "simple: text, planned each time"),
+        Choice("extended", "extended: separate parameters"),
+        Choice("prepared", "prepared: planned once"),
+    ),
+)
+
+RATE = Parameter(
+    name="rate",
+    title="rate",
+    type=Type.NUMBER,
+    default=0.0,
+    help="Target transactions per second, 0 for no limit; latency is then that of this load.",
+    option="-R",
+    unit="1/s",
+    minimum=0,
+    maximum=10**7,
+)
+
+PORT = Parameter(
+    name="port",
+    title="Port",
+    type=Type.INTEGER,
+    default=5432,
+    help="The server's port.",
+    option="-p",
+    minimum=1,
+    maximum=65535,
+    applies=lambda values: not is_started_here(values),
+    identity=False,
+)
+
+PGBENCH_PARAMETERS = (SCRIPT, SCALE, CLIENTS, THREADS, TIME, PROTOCOL, RATE, LOGGED, TABLES)
+
+
+# Checks of a pgbench step.
+
+
+SCALE_BYTES = 16 * 10**6
+"""Bytes of one branch: 15 MB of accounts and their index, measured with du after pgbench -i (PostgreSQL 15)."""
+
+RECOMMENDED_SCALE = 20
+
+
+def _contended(evidence: StepEvidence) -> CheckOutcome | None:
+    scale, clients = int(evidence.values["scale"]), int(evidence.values["clients"])
+    if evidence.values["script"] != "tpcb-like" or scale >= clients:
+        return None
+    return CheckOutcome(f"scale is {scale} with {clients} clients.", changes={"scale": clients})
+
+
+def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    return in_memory(evidence, int(evidence.values["scale"]) * SCALE_BYTES, {})
+
+
+def _one_thread(evidence: StepEvidence) -> CheckOutcome | None:
+    threads, clients = int(evidence.values["threads"]), int(evidence.values["clients"])
+    if clients < 16 or threads > 1:
+        return None
+    return CheckOutcome(f"{clients} clients on 1 thread.", changes={"threads": 2})
+
+
+def _drops(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    if is_started_here(values) or values["tables"] != MAKE or not values["database"]:
+        return None
+    return CheckOutcome(f"Tables pgbench_* are created in {values['database']} before, and dropped after.")
+
+
+def _large_log(evidence: StepEvidence) -> CheckOutcome | None:
+    size = log_size(evidence.values)
+    if size <= 2 * LARGEST:  # tolerance: a tuned share remains acceptable after small changes of time or script
+        return None
+    return CheckOutcome(
+        f"log is {float(evidence.values['logged']):g} %: up to {quantity(size)} of log per trial.",
+        changes={"logged": fitting_share(evidence.values)},
+    )
+
+
+PGBENCH_CHECKS: tuple[StepCheck, ...] = (
+    NO_DATABASE,
+    Check(
+        id="pgbench-contended",
+        severity=Severity.WARNING,
+        title="Fewer branches than clients",
+        why="Each transaction updates one branch, and two of the same branch wait for each other: the figure is "
+        "the lock's, not the server's.",
+        remedy="Set scale to at least the number of clients.",
+        source="PostgreSQL, pgbench: Good Practices.",
+        needs="scale and clients.",
+        evaluate=_contended,
+    ),
+    Check(
+        id="pgbench-in-memory",
+        severity=Severity.INFO,
+        title="All tables fit into memory",
+        why="After the first reads only commits reach the disk: the figure measures CPU, memory and the log.",
+        remedy="To measure the disk, make the tables larger than the memory.",
+        source="PostgreSQL, pgbench: Good Practices.",
+        needs="scale; the host's memory.",
+        evaluate=_in_memory,
+    ),
+    Check(
+        id="pgbench-one-thread",
+        severity=Severity.WARNING,
+        title="One pgbench thread for many clients",
+        why="pgbench itself may be the limit: one thread sends and receives for all clients.",
+        remedy="Use one thread for each of pgbench's CPUs.",
+        source="PostgreSQL, pgbench: --jobs.",
+        needs="clients and threads.",
+        evaluate=_one_thread,
+    ),
+    Check(
+        id="pgbench-makes-tables",
+        severity=Severity.INFO,
+        title="Tables are created in your database",
+        why="Creating them takes space and time and loads the server before the test.",
+        remedy="Use a database without other content. Existing tables stop the test before it begins.",
+        source="PostgreSQL, pgbench: --initialize.",
+        needs="Tables and database.",
+        evaluate=_drops,
+    ),
+    Check(
+        id="pgbench-log-large",
+        severity=Severity.WARNING,
+        title="Transaction log may grow large",
+        why="pgbench writes one line per logged transaction to the step's directory: a large log takes space, "
+        "loads the measured disk and takes time to read at the end.",
+        remedy="Log a smaller share: a few thousand transactions suffice for a p99.",
+        source="PostgreSQL, pgbench: --log, --sampling-rate.",
+        needs="log, script, time, threads and rate.",
+        evaluate=_large_log,
+    ),
+    SAME_HOST,
+    NOT_DURABLE,
+    SHORT_RUNTIME,
+)
+
 
 _NAME = "benchwright"
 _DEFAULTS = {parameter.name: parameter.default for parameter in PGBENCH_PARAMETERS}
 
-# Tables that are there already are somebody's: they are left alone, and only what was made here is dropped at the end.
+# Existing tables belong to the user: only tables that were created here are changed and dropped.
 _MAKE = (
     "scale=$1 database=$2; shift 2; "
     'there=$(psql -w "$@" -Atc "select to_regclass(\'pgbench_accounts\')" "$database") || exit; '
@@ -47,25 +281,36 @@ _MAKE = (
 _DROP = '[ ! -f made ] || exec pgbench -i -I d "$@"'
 
 
-class Pgbench:
-    """pgbench. Transactions one after another by each client, for a fixed time."""
+PGBENCH = Program(
+    "pgbench",
+    ("pgbench",),
+    {**same_package_name("postgresql-contrib"), "apt": "postgresql", "pacman": "postgresql"},
+)
+
+
+_OF_OLTP: Mapping[Value, Value] = {
+    "oltp_point_select": "select-only", "oltp_read_only": "select-only", "oltp_read_write": "tpcb-like",
+}  # fmt: skip
+
+
+class Pgbench(Suite):
+    """pgbench. Each client runs transactions one after another for a fixed time."""
 
     id = "pgbench"
     title = "pgbench"
-    summary = "Transactions a second of PostgreSQL, your own or one started for it: banking, updates, or reads alone."
+    summary = "Transactions per second of PostgreSQL, on a server you name or one started for the test."
     resource = Resource.APPLICATION
-    tool = "pgbench"
-    packages: Mapping[str, str] = {
-        "apt": "postgresql",
-        "dnf": "postgresql-contrib",
-        "zypper": "postgresql-contrib",
-        "pacman": "postgresql",
-        "apk": "postgresql-contrib",
-    }
-    parameters: tuple[Parameter, ...] = (
+    tried = TestedTool(
+        "pgbench 15.18 run for real; the summaries of 9.6 to 13 documented",
+        "every second; percentiles at the end",
+        "a server of its own, or one that runs already",
+    )
+    program = PGBENCH
+    other_programs = (POSTGRESQL_SERVER,)
+    parameters = (
         SERVER,
         *PGBENCH_PARAMETERS,
-        OWN_DIRECTORY,
+        SERVER_DIRECTORY,
         BUFFERS,
         FSYNC,
         ADDRESS,
@@ -73,18 +318,31 @@ class Pgbench:
         DATABASE,
         USER,
     )
-    metrics: tuple[Metric, ...] = METRICS
-    needs_peer = False
-    directory_parameter: str | None = "directory"
-    checks: tuple[StepCheck, ...] = PGBENCH_CHECKS
+    metrics = METRICS
+    directory_parameter = "directory"
+    uses_server = True
+    checks = PGBENCH_CHECKS
+    equivalents = (
+        Equivalent(
+            "sysbench-oltp",
+            "How many transactions per second does a database on this host do?",
+            (
+                ParameterMapping("script", "workload", backwards(_OF_OLTP), mapped(_OF_OLTP)),
+                ParameterMapping("clients", "threads"),
+                *(ParameterMapping(name, name) for name in ("time", "directory", "buffers", "fsync")),
+            ),
+            tuple(MetricMapping((name,), (name,)) for name in ("transactions_per_second", "latency_mean")),
+            incomparable="A transaction of sysbench has up to 20 statements, one of pgbench 1 to 7, on other tables: "
+            "only scaling with hosts or clients is comparable.",
+        ),
+    )
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
-        """Return the server that is started for the step, where it is one of its own."""
-        del facts
-        return (POSTGRESQL_SERVER,) if is_own(values) else ()
+        """Return pgbench, and the server if the step starts one."""
+        return (PGBENCH, POSTGRESQL_SERVER) if is_started_here(values) else (PGBENCH,)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return two clients for each CPU, a thread for each, and as many branches as keep them apart."""
+        """Return two clients and one thread per CPU, and enough branches to avoid contention."""
         tuned = {
             "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second."),
             **tuned_server(context),
@@ -93,20 +351,19 @@ class Pgbench:
         scale = RECOMMENDED_SCALE
         if cpus is not None:
             scale = max(scale, 4 * cpus)
-            tuned["clients"] = Tuned(2 * cpus, f"Two for each of the {cpus} CPUs: while one waits, another works.")
+            tuned["clients"] = Tuned(2 * cpus, f"Two for each of the {cpus} CPUs: one works while the other waits.")
             tuned["threads"] = Tuned(cpus, f"One for each of the {cpus} CPUs.")
         tuned["scale"] = Tuned(scale, "More branches than clients, so that updates of one row do not queue.")
         chosen = {name: choice.value for name, choice in tuned.items()}
         return tuned | {"logged": tuned_share({**_DEFAULTS, **chosen})}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
-        """Return what makes the tables, the run, what reads its log, and what drops the tables again."""
-        del context
+        """Return the commands that create the tables, run the test, read its log, and drop the tables."""
         read = (SUMMARY,) if is_logged(values) else ()
         scale, run = str(values["scale"]), ("pgbench", *_options(values))
-        if is_own(values):
+        if is_started_here(values):
             there = ["-h", PEER, "-U", _NAME]
-            fill = (*made(values, POSTGRESQL), "pgbench", "-i", "-q", "-s", scale, *there, "postgres")
+            fill = (*start_arguments(values, POSTGRESQL), "pgbench", "-i", "-q", "-s", scale, *there, "postgres")
             return (
                 Command(fill, Purpose.PREPARE, files=(FILE,)),
                 Command((*started(POSTGRESQL), *run, *there, "postgres"), files=(FILE,)),
@@ -124,14 +381,13 @@ class Pgbench:
         )
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return what is done to a server that the user named."""
+        """Return the effects on a server set by the user."""
         return server_effects(("pgbench", *_where(values), str(values["database"])), values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the run's time and the size of the tables; what transactions write depends on how many there are."""
-        del context
+        """Return the run's time and the size of the tables; writes depend on the number of transactions."""
         size = int(values["scale"]) * SCALE_BYTES
-        own = is_own(values)
+        own = is_started_here(values)
         reads = values["script"] == "select-only"
         log = log_size(values)
         return Estimate(
@@ -143,17 +399,21 @@ class Pgbench:
         )
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return PgbenchParser()
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        clients = int(values["clients"])
+        return Traits(flushed=bool(values["fsync"]), in_flight=clients, threads=clients, seconds=float(values["time"]))
 
 
 def _options(values: Values) -> list[str]:
-    words = ["-b", str(values["script"]), "-T", f"{values['time']:g}", "-P", "1"]
-    words += ["-c", str(values["clients"]), "-j", str(values["threads"]), "-M", str(values["protocol"])]
+    options = ["-b", str(values["script"]), "-T", f"{values['time']:g}", "-P", "1"]
+    options += ["-c", str(values["clients"]), "-j", str(values["threads"]), "-M", str(values["protocol"])]
     if values["rate"]:
-        words += ["-R", f"{values['rate']:g}"]
-    return [*words, *log_options(values)]
+        options += ["-R", f"{values['rate']:g}"]
+    return [*options, *log_options(values)]
 
 
 def _where(values: Values) -> list[str]:

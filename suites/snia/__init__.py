@@ -1,1 +1,1 @@
-"""fio-snia: the tests of the Solid State Storage Performance Test Specification, round by round until steady."""
+"""fio-snia: the tests of the SNIA Solid State Storage Performance Test Specification, in rounds until steady state."""

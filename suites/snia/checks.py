@@ -1,28 +1,20 @@
-"""What is known to fool people about steady-state tests, and what one costs in time and wear."""
+"""Checks of steady-state tests, including their duration and wear."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from suites.base import version_of
-from suites.checks import CannotTell, Check, Outcome, StepCheck, StepEvidence
-from suites.disk import GIB, KIB, MIB, amount, disk_under
+from suites.base import StepCheck, StepEvidence, version_of
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.disk import GIB, KIB, MIB, disk_under
 from suites.facts import known
 from suites.fio.checks import FIO_CHECKS
-from suites.fio.device import on_device
-from suites.fio.device_checks import DEVICE_CHECKS
+from suites.fio.device import DEVICE_CHECKS, on_device
 from suites.parameters import Value, Values, format_size
-from suites.snia.commands import range_size
-from suites.snia.cost import cost, times
-from suites.snia.parameters import (
-    NONE,
-    PTS,
-    SATURATION,
-    SNIA_PARAMETERS,
-    departures,
-    fio_values,
-    points,
-    tracked,
-)
-from suites.vocab import Level
+from suites.quantities import quantity
+from suites.snia.commands import cost, range_size, times
+from suites.snia.parameters import BOTH, NONE, PTS, SATURATION, SNIA_PARAMETERS, departures, fio_values, points, tracked
+from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE, Window, steady_round, window_of
+from suites.vocab import Severity
 
 OLDEST_FIO = (3, 0)
 """The first version whose output has bw_bytes and clat_ns, which the script on the host reads."""
@@ -32,11 +24,11 @@ _OWN = frozenset(parameter.name for parameter in SNIA_PARAMETERS)
 NOT_OF_POINTS = frozenset(
     {"ends-before-its-size", "one-io-in-flight", "short-runtime", "readahead-merges", "unaligned-direct"}
 )
-"""A point always has a time and a minute is long enough, QD1 is what the latency test is about, it writes, and blocks
-below the device's own are told of all points."""
+"""Checks of fio that do not apply: a point always has a time and a minute is long enough, QD1 is the purpose of the
+latency test, every test writes, and block sizes below the sector are reported for all points."""
 
-NOT_HERE = frozenset({"device-never-written", "fresh-device"})
-"""It is written over in full before anything is measured."""
+NOT_APPLICABLE = frozenset({"device-never-written", "fresh-device"})
+"""The range is overwritten in full before measuring."""
 
 _FIXED: dict[str, Value] = {
     "block_sizes": "", "ramp_time": 0.0, "loops": 1, "fsync": 0, "end_fsync": False, "rate_iops": 0,
@@ -48,7 +40,7 @@ _FIXED: dict[str, Value] = {
 def as_fio(values: Values, size: int) -> dict[str, Value]:
     """Return the tracked point as the values of a step of fio, on a range of `size` bytes.
 
-    It writes, whatever the point does: every test writes the range over before.
+    It writes, whatever the point does: every test overwrites the range before.
     """
     shared = {name: values[name] for name in ("directory", "device", "direct", "ioengine", "runtime")}
     return {
@@ -60,37 +52,37 @@ def as_fio(values: Values, size: int) -> dict[str, Value]:
     }
 
 
-def _asked_of_fio(check: StepCheck) -> StepCheck:
-    """Return `check` of fio's own suite, asked of the point that is tracked."""
+def _on_tracked_point(check: StepCheck) -> StepCheck:
+    """Return `check` of fio's own suite, applied to the tracked point."""
 
-    def evaluate(evidence: StepEvidence) -> Outcome | CannotTell | None:
+    def evaluate(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
         size = int(evidence.values["size"]) or range_size(evidence.values, evidence.context) or 0
         values = as_fio(evidence.values, size)
         if on_device(evidence.values):
-            values["numjobs"] = 1  # all jobs work on the same range
-        said = check.evaluate(replace(evidence, values=values))
-        if isinstance(said, Outcome):
-            return replace(said, changes={name: value for name, value in said.changes.items() if name in _OWN})
-        return said
+            values["numjobs"] = 1  # all jobs use the same range
+        outcome = check.evaluate(replace(evidence, values=values))
+        if isinstance(outcome, CheckOutcome):
+            return replace(outcome, changes={name: value for name, value in outcome.changes.items() if name in _OWN})
+        return outcome
 
     return replace(check, evaluate=evaluate)
 
 
-def _no_range(evidence: StepEvidence) -> Outcome | None:
+def _no_range(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     least = max(point.block for point in points(values))
     if on_device(values) and not int(values["size"]):
         return None
     if int(values["size"]) >= least:
         return None
-    what = f"The active range is {format_size(int(values['size']))}" if int(values["size"]) else "No file size is given"
-    return Outcome(f"{what}; the largest block is {format_size(least)}.", changes={"size": GIB})
+    what = f"The active range is {format_size(int(values['size']))}" if int(values["size"]) else "size is not set"
+    return CheckOutcome(f"{what}; the largest block is {format_size(least)}.", changes={"size": GIB})
 
 
-def _small_sector(evidence: StepEvidence) -> Outcome | CannotTell | None:
+def _small_sector(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values, facts = evidence.values, evidence.context.facts
     if facts is None:
-        return CannotTell("The host's facts have not been read.")
+        return NotChecked("The host's facts have not been read.")
     if on_device(values):
         device = facts.device(on_device(values))
         node = "" if device is None else (known(device.node) or "").rpartition("/")[2]
@@ -99,85 +91,86 @@ def _small_sector(evidence: StepEvidence) -> Outcome | CannotTell | None:
         disk = disk_under(evidence)
     sector = None if disk is None else known(disk.sector)
     if disk is None or sector is None:
-        return CannotTell("The smallest block of the disk is not known.")
+        return NotChecked("The sector size of the disk is not known.")
     refused = {point.block for point in points(values) if point.block % sector}
     if not refused or not values["direct"]:
         return None
-    left = dict.fromkeys(point.block for point in points(values) if point.block not in refused)
-    sizes = ", ".join(f"{block // KIB}k" if block % KIB == 0 else str(block) for block in left)
-    return Outcome(
-        f"{disk.name} takes blocks of {format_size(sector)} and more; "
+    kept_blocks = dict.fromkeys(point.block for point in points(values) if point.block not in refused)
+    sizes = ", ".join(f"{block // KIB}k" if block % KIB == 0 else str(block) for block in kept_blocks)
+    return CheckOutcome(
+        f"{disk.name} has sectors of {format_size(sector)}; "
         f"{', '.join(format_size(block) for block in sorted(refused))} is tested.",
         changes={"blocks": sizes} if sizes else {},
     )
 
 
-def _old_fio(evidence: StepEvidence) -> Outcome | None:
+def _old_fio(evidence: StepEvidence) -> CheckOutcome | None:
     version = version_of(evidence.context.facts, "fio")
     if version is None or version >= OLDEST_FIO:
         return None
-    return Outcome(f"fio is version {'.'.join(map(str, version))}.")
+    return CheckOutcome(f"fio is version {'.'.join(map(str, version))}.")
 
 
-def _departs(evidence: StepEvidence) -> Outcome | None:
-    said = list(departures(evidence.values))
-    return Outcome(f"{'; '.join(said).capitalize()}.") if said else None
+def _departs(evidence: StepEvidence) -> CheckOutcome | None:
+    found = list(departures(evidence.values))
+    return CheckOutcome(f"{'; '.join(found).capitalize()}.") if found else None
 
 
-def _cannot_purge(evidence: StepEvidence) -> Outcome | None:
+def _cannot_purge(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     if not on_device(values):
-        return Outcome(
-            "It works on a file: the device below is neither purged nor written over as a whole, and the file system "
-            f"takes part. The file of {amount(int(values['size']))} is written over "
+        return CheckOutcome(
+            "The target is a file: the device below is neither purged nor overwritten as a whole, and the file "
+            f"system takes part. The file of {quantity(int(values['size']))} is overwritten "
             f"{times(int(values['passes']))} before the first round.",
-            remedy="Give a raw device whose content can go; or quote the figures as those of a file on this volume.",
+            remedy="Use a raw device whose content is not needed, or report the figures as those of a file on "
+            "this volume.",
         )
     if values["purge"] == NONE:
-        return Outcome("The device is not purged; what was written to it before is part of its state.")
-    return Outcome(
-        "blkdiscard tells the device that nothing on it is needed. Whether it erases anything then is its own affair.",
-        remedy="Where the drive can do it, erase it with nvme format or hdparm yourself before, and purge not at all.",
+        return CheckOutcome("The device is not purged; earlier writes are part of its state.")
+    return CheckOutcome(
+        "blkdiscard declares all blocks unused. Whether the device erases them is up to its firmware.",
+        remedy="If the drive supports it, erase it yourself with nvme format or hdparm before, and set purge to none.",
     )
 
 
-def _pts_alone(evidence: StepEvidence) -> Outcome | None:
+def _single_window(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     if values["test"] == SATURATION or values["criterion"] != PTS:
         return None
-    return Outcome("The test ends as soon as the window of five rounds is steady.", changes={"criterion": "both"})
+    return CheckOutcome("The test ends as soon as one window of five rounds is steady.", changes={"criterion": "both"})
 
 
 SNIA_CHECKS: tuple[StepCheck, ...] = (
-    *(_asked_of_fio(check) for check in FIO_CHECKS if check.id not in NOT_OF_POINTS),
-    *(_asked_of_fio(check) for check in DEVICE_CHECKS if check.id not in NOT_HERE),
+    *(_on_tracked_point(check) for check in FIO_CHECKS if check.id not in NOT_OF_POINTS),
+    *(_on_tracked_point(check) for check in DEVICE_CHECKS if check.id not in NOT_APPLICABLE),
     Check(
         id="no-active-range",
-        level=Level.ERROR,
-        title="There is no file to work on",
-        why="fio needs to know how large the file is; only a raw device has a size of its own.",
-        remedy="Give the size of the file, as large as the volume allows.",
+        severity=Severity.ERROR,
+        title="File size missing",
+        why="fio needs the size of a file; only a raw device has its own.",
+        remedy="Set size as large as the volume allows.",
         source="fio manual, size.",
-        needs="The active range, the device and the block sizes.",
+        needs="Size, device and block sizes.",
         evaluate=_no_range,
     ),
     Check(
         id="block-under-sector",
-        level=Level.ERROR,
-        title="The device refuses its smallest blocks",
-        why="With direct I/O a block has to be a multiple of the device’s own. fio ends with “Invalid argument” in the "
+        severity=Severity.ERROR,
+        title="Block size below the sector size",
+        why="With direct I/O a block must be a multiple of the sector. fio ends with “Invalid argument” in the "
         "middle of the first round.",
-        remedy="Leave the smaller blocks out.",
-        source="open(2), O_DIRECT; TKperf leaves 512 B out on drives of 4 KiB blocks.",
-        needs="The block sizes; the smallest block that the disk takes.",
+        remedy="Remove the smaller block sizes.",
+        source="open(2), O_DIRECT; TKperf skips 512 B on drives with 4 KiB sectors.",
+        needs="Block sizes; the disk's sector size.",
         evaluate=_small_sector,
     ),
     Check(
         id="fio-before-3",
-        level=Level.ERROR,
-        title="This fio is too old for rounds",
-        why="What decides between two rounds reads fio’s output on the host, and before 3.0 it had other names: the "
-        "test would end after its first round.",
+        severity=Severity.ERROR,
+        title="fio older than 3.0",
+        why="The script that decides between rounds parses fio’s output on the host; before 3.0 the fields had "
+        "other names, and the test would end after its first round.",
         remedy="Install fio 3.0 or later.",
         source="fio’s own HOWTO and release notes: bw_bytes and clat_ns.",
         needs="The version of fio.",
@@ -185,45 +178,102 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="not-by-the-standard",
-        level=Level.WARNING,
-        title="Not by the standard",
-        why="Figures of the SNIA tests are compared with those of other drives. A shortened test may end before the "
-        "drive has left its fresh state, and must not be quoted as one of the standard.",
-        remedy="Give the standard’s times, rounds and points; or quote the figure with what was changed.",
+        severity=Severity.WARNING,
+        title="Departs from the SNIA standard",
+        why="SNIA figures are compared with those of other drives. A shortened test may end before the drive has "
+        "left its fresh state and does not conform to the standard.",
+        remedy="Use the standard’s times, rounds and points, or report the changes with the figure.",
         source="SNIA Solid State Storage Performance Test Specification; TKperf, which has its numbers.",
-        needs="Time of a point, rounds, passes, block sizes and shares of reads.",
+        needs="runtime, rounds, passes, block sizes and shares of reads.",
         evaluate=_departs,
     ),
     Check(
         id="cannot-purge",
-        level=Level.INFO,
-        title="What of the standard’s purge is possible here",
-        why="The standard begins with an erased drive. A cloud volume or a file knows no secure erase: what the "
-        "provider keeps below it is nobody’s to reset.",
-        remedy="Quote it with the figure.",
-        source="SNIA PTS, purge; TKperf, which goes on without a purge where there is no secure erase.",
-        needs="The device and the purge.",
+        severity=Severity.INFO,
+        title="Purge differs from the standard",
+        why="The standard begins with an erased drive. A cloud volume or a file has no secure erase, and the "
+        "storage below it keeps its state.",
+        remedy="Report it with the figure.",
+        source="SNIA PTS, purge; TKperf, which continues without a purge where there is no secure erase.",
+        needs="Device and purge.",
         evaluate=_cannot_purge,
     ),
     Check(
         id="standard-window-alone",
-        level=Level.WARNING,
-        title="The standard’s window calls a slow decay steady",
-        why="A rate that falls slowly stays within 20 % all the way: the figure is 29 % too high or more. "
-        "A cliff that comes later is never seen: three times too high.",
-        remedy="Let two windows agree: at least ten rounds.",
-        source="Simulated for this project: decays and cliffs of known size.",
-        needs="What ends the test.",
-        evaluate=_pts_alone,
+        severity=Severity.WARNING,
+        title="Single window accepts a slow decay",
+        why="A rate that falls slowly stays within 20 % all the way: the figure is 29 % too high or more. A "
+        "later drop is never seen: three times too high.",
+        remedy="Require two windows to agree: at least ten rounds.",
+        source="Simulated for this project: decays and drops of known size.",
+        needs="Steady-state criterion.",
+        evaluate=_single_window,
     ),
     Check(
         id="steady-state-cost",
-        level=Level.INFO,
-        title="What this test costs in time and wear",
-        why="It runs until it is steady: how long that takes is not known before. What is written wears the drive.",
-        remedy="Make sure that the host and the device are not needed meanwhile.",
-        source="The plan; SMART, where it tells.",
+        severity=Severity.INFO,
+        title="Duration and wear of this test",
+        why="The test runs until steady state, so its duration is not known. Writing wears the drive.",
+        remedy="Make sure that host and device are not needed meanwhile.",
+        source="The plan; SMART, where available.",
         needs="The points, their time, the rounds and the range.",
         evaluate=cost,
     ),
 )
+
+
+# Notes of a SNIA test: its deviation, and how it departs from the standard.
+
+
+ON_A_FILE = "on a file, whose device can be neither purged nor overwritten as a whole"
+NOT_PURGED = "not purged"
+
+
+def window_text(window: Window) -> str:
+    """Return the deviation of the last rounds: range, change, and difference from the rounds before."""
+    difference = "" if window.difference is None else f"; {100 * window.difference:.1f} % from the five before"
+    rounds = f"the last {len(window.values)} rounds" if len(window.values) > 1 else "one round"
+    return f"{rounds} range over {100 * window.range:.1f} % and change by {100 * window.slope:.1f} %{difference}"
+
+
+def ended_notes(values: Values, found: Sequence[float], written: float, most: int) -> Iterator[str]:
+    """Yield whether the steady state was reached, after how many rounds, and by which criterion."""
+    window = window_of(found)
+    if window is None:
+        return
+    point = points(values)[tracked(values)].words
+    if values["test"] == SATURATION:
+        yield f"{quantity(written)} written in {len(found)} rounds; {window_text(window)}."
+        return
+    after = steady_round(found, both=values["criterion"] == BOTH)
+    if after is not None:
+        yield f"Steady state was reached in round {after}, by {point}: {window_text(window)}."
+        if not window.steady:
+            yield (
+                "Only by the standard's window, which also accepts a slow decay, far too high: no two windows agree."
+            )
+        return
+    yield (
+        f"Steady state was not reached in {len(found)} of {most} rounds, by {point}: {window_text(window)} (at most "
+        f"{100 * PTS_RANGE:.0f}, {100 * PTS_SLOPE:.0f} and {100 * WINDOWS_AGREE:.0f} %). The figures are the means of "
+        f"the last {min(WINDOW, len(found))}."
+    )
+
+
+def standard_notes(values: Values) -> Iterator[str]:
+    """Yield how the test deviates from the standard, if it does."""
+    found = [*departures(values), *circumstances(values)]
+    if found:
+        yield f"Not by the standard: {'; '.join(found)}."
+
+
+def circumstances(values: Values) -> Iterator[str]:
+    """Yield deviations from the standard caused by the target, not by shorter times."""
+    if not on_device(values):
+        yield ON_A_FILE
+    elif values["purge"] == NONE:
+        yield NOT_PURGED
+    if on_device(values) and int(values["size"]):
+        yield f"on the first {quantity(int(values['size']))} of the device"
+    if not values["direct"]:
+        yield "through the page cache"

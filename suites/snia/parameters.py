@@ -1,4 +1,4 @@
-"""The parameters of the SNIA tests, their points, and in what a step departs from the standard."""
+"""Parameters of the SNIA tests, their points, and departures from the standard."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ STANDARD_BLOCKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         SATURATION: ("4k",),
     }
 )
-"""Block sizes of each test, as TKperf has them of SNIA PTS."""
+"""Block sizes of each test, as in TKperf after SNIA PTS."""
 
 STANDARD_MIXES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {IOPS: (100, 95, 65, 50, 35, 5, 0), THROUGHPUT: (100, 0), LATENCY: (100, 65, 0), SATURATION: (0,)}
@@ -30,7 +30,7 @@ STANDARD_MIXES: Mapping[str, tuple[int, ...]] = MappingProxyType(
 STANDARD_SECONDS, STANDARD_ROUNDS, STANDARD_PASSES = 60.0, 25, 2
 
 TRACKED_BLOCK: Mapping[str, int] = MappingProxyType({IOPS: 4096, THROUGHPUT: 2**20, LATENCY: 4096, SATURATION: 4096})
-"""Bytes of the writes by which a test tells whether it is steady."""
+"""Block size in bytes of the writes that are tracked for steady state."""
 
 
 def _matrix(values: Values) -> bool:
@@ -58,7 +58,7 @@ TEST = Parameter(
     title="Test",
     type=Type.CHOICE,
     default=IOPS,
-    help="Which test of the Solid State Storage Performance Test Specification. Each is followed until it is steady.",
+    help="Test of the SNIA Solid State Storage Performance Test Specification. Each runs until steady state.",
     choices=(
         Choice(IOPS, "IOPS: seven mixes of reads and writes, eight block sizes"),
         Choice(THROUGHPUT, "Throughput: reads and writes in sequence, five block sizes"),
@@ -69,11 +69,11 @@ TEST = Parameter(
 
 RANGE = replace(
     SIZE,
-    title="Active range",
+    title="size",
     default=0,
     minimum=0,
-    help="Bytes from the beginning of the device that are used, 0 for all of it; or the size of the file. The range "
-    "is written over in sequence before anything is measured.",
+    help="Bytes of the device from its start, 0 for all; or the size of the file. The range is overwritten in "
+    "sequence before measuring.",
 )
 
 PURGE = Parameter(
@@ -81,9 +81,9 @@ PURGE = Parameter(
     title="Purge",
     type=Type.CHOICE,
     default=BLKDISCARD,
-    help="How a raw device is emptied first. blkdiscard (util-linux 2.36 or later) tells it that nothing on it is "
-    "needed; it is no secure erase, and a device that knows no discard refuses it.",
-    choices=(Choice(NONE, "Not at all"), Choice(BLKDISCARD, "blkdiscard -f: discard the whole device")),
+    help="How to empty a raw device first. blkdiscard (util-linux 2.36 or later) declares all blocks unused; it "
+    "is not a secure erase, and a device without discard refuses it.",
+    choices=(Choice(NONE, "none"), Choice(BLKDISCARD, "blkdiscard -f: discard the whole device")),
     applies=_purges,
 )
 
@@ -92,7 +92,7 @@ PASSES = Parameter(
     title="Preconditioning",
     type=Type.INTEGER,
     default=STANDARD_PASSES,
-    help="How often the range is written over in sequence, in blocks of 128 KiB, before the first round.",
+    help="Sequential overwrites of the range with blocks of 128 KiB before the first round.",
     unit="passes",
     option="--loops",
     minimum=1,
@@ -101,10 +101,10 @@ PASSES = Parameter(
 
 ROUNDS = Parameter(
     name="rounds",
-    title="Rounds at most",
+    title="Maximum rounds",
     type=Type.INTEGER,
     default=STANDARD_ROUNDS,
-    help="Every point is measured once a round. After so many the test ends, steady or not.",
+    help="Each round measures every point once. After this many the test ends, steady or not.",
     minimum=1,
     maximum=100,
     applies=_waits,
@@ -112,32 +112,32 @@ ROUNDS = Parameter(
 
 CRITERION = Parameter(
     name="criterion",
-    title="Steady by",
+    title="Criterion",
     type=Type.CHOICE,
     default=BOTH,
-    help="When the test may end. The window of the standard alone calls a slow decay steady, far too high.",
+    help="When to end the test. The window of the standard alone accepts a slow decay, far too high.",
     choices=(
-        Choice(BOTH, "The window of the standard, and the five rounds before it agree within 5 %"),
-        Choice(PTS, "The window of the standard alone: range up to 20 %, change up to 10 %"),
+        Choice(BOTH, "both: the window of the standard, and agreement with the five rounds before within 5 %"),
+        Choice(PTS, "pts: the window of the standard alone, range up to 20 %, change up to 10 %"),
     ),
     applies=_waits,
 )
 
 POINT_TIME = replace(
     RUNTIME,
-    title="Time of a point",
+    title="runtime",
     default=STANDARD_SECONDS,
     minimum=1,
     maximum=3600,
-    help="Each point is measured for so long in each round. The standard is one minute.",
+    help="Measured time of each point in each round. The standard is one minute.",
 )
 
 BLOCKS = Parameter(
     name="blocks",
-    title="Block sizes",
+    title="bs",
     type=Type.TEXT,
     default="",
-    help="In place of the standard’s: “128k, 4k”. A device whose smallest block is 4 KiB refuses 512 B.",
+    help="Replaces the standard’s block sizes: “128k, 4k”. A device with 4 KiB sectors refuses 512 B.",
     option="--bs",
     pattern=r"\s*[1-9]\d{0,6}[kKmM]?(?:\s*,\s*[1-9]\d{0,6}[kKmM]?){0,15}\s*",
     applies=_waits,
@@ -145,10 +145,10 @@ BLOCKS = Parameter(
 
 MIXES = Parameter(
     name="mixes",
-    title="Shares of reads",
+    title="rwmixread",
     type=Type.TEXT,
     default="",
-    help="In place of the standard’s, in percent: “100, 65, 0”.",
+    help="Replaces the standard’s shares of reads, in percent: “100, 65, 0”.",
     unit="%",
     option="--rwmixread",
     pattern=r"\s*(?:100|\d{1,2})(?:\s*,\s*(?:100|\d{1,2})){0,15}\s*",
@@ -157,10 +157,10 @@ MIXES = Parameter(
 
 FILL = Parameter(
     name="fill",
-    title="Write until",
+    title="Write limit",
     type=Type.NUMBER,
     default=4.0,
-    help="So many times the active range is written, unless the time is up before.",
+    help="Writing ends after this multiple of the range, or earlier at the time limit.",
     unit="ranges",
     minimum=0.01,
     maximum=100,
@@ -169,10 +169,10 @@ FILL = Parameter(
 
 FILL_TIME = Parameter(
     name="fill_time",
-    title="Time at most",
+    title="Time limit",
     type=Type.DURATION,
     default=86400.0,
-    help="The writing ends after so long, whatever was written.",
+    help="Writing ends after this time, whatever was written.",
     minimum=1,
     maximum=7 * 86400,
     applies=_fills,
@@ -181,14 +181,14 @@ FILL_TIME = Parameter(
 SNIA_PARAMETERS = (
     FIO_DIRECTORY, DEVICE, TEST, RANGE, PURGE, PASSES, POINT_TIME, ROUNDS, CRITERION, FILL, FILL_TIME,
     replace(IODEPTH, default=32, applies=_loads), replace(NUMJOBS, applies=_loads,
-    help="How many threads do the same at once, all on the same range."), replace(DIRECT, default=True),
+    help="Number of threads, all on the same range."), replace(DIRECT, default=True),
     replace(IOENGINE, default="libaio"), BLOCKS, MIXES,
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SniaPoint:
-    """One point of a round: percent of reads, bytes of a block, and whether blocks follow each other."""
+    """One point of a round: percent of reads, block size in bytes, and whether it is sequential."""
 
     reads: int
     block: int
@@ -202,18 +202,18 @@ class SniaPoint:
 
     @property
     def words(self) -> str:
-        """The point in words."""
+        """The point as text."""
         mixed = {100: "reads", 0: "writes"}.get(self.reads, f"{self.reads} % reads")
         return f"{'sequential ' if self.sequential else ''}{mixed} of {format_size(self.block)}"
 
     @property
     def operation(self) -> str:
-        """The direction by which it is tracked: writes, where there are any."""
+        """The tracked direction: writes if there are any."""
         return "read" if self.reads == 100 else "write"
 
 
 def points(values: Values) -> tuple[SniaPoint, ...]:
-    """Return the points of a round in their order, each once: the block size changes first."""
+    """Return the points of a round in order, each once: the block size changes first."""
     test = str(values["test"])
     sequential = test == THROUGHPUT
     return tuple(
@@ -222,9 +222,9 @@ def points(values: Values) -> tuple[SniaPoint, ...]:
 
 
 def tracked(values: Values) -> int:
-    """Return the number of the point by which the test tells whether it is steady: the standard's, or the nearest.
+    """Return the index of the tracked point: the standard's, or the nearest.
 
-    It has the fewest reads, and of the block sizes the standard's, or the one next to it.
+    It has the fewest reads, and the standard's block size or the one closest to it.
     """
     wanted = TRACKED_BLOCK[str(values["test"])]
     found = points(values)
@@ -232,19 +232,19 @@ def tracked(values: Values) -> int:
 
 
 def most_rounds(values: Values) -> int:
-    """Return how many rounds there are at most."""
+    """Return the maximum number of rounds."""
     if not _fills(values):
         return int(values["rounds"])
     return max(1, -(-round(float(values["fill_time"]) * 1000) // round(float(values["runtime"]) * 1000)))
 
 
 def fewest_rounds(values: Values) -> int:
-    """Return after how many rounds the test may be steady at the earliest."""
+    """Return the earliest round at which the test may be steady."""
     return min(int(values["rounds"]), 10 if values["criterion"] == BOTH else 5)
 
 
 def fio_values(values: Values, point: SniaPoint) -> dict[str, Value]:
-    """Return what of a point the checks of fio's own suite speak of."""
+    """Return the values of a point for the checks of fio's own suite."""
     latency = values["test"] == LATENCY
     return {
         "rw": point.rw, "block_size": point.block, "rwmixread": min(99, max(1, point.reads)),
@@ -253,7 +253,7 @@ def fio_values(values: Values, point: SniaPoint) -> dict[str, Value]:
 
 
 def departures(values: Values) -> Iterator[str]:
-    """Yield in what a step departs from the standard, but for what it runs on and how that is purged."""
+    """Yield the departures from the standard, except those of the target and the purge."""
     test = str(values["test"])
     if float(values["runtime"]) != STANDARD_SECONDS:
         yield f"{format_duration(float(values['runtime']))} a point instead of 1 min"

@@ -1,4 +1,4 @@
-"""Steady state over rounds: the window of the industry's test, and that two disjoint windows agree."""
+"""Steady state over rounds: the window of the SNIA PTS, and agreement of two disjoint windows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ PTS_SLOPE = 0.10
 """Shares of the mean: the largest range within the window, and the largest change along its fitted line (SNIA PTS)."""
 
 WINDOWS_AGREE = 0.05
-"""By which share two disjoint windows of five rounds may differ. The window alone calls a slow decay steady, 29 % too
-high, and a cliff that comes later never seen; both together are within 2 % where they speak (simulated for this
-project)."""
+"""Maximum difference of two disjoint windows of five rounds, as a share. The window alone accepts a slow decay, 29 %
+too high, and never sees a later drop; both together are within 2 % if they accept (simulated for this project)."""
 
 _ROUNDING = 1e-9
-"""By how much a share may miss a bound: the host decides with awk what is judged here with Python."""
+"""Tolerance of the bounds: the host evaluates with awk what is evaluated here with Python."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The last five rounds, or as many as there are: mean, range and change along the fitted line by that mean.
+    """The last five rounds, or as many as there are: mean, range and change along the fitted line, divided by that
+    mean.
 
-    `before` is the mean of the five rounds before, None where there are not so many.
+    `before` is the mean of the five rounds before, None if there are fewer.
     """
 
     rounds: int
@@ -36,24 +36,24 @@ class Window:
     before: float | None
 
     @property
-    def apart(self) -> float | None:
-        """By which share the window differs from the five rounds before it."""
+    def difference(self) -> float | None:
+        """Relative difference of the window from the five rounds before it."""
         return abs(self.mean / self.before - 1) if self.before else None
 
     @property
     def meets_pts(self) -> bool:
-        """Whether the criterion of SNIA PTS is met, which looks at the window alone."""
+        """Whether the criterion of SNIA PTS is met, which uses the window alone."""
         whole = len(self.values) == WINDOW
         return whole and self.range <= PTS_RANGE + _ROUNDING and self.slope <= PTS_SLOPE + _ROUNDING
 
     @property
     def steady(self) -> bool:
         """Whether both criteria are met."""
-        return self.meets_pts and self.apart is not None and self.apart <= WINDOWS_AGREE + _ROUNDING
+        return self.meets_pts and self.difference is not None and self.difference <= WINDOWS_AGREE + _ROUNDING
 
 
 def window_of(values: Sequence[float]) -> Window | None:
-    """Return the window that ends with the last of `values`, one for each round; None without any."""
+    """Return the window that ends with the last of `values`, one per round; None without any."""
     last = tuple(values[-WINDOW:])
     mean = sum(last) / len(last) if last else 0.0
     if not mean > 0:
@@ -75,7 +75,7 @@ def window_of(values: Sequence[float]) -> Window | None:
 
 
 def steady_round(values: Sequence[float], *, both: bool) -> int | None:
-    """Return after how many rounds the steady state is declared, by the window alone or by both criteria; or None."""
+    """Return the round at which the steady state is declared, by the window alone or by both criteria; or None."""
     for rounds in range(1, len(values) + 1):
         window = window_of(values[:rounds])
         if window is not None and (window.steady if both else window.meets_pts):

@@ -1,28 +1,28 @@
-"""What STREAM's kernels measure, and the figures of a sweep over thread counts."""
+"""STREAM's metrics, and the figures of a sweep over thread counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suites.sweep import knee_note
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, labels
 
-BANDWIDTH = Metric("bandwidth", "Best bandwidth (triad)", Unit.MB_PER_SECOND, Better.HIGHER, Kind.RATE)
+BANDWIDTH = Metric("bandwidth", "Best bandwidth (triad)", Unit.MB_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 KERNELS: Mapping[str, Metric] = {
-    name: Metric(name, name.capitalize(), Unit.MB_PER_SECOND, Better.HIGHER, Kind.RATE)
+    name: Metric(name, name.capitalize(), Unit.MB_PER_SECOND, Better.HIGHER, MetricKind.RATE)
     for name in ("triad", "add", "scale", "copy")
 }
-SPREAD = Metric("spread", "Spread of the times", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+SPREAD = Metric("spread", "Spread of the times", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
 
 METRICS = (BANDWIDTH, *KERNELS.values(), SPREAD)
 
 FEWEST_TICKS = 20
-"""Steps of the clock that a kernel should last: STREAM's own rule."""
+"""Minimum clock steps of a kernel: STREAM's own rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """One kernel at one thread count: the best and worst rate in MB/s, and the clock's steps in the best time."""
+    """One kernel at one thread count: the best and worst rate in MB/s, and the clock steps of the best time."""
 
     best: float
     worst: float
@@ -31,7 +31,7 @@ class Rates:
 
 @dataclass(slots=True)
 class Sweep:
-    """The kernels of all thread counts that were measured. A count whose arrays were wrong has no figure."""
+    """The kernels of all measured thread counts. A count with wrong arrays has no figure."""
 
     rates: dict[int, dict[str, Rates]]
 
@@ -60,12 +60,12 @@ class Sweep:
         return {threads: found["triad"].best for threads, found in self.rates.items() if "triad" in found}
 
     def notes(self) -> list[str]:
-        """Return what is to be said of the sweep: its knee, and times that the clock is too coarse for."""
+        """Return the notes of the sweep: its knee, and times too short for the clock."""
         notes = knee_note(self.triads(), "triad")
         ticks = [rates.ticks for found in self.rates.values() for rates in found.values() if rates.ticks is not None]
         if ticks and min(ticks) < FEWEST_TICKS:
             notes.append(
-                f"A kernel lasted only {min(ticks):.3g} steps of the clock; STREAM wants {FEWEST_TICKS}. "
-                "Use larger arrays, or the figure is the clock's."
+                f"A kernel lasted only {min(ticks):.3g} steps of the clock; STREAM requires {FEWEST_TICKS}. Use "
+                "larger arrays."
             )
         return notes

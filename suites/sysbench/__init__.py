@@ -1,1 +1,1 @@
-"""sysbench's tests: CPU, memory, threads, mutex, files; what they have in common."""
+"""sysbench's tests: CPU, memory, threads, mutex, files, and their shared code."""

@@ -1,45 +1,97 @@
-"""sysbench cpu: how many times a second the host finds all primes up to a limit."""
+"""sysbench cpu: how often per second the host finds all primes up to a limit."""
 
 import re
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import StepCheck
-from suites.parameters import Parameter, Tuned, Type, Values
-from suites.sysbench.common import PACKAGES, PERCENTILE, THREADS, TIME, command, tune_common
-from suites.sysbench.cpu_checks import CPU_CHECKS, TUNED_PRIME_LIMIT
+from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.facts import cpus_for
+from suites.parameters import Parameter, Tuned, Type, Value, Values
+from suites.runtime_checks import ENOUGH, SHORT_RUNTIME
 from suites.sysbench.output import (
     LATENCY_MAXIMUM,
     LATENCY_MEAN,
+    PERCENTILE,
+    SYSBENCH,
+    THREADS,
+    TIME,
     TOTAL_EVENTS,
     TOTAL_TIME,
     SysbenchOutput,
     SysbenchParser,
+    command,
     latency_percentile,
+    tune_common,
     unresolved_note,
 )
+from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Resource, Sample
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
 
-EVENTS_PER_SECOND = Metric("events_per_second", "Events per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+# Checks of sysbench's CPU test.
+
+
+DEFAULT_PRIME_LIMIT = 10000
+DEFAULT_EVENTS = 10_000  # of sysbench 0.4
+TUNED_PRIME_LIMIT = 20000
+
+
+def _defaults(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    facts, values = evidence.context.facts, evidence.values
+    cpus = None if facts is None else cpus_for(facts)
+    limit, events, threads = int(values["cpu_max_prime"]), int(values["events"]), int(values["threads"])
+    low_limit = limit <= DEFAULT_PRIME_LIMIT
+    words, changes = [f"cpu-max-prime is {limit:,}"] if low_limit else [], dict[str, Value]()
+    if low_limit:
+        changes["cpu_max_prime"] = TUNED_PRIME_LIMIT
+    if threads == 1 and cpus is not None and cpus > 1:
+        words.append(f"1 thread on a host with {cpus} usable CPUs")
+        changes["threads"] = cpus
+    if low_limit and 0 < events <= DEFAULT_EVENTS:
+        words.append(f"events ends the run after {events:,}, within seconds")
+        changes["events"] = 0
+    if changes:
+        level = Severity.INFO if len(changes) == 1 else None  # a single thread may be intended
+        return CheckOutcome(measured="; ".join(words) + ".", severity=level, changes=changes)
+    return NotChecked("The number of usable CPUs is not known.") if cpus is None and threads == 1 else None
+
+
+SYSBENCH_CPU_DEFAULTS = Check(
+    id="sysbench-cpu-defaults",
+    severity=Severity.WARNING,
+    title="sysbench runs with its defaults",
+    why="One thread measures one CPU; a low prime limit and a small fixed number of events measure start-up and "
+    "timing as much as the processor. With the defaults, published ratios between the same machines spread from 1.8 "
+    "to 25.",
+    remedy=f"Use one thread per CPU and cpu-max-prime {TUNED_PRIME_LIMIT:,}; keep one thread only to measure the "
+    "speed of a single CPU.",
+    source="AWS re:Invent 2013 ENT305, Benchmarking EC2: never publish sysbench's defaults.",
+    needs="threads, cpu-max-prime and events; the CPUs usable by this user.",
+    evaluate=_defaults,
+)
+
+CPU_CHECKS = (SYSBENCH_CPU_DEFAULTS, SHORT_RUNTIME, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
+
+
+EVENTS_PER_SECOND = Metric("events_per_second", "Events per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
 CPU_MAX_PRIME = Parameter(
     name="cpu_max_prime",
-    title="Prime limit",
+    title="cpu-max-prime",
     type=Type.INTEGER,
     default=10000,
-    help="Each event looks for all primes up to this number; figures of different limits do not compare.",
+    help="Each event searches all primes up to this number; figures of different limits are not comparable.",
     option="--cpu-max-prime",
     minimum=3,
-    maximum=10**7,  # an event then lasts seconds; time cannot end a run amid an event
+    maximum=10**7,  # an event then lasts seconds, and the time limit does not interrupt an event
 )
 
 EVENTS = Parameter(
     name="events",
-    title="Events",
+    title="events",
     type=Type.INTEGER,
     default=0,
-    help="End the run after so many events, even before its time is up; 0 lets the time decide.",
+    help="End the run after this many events, even before time; 0 disables the limit.",
     option="--events",
     minimum=0,
     maximum=2**31 - 1,
@@ -51,7 +103,7 @@ _LIVE = re.compile(
 
 
 def read_rate(line: str, _output: SysbenchOutput) -> list[Sample]:
-    """Return the rate and latency in a line of ``--report-interval``, as the tests that count events print it."""
+    """Return the rate and latency in a line of ``--report-interval``, as printed by tests that count events."""
     match = _LIVE.fullmatch(line.strip())
     if match is None:
         return []
@@ -70,23 +122,27 @@ def _conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:
         figures.insert(0, Figure(EVENTS_PER_SECOND, total_events / total_time))
         notes.append(
             f"sysbench {output.version} prints no rate: events per second is {total_events:.0f} events in "
-            f"{total_time:g} s. Its figures are some percent apart from those of 1.0 on the same machine; "
-            "do not compare them."
+            f"{total_time:g} s. Its figures differ by some percent from those of 1.0 on the same machine; do not "
+            "compare them."
         )
     return figures, notes
 
 
-class SysbenchCpu:
-    """The CPU test. Fixed time, work counted: higher is better."""
+class SysbenchCpu(Suite):
+    """CPU benchmark. Fixed time, work counted: higher is better."""
 
     id = "sysbench-cpu"
     title = "sysbench CPU"
     summary = "Integer arithmetic on one or all CPUs: primes by trial division, counted per second."
     resource = Resource.CPU
-    tool = "sysbench"
-    packages: Mapping[str, str] = PACKAGES
-    parameters: tuple[Parameter, ...] = (CPU_MAX_PRIME, THREADS, TIME, EVENTS, PERCENTILE)
-    metrics: tuple[Metric, ...] = (
+    tried = TestedTool(
+        "sysbench 1.0.20 run for real; 0.4.12 from a captured output",
+        "every second with 1.0, not with 0.4",
+        "the two generations are never compared",
+    )
+    program = SYSBENCH
+    parameters = (CPU_MAX_PRIME, THREADS, TIME, EVENTS, PERCENTILE)
+    metrics = (
         EVENTS_PER_SECOND,
         LATENCY_MEAN,
         latency_percentile(int(PERCENTILE.default)),
@@ -94,17 +150,21 @@ class SysbenchCpu:
         TOTAL_TIME,
         TOTAL_EVENTS,
     )
-    needs_peer = False
-    directory_parameter: str | None = None
-    checks: tuple[StepCheck, ...] = CPU_CHECKS
+    checks = CPU_CHECKS
+    calibrates = True
+
+    def workload(self, values: Values) -> Workload:
+        """Return the expected work: one event per thread at a time, until time or the event limit."""
+        seconds = None if values["events"] else float(values["time"])
+        return Workload(seconds=seconds, concurrency=int(values["threads"]) or None)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return threads for every usable CPU, a longer run, and events that are worth timing."""
+        """Return one thread per usable CPU, a longer run, and longer events."""
         tuned = tune_common(context.facts)
         tuned["cpu_max_prime"] = Tuned(
             TUNED_PRIME_LIMIT,
-            f"A limit of {TUNED_PRIME_LIMIT:,} makes an event about 2.6 times as long as the tool's default of "
-            "10,000 (0.54 ms for 0.21 ms on a current server), so that starting and timing it weighs less.",
+            f"cpu-max-prime {TUNED_PRIME_LIMIT:,} makes an event about 2.6 times as long as the default of 10,000 "
+            "(0.54 ms for 0.21 ms on a current server), so that start-up and timing weigh less.",
         )
         return tuned
 
@@ -115,10 +175,12 @@ class SysbenchCpu:
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time; a limit of events may end it sooner."""
-        del context  # nothing about the host changes how long it takes
         return Estimate(duration=float(values["time"]))
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return SysbenchParser("cpu", read_rate, _conclude)
+
+    def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]]:
+        """Return the shortest run without a warning."""
+        return "cpu", {"time": ENOUGH}

@@ -1,86 +1,134 @@
-"""sysbench fileio: reads and writes of a set of files, as databases were long sized by."""
+"""sysbench fileio: reads and writes of a set of files."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from suites.base import Command, Context, Estimate, Purpose, TrialParser
-from suites.checks import StepCheck
-from suites.disk import GIB, MIB, amount, best_directory, whole_mebibytes
-from suites.facts import Directory, Facts, known
-from suites.parameters import Parameter, Tuned, Values
+from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, TrialParser, Workload
+from suites.disk import DIRECT_TOTAL, GIB, MIB, best_directory, room_for, whole_mebibytes
+from suites.equivalents import (
+    DISK_QUESTION,
+    Equivalent,
+    MetricMapping,
+    ParameterMapping,
+    Traits,
+    at_least_a_second,
+    backwards,
+    mapped,
+)
+from suites.facts import Directory, Facts
+from suites.parameters import Tuned, Value, Values
+from suites.quantities import quantity
 from suites.runtime_checks import TRUSTED
-from suites.sysbench.common import PACKAGES, command, is_old
-from suites.sysbench.fileio_checks import FILEIO_CHECKS, TUNED_BLOCK, TUNED_FILES, TUNED_THREADS
-from suites.sysbench.fileio_output import METRICS, conclude, read_live
+from suites.sysbench.fileio_output import (
+    FILEIO_CHECKS,
+    METRICS,
+    TUNED_BLOCK,
+    TUNED_FILES,
+    TUNED_THREADS,
+    conclude,
+    read_live,
+)
 from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, mixes, queues, writes
-from suites.sysbench.output import SysbenchParser
+from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old
 from suites.targets import Match, Target
-from suites.vocab import Metric, Resource
-
-DIRECT_TOTAL = 2 * GIB
-"""Bytes of all files with direct I/O: no cache to outgrow, and written within 35 s even at 64 MB/s."""
-
-SHARE_OF_FREE = 10
+from suites.vocab import Resource
 
 _FILES = (Target("test_file.", match=Match.NUMBERED),)
-"""What sysbench calls its files, in the directory in which it runs."""
+"""sysbench's file names, in its working directory."""
 
 
-class SysbenchFileio:
-    """The file test: six patterns over a set of files, by threads that each wait for their I/O."""
+_OF_FIO: Mapping[Value, Value] = {
+    "seqrd": "read", "seqwr": "write", "rndrd": "randread", "rndwr": "randwrite", "rndrw": "randrw",
+}  # fmt: skip
+_DIRECT: Mapping[Value, Value] = {"direct": True, "none": False}
+
+
+class SysbenchFileio(Suite):
+    """File I/O: six patterns over a set of files, with threads that each wait for their I/O."""
 
     id = "sysbench-fileio"
     title = "sysbench file I/O"
-    summary = "Reads and writes of a set of files, in sequence or at random, with a database's ways of flushing."
+    summary = "Sequential or random reads and writes of a set of files, with the flush modes of databases."
     resource = Resource.DISK
-    tool = "sysbench"
-    packages: Mapping[str, str] = PACKAGES
-    parameters: tuple[Parameter, ...] = FILEIO_PARAMETERS
-    metrics: tuple[Metric, ...] = METRICS
-    needs_peer = False
-    directory_parameter: str | None = "directory"
-    checks: tuple[StepCheck, ...] = FILEIO_CHECKS
+    tried = TestedTool(
+        "sysbench 1.0.20 run for real; 0.4.12 from a captured output",
+        "every second with 1.0, not with 0.4",
+        "all six modes; sync, async (its latencies are of handing over) and mmap",
+    )
+    program = SYSBENCH
+    parameters = FILEIO_PARAMETERS
+    metrics = METRICS
+    directory_parameter = "directory"
+    uniform = True
+    checks = FILEIO_CHECKS
+    equivalents = (
+        Equivalent(
+            "fio",
+            DISK_QUESTION,
+            (
+                ParameterMapping("directory", "directory"),
+                ParameterMapping("mode", "rw", mapped(_OF_FIO), backwards(_OF_FIO), required=True),
+                ParameterMapping("block_size", "block_size"),
+                ParameterMapping("total_size", "size"),
+                ParameterMapping("extra_flags", "direct", mapped(_DIRECT), backwards(_DIRECT)),
+                ParameterMapping("threads", "numjobs"),
+                ParameterMapping("time", "runtime", at_least_a_second, at_least_a_second),
+                ParameterMapping("fsync_end", "end_fsync"),
+            ),
+            tuple(MetricMapping((name,), (name,)) for name in ("iops", "bandwidth", "latency_mean")),
+            fixed=(("ioengine", "psync"),),
+            fixed_backward=(("file_num", 1), ("fsync_freq", 0)),
+        ),
+    )
+
+    def workload(self, values: Values) -> Workload:
+        """Return the expected work; the I/Os in flight of asynchronous modes are not known."""
+        depth = int(values["threads"]) if values["io_mode"] == "sync" else None
+        return Workload(buffered=values["extra_flags"] != "direct", queue_depth=depth)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return small blocks by many threads past the page cache, on the roomiest disk."""
+        """Return small blocks by many threads with direct I/O, on the disk with the most free space."""
         tuned = {
-            "mode": Tuned("rndrd", "Random reads are what volumes are quoted in, and neither wear nor fill one."),
+            "mode": Tuned("rndrd", "Volumes are rated in random reads, which neither wear nor fill a device."),
             "block_size": Tuned(
-                TUNED_BLOCK, "4 KiB find the IOPS limit; sysbench's own 16 KiB often meet the throughput limit first."
+                TUNED_BLOCK,
+                "4 KiB measures the IOPS limit; sysbench's default of 16 KiB often reaches the throughput limit first.",
             ),
             "threads": Tuned(
-                TUNED_THREADS, f"A thread keeps one I/O in flight: {TUNED_THREADS} keep a volume busy, 1 waits for it."
+                TUNED_THREADS,
+                f"One I/O in flight per thread: {TUNED_THREADS} keep a volume busy, 1 measures the round trip.",
             ),
-            "file_num": Tuned(TUNED_FILES, "A file for each thread; sysbench's own 128 make every flush 128 flushes."),
+            "file_num": Tuned(
+                TUNED_FILES, "One file per thread; with sysbench's default of 128 every flush is 128 flushes."
+            ),
             "time": Tuned(
-                TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second; sysbench's own 10 s give 10."
+                TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second; sysbench's default of 10 s gives 10."
             ),
         }
         facts, directory = context.facts, best_directory(context.facts)
         if facts is None or directory is None:
             return tuned
-        tuned["directory"] = Tuned(directory.path, "The most room of the directories that were tried.")
+        tuned["directory"] = Tuned(directory.path, "Most free space of the directories tried.")
         tuned["total_size"] = _total(facts, directory)
         if directory.direct is True:
-            why = f"{directory.path} accepts direct I/O (tried), so that the device is measured, not the page cache."
+            why = f"{directory.path} accepts direct I/O (tried): measures the device, not the page cache."
             tuned["extra_flags"] = Tuned("direct", why)
             tuned["fsync_freq"] = Tuned(
-                0, "Direct I/O leaves nothing in memory to flush; each flush would be of every file."
+                0, "With direct I/O there is no page cache to flush; each fsync would flush every file."
             )
         return tuned
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the command that writes the files (seqwr does that itself), and the one that measures."""
-        words = [*_file_words(values), *_test_words(values, context)]
-        run = replace(command("fileio", words, values, context), targets=_FILES)
+        options = [*_file_options(values), *_test_options(values, context)]
+        run = replace(command("fileio", options, values, context), targets=_FILES)
         if values["mode"] == CREATION:
             return (run,)
         test = "--test=fileio" if is_old(context) else "fileio"
-        return (Command(("sysbench", test, *_file_words(values), "prepare"), Purpose.PREPARE, targets=_FILES), run)
+        return (Command(("sysbench", test, *_file_options(values), "prepare"), Purpose.PREPARE, targets=_FILES), run)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return what a trial takes; where it writes, the device decides how much."""
-        del context
+        """Return the cost of a trial; what it writes is determined by the device."""
         size = int(values["total_size"])
         return Estimate(
             duration=float(values["time"]),
@@ -90,37 +138,54 @@ class SysbenchFileio:
         )
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return SysbenchParser("fileio", read_live, conclude)
 
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        mode, flags, threads = str(values["mode"]), values["extra_flags"], int(values["threads"])
+        operation = {"rd": "read", "rw": "read and write"}.get(mode[-2:], "write")
+        depth = int(values["async_backlog"]) if values["io_mode"] == "async" else 1
+        safe = flags != "none" or bool(values["fsync_all"]) or bool(values["fsync_end"])
+        return Traits(
+            operation=operation,
+            pattern="random" if mode.startswith("rnd") else "sequential",
+            block=int(values["block_size"]),
+            cached=flags != "direct",
+            flushed=None if operation == "read" else safe,
+            in_flight=depth * threads,
+            threads=threads,
+            working_set=int(values["total_size"]),
+            seconds=float(values["time"]),
+        )
 
-def _file_words(values: Values) -> list[str]:
-    words = [
+
+def _file_options(values: Values) -> list[str]:
+    options = [
         f"--file-num={values['file_num']}",
         f"--file-total-size={_size(int(values['total_size']))}",
         f"--file-block-size={values['block_size']}",
     ]
-    return words if values["extra_flags"] == "none" else [*words, f"--file-extra-flags={values['extra_flags']}"]
+    return options if values["extra_flags"] == "none" else [*options, f"--file-extra-flags={values['extra_flags']}"]
 
 
-def _test_words(values: Values, context: Context) -> list[str]:
-    words = [f"--file-test-mode={values['mode']}"]
+def _test_options(values: Values, context: Context) -> list[str]:
+    options = [f"--file-test-mode={values['mode']}"]
     if values["io_mode"] != "sync":
-        words.append(f"--file-io-mode={values['io_mode']}")
+        options.append(f"--file-io-mode={values['io_mode']}")
     if queues(values):
-        words.append(f"--file-async-backlog={values['async_backlog']}")
+        options.append(f"--file-async-backlog={values['async_backlog']}")
     if writes(values):
-        words += [
+        options += [
             f"--file-fsync-freq={values['fsync_freq']}",
             f"--file-fsync-all={_switch(values['fsync_all'])}",
             f"--file-fsync-end={_switch(values['fsync_end'])}",
             f"--file-fsync-mode={values['fsync_mode']}",
         ]
     if mixes(values):
-        words.append(f"--file-rw-ratio={float(values['rw_ratio']):g}")
-    # Without it the old generation reads the same blocks in the same order each time. 1.0 has no such option.
-    return [*words, "--init-rng=on"] if is_old(context) else words
+        options.append(f"--file-rw-ratio={float(values['rw_ratio']):g}")
+    # Without it, 0.4 reads the same blocks in the same order each time. 1.0 has no such option.
+    return [*options, "--init-rng=on"] if is_old(context) else options
 
 
 def _switch(value: object) -> str:
@@ -136,12 +201,12 @@ def _size(size: int) -> str:
 
 
 def _total(facts: Facts, directory: Directory) -> Tuned:
-    free, memory = known(directory.free), facts.memory_for_cache()
+    memory = facts.memory_for_cache()
     if directory.direct is True or memory is None:
-        limit = DIRECT_TOTAL if free is None else min(DIRECT_TOTAL, free // SHARE_OF_FREE)
-        why = "small enough to write quickly; direct I/O has no page cache to outgrow"
+        limit = room_for(DIRECT_TOTAL, directory)
+        why = "small enough to write quickly; direct I/O bypasses the page cache"
     else:
-        limit = 2 * memory if free is None else min(2 * memory, free // 2)
-        why = f"against {amount(memory)} of memory, which can cache files of less than twice that"
+        limit = room_for(2 * memory, directory, 2)
+        why = f"with {quantity(memory)} of memory, which can cache files of less than twice that"
     total = whole_mebibytes(limit / TUNED_FILES) * TUNED_FILES
-    return Tuned(total, f"{TUNED_FILES} files, {amount(total)} in all: {why}.")
+    return Tuned(total, f"{TUNED_FILES} files, {quantity(total)} in all: {why}.")

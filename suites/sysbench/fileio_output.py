@@ -1,8 +1,36 @@
-"""What sysbench prints of its file test, of both generations: I/Os and bytes a second, flushes and latency."""
+"""Parse the output of sysbench's file test, 0.4 and 1.0: I/Os and bytes per second, flushes and latency."""
 
 import re
 
-from suites.disk import KIB, MIB
+from suites.base import StepEvidence
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.disk import (
+    CACHE_FACTOR,
+    KIB,
+    MIB,
+    SECTOR,
+    accepts_direct,
+    cache_of,
+    direct_refused,
+    free_bytes,
+    page_cache,
+    throughput_ceiling,
+    unflushed_write,
+)
+from suites.parameters import Value, Values
+from suites.quantities import quantity
+from suites.runtime_checks import SHORT_RUNTIME
+from suites.sysbench.fileio_parameters import (
+    CREATION,
+    DEFAULT_BLOCK,
+    DEFAULT_TOTAL,
+    direct,
+    in_sequence,
+    mixes,
+    queues,
+    reads,
+    writes,
+)
 from suites.sysbench.output import (
     LATENCY_MAXIMUM,
     LATENCY_MEAN,
@@ -13,11 +41,11 @@ from suites.sysbench.output import (
     unresolved_note,
 )
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Sample, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, Sample, Severity, labels
 
-IOPS = Metric("iops", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.MIB_PER_SECOND, Better.HIGHER, Kind.RATE)
-FSYNC_RATE = Metric("fsyncs_per_second", "Flushes per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+IOPS = Metric("iops", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.MIB_PER_SECOND, Better.HIGHER, MetricKind.RATE)
+FSYNC_RATE = Metric("fsyncs_per_second", "Flushes per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 METRICS = (IOPS, BANDWIDTH, LATENCY_MEAN, latency_percentile(95), LATENCY_MAXIMUM, FSYNC_RATE, TOTAL_TIME, TOTAL_EVENTS)
 
 _N = r"(\d{1,15}(?:\.\d{1,4})?)"
@@ -46,7 +74,7 @@ _MISSING = re.compile(r"Cannot open file .{0,300}errno = 2\b|Size of file .{0,30
 
 
 def read_live(line: str, output: SysbenchOutput) -> list[Sample]:
-    """Return the samples of a line of progress; of another line, remember its numbers in `output`."""
+    """Return the samples of a progress line; store the numbers of any other line in `output`."""
     text = line.strip()
     match = _LIVE.fullmatch(text)
     if match is None:
@@ -55,7 +83,7 @@ def read_live(line: str, output: SysbenchOutput) -> list[Sample]:
     time, rank = float(match[1]), int(match[5])
     samples = []
     for operation, rate in (("read", float(match[2])), ("write", float(match[3]))):
-        if _does(output, operation, rate):
+        if _has_operation(output, operation, rate):
             label = labels(operation=operation)
             block = output.numbers.get("block_size")
             samples += [Sample(time, IOPS, rate * MIB / block, label)] if block else []
@@ -80,15 +108,15 @@ def _remember(text: str, output: SysbenchOutput) -> None:
         output.operation = match[2]
 
 
-def _does(output: SysbenchOutput, operation: str, value: float) -> bool:
-    """Whether the mode does the `operation`: a 0 is then one that was measured, else no figure at all."""
+def _has_operation(output: SysbenchOutput, operation: str, value: float) -> bool:
+    """Whether the mode does the `operation`: its 0 is then a measured value, else no figure."""
     if output.operation is None:
         return value > 0
     return operation in _OPERATIONS.get(output.operation, ("write",))
 
 
 def conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:
-    """Return the figures of a whole output, and what is to be known about them."""
+    """Return the figures of a whole output, and the notes about them."""
     notes = unresolved_note(output)
     if "reads_done" in output.numbers:
         notes += _from_counts(output)
@@ -97,7 +125,7 @@ def conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:
         Figure(metric, value, labels(operation=operation))
         for metric in (IOPS, BANDWIDTH)
         for operation in ("read", "write")
-        if (value := numbers.get(f"{operation}_{metric.name}")) is not None and _does(output, operation, value)
+        if (value := numbers.get(f"{operation}_{metric.name}")) is not None and _has_operation(output, operation, value)
     ]
     if flushes := numbers.get(FSYNC_RATE.name):
         figures.append(Figure(FSYNC_RATE, flushes))
@@ -106,12 +134,12 @@ def conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:
                 "sysbench counts each fsync as an event: the latencies are of reads, writes and fsyncs together."
             )
     if any(_MISSING.search(words) for words in output.failures):
-        notes.append("The test's files are missing or of another size: the preparation did not run, or failed.")
+        notes.append("The test's files are missing or have another size: prepare did not run, or failed.")
     return figures + output.figures(TOTAL_TIME, TOTAL_EVENTS), notes
 
 
 def _from_counts(output: SysbenchOutput) -> list[str]:
-    """Compute the rates of 0.4, which prints operations and rounded gigabytes; return the note that says so."""
+    """Compute the rates of 0.4, which prints operations and rounded gigabytes; return a note about it."""
     numbers, seconds = output.numbers, output.numbers.get("total_time")
     if not seconds:
         return []
@@ -124,3 +152,218 @@ def _from_counts(output: SysbenchOutput) -> list[str]:
     numbers[FSYNC_RATE.name] = numbers["fsyncs_done"] / seconds
     name = f"sysbench {output.version or 'of this age'}"
     return [f"{name} prints no rates by operation: they are its operations, and their bytes, in {seconds:g} s."]
+
+
+# Checks of sysbench's file test.
+
+
+TUNED_BLOCK = 4 * KIB
+TUNED_SEQUENTIAL_BLOCK = MIB
+TUNED_FILES = 16
+TUNED_THREADS = 16
+
+SMALL_SEQUENTIAL_BLOCK = 64 * KIB
+
+
+def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    values = evidence.values
+    waits = values["fsync_all"] or values["extra_flags"] in {"sync", "dsync"}
+    if direct(values) or (waits and not reads(values)):
+        return None
+    cache = cache_of(evidence)
+    if isinstance(cache, NotChecked):
+        return cache
+    total = int(values["total_size"])
+    if total >= CACHE_FACTOR * cache:
+        return None
+    own = ", sysbench's default," if total == DEFAULT_TOTAL else ""
+    return CheckOutcome(
+        measured=f"{quantity(total)}{own} of files {_caching_text(values)}; {quantity(cache)} of memory can hold them"
+        + (" in part." if total > cache else "."),
+        changes=_past_the_cache(evidence, cache),
+    )
+
+
+def _caching_text(values: Values) -> str:
+    return "through mmap" if values["io_mode"] == "mmap" else "without direct I/O"
+
+
+def _past_the_cache(evidence: StepEvidence, cache: int) -> dict[str, Value]:
+    if accepts_direct(evidence):
+        mapped = evidence.values["io_mode"] == "mmap"
+        return {"extra_flags": "direct", "io_mode": "sync"} if mapped else {"extra_flags": "direct"}
+    size, room = -(-CACHE_FACTOR * cache // MIB) * MIB, free_bytes(evidence)
+    return {"total_size": size} if room is not None and size < room else {}
+
+
+def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    if not writes(values) or values["extra_flags"] != "none" or values["fsync_freq"] or values["fsync_all"]:
+        return None
+    late = "; --file-fsync-end runs only when the time is up" if values["fsync_end"] else ""
+    changes: dict[str, Value] = {"extra_flags": "direct"} if accepts_direct(evidence) else {"fsync_freq": 100}
+    return CheckOutcome(f"{values['mode']} without direct I/O and without fsync{late}.", changes=changes)
+
+
+def _flushes_of_every_file(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    every, files = int(values["fsync_freq"]), int(values["file_num"])
+    if not writes(values) or values["fsync_all"] or not every or 10 * files < every:
+        return None
+    return CheckOutcome(
+        f"After every {every} requests each of the {files} files is flushed: {files / every:.2g} fsyncs per request.",
+        changes={"fsync_freq": 0, "extra_flags": "direct"} if accepts_direct(evidence) else {"file_num": 1},
+    )
+
+
+def _unaligned(evidence: StepEvidence) -> CheckOutcome | None:
+    block = int(evidence.values["block_size"])
+    if not direct(evidence.values) or block % SECTOR == 0:
+        return None
+    return CheckOutcome(f"block size is {block} B, not a multiple of {SECTOR} B.", changes={"block_size": TUNED_BLOCK})
+
+
+def _too_many_files(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    total, files, block = int(values["total_size"]), int(values["file_num"]), int(values["block_size"])
+    if total // files >= block:
+        return None
+    return CheckOutcome(
+        f"{quantity(total)} in {files} files are {quantity(total / files)} each; a block is {quantity(block)}.",
+        changes={"total_size": files * block},
+    )
+
+
+def _throughput_ceiling(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    block = int(values["block_size"])
+    if in_sequence(values) or block < DEFAULT_BLOCK:
+        return None
+    own = ", sysbench's default" if block == DEFAULT_BLOCK else ""
+    return CheckOutcome(
+        f"Blocks of {quantity(block)}{own}: 10,000 IOPS of them are {10_000 * block / 1e6:.0f} MB/s.",
+        changes={"block_size": TUNED_BLOCK},
+    )
+
+
+def _small_sequential(evidence: StepEvidence) -> CheckOutcome | None:
+    block = int(evidence.values["block_size"])
+    if not in_sequence(evidence.values) or not direct(evidence.values) or block >= SMALL_SEQUENTIAL_BLOCK:
+        return None
+    return CheckOutcome(f"Sequential blocks of {quantity(block)}.", changes={"block_size": TUNED_SEQUENTIAL_BLOCK})
+
+
+def _one_in_flight(evidence: StepEvidence) -> CheckOutcome | None:
+    if in_sequence(evidence.values) or int(evidence.values["threads"]) > 1 or queues(evidence.values):
+        return None
+    return CheckOutcome("1 thread.", changes={"threads": TUNED_THREADS})
+
+
+def _zeros(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    # The tuned test reads zeros at random; only bulk writes justify the note.
+    return CheckOutcome(f"{values['mode']} writes zeros.") if writes(values) and not mixes(values) else None
+
+
+def _creation(evidence: StepEvidence) -> CheckOutcome | None:
+    return CheckOutcome("The mode is seqwr.") if evidence.values["mode"] == CREATION else None
+
+
+def _submission_latency(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    if not queues(values):
+        return None
+    return CheckOutcome(f"Asynchronous requests, {values['async_backlog']} in flight per thread.")
+
+
+FILEIO_CHECKS = (
+    Check(
+        id="async-latency",
+        severity=Severity.WARNING,
+        title="Async latency is submission time",
+        why="In async mode sysbench measures until a request is submitted, not completed: 0.02 ms on a disk that "
+        "takes 0.1 ms. The IOPS are correct, the latencies are not.",
+        remedy="Use fio to measure latencies; here read only the rates.",
+        source="sysbench 1.0.20, sb_fileio.c; tried.",
+        needs="file-io-mode.",
+        evaluate=_submission_latency,
+    ),
+    direct_refused(lambda values: values["extra_flags"] == "direct", {"extra_flags": "none"}),
+    Check(
+        id="unaligned-direct",
+        severity=Severity.ERROR,
+        title="Block size not sector-aligned",
+        why="The first request fails with “Invalid argument” and ends the test.",
+        remedy=f"Set the block size to a multiple of {SECTOR} B, preferably of 4 KiB.",
+        source="open(2), O_DIRECT; tried with sysbench 1.0.20 and blocks of 1,000 B.",
+        needs="Direct I/O and block size.",
+        evaluate=_unaligned,
+    ),
+    Check(
+        id="files-below-block",
+        severity=Severity.WARNING,
+        title="Files smaller than a block",
+        why="sysbench then creates files of another size, and every request hits the same block.",
+        remedy="Increase the total size or use fewer files.",
+        source="sysbench manual, --file-total-size and --file-num; tried with 1.0.20.",
+        needs="Total size, number of files, block size.",
+        evaluate=_too_many_files,
+    ),
+    page_cache(_page_cache),
+    unflushed_write(_unflushed_write),
+    Check(
+        id="fsync-of-every-file",
+        severity=Severity.WARNING,
+        title="fsync outweighs the writes",
+        why="Each periodic fsync flushes every file of the set: with sysbench's defaults of 128 files and 100 "
+        "requests there are more flushes than requests, and the figure measures the journal.",
+        remedy="Use direct I/O without periodic fsync, or fewer files to measure flushing.",
+        source="sysbench manual, --file-fsync-freq; counted with 1.0.20: 4 fsyncs of 4 files after every 100 requests.",
+        needs="Number of files and file-fsync-freq.",
+        evaluate=_flushes_of_every_file,
+    ),
+    SHORT_RUNTIME,
+    throughput_ceiling(_throughput_ceiling),
+    Check(
+        id="small-blocks",
+        severity=Severity.INFO,
+        title="Block size too small",
+        why="Each thread waits for each block before the next: the round trip limits the rate, not the device.",
+        remedy="Set the block size to 1 MiB to measure throughput.",
+        source="sysbench manual, --file-io-mode=sync.",
+        needs="Pattern and block size.",
+        evaluate=_small_sequential,
+    ),
+    Check(
+        id="one-io-in-flight",
+        severity=Severity.INFO,
+        title="Queue depth is 1",
+        why="A thread waits for its I/O before the next: the figure is the reciprocal of the latency, not the "
+        "device's capability.",
+        remedy=f"Use {TUNED_THREADS} threads to measure IOPS.",
+        source="sysbench manual, --threads and --file-io-mode=sync.",
+        needs="Pattern and I/Os in flight.",
+        evaluate=_one_in_flight,
+    ),
+    Check(
+        id="zero-source",
+        severity=Severity.INFO,
+        title="Zeros compress",
+        why="sysbench fills its files and blocks with zeros. A device or file system that compresses or "
+        "deduplicates looks faster than it is; others are not affected.",
+        remedy="Use fio on such a device: its buffers hold random data.",
+        source="the files of sysbench 1.0.20, looked into; zfs and btrfs manuals, compression.",
+        needs="The written data.",
+        evaluate=_zeros,
+    ),
+    Check(
+        id="created-once",
+        severity=Severity.INFO,
+        title="Only the first pass creates files",
+        why="seqwr creates the files on its first pass; later passes and trials overwrite them.",
+        remedy="Read the first trial as creation and the others as rewriting, or use seqrewr.",
+        source="sysbench manual, --file-test-mode; seen with 1.0.20.",
+        needs="file-test-mode.",
+        evaluate=_creation,
+    ),
+)

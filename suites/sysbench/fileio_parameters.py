@@ -1,8 +1,8 @@
-"""The parameters of sysbench's file test, and what follows from them."""
+"""Parameters of sysbench's file test, and predicates on their values."""
 
 from suites.disk import DIRECTORY, GIB, KIB
 from suites.parameters import Choice, Parameter, Type, Values
-from suites.sysbench.common import PERCENTILE, THREADS, TIME
+from suites.sysbench.output import PERCENTILE, THREADS, TIME
 
 DEFAULT_TOTAL = 2 * GIB
 DEFAULT_BLOCK = 16 * KIB
@@ -28,17 +28,17 @@ def mixes(values: Values) -> bool:
 
 
 def in_sequence(values: Values) -> bool:
-    """Whether the blocks follow each other within a file."""
+    """Whether the blocks are sequential within a file."""
     return str(values["mode"]).startswith("seq")
 
 
 def direct(values: Values) -> bool:
-    """Whether I/Os go past the page cache: mapped files are in it, whatever flags they are opened with."""
+    """Whether I/Os bypass the page cache; mapped files never do, whatever flags they are opened with."""
     return values["extra_flags"] == "direct" and values["io_mode"] != "mmap"
 
 
 def queues(values: Values) -> bool:
-    """Whether a thread hands over many requests before it waits for the first."""
+    """Whether a thread submits many requests before it waits for the first."""
     return values["io_mode"] == "async"
 
 
@@ -48,27 +48,27 @@ def _flushes_now_and_then(values: Values) -> bool:
 
 MODE = Parameter(
     name="mode",
-    title="Mode",
+    title="file-test-mode",
     type=Type.CHOICE,
     default="rndrd",
-    help="What is done to the files. sysbench has no default.",
+    help="Access pattern. sysbench has no default.",
     option="--file-test-mode",
     choices=(
-        Choice("seqwr", "Write in sequence (creation)"),
-        Choice("seqrewr", "Rewrite in sequence"),
-        Choice("seqrd", "Read in sequence"),
-        Choice("rndrd", "Read at random"),
-        Choice("rndwr", "Write at random"),
-        Choice("rndrw", "Read and write at random"),
+        Choice("seqwr", "seqwr: sequential writes (creation)"),
+        Choice("seqrewr", "seqrewr: sequential rewrites"),
+        Choice("seqrd", "seqrd: sequential reads"),
+        Choice("rndrd", "rndrd: random reads"),
+        Choice("rndwr", "rndwr: random writes"),
+        Choice("rndrw", "rndrw: random reads and writes"),
     ),
 )
 
 FILES = Parameter(
     name="file_num",
-    title="Files",
+    title="file-num",
     type=Type.INTEGER,
     default=128,
-    help="How many files share the total size. Each periodic fsync is done on every one of them.",
+    help="Number of files that share the total size. Each periodic fsync flushes all of them.",
     option="--file-num",
     minimum=1,
     maximum=10_000,
@@ -76,7 +76,7 @@ FILES = Parameter(
 
 TOTAL_SIZE = Parameter(
     name="total_size",
-    title="Total size",
+    title="file-total-size",
     type=Type.SIZE,
     default=DEFAULT_TOTAL,
     help="Bytes of all files together.",
@@ -87,7 +87,7 @@ TOTAL_SIZE = Parameter(
 
 BLOCK_SIZE = Parameter(
     name="block_size",
-    title="Block size",
+    title="file-block-size",
     type=Type.SIZE,
     default=DEFAULT_BLOCK,
     help="Bytes of each read and write.",
@@ -98,39 +98,39 @@ BLOCK_SIZE = Parameter(
 
 EXTRA_FLAGS = Parameter(
     name="extra_flags",
-    title="Open flags",
+    title="file-extra-flags",
     type=Type.CHOICE,
     default="none",
-    help="How the files are opened. Without a flag, memory may answer for the disk.",
+    help="Flags of open. Without one, the page cache may serve the I/O.",
     option="--file-extra-flags",
     choices=(
-        Choice("none", "Through the page cache"),
-        Choice("direct", "direct: past the page cache"),
-        Choice("dsync", "dsync: each write waits until its data are safe"),
-        Choice("sync", "sync: each write waits until data and records are safe"),
+        Choice("none", "none: through the page cache"),
+        Choice("direct", "direct: O_DIRECT, no page cache"),
+        Choice("dsync", "dsync: each write waits for stable storage of its data"),
+        Choice("sync", "sync: each write waits for stable storage of data and metadata"),
     ),
 )
 
 IO_MODE = Parameter(
     name="io_mode",
-    title="I/O by",
+    title="file-io-mode",
     type=Type.CHOICE,
     default="sync",
-    help="How requests are handed to the kernel.",
+    help="How requests are submitted to the kernel.",
     option="--file-io-mode",
     choices=(
-        Choice("sync", "pread and pwrite: each thread waits for each request"),
-        Choice("async", "Linux native asynchronous I/O: many at once"),
-        Choice("mmap", "Memory mapped: always through the page cache"),
+        Choice("sync", "sync: pread and pwrite, one request per thread"),
+        Choice("async", "async: Linux native asynchronous I/O, many in flight"),
+        Choice("mmap", "mmap: memory mapped, always through the page cache"),
     ),
 )
 
 BACKLOG = Parameter(
     name="async_backlog",
-    title="Requests at once",
+    title="file-async-backlog",
     type=Type.INTEGER,
     default=128,
-    help="How many requests each thread hands over before it waits for them.",
+    help="Queue depth: requests each thread submits before it waits for them.",
     option="--file-async-backlog",
     minimum=1,
     maximum=65536,
@@ -139,10 +139,10 @@ BACKLOG = Parameter(
 
 FSYNC_FREQUENCY = Parameter(
     name="fsync_freq",
-    title="fsync after",
+    title="file-fsync-freq",
     type=Type.INTEGER,
     default=100,
-    help="Requests after which every file is flushed; 0 never does it while the clock runs.",
+    help="Requests after which every file is flushed; 0 is never while the clock runs.",
     option="--file-fsync-freq",
     unit="requests",
     minimum=0,
@@ -152,17 +152,17 @@ FSYNC_FREQUENCY = Parameter(
 
 FSYNC_ALL = Parameter(
     name="fsync_all",
-    title="fsync each write",
+    title="file-fsync-all",
     type=Type.FLAG,
     default=False,
-    help="Flush after each write, as a database's log does.",
+    help="Flush after each write, like a database log.",
     option="--file-fsync-all",
     applies=writes,
 )
 
 FSYNC_END = Parameter(
     name="fsync_end",
-    title="fsync at the end",
+    title="file-fsync-end",
     type=Type.FLAG,
     default=True,
     help="Flush every file once when the time is up.",
@@ -172,10 +172,10 @@ FSYNC_END = Parameter(
 
 FSYNC_MODE = Parameter(
     name="fsync_mode",
-    title="Flush by",
+    title="file-fsync-mode",
     type=Type.CHOICE,
     default="fsync",
-    help="The call that flushes. fdatasync leaves out the times of a file, which fsync writes too.",
+    help="System call that flushes. fdatasync skips a file's timestamps, which fsync writes, too.",
     option="--file-fsync-mode",
     choices=(Choice("fsync", "fsync"), Choice("fdatasync", "fdatasync")),
     applies=writes,
@@ -183,10 +183,10 @@ FSYNC_MODE = Parameter(
 
 RATIO = Parameter(
     name="rw_ratio",
-    title="Reads for each write",
+    title="file-rw-ratio",
     type=Type.NUMBER,
     default=1.5,
-    help="Reads for each write in the mixed mode.",
+    help="Reads per write in the mode rndrw.",
     option="--file-rw-ratio",
     minimum=0,
     maximum=1000,

@@ -1,46 +1,280 @@
-"""sysbench memory: how fast the host's threads write or read blocks of memory."""
+"""sysbench memory: bandwidth of writing or reading blocks of memory."""
 
 import re
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import StepCheck
+from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.equivalents import Traits
+from suites.facts import Facts
+from suites.memory_sizes import CACHE_FACTOR, UNKNOWN_CACHE_SIZE, available_memory, memory_outcome
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, size_word
-from suites.sysbench.common import PACKAGES, PERCENTILE, THREADS, TIME, command, tune_common
-from suites.sysbench.memory_checks import MEMORY_CHECKS
-from suites.sysbench.memory_size import (
-    AMPLE_TOTAL,
-    CACHE_FACTOR,
-    FILL_RATE,
-    LARGEST_BLOCK,
-    UNKNOWN_CACHE_BLOCK,
-    available_memory,
-    footprint,
-    tuned_block,
-)
+from suites.quantities import quantity
+from suites.runtime_checks import ENOUGH, SHORT_RUNTIME
 from suites.sysbench.output import (
     LATENCY_MAXIMUM,
     LATENCY_MEAN,
+    PERCENTILE,
+    SYSBENCH,
+    THREADS,
+    TIME,
     TOTAL_TIME,
     SysbenchOutput,
     SysbenchParser,
+    command,
     latency_percentile,
+    tune_common,
     unresolved_note,
 )
+from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Labels, Metric, Resource, Sample, labels
+from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Resource, Sample, Severity, labels
 
-THROUGHPUT = Metric("throughput", "Throughput", Unit.MIB_PER_SECOND, Better.HIGHER, Kind.RATE)
+# Block size of sysbench's memory test, and the memory it takes.
+
+
+LARGEST_BLOCK = 2**40
+
+AMPLE_TOTAL = 100 * 2**40
+"""More than any host moves in the tuned run time: 3.4 TiB/s for 30 s."""
+
+COMFORTABLE_MEMORY = 8 * 2**30
+"""Total block size beyond which sysbench takes many seconds to fill the blocks before it starts."""
+
+FILL_RATE = 2.0**30
+"""Bytes per second at which sysbench fills its blocks before it starts, one after the other.
+
+Measured with sysbench 1.0.20 on a virtual machine: 0.8 GiB/s (2 x 128 MiB) to 1.7 GiB/s (2 x 4 GiB).
+"""
+
+
+def footprint(values: Values) -> int:
+    """Return the bytes of all blocks: one shared by all threads, or one for each."""
+    blocks = int(values["threads"]) if values["scope"] == "local" else 1
+    return int(values["block_size"]) * blocks
+
+
+def tuned_block(cache: int, threads: int, available: int | None) -> int:
+    """Return the block size, a power of two, that measures memory rather than `cache` bytes of cache.
+
+    Four times the cache, unless the blocks of all `threads` would then take more than half the available memory or too
+    long to fill. The result is still four times the cache in all, if memory permits.
+    """
+    wanted = power_at_least(CACHE_FACTOR * cache)
+    room = max(COMFORTABLE_MEMORY, 2 * wanted)
+    if available is not None:
+        room = min(room, available // 2)
+    return min(wanted, power_at_most(max(room // threads, 64 * 1024)))
+
+
+def power_at_least(size: int) -> int:
+    """Return the smallest power of two that is at least `size`."""
+    return 1 << max(size - 1, 0).bit_length()
+
+
+def power_at_most(size: int) -> int:
+    """Return the largest power of two that is at most `size` (which is at least 1)."""
+    return 1 << (size.bit_length() - 1)
+
+
+# Checks of sysbench's memory test.
+
+
+CALL_OVERHEAD_BLOCK = 64 * 1024
+"""Bytes: one operation costs about 80 ns besides its block (0.61 of 130 ns at 1 KiB), 4 % of the 2 us of 64 KiB."""
+
+FAST_THREAD = 32.0 * 2**30
+"""Bytes per second of one thread with large blocks (27 to 32 GiB/s measured on a server of 2025)."""
+
+SMALL_BLOCK_THREAD = 8.0 * 2**30
+"""The same with blocks of 1 KiB (7.3 to 7.8 GiB/s measured)."""
+
+FASTEST_HOST = 2.0**40
+"""Approximate bytes per second of all threads of the fastest two-socket servers."""
+
+LONG_ENOUGH = 60.0
+"""Seconds: a run of this length on such a host is not spoiled by ending early."""
+
+
+def _block_refused(evidence: StepEvidence) -> CheckOutcome | None:
+    block = int(evidence.values["block_size"])
+    if block.bit_count() == 1:
+        return None
+    return CheckOutcome(
+        measured=f"memory-block-size is {format_size(block)}.",
+        changes={"block_size": min(power_at_least(block), LARGEST_BLOCK)},
+    )
+
+
+def _block(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    values, facts = evidence.values, evidence.context.facts
+    block, taken = int(values["block_size"]), footprint(values)
+    if values["operation"] == "none":
+        return None
+    cache = None if facts is None else facts.last_level_cache()
+    if block < CALL_OVERHEAD_BLOCK:
+        there = "" if cache is None else f"; the host's last-level cache holds {format_size(cache)}"
+        return CheckOutcome(
+            measured=f"memory-block-size is {format_size(block)}{there}.",
+            why="A block this small measures the cost of each operation, not memory: 1 KiB blocks read 4 to 5 "
+            "times less than large ones on the same host.",
+            changes=_better_block(evidence, cache),
+        )
+    if cache is None:
+        return NotChecked("The size of the last-level cache is not known.")
+    if taken >= CACHE_FACTOR * cache:
+        return None
+    return CheckOutcome(
+        measured=f"{format_size(taken)} of blocks for {format_size(cache)} of last-level cache: "
+        f"{taken / cache:.2g} times its size.",
+        changes=_better_block(evidence, cache),
+    )
+
+
+def _better_block(evidence: StepEvidence, cache: int | None) -> dict[str, Value]:
+    """Return the block size that measures memory, and a total size that does not end the run at once."""
+    facts, values = evidence.context.facts, evidence.values
+    threads = int(values["threads"]) if values["scope"] == "local" else 1
+    available = available_memory(facts)
+    better = tuned_block(UNKNOWN_CACHE_SIZE // CACHE_FACTOR if cache is None else cache, threads, available)
+    if better <= int(values["block_size"]):
+        return {}
+    if _seconds_to_total(values, better) < float(values["time"]):
+        return {"block_size": better, "total_size": AMPLE_TOTAL}
+    return {"block_size": better}
+
+
+def _rate(values: Values, block: int) -> float:
+    """Return the bytes per second that a current server moves in blocks of `block` bytes."""
+    thread = SMALL_BLOCK_THREAD if block < CALL_OVERHEAD_BLOCK else FAST_THREAD
+    return min(FASTEST_HOST, int(values["threads"]) * thread)
+
+
+def _seconds_to_total(values: Values, block: int) -> float:
+    return int(values["total_size"]) / _rate(values, block)
+
+
+def _total(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    total, threads, block = int(values["total_size"]), int(values["threads"]), int(values["block_size"])
+    if total < block * threads:
+        return CheckOutcome(
+            measured=f"memory-total-size is {format_size(total)}; {threads} x {format_size(block)} would be one "
+            "block per thread.",
+            why="sysbench then moves nothing, prints 0.00 MiB/sec and exits with status 0.",
+            severity=Severity.ERROR,
+            changes={"total_size": AMPLE_TOTAL},
+        )
+    seconds, asked = _seconds_to_total(values, block), float(values["time"])
+    if seconds >= min(LONG_ENOUGH, asked):
+        return None
+    return CheckOutcome(
+        measured=f"memory-total-size is {format_size(total)}: moved in {seconds:.2g} s at "
+        f"{_rate(values, block) / 2**30:.3g} GiB/s, which a current server reaches with so many threads ({threads}); "
+        f"time is {asked:g} s.",
+        changes={"total_size": AMPLE_TOTAL},
+    )
+
+
+def _shared(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    if values["scope"] != "global" or values["operation"] != "write" or int(values["threads"]) == 1:
+        return None
+    return CheckOutcome(
+        measured=f"scope is global: {values['threads']} threads write one block of "
+        f"{format_size(int(values['block_size']))}.",
+        changes={"scope": "local"},
+    )
+
+
+def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    taken = footprint(evidence.values)
+    blocks = max(1, taken // int(evidence.values["block_size"]))
+    available = available_memory(evidence.context.facts) or 0
+    better = power_at_most(max(8, available // 2 // blocks))
+    return memory_outcome(evidence, taken, "The blocks take", {"block_size": better})
+
+
+SYSBENCH_MEMORY_BLOCK_REFUSED = Check(
+    id="sysbench-memory-block-refused",
+    severity=Severity.ERROR,
+    title="Block size not a power of two",
+    why="sysbench refuses any other block size and the test does not start.",
+    remedy="Use the next power of two.",
+    source="sysbench 1.0.20: “Invalid value for memory-block-size”.",
+    needs="Block size.",
+    evaluate=_block_refused,
+)
+
+SYSBENCH_MEMORY_BLOCK = Check(
+    id="sysbench-memory-block",
+    severity=Severity.WARNING,
+    title="Caches serve the blocks",
+    why="Blocks in the caches, even in part, are measured at cache speed: 1 MiB blocks read 76 GiB/s where "
+    "memory gives 27.",
+    remedy="Use blocks of at least four times the last-level cache.",
+    source="sysbench pull request #417 and issue #254; the rule is STREAM's.",
+    needs="Block size and operation; the host's last-level cache.",
+    evaluate=_block,
+)
+
+SYSBENCH_MEMORY_TOTAL = Check(
+    id="sysbench-memory-total",
+    severity=Severity.WARNING,
+    title="Total size ends the run early",
+    why="A run that ends early is too short, and its length depends on the measured host.",
+    remedy=f"Set memory-total-size to {format_size(AMPLE_TOTAL)}, so that time ends the run.",
+    source="sysbench issue #545; sysbench manual, --memory-total-size.",
+    needs="Total size, threads, time.",
+    evaluate=_total,
+)
+
+SYSBENCH_MEMORY_SHARED = Check(
+    id="sysbench-memory-shared",
+    severity=Severity.INFO,
+    title="All threads write one block",
+    why="Threads contend for its cache lines: 2 threads wrote 13 GiB/s into one large block and 44 GiB/s into "
+    "two on the same host.",
+    remedy="Set memory-scope to local, unless sharing is under test.",
+    source="sysbench manual, --memory-scope; measured with sysbench 1.0.20.",
+    needs="Scope, operation, threads.",
+    evaluate=_shared,
+)
+
+MEMORY_TOO_SMALL = Check(
+    id="memory-too-small",
+    severity=Severity.ERROR,
+    title="Blocks do not fit into memory",
+    why="The host would swap, or the kernel would kill sysbench or another process.",
+    remedy="Use smaller blocks, fewer threads or one shared block.",
+    source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
+    needs="Memory of the step; the host's available memory and cgroup limit.",
+    evaluate=_too_small,
+)
+
+MEMORY_CHECKS = (
+    SYSBENCH_MEMORY_BLOCK_REFUSED,
+    SYSBENCH_MEMORY_BLOCK,
+    SYSBENCH_MEMORY_TOTAL,
+    SYSBENCH_MEMORY_SHARED,
+    MEMORY_TOO_SMALL,
+    SHORT_RUNTIME,
+    MORE_THREADS_THAN_CPUS,
+    CPU_QUOTA,
+)
+
+
+THROUGHPUT = Metric("throughput", "Throughput", Unit.MIB_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 OPERATIONS_PER_SECOND = Metric(
-    "operations_per_second", "Operations per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE
+    "operations_per_second", "Operations per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE
 )
 
 BLOCK_SIZE = Parameter(
     name="block_size",
-    title="Block size",
+    title="memory-block-size",
     type=Type.SIZE,
     default=1024,
-    help="The memory each operation goes through, a power of two; below the caches' size it measures the caches.",
+    help="Bytes of each operation, a power of two; below the cache size it measures the caches.",
     option="--memory-block-size",
     unit="B",
     minimum=8,
@@ -49,62 +283,68 @@ BLOCK_SIZE = Parameter(
 
 TOTAL_SIZE = Parameter(
     name="total_size",
-    title="Total size",
+    title="memory-total-size",
     type=Type.SIZE,
     default=100 * 2**30,
-    help="End the run once so much was moved, even before its time is up.",
+    help="End the run after moving this much, even before time.",
     option="--memory-total-size",
     unit="B",
-    minimum=1024,  # 0 is unlimited to 1.0.20 and nothing at all to older versions
+    minimum=1024,  # 0 is unlimited in 1.0.20 and no work at all in older versions
     maximum=2**50,
 )
 
 OPERATION = Parameter(
     name="operation",
-    title="Operation",
+    title="memory-oper",
     type=Type.CHOICE,
     default="write",
-    help="Write to memory, read from it, or only go round the loop to see what that costs.",
+    help="Write, read, or run only the loop to measure its own cost.",
     option="--memory-oper",
-    choices=(Choice("write", "Write"), Choice("read", "Read"), Choice("none", "None: the loop alone")),
+    choices=(Choice("write", "Write"), Choice("read", "Read"), Choice("none", "none: the loop alone")),
 )
 
 ACCESS_MODE = Parameter(
     name="access_mode",
-    title="Access mode",
+    title="memory-access-mode",
     type=Type.CHOICE,
     default="seq",
-    help="Go through the block in order, or to random places in it.",
+    help="Access the block in address order or at random.",
     option="--memory-access-mode",
     choices=(Choice("seq", "Sequential"), Choice("rnd", "Random")),
 )
 
 SCOPE = Parameter(
     name="scope",
-    title="Scope",
+    title="memory-scope",
     type=Type.CHOICE,
     default="global",
-    help="One block that all threads share, or a block for each thread.",
+    help="One block shared by all threads, or one block per thread.",
     option="--memory-scope",
-    choices=(Choice("global", "Global: one shared block"), Choice("local", "Local: a block for each thread")),
+    choices=(Choice("global", "global: one shared block"), Choice("local", "local: one block per thread")),
 )
 
 _SUFFIXES = "KMG"
-"""Powers of 1024 to sysbench; G is the largest that all versions know."""
+"""sysbench's suffixes of powers of 1024; G is the largest that all versions accept."""
 
 _LIVE = re.compile(r"\[ {0,6}(\d{1,6})s \] (\d{1,15}\.\d{1,4}) MiB/sec,?")
 
 
-class SysbenchMemory:
-    """The memory test. Fixed time, bytes counted: higher is better."""
+SMALL_BLOCK = 64 * 1024
+"""Block size below which the call costs about as much as moving the bytes."""
+
+
+class SysbenchMemory(Suite):
+    """Memory bandwidth. Fixed time, bytes counted: higher is better."""
 
     id = "sysbench-memory"
     title = "sysbench memory"
-    summary = "Writes or reads blocks of memory, in order or at random, and counts the bytes."
+    summary = "Memory bandwidth of block reads or writes, sequential or random."
     resource = Resource.MEMORY
-    tool = "sysbench"
-    packages: Mapping[str, str] = PACKAGES
-    parameters: tuple[Parameter, ...] = (
+    tried = TestedTool(
+        "sysbench 1.0.20 run for real; 0.4.12 from a captured output", "every second with 1.0, not with 0.4"
+    )
+    program = SYSBENCH
+    parameters = (
         BLOCK_SIZE,
         TOTAL_SIZE,
         OPERATION,
@@ -114,7 +354,7 @@ class SysbenchMemory:
         TIME,
         PERCENTILE,
     )
-    metrics: tuple[Metric, ...] = (
+    metrics = (
         THROUGHPUT,
         OPERATIONS_PER_SECOND,
         LATENCY_MEAN,
@@ -122,25 +362,29 @@ class SysbenchMemory:
         LATENCY_MAXIMUM,
         TOTAL_TIME,
     )
-    needs_peer = False
-    directory_parameter: str | None = None
-    checks: tuple[StepCheck, ...] = MEMORY_CHECKS
+    checks = MEMORY_CHECKS
+
+    def workload(self, values: Values) -> Workload:
+        """Return the calls as the tool's limit if the blocks are small."""
+        block = int(values["block_size"])
+        calls = f"blocks of {quantity(block)}: each costs a call.", "Use blocks of 1 MiB or more."
+        return Workload(tool_limit=calls if block < SMALL_BLOCK else None)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return blocks that no cache holds, one for each thread, and a total that leaves it to time to end the run."""
+        """Return blocks beyond all caches, one per thread, and a total size that lets time end the run."""
         tuned = tune_common(context.facts)
         threads = int(tuned["threads"].value) if "threads" in tuned else 1
         tuned["block_size"] = _tune_block(context, threads)
         tuned["total_size"] = Tuned(
             AMPLE_TOTAL,
             f"{format_size(AMPLE_TOTAL)} cannot be reached in {tuned['time'].value:g} s, so time ends the run; "
-            "the tool's 100 GiB are moved in 3.3 s at 30 GiB/s.",
+            "the default of 100 GiB takes 3.3 s at 30 GiB/s.",
         )
         if threads > 1:
             tuned["scope"] = Tuned(
                 "local",
-                f"Each of the {threads} threads has its own block; in one shared block they take its cache lines "
-                "from each other (2 threads wrote 13 GiB/s shared and 44 GiB/s apart on one server).",
+                f"One block for each of the {threads} threads; in a shared block they contend for cache lines (2 "
+                "threads wrote 13 GiB/s shared and 44 GiB/s separately on one server).",
             )
         return tuned
 
@@ -157,11 +401,10 @@ class SysbenchMemory:
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and that of filling the blocks before it; a small total may end it sooner."""
-        del context  # nothing about the host changes how long it takes
         return Estimate(duration=float(values["time"]) + footprint(values) / FILL_RATE)
 
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser. The operation is read from the output, and from `values` until it is seen."""
+        """Return a new parser. The operation is read from the output, and from `values` until it is seen."""
         asked = values.get("operation", OPERATION.default)
         return SysbenchParser(
             "memory",
@@ -169,19 +412,34 @@ class SysbenchMemory:
             lambda output: _conclude(output, asked),
         )
 
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        threads = int(values["threads"])
+        return Traits(
+            operation=str(values["operation"]),
+            pattern="sequential" if values["access_mode"] == "seq" else "random",
+            threads=threads,
+            working_set=(threads if values["scope"] == "local" else 1) * int(values["block_size"]),
+            seconds=float(values["time"]),
+        )
+
+    def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]]:
+        """Return the shortest run without a warning."""
+        return "memory", {"time": ENOUGH}
+
 
 def _tune_block(context: Context, threads: int) -> Tuned:
     facts = context.facts
     cache = None if facts is None else facts.last_level_cache()
-    available = None if facts is None else available_memory(facts)
+    available = available_memory(facts)
     if cache is None:
-        block = tuned_block(UNKNOWN_CACHE_BLOCK // CACHE_FACTOR, threads, available)
-        return Tuned(block, f"The cache sizes are not known; {format_size(block)} is more than most caches hold.")
+        block = tuned_block(UNKNOWN_CACHE_SIZE // CACHE_FACTOR, threads, available)
+        return Tuned(block, f"The cache sizes are not known; {format_size(block)} exceeds most caches.")
     block = tuned_block(cache, threads, available)
     return Tuned(
         block,
         f"{threads} x {format_size(block)} is {block * threads / cache:.3g} times the {format_size(cache)} of "
-        "last-level cache, so that memory is measured; the tool's 1 KiB measures the cost of its own loop.",
+        "last-level cache, so that memory is measured; the default of 1 KiB measures the cost of the loop.",
     )
 
 
@@ -208,7 +466,7 @@ def _conclude(output: SysbenchOutput, asked: Value) -> tuple[list[Figure], list[
     ]
     notes = unresolved_note(output)
     if _operation(output, asked) == "none":
-        notes.append("The operation “none” moves no bytes: there is no throughput.")
+        notes.append("memory-oper none moves no bytes: no throughput.")
     if output.old:
-        notes.append(f"sysbench {output.version} writes MB/sec for 2^20 bytes a second: shown as MiB/s.")
+        notes.append(f"sysbench {output.version} prints MB/sec for 2^20 bytes per second: shown as MiB/s.")
     return figures, notes

@@ -1,25 +1,27 @@
-"""sysbench mutex: how long threads take for a fixed number of short locks each."""
+"""sysbench mutex: time of a fixed number of short locks per thread."""
 
-from collections.abc import Mapping
-
-from suites.base import Command, Context, Estimate, TrialParser
-from suites.checks import Check, Outcome, StepCheck, StepEvidence
+from suites.base import Command, Context, StepEvidence, Suite, TestedTool, TrialParser
+from suites.checks import Check, CheckOutcome
 from suites.parameters import Parameter, Tuned, Type, Values
-from suites.sysbench.common import PACKAGES, PERCENTILE, THREADS, command, tune_common
 from suites.sysbench.output import (
     LATENCY_MAXIMUM,
     LATENCY_MEAN,
+    PERCENTILE,
+    SYSBENCH,
+    THREADS,
     TOTAL_TIME,
     SysbenchOutput,
     SysbenchParser,
+    command,
     latency_percentile,
+    tune_common,
     unresolved_note,
 )
 from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
-from suites.vocab import Figure, Level, Metric, Resource, Sample
+from suites.vocab import Figure, Resource, Sample, Severity
 
 LOOP_RATE = 2.5e9
-"""Empty loops a second between two locks on a current server: 50,000 x 10,000 took 0.2 s (sysbench 1.0.20)."""
+"""Empty loops per second between two locks on a current server: 50,000 x 10,000 took 0.2 s (sysbench 1.0.20)."""
 
 WORTH_TIMING = 10.0
 FAR_TOO_SHORT = 5.0
@@ -27,10 +29,10 @@ FAR_TOO_SHORT = 5.0
 
 MUTEX_NUM = Parameter(
     name="mutex_num",
-    title="Mutexes",
+    title="mutex-num",
     type=Type.INTEGER,
     default=4096,
-    help="How many mutexes there are, one of which is locked at random each time; with 1, all threads want the same.",
+    help="Number of mutexes; each time one is locked at random. With 1, all threads contend for it.",
     option="--mutex-num",
     minimum=1,
     maximum=10**6,
@@ -38,10 +40,10 @@ MUTEX_NUM = Parameter(
 
 MUTEX_LOCKS = Parameter(
     name="mutex_locks",
-    title="Locks",
+    title="mutex-locks",
     type=Type.INTEGER,
     default=50_000,
-    help="How often each thread locks a mutex. The test is over when all have: the work is fixed, not the time.",
+    help="Locks per thread. The test ends when all are done: fixed work, not fixed time.",
     option="--mutex-locks",
     minimum=1,
     maximum=2**31 - 1,
@@ -49,7 +51,7 @@ MUTEX_LOCKS = Parameter(
 
 MUTEX_LOOPS = Parameter(
     name="mutex_loops",
-    title="Loops",
+    title="mutex-loops",
     type=Type.INTEGER,
     default=10_000,
     help="Empty loops between two locks.",
@@ -60,37 +62,37 @@ MUTEX_LOOPS = Parameter(
 
 
 def _seconds(values: Values) -> float:
-    """Return how long the loops alone take on a current server."""
+    """Return the time of the loops alone on a current server."""
     return int(values["mutex_locks"]) * int(values["mutex_loops"]) / LOOP_RATE
 
 
 def _tuned_locks(values: Values) -> int:
-    """Return how many locks, in whole 100,000, take ten seconds on a current server."""
+    """Return the number of locks, in whole 100,000, that take ten seconds on a current server."""
     wanted = WORTH_TIMING * LOOP_RATE / max(1, int(values["mutex_loops"]))
     return min(2**31 - 1, max(100_000, -int(-wanted // 100_000) * 100_000))
 
 
-def _short(evidence: StepEvidence) -> Outcome | None:
+def _short(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     seconds, better = _seconds(values), _tuned_locks(values)
     if not int(values["mutex_loops"]) or seconds >= WORTH_TIMING or better <= int(values["mutex_locks"]):
         return None
-    return Outcome(
-        f"{int(values['mutex_locks']):,} locks with {int(values['mutex_loops']):,} loops between them take some "
+    return CheckOutcome(
+        f"{int(values['mutex_locks']):,} locks with {int(values['mutex_loops']):,} loops between them take about "
         f"{seconds:.2g} s on a current server.",
-        level=Level.INFO if seconds >= FAR_TOO_SHORT else None,
+        severity=Severity.INFO if seconds >= FAR_TOO_SHORT else None,
         changes={"mutex_locks": better},
     )
 
 
 SYSBENCH_MUTEX_SHORT = Check(
     id="sysbench-mutex-short",
-    level=Level.WARNING,
-    title="So little work is over too soon to trust",
-    why="Start-up, a processor clock that is still rising and any single disturbance weigh heavily in a short run.",
-    remedy="Let each thread lock more often.",
+    severity=Severity.WARNING,
+    title="Too little work",
+    why="Start-up, CPU frequency ramp-up and a single disturbance dominate a short run.",
+    remedy="Increase mutex-locks.",
     source="AWS re:Invent 2013 ENT305, Benchmarking EC2: never publish sysbench's defaults.",
-    needs="The locks, the loops and the threads.",
+    needs="Locks, loops, threads.",
     evaluate=_short,
 )
 
@@ -105,32 +107,34 @@ def _conclude(output: SysbenchOutput) -> tuple[list[Figure], list[str]]:
     return output.figures(TOTAL_TIME), unresolved_note(output)
 
 
-class SysbenchMutex:
-    """The mutex test. Fixed work, timed: lower is better."""
+class SysbenchMutex(Suite):
+    """Mutex contention. Fixed work, timed: lower is better."""
 
     id = "sysbench-mutex"
     title = "sysbench mutex"
-    summary = "Threads that each lock mutexes a fixed number of times: how long they take, contention included."
+    summary = "Time for each thread to lock mutexes a fixed number of times, contention included."
     resource = Resource.CPU
-    tool = "sysbench"
-    packages: Mapping[str, str] = PACKAGES
-    parameters: tuple[Parameter, ...] = (THREADS, MUTEX_NUM, MUTEX_LOCKS, MUTEX_LOOPS, PERCENTILE)
-    metrics: tuple[Metric, ...] = (
+    tried = TestedTool(
+        "sysbench 1.0.20 run for real; the syntax of 0.4.12 from its help",
+        note="fixed work, so less time is better",
+    )
+    program = SYSBENCH
+    parameters = (THREADS, MUTEX_NUM, MUTEX_LOCKS, MUTEX_LOOPS, PERCENTILE)
+    metrics = (
         TOTAL_TIME,
         LATENCY_MEAN,
         latency_percentile(int(PERCENTILE.default)),
         LATENCY_MAXIMUM,
     )
-    needs_peer = False
-    directory_parameter: str | None = None
-    checks: tuple[StepCheck, ...] = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
+    usual_cov = 0.10
+    checks = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return a thread for every usable CPU, and work that takes some ten seconds."""
+        """Return one thread per usable CPU, and work of about ten seconds."""
         tuned = tune_common(context.facts)
         del tuned["time"]  # the work is fixed
         locks = _tuned_locks({"mutex_loops": MUTEX_LOOPS.default})
-        why = f"{locks:,} locks take some {WORTH_TIMING:g} s; the tool's 50,000 are over in a fifth of a second."
+        why = f"{locks:,} locks take about {WORTH_TIMING:g} s; the default of 50,000 a fifth of a second."
         return tuned | {"mutex_locks": Tuned(locks, why)}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
@@ -142,12 +146,6 @@ class SysbenchMutex:
         ]
         return (command("mutex", options, {**values, "time": 0}, context),)
 
-    def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return no time: the work is fixed, and how long it takes is what is measured."""
-        del values, context
-        return Estimate(duration=None)
-
     def parser(self, values: Values) -> TrialParser:
-        """Return a fresh parser; the output says all it needs to know."""
-        del values
+        """Return a new parser."""
         return SysbenchParser("mutex", _no_samples, _conclude)

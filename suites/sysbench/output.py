@@ -1,29 +1,36 @@
-"""Reads what sysbench prints, of both generations (0.4 and 0.5; 1.0 and later), as it arrives."""
+"""Parse sysbench's output as it arrives, of both generations (0.4 and 0.5; 1.0 and later)."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from suites.base import LineSplitter, Parsed
-from suites.tool_words import how_it_ended, tool_words
+from suites.base import Command, Context, ParsedTrial, version_of
+from suites.facts import Facts, cpus_for
+from suites.line_parser import LineParser
+from suites.parameters import Parameter, Tuned, Type, Values
+from suites.programs import Program, same_package_name
+from suites.runtime_checks import TRUSTED
+from suites.tool_messages import exit_text, printable_message
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Sample
+from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 
-LATENCY_MEAN = Metric("latency_mean", "Mean latency", Unit.MILLISECOND, Better.LOWER, Kind.TIME)
-LATENCY_MAXIMUM = Metric("latency_max", "Maximum latency", Unit.MILLISECOND, Better.LOWER, Kind.TIME, percentile=100)
-TOTAL_TIME = Metric("total_time", "Total time", Unit.SECOND, Better.LOWER, Kind.TIME)
-TOTAL_EVENTS = Metric("total_events", "Total events", Unit.ONE, Better.HIGHER, Kind.COUNT)
+LATENCY_MEAN = Metric("latency_mean", "Mean latency", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME)
+LATENCY_MAXIMUM = Metric(
+    "latency_max", "Maximum latency", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME, percentile=100
+)
+TOTAL_TIME = Metric("total_time", "Total time", Unit.SECOND, Better.LOWER, MetricKind.TIME)
+TOTAL_EVENTS = Metric("total_events", "Total events", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 
 MAXIMUM_SAMPLES = 200_000
-"""More than a run of the longest time sysbench is given here (86,400 s) prints; a broken tool prints more."""
+"""Limit of samples: more than the longest permitted run (86,400 s) prints."""
 
 MAXIMUM_FAILURES = 5
-"""Messages of failure that are repeated in notes."""
+"""Limit of failure messages repeated in notes."""
 
 
 def latency_percentile(rank: int) -> Metric:
-    """Return the metric of the latency percentile `rank`, the one that --percentile chose."""
-    return Metric(f"latency_p{rank}", f"Latency, p{rank}", Unit.MILLISECOND, Better.LOWER, Kind.TIME, float(rank))
+    """Return the metric of the latency percentile `rank`, set by --percentile."""
+    return Metric(f"latency_p{rank}", f"Latency, p{rank}", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME, float(rank))
 
 
 _N = r"(\d{1,18}(?:\.\d{1,9})?)"
@@ -61,7 +68,7 @@ _TESTS = (
 )
 
 _UNNAMED = frozenset({"threads", "mutex"})
-"""Tests that sysbench 1.0 does not name in what it prints."""
+"""Tests that sysbench 1.0 does not name in its output."""
 
 _FAILURE = re.compile(
     r"(?:FATAL|PANIC|ALERT): .+|[Ii]nvalid (?:option|value).+|.*: (?:command )?not found|Killed|"
@@ -71,7 +78,7 @@ _FAILURE = re.compile(
 
 @dataclass(slots=True)
 class SysbenchOutput:
-    """What sysbench has said so far. `numbers` are by name, as printed; latencies in ms."""
+    """Parsed output so far. `numbers` are by name, as printed; latencies in ms."""
 
     version: str | None = None
     test: str | None = None
@@ -81,7 +88,7 @@ class SysbenchOutput:
     failures: list[str] = field(default_factory=list)
 
     def read(self, line: str) -> None:
-        """Take one line."""
+        """Parse one line."""
         for name, pattern in _NUMBERS:
             if match := pattern.fullmatch(line.rstrip()):
                 self.numbers[name] = float(match[1])
@@ -89,12 +96,12 @@ class SysbenchOutput:
         if match := _PERCENTILE.fullmatch(line.rstrip()):
             self.rank, self.numbers["latency_percentile"] = int(match[1]), float(match[2])
         elif _FAILURE.fullmatch(line.strip()) and len(self.failures) < MAXIMUM_FAILURES:
-            self.failures.append(tool_words(line))
+            self.failures.append(printable_message(line))
         else:
             self._read_heading(line.rstrip())
 
     def read_unfinished(self, line: str) -> None:
-        """Take a last line that no line break ended: its numbers may lack digits, so only its words count."""
+        """Parse an unterminated last line: its numbers may lack digits, so only its text counts."""
         words = line.strip()
         if _FAILURE.fullmatch(words) or words.startswith("execution time (avg/stddev):"):
             self.read(line)
@@ -110,18 +117,18 @@ class SysbenchOutput:
 
     @property
     def old(self) -> bool:
-        """Whether the output is of the generation before 1.0."""
+        """Whether the output is of a version before 1.0."""
         return self.version is not None and self.version.startswith("0.")
 
     @property
     def idle(self) -> bool:
-        """Whether the run did no work at all: sysbench then prints zeros and exit status 0."""
+        """Whether the run did no work: sysbench then prints zeros and exits with status 0."""
         return self.numbers.get("total_events") == 0
 
     def figures(self, *metrics: Metric) -> list[Figure]:
         """Return the printed numbers of `metrics`, and the latencies.
 
-        A latency printed as 0.00 is under sysbench's resolution of 0.01 ms, not nothing: it is left out.
+        A latency printed as 0.00 is below sysbench's resolution of 0.01 ms, not zero: it is omitted.
         """
         found = [Figure(metric, self.numbers[metric.name]) for metric in metrics if metric.name in self.numbers]
         latencies = [(LATENCY_MEAN, "latency_mean"), (LATENCY_MAXIMUM, "latency_max")]
@@ -141,38 +148,27 @@ ReadLive = Callable[[str, SysbenchOutput], list[Sample]]
 Conclude = Callable[[SysbenchOutput], tuple[list[Figure], list[str]]]
 
 
-class SysbenchParser:
-    """One trial's parser: the parts both tests share; `read_live` and `conclude` are each test's own."""
+class SysbenchParser(LineParser):
+    """Parser of one trial: the shared parts; `read_live` and `conclude` are each test's own."""
 
     def __init__(self, test: str, read_live: ReadLive, conclude: Conclude) -> None:
         self._test = test
         self._read_live = read_live
         self._conclude = conclude
-        self._lines = LineSplitter()
+        super().__init__()
         self._output = SysbenchOutput()
-        self._samples: list[Sample] = []
 
-    def feed(self, data: bytes, stream: str = "stdout") -> Iterable[Sample]:
-        """Take the next bytes; return the samples they complete."""
-        before = len(self._samples)
-        for line in self._lines.feed(data, stream):
-            self._read(line)
-        return self._samples[before:]
-
-    def finish(self, exit_status: int | None = None) -> Parsed:
-        """Say what the whole output means."""
-        for line in self._lines.rest():
-            self._output.read_unfinished(line)
-        foreign = self._foreign()
-        if foreign is not None:
-            note = f"This is not the output of sysbench's {self._test} test: it is {foreign}."
-            return Parsed(samples=tuple(self._samples), notes=(note,), complete=False)
+    def _result(self, exit_status: int | None) -> ParsedTrial:
+        origin = self._other_origin()
+        if origin is not None:
+            note = f"Not the output of sysbench's {self._test} test: it is {origin}."
+            return ParsedTrial(samples=tuple(self._samples), notes=(note,), complete=False)
         figures, notes = ([], []) if self._output.idle else self._conclude(self._output)
         troubles = self._troubles(exit_status)
-        return Parsed(tuple(figures), tuple(self._samples), (*troubles, *notes), complete=not troubles)
+        return ParsedTrial(tuple(figures), tuple(self._samples), (*troubles, *notes), complete=not troubles)
 
-    def _foreign(self) -> str | None:
-        """Return in words whose output this is, or None where it is this test's as far as can be told."""
+    def _other_origin(self) -> str | None:
+        """Return which tool or test printed the output, or None if it is this test's as far as known."""
         output = self._output
         if output.test == self._test:
             return None
@@ -182,7 +178,7 @@ class SysbenchParser:
             return None
         if self._test not in _UNNAMED or output.version is None:
             return "of another test, or its beginning is missing"
-        # One event for each thread is what the mutex test makes, and no other.
+        # Only the mutex test has one event per thread.
         found = "mutex" if output.numbers.get("total_events") == output.numbers.get("threads") else "threads"
         return None if found == self._test else f"of sysbench's {found} test"
 
@@ -193,25 +189,109 @@ class SysbenchParser:
         elif len(self._samples) < MAXIMUM_SAMPLES and (not self._samples or samples[0].time > self._samples[-1].time):
             self._samples += samples
 
+    def _read_unfinished(self, line: str) -> None:
+        self._output.read_unfinished(line)
+
     def _troubles(self, exit_status: int | None) -> list[str]:
-        """Say what went wrong, in the order a person would ask; nothing where all went well."""
+        """Report the failures in order of importance; nothing if there are none."""
         output = self._output
         troubles = [f"sysbench failed: {words}" for words in output.failures]
         if output.idle:
             troubles.append(
-                "sysbench did no work: it counted 0 events, so there is no figure. A total size below block size "
-                "times threads does that, and an event that outlasts the run."
+                "sysbench counted 0 events: no figure. Causes: a total size below block size times threads, or "
+                "an event longer than the run."
             )
         elif "finished" not in output.numbers and not output.failures:
             last = f" The live figures up to {self._samples[-1].time:g} s are kept." if self._samples else ""
             troubles.append(f"sysbench was cut off: it printed no complete summary.{last}")
         if exit_status:
-            troubles.append(f"sysbench {how_it_ended(exit_status)}.")
+            troubles.append(f"sysbench {exit_text(exit_status)}.")
         return troubles
 
 
 def unresolved_note(output: SysbenchOutput) -> list[str]:
-    """Return the note about latencies that are left out, where there are any."""
+    """Return the note about omitted latencies, if there are any."""
     if not output.unresolved:
         return []
-    return ["Latencies that sysbench prints as 0.00 ms are below its resolution of 0.01 ms and left out."]
+    return ["Latencies that sysbench prints as 0.00 ms are below its resolution of 0.01 ms and omitted."]
+
+
+# Shared by the sysbench tests: common parameters, and the command line of each generation.
+
+
+SYSBENCH = Program("sysbench", ("sysbench",), same_package_name("sysbench"), timed=True, supplementary=True)
+
+UNLIMITED_REQUESTS = 2**31 - 1
+"""sysbench 0.4 runs no request at all with 0, which 0.5 and 1.0 treat as unlimited."""
+
+THREADS = Parameter(
+    name="threads",
+    title="threads",
+    type=Type.INTEGER,
+    default=1,
+    help="Number of threads.",
+    option="--threads",
+    minimum=1,
+    maximum=4096,
+)
+
+TIME = Parameter(
+    name="time",
+    title="time",
+    type=Type.DURATION,
+    default=10.0,
+    help="Duration of the test.",
+    option="--time",
+    unit="s",
+    minimum=1,
+    maximum=86400,
+    whole=True,
+)
+
+PERCENTILE = Parameter(
+    name="percentile",
+    title="percentile",
+    type=Type.INTEGER,
+    default=95,
+    help="The latency percentile that sysbench reports; it reports only one.",
+    option="--percentile",
+    unit="%",
+    minimum=1,
+    maximum=100,
+)
+
+
+def is_old(context: Context) -> bool:
+    """Return whether the host's sysbench has the syntax of before 1.0; if not known, it has not."""
+    version = version_of(context.facts, "sysbench")
+    return version is not None and version < (1,)
+
+
+def command(test: str, options: list[str], values: Values, context: Context, events: int = 0) -> Command:
+    """Return the command that runs `test`; `events` 0 means that only time ends it.
+
+    Syntax: `sysbench --help` of 1.0.20 and 0.4.12. Versions before 1.0 have no --report-interval.
+    """
+    threads, seconds, percentile = int(values["threads"]), int(values["time"]), int(values["percentile"])
+    if is_old(context):
+        words = [f"--test={test}", *options, f"--num-threads={threads}", f"--max-time={seconds}"]
+        words += [f"--max-requests={events or UNLIMITED_REQUESTS}", f"--percentile={percentile}"]
+        return Command(("sysbench", *words, "run"))
+    words = [test, *options, f"--threads={threads}", f"--time={seconds}"]
+    words += [f"--events={events}"] if events else []
+    words += [f"--percentile={percentile}", "--report-interval=1"]
+    return Command(("sysbench", *words, "run"))
+
+
+def tune_common(facts: Facts | None) -> dict[str, Tuned]:
+    """Return the tuned threads (if the CPUs are known) and time."""
+    tuned = {
+        "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second; the tool's default gives 10."),
+    }
+    cpus = None if facts is None else cpus_for(facts)
+    if cpus == 1:
+        tuned["threads"] = Tuned(1, "The host has 1 usable CPU.")
+    elif cpus is not None:
+        why = f"The host has {cpus} usable CPUs; the default of 1 thread measures one of them."
+        tuned["threads"] = Tuned(cpus, why)
+    return tuned

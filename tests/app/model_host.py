@@ -15,24 +15,24 @@ from typing import Any
 
 import pytest
 
-import app.runs.joining
+import app.runs.host_setup
 import app.runs.run
 import app.store.store
 from app.events import Event
 from app.plans.plan import Plan, Repetition, Step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
 from app.store import Recorder
-from remote.errors import ConnectError, ConnectionLostError, Outcome
-from remote.link import Patience
+from remote.connection_state import ReconnectPolicy
+from remote.errors import ConnectError, ConnectionLostError, ConnectOutcome
 from remote.script import script
 from remote.session import LIMIT, Chunk, Completed
 from suites import registry
 from suites.base import Command, Context, Purpose
 from suites.facts import Facts
 from suites.parameters import Values
-from tests.app import recorded
+from tests.app import run_events
 from tests.lab.counting import Counting
 
 LINES = 3
@@ -167,14 +167,14 @@ class ModelHost:
         return f"{pid} {pid} 5000 {BOOT} 1000.0 1795190203.6 ."
 
     def do_status(self, _path: str, _nonce: str, name: str) -> dict[str, str]:
-        said = {"boot": BOOT, "up": "1000.0"}
+        shown = {"boot": BOOT, "up": "1000.0"}
         job = self.jobs.get(name)
         if job is None:
-            return said | {"gone": ""}
-        said |= {"begun": self._begun(name), "out": str(len(job.out)), "err": "0"}
+            return shown | {"gone": ""}
+        shown |= {"begun": self._begun(name), "out": str(len(job.out)), "err": "0"}
         if job.alive:
-            return said | {"alive": ""}
-        return said | {"rc": f"{143 if job.stopped else 0} 1001.0 ."}
+            return shown | {"alive": ""}
+        return shown | {"rc": f"{143 if job.stopped else 0} 1001.0 ."}
 
     def do_stop(self, path: str, _nonce: str, name: str, _grace: str) -> dict[str, str]:
         if name not in self.jobs:
@@ -254,18 +254,18 @@ class ModelSession:
             return Completed(f"{BOOT}\n1000.0 500.0\n".encode(), b"", 0)
         off = self._power.off
         try:
-            said: Mapping[str, str] = self.reached(lambda: self.model.answer(argv, stdin), *_words(argv))
+            shown: Mapping[str, str] = self.reached(lambda: self.model.answer(argv, stdin), *_words(argv))
         except ConnectionLostError:
             if not off and not self._power.after and self.model.late and argv[SENT : SENT + 1] == ["start"]:
                 self.model.delayed.append(lambda: self.model.answer(argv, stdin))
             raise
         mark = argv[3] if len(argv) > SENT else ""
-        return Completed("".join(f"@@{mark} {word} {value}\n" for word, value in said.items()).encode(), b"", 0)
+        return Completed("".join(f"@@{mark} {word} {value}\n" for word, value in shown.items()).encode(), b"", 0)
 
     def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> ModelChannel:
         del keep_input
         if not stdin.endswith(script("job.sh")):
-            raise ConnectError(Outcome.CONFIG, "The model has no telemetry.", host="web-1")
+            raise ConnectError(ConnectOutcome.CONFIG, "The model has no telemetry.", host="web-1")
         if self._power.off:
             raise ConnectionLostError("The connection to web-1 broke.", host="web-1")
         return ModelChannel(self, argv)
@@ -317,14 +317,14 @@ class Lab:
 
         patch.setattr(registry, "SUITES", (*registry.SUITES, TwoCommands()))
         patch.setattr(app.store.store, "Recorder", MortalRecorder)
-        for module in (app.runs.joining, app.runs.run):
+        for module in (app.runs.host_setup, app.runs.run):
             patch.setattr(module, "read_facts", _facts)
         patch.setattr(app.runs.run, "TICK", 0.005)  # of hundreds of runs, none needs to wait for anybody's sake
 
     def _connect(self, power: Power) -> Callable[..., ModelSession]:
         def connect(*_words: object) -> ModelSession:
             if power.off or self.host.down:
-                raise ConnectError(Outcome.CONFIG, "web-1 refused the connection.", host="web-1")
+                raise ConnectError(ConnectOutcome.CONFIG, "web-1 refused the connection.", host="web-1")
             return ModelSession(self.host, power)
 
         return connect
@@ -332,20 +332,20 @@ class Lab:
     def workstation(self, at: int | str | None = None, *, after: bool = False) -> Workstation:
         """Start a Benchwright that is killed at its event number `at`; raise Killed where that is soon."""
         self.power = Power(at, after)
-        made = Workstation(self._store, self._hosts, patience=Patience(0.0, 0.0, 0.0, 0.0))
+        made = Workstation(self._store, self._hosts, patience=ReconnectPolicy(0.0, 0.0, 0.0, 0.0))
         made._hosts.connect = self._connect(self.power)  # type: ignore[method-assign]
         return made
 
     def run(self, at: int | str | None = None, *, after: bool = False) -> bool:
         """Run the plan; return whether it came to its end."""
-        return self._lives(lambda made: made.run(PLAN, Refuse(), Control()), at, after=after)
+        return self._lives(lambda made: made.run(PLAN, RefusingAsker(), Control()), at, after=after)
 
     def attach(self, at: int | str | None = None, *, after: bool = False) -> bool:
         """Go on with the run, if it is detached; return whether there is none any more."""
 
         def go_on(made: Workstation) -> Iterator[Event]:
-            for left in made.left_runs():
-                yield from made.attach(left.id, Refuse(), Control())
+            for left in made.detached_runs():
+                yield from made.attach(left.id, RefusingAsker(), Control())
 
         return self._lives(go_on, at, after=after)
 
@@ -356,6 +356,9 @@ class Lab:
                     self.host.most = max(self.host.most, len(self.host.measuring()))
         except Killed:
             return False
+        except ConnectionLostError:  # a Benchwright that dies before it has written anything refuses to attach
+            if not self.power.off:
+                raise
         return not self.power.off
 
 
@@ -368,7 +371,7 @@ def _words(argv: Sequence[str]) -> list[str]:
 
 def _facts(session: Any, _directories: Sequence[str] = ()) -> Facts:
     session.run(["true"])
-    return recorded.facts("web-1")
+    return run_events.facts("web-1")
 
 
 def assert_whole(lab: Lab) -> None:
@@ -385,7 +388,7 @@ def assert_whole(lab: Lab) -> None:
             assert record.reason == "Benchwright ended while it ran"
         else:
             assert line.state.value == "done", record.reason
-            assert not line.left
+            assert not line.detached
             assert [(one.trial.step, one.trial.number) for one in record.trials] == [
                 ("one", 1), ("one", 2), ("two", 1), ("two", 2),
             ]  # fmt: skip
@@ -395,7 +398,7 @@ def assert_whole(lab: Lab) -> None:
                 values = [sample.value for sample in made.samples(line.id)[trial.trial.id]]
                 assert values == [float(number) for number in range(1, 2 * LINES + 1)]
             assert record.summary.trust
-            absent = re.search(r"No facts after the run", record.reason)
+            absent = re.search(r"Not read: facts of", record.reason)
             assert bool(record.facts_after) is not bool(absent), record.reason
     assert not any(job.alive for job in lab.host.jobs.values())
     assert lab.host.workspaces == {}

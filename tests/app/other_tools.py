@@ -5,15 +5,16 @@ import io
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.comparing.compare import judge
-from app.comparing.comparison import Against
-from app.wording import share_text
+from app.comparison.comparison import RelativeFigure
+from app.comparison.estimates import ratio_of
+from app.comparison.verdicts import ComparisonVerdict, VerdictEvidence, decide, forecast
+from suites.quantities import share_text
 from suites.units import Unit
-from suites.vocab import Better, Kind, Metric
+from suites.vocab import Better, Metric, MetricKind
 
 DATA = Path(__file__).parent.parent / "data" / "compared"
 BASELINE, OTHER = DATA / "baseline.txt", DATA / "other.txt"
@@ -21,7 +22,7 @@ BENCHSTAT = ("benchstat", "-format", "csv", BASELINE.name, OTHER.name)
 """What wrote benchstat.csv, in that folder: golang.org/x/perf of 8 September 2026 (22c9c6c9d4da)."""
 
 MARGIN = 0.05
-TIME = Metric("time", "Time", Unit.SECOND, Better.LOWER, Kind.TIME)
+TIME = Metric("time", "Time", Unit.SECOND, Better.LOWER, MetricKind.TIME)
 
 Trials = Mapping[str, tuple[list[float], list[float]]]
 """The trials of the baseline and of the other side, in seconds, by what they are an example of."""
@@ -77,9 +78,9 @@ def pyperf(given: Trials, folder: Path) -> tuple[dict[str, Pyperf], str]:
     for place in (0, 1):
         _dump(given, place, folder / f"{place}.json")
     words = [sys.executable, "-m", "pyperf", "compare_to", "--verbose", "0.json", "1.json"]
-    said = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout
-    found = re.findall(r"^(\w+)\n=+\n\n.*: (.*)\n((?:ERROR.*\n)?.*)$", said, re.MULTILINE)
-    every = re.findall(r"^Geometric mean: (.*)$", said, re.MULTILINE)
+    shown = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout
+    found = re.findall(r"^(\w+)\n=+\n\n.*: (.*)\n((?:ERROR.*\n)?.*)$", shown, re.MULTILINE)
+    every = re.findall(r"^Geometric mean: (.*)$", shown, re.MULTILINE)
     return {name: Pyperf(change, verdict.replace("\n", ": ")) for name, change, verdict in found}, every[0]
 
 
@@ -95,7 +96,18 @@ def _dump(given: Trials, place: int, path: Path) -> None:
     pyperf.BenchmarkSuite(benchmarks).dump(str(path))
 
 
-def ours(baseline: list[float], other: list[float]) -> Against:
+def judge(metric: Metric, values: Sequence[float], baseline: Sequence[float], margin: float) -> RelativeFigure:
+    """Compare trials of one metric with comparable baseline trials, without correction for other metrics."""
+    ratio = ratio_of(values, baseline)
+    if isinstance(ratio, str):
+        return RelativeFigure(ComparisonVerdict.UNDECIDED, ratio)
+    evidence = VerdictEvidence(metric, margin, (len(values), len(baseline)), p=ratio.p)
+    verdict, text, reason = decide(ratio, evidence)
+    more = forecast(ratio, evidence) if verdict is ComparisonVerdict.UNDECIDED else None
+    return RelativeFigure(verdict, reason, ratio.value, ratio.low, ratio.high, text, more=more, p=ratio.p)
+
+
+def ours(baseline: list[float], other: list[float]) -> RelativeFigure:
     """Return Benchwright's verdict."""
     return judge(TIME, other, baseline, MARGIN)
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from app.events import FindingRaised, OutputRead, RunEnded, RunStarted, SampleRead, State, TrialStarted
 from app.store import Store
 from suites.vocab import Sample
-from tests.app import recorded
+from tests.app import run_events
 
 ROUNDS_PER_FINDING = 400
 
 
-def say(words: str) -> None:
+def show_message(words: str) -> None:
     """Tell the parent, at once."""
     sys.stdout.write(words + "\n")
     sys.stdout.flush()
@@ -28,17 +28,17 @@ def say(words: str) -> None:
 def main(path: str, run_id: str, count: int) -> None:
     """Record `count` rounds."""
     with Store(Path(path)).recorder(run_id) as recorder:
-        recorder.record(RunStarted(run_id, recorded.plan(), "2026-11-20T14:15:30+00:00"))
-        recorder.record(TrialStarted(recorded.trial(1), None))
+        recorder.record(RunStarted(run_id, run_events.plan(), "2026-11-20T14:15:30+00:00"))
+        recorder.record(TrialStarted(run_events.trial(1), None))
         for number in range(count) if count else itertools.count():
             for index in range(50 * number, 50 * number + 50):
                 clock = time.monotonic()
-                recorder.record(SampleRead(1, Sample(clock, recorded.IOPS, float(index))))
+                recorder.record(SampleRead(1, Sample(clock, run_events.IOPS, float(index))))
                 recorder.record(OutputRead(1, "stdout", b"%08d" % index))
-            say(f"clock {clock}")
+            show_message(f"clock {clock}")
             if number % ROUNDS_PER_FINDING == 0:
-                recorder.record(FindingRaised(replace(recorded.FINDING, id=str(number))))
-                say(f"finding {number}")
+                recorder.record(FindingRaised(replace(run_events.FINDING, id=str(number))))
+                show_message(f"finding {number}")
         recorder.record(RunEnded(run_id, State.DONE))
 
 

@@ -10,21 +10,24 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from app.baselines.baselines import Baseline, BaselineError, remarks, split_name
-from app.baselines.references import built_in
+from app.baselines.baselines import Baseline, BaselineError, built_in, pin, remarks, stored_baselines
 from app.cli.main import benchwright
-from app.comparing.compare import Verdict
-from app.comparing.joining import join
+from app.comparison.sides import join
+from app.comparison.verdicts import ComparisonVerdict
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
 from app.plans.plan import Policy, Repetition
+from app.records import split_name
 from app.runs.policies import verdict_rules
 from app.services import Workstation
 from app.store import Store
 from suites.errors import BenchwrightError
 from suites.registry import suite
-from suites.units import alike
+from suites.units import same_dimension
 from suites.vocab import Figure
-from tests.app import recorded
+from tests.app import run_events
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_baselines")
 
 STORES = Path(__file__).parents[1] / "data" / "store"
 BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0)
@@ -49,13 +52,13 @@ def stored(path: Path, runs: Mapping[str, tuple[str, tuple[float, ...]]]) -> Wor
     """Return a workstation with runs by id: the host each is of, and the IOPS of its trials."""
     store = Store(path)
     for run_id, (host, values) in runs.items():
-        plan = recorded.plan(hosts=(host,), trials=len(values))
+        plan = run_events.plan(hosts=(host,), trials=len(values))
         with store.recorder(run_id) as recorder:
             recorder.record(RunStarted(run_id, plan, datetime.now(UTC).isoformat()))
-            recorder.record(FactsRead(host, Moment.BEFORE, recorded.facts(host)))
+            recorder.record(FactsRead(host, Moment.BEFORE, run_events.facts(host)))
             for number, value in enumerate(values, 1):
-                figures = [Figure(recorded.IOPS, value, recorded.READ)]
-                for event in recorded.trial_events(recorded.trial(number, host=host), figures):
+                figures = [Figure(run_events.IOPS, value, run_events.READ)]
+                for event in run_events.trial_events(run_events.trial(number, host=host), figures):
                     recorder.record(event)
             recorder.record(RunEnded(run_id, State.DONE))
     store.close()
@@ -73,25 +76,25 @@ def table(tmp_path: Path) -> Path:
 def test_a_store_of_format_3_keeps_its_pins_as_first_versions(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite3"
     shutil.copy(STORES / "format-3.sqlite3", path)
-    (found,) = Store(path).baselines()
+    (found,) = stored_baselines(Store(path))
     assert (found.name, found.version, found.kind, found.pinned) == ("before the upgrade", 1, "run", None)
     assert found.parts == (Store(path).load("before the upgrade").summary.id,)
-    assert Store(path).pin("before the upgrade", "before the upgrade") == 2
+    assert pin(Store(path), "before the upgrade", "before the upgrade") == 2
 
 
 def test_a_group_is_a_baseline_whose_hosts_weigh_alike(tmp_path: Path) -> None:
     runs = {f"2026110{number}-a": (f"host-{number}", (100.0 * number,) * number) for number in range(1, 6)}
     with_runs = stored(tmp_path / "runs.sqlite3", runs)
     with_runs.pin(",".join(runs), "fleet")
-    (band,) = with_runs.bands(recorded.STEP, "another")
+    (band,) = with_runs.bands(run_events.STEP, "another")
     assert (band.low, band.median, band.high, band.figure) == (200.0, 300.0, 400.0, 300.0)
-    (own,) = with_runs.bands(recorded.STEP, "host-5")
+    (own,) = with_runs.bands(run_events.STEP, "host-5")
     assert own.median == 500.0
     baseline = with_runs.baseline("fleet")
     assert (baseline.kind, baseline.size) == ("group", 5)
     with_runs.delete("20261101-a")
-    assert list(remarks(with_runs.baseline("fleet"))) == ["1 of its 5 runs were deleted"]
-    with pytest.raises(BenchwrightError, match="no single run"):
+    assert list(remarks(with_runs.baseline("fleet"))) == [MESSAGES["1_of_its_5_runs_were_deleted"]]
+    with pytest.raises(BenchwrightError, match="not a single run"):
         with_runs.load("fleet")
     with_runs.close()
 
@@ -103,10 +106,10 @@ def test_compare_takes_a_version_of_a_baseline_as_a_side(tmp_path: Path) -> None
     with_runs.pin("20261101-a,20261102-b", "gold")
     comparison = with_runs.compare(["baseline:gold", "20261103-c"])
     assert comparison.runs[0].id == "20261101-a,20261102-b"
-    assert comparison.notes[0] == "Baseline gold, version 2, 2 runs"
+    assert comparison.notes[0] == MESSAGES["baseline_gold_version_2_2"]
     old = with_runs.compare(["baseline:gold@1", "20261103-c"])
     assert old.runs[0].id == "20261101-a"
-    assert old.notes[0].endswith("version 1, not the newest")
+    assert old.notes[0].endswith(MESSAGES["version_1_not_the_newest"])
     with pytest.raises(BaselineError, match="no baseline “gold@3”"):
         with_runs.compare(["baseline:gold@3", "20261103-c"])
     with_runs.close()
@@ -119,12 +122,12 @@ def test_a_group_is_named_as_a_run_is_and_can_settle_a_plan(tmp_path: Path) -> N
     assert with_runs.compare(["fleet", "20261103-c"]).runs[0].id == "20261101-a,20261102-b"
     assert len(with_runs.joined_record("fleet").trials) == 2 * len(BASE)
     repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="fleet")
-    waited_for = with_runs._baseline(replace(recorded.plan(), repetition=repetition))
+    waited_for = with_runs._baseline(replace(run_events.plan(), repetition=repetition))
     assert waited_for is not None
     assert len(waited_for.trials) == 2 * len(BASE)
     table = replace(repetition, baseline="t2-micro-cpu")
     with pytest.raises(BenchwrightError, match="is a published table"):
-        with_runs._baseline(replace(recorded.plan(), repetition=table))
+        with_runs._baseline(replace(run_events.plan(), repetition=table))
     with_runs.close()
 
 
@@ -133,26 +136,26 @@ def test_a_part_of_a_run_is_named_as_a_run_is_too(tmp_path: Path) -> None:
     with_runs.pin("20261101-a@web-1", "part")
     assert [run.id for run in with_runs.compare(["part", "20261102-b"]).runs] == ["20261101-a", "20261102-b"]
     repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="part")
-    waited_for = with_runs._baseline(replace(recorded.plan(), repetition=repetition))
+    waited_for = with_runs._baseline(replace(run_events.plan(), repetition=repetition))
     assert waited_for is not None
     assert len(waited_for.trials) == len(BASE)
     with_runs.close()
 
 
 def test_a_plan_that_waits_for_a_verdict_on_hosts_is_told_that_trials_settle_none() -> None:
-    hosts = [recorded.run_record(f"2026110{number}-a", BASE, host=f"web-{number}") for number in (1, 2, 3)]
+    hosts = [run_events.run_record(f"2026110{number}-a", BASE, host=f"web-{number}") for number in (1, 2, 3)]
     (baseline, _) = join(hosts, {run.summary.id: {} for run in hosts})
     repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="fleet", minimum=6)
     same, other = (
-        verdict_rules(replace(recorded.plan(hosts=(host,)), repetition=repetition), baseline, {})
+        verdict_rules(replace(run_events.plan(hosts=(host,)), repetition=repetition), baseline, {})
         for host in ("web-2", "db-1")
     )
     assert same is not None
-    assert same(("random read", "web-2"), recorded.IOPS, recorded.READ).decide(BASE).settled
+    assert same(("random read", "web-2"), run_events.IOPS, run_events.READ).decide(BASE).settled
     assert other is not None
-    decision = other(("random read", "db-1"), recorded.IOPS, recorded.READ).decide([1.3 * value for value in BASE])
+    decision = other(("random read", "db-1"), run_events.IOPS, run_events.READ).decide([1.3 * value for value in BASE])
     assert (decision.stop, decision.settled) == (True, False)
-    assert decision.reason.endswith("no verdict can come: it rests on hosts, 1 against 3, and trials add none")
+    assert decision.reason.endswith(MESSAGES["no_verdict_can_come_it_rests"])
 
 
 def test_every_built_in_figure_answers_to_a_metric_and_labels_of_its_suite() -> None:
@@ -166,7 +169,7 @@ def test_every_built_in_figure_answers_to_a_metric_and_labels_of_its_suite() -> 
         assert one.reference is not None
         for figure in one.reference.figures:
             metric = next(metric for metric in suite(figure.suite).metrics if metric.name == figure.metric)
-            assert alike(metric.unit, figure.unit)
+            assert same_dimension(metric.unit, figure.unit)
             assert tuple(name for name, _ in figure.labels) in made[figure.suite]
 
 
@@ -177,8 +180,8 @@ def test_a_published_table_gives_a_ratio_and_never_a_verdict(tmp_path: Path, tab
     words = ["baseline:somebody", "20261101-a"]
     (row,) = with_runs.compare(words if first else words[::-1]).rows
     (against,) = row.against
-    assert against.verdict is Verdict.UNDECIDED
-    assert against.text == f"reference, no spread known: the ratio alone, {'2.00' if first else '0.50'}x"
+    assert against.verdict is ComparisonVerdict.UNDECIDED
+    assert against.text == f"reference, no spread known: ratio only, {'2.00' if first else '0.50'}x"
     assert (against.low, against.high, against.p, against.more) == (None, None, None, None)
     assert [caveat.text for caveat in against.caveats] == ["an anomaly", "source: a page", "units doubtful"]
     assert {"kernel"} <= {each.what for each in against.differences}
@@ -190,35 +193,35 @@ def test_a_published_figure_beside_a_median_that_tells_another_story_is_said(tmp
     workstation.import_baseline(table)
     against = workstation.compare(["baseline:somebody", "odd"]).rows[0].against[0]
     assert against.ratio == pytest.approx(0.957, abs=1e-3)
-    said = next(caveat.text for caveat in against.caveats if caveat.id == "medians")
-    assert said.startswith("the medians stand the other way round, at 1.24x: ")
+    shown = next(caveat.text for caveat in against.caveats if caveat.id == "medians")
+    assert shown.startswith(MESSAGES["the_medians_stand_the_other"])
     workstation.close()
 
 
 def test_a_published_table_is_a_band_that_tells_what_is_wrong_with_it(tmp_path: Path, table: Path) -> None:
     with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE)})
     with_runs.import_baseline(table)
-    (band,) = with_runs.bands(recorded.STEP, "web-1", recorded.facts("web-1"))
+    (band,) = with_runs.bands(run_events.STEP, "web-1", run_events.facts("web-1"))
     assert (band.low, band.median, band.high, band.reference) == (500.0, 500.0, 500.0, True)
     assert band.note.startswith("too old: measured ")
-    assert band.note.endswith("reference, no spread known; another universe: kernel 4.1.10")
+    assert band.note.endswith(MESSAGES["reference_no_spread_known"])
     with_runs.close()
 
 
 def test_a_band_tells_that_the_kernel_is_another(tmp_path: Path) -> None:
     with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE)})
     with_runs.pin("20261101-a", "gold")
-    (same,) = with_runs.bands(recorded.STEP, "web-1", recorded.facts("web-1"))
-    (other,) = with_runs.bands(recorded.STEP, "web-2", recorded.facts("web-2", kernel="7.0"))
-    assert (same.note, other.note) == ("", "another universe: kernel 6.1.0")
-    assert other.said == "gold (another universe: kernel 6.1.0)"
+    (same,) = with_runs.bands(run_events.STEP, "web-1", run_events.facts("web-1"))
+    (other,) = with_runs.bands(run_events.STEP, "web-2", run_events.facts("web-2", kernel="7.0"))
+    assert (same.note, other.note) == ("", MESSAGES["another_universe_kernel_6_1"])
+    assert other.label == MESSAGES["gold_another_universe_kernel"]
     with_runs.close()
 
 
 def test_age_is_told_against_the_limit_it_was_pinned_with() -> None:
     now = datetime(2026, 11, 20, tzinfo=UTC)
     baseline = Baseline("gold", 1, None, ("a",), 1, measured=(now - timedelta(days=91)).isoformat())
-    assert list(remarks(baseline, now)) == ["too old: measured 91 d ago, its limit is 90 d"]
+    assert list(remarks(baseline, now)) == [MESSAGES["too_old_measured_91_d_ago"]]
     assert list(remarks(replace(baseline, oldest=92 * 86400.0), now)) == []
     assert list(remarks(replace(baseline, measured=""), now)) == []
 
@@ -249,16 +252,16 @@ def test_the_command_line_pins_lists_shows_and_removes(tmp_path: Path, table: Pa
     path = tmp_path / "runs.sqlite3"
     stored(path, {"20261101-a": ("web-1", BASE), "20261102-b": ("web-1", BASE)}).close()
 
-    def said(*words: str) -> str:
+    def shown(*words: str) -> str:
         result = CliRunner().invoke(benchwright, ["--store", str(path), "baseline", *words])
         assert result.exit_code == 0, result.output
         return result.output
 
-    said("pin", "20261101-a,20261102-b@web-1", "gold", "--max-age", "1")
-    pinned = json.loads(said("show", "gold", "--json"))
+    shown("pin", "20261101-a,20261102-b@web-1", "gold", "--max-age", "1")
+    pinned = json.loads(shown("show", "gold", "--json"))
     assert (pinned["kind"], pinned["runs"], pinned["max_age"]) == ("group", ["20261101-a", "20261102-b@web-1"], 86400)
-    assert "Pinned other, version 1, 1 published figure" in said("import", str(table), "--name", "other")
-    assert [one["name"] for one in json.loads(said("list", "--json"))][:2] == ["other", "gold"]
-    assert "units doubtful" in said("show", "other")
-    said("remove", "gold")
-    assert "gold" not in said("list")
+    assert MESSAGES["pinned_other_version_1_1"] in shown("import", str(table), "--name", "other")
+    assert [one["name"] for one in json.loads(shown("list", "--json"))][:2] == ["other", "gold"]
+    assert "units doubtful" in shown("show", "other")
+    shown("remove", "gold")
+    assert "gold" not in shown("list")

@@ -8,28 +8,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.calibration.calibration import Calibration, Instrument, MetricNoise, applying, changed, fingerprint_of
-from app.calibration.false_alarms import (
+from app.calibration.calibration import (
     DEFAULT_MARGIN,
     LEAST_MARGIN,
-    FalseAlarms,
+    applying,
+    changed,
     false_alarms,
+    fingerprint_of,
     least_detectable,
     log_spread,
+    margin_origin,
 )
-from app.calibration.to_json import calibration_from_json, calibration_to_json
-from app.calibration.words import alarm_lines, instrument_rows, margin_origin
-from app.checks.after import judge_step
-from app.comparing.compare import Verdict, compare, judge
-from app.comparing.comparison_json import comparison_to_json
-from app.formats import FormatError
-from app.records import RunRecord
+from app.calibration.report import alarm_lines, instrument_rows
+from app.comparison.compare import compare
+from app.comparison.comparison import comparison_to_json
+from app.comparison.verdicts import ComparisonVerdict
+from app.formats import FormatError, calibration_from_json, calibration_to_json
+from app.records import Calibration, FalseAlarms, Instrument, MetricNoise, RunRecord
 from app.store import Store
+from app.verdict.steps import step_verdict
 from suites.errors import BenchwrightError
-from suites.evidence import OwnNoise
+from suites.evidence import HostNoise
 from suites.verdict import Trust
-from tests.app import after_evidence, recorded
-from tests.app.recorded import run_record
+from tests.app import run_events, trial_evidence
+from tests.app.other_tools import judge
+from tests.app.run_events import run_record
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_calibration")
 
 ALARMS = FalseAlarms(8, 4000, 0.0, 0.05, 0.0, 0.002, 0.024, 0.03)
 
@@ -40,7 +46,7 @@ def calibration(host: str = "web-1", *, margin: float = 0.03, suite: str = "fio"
         "2026-11-12T10:00:00+00:00",
         suite,
         "20261112-100000-abcd",
-        fingerprint_of(recorded.facts(host), "fio"),
+        fingerprint_of(run_events.facts(host), "fio"),
         Instrument("tsc", 1e-9, 2e-8, 5e-5, 1e-3, 0.002, 0.004, 0.003),
         (MetricNoise("iops", "IOPS", (("operation", "read"),), 16, cov, {6: 0.02}),),
         replace(ALARMS, margin=margin),
@@ -106,20 +112,20 @@ def test_the_least_difference_is_the_one_of_the_power_of_a_test() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.01, 0.03])
 def test_later_comparisons_by_the_own_margin_claim_nothing_where_nothing_differs(spread: float) -> None:
-    cases, said = 150, []
+    cases, shown = 150, []
     for case in range(cases):
         margin = false_alarms(lots(spread, 16, seed=case), splits=500).margin
         one, other = lots(spread, 8, seed=1000 + case), lots(spread, 8, seed=2000 + case)
-        said.append(judge(recorded.IOPS, one, other, margin).verdict)
-    assert sum(verdict in {Verdict.BETTER, Verdict.WORSE} for verdict in said) <= 0.05 * cases
-    assert sum(verdict is Verdict.SAME for verdict in said) > 0.5 * cases
+        shown.append(judge(run_events.IOPS, one, other, margin).verdict)
+    assert sum(verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE} for verdict in shown) <= 0.05 * cases
+    assert sum(verdict is ComparisonVerdict.SAME for verdict in shown) > 0.5 * cases
 
 
 # Whether it counts
 
 
 def test_a_calibration_counts_until_the_host_changes_or_it_grows_old() -> None:
-    one, facts = calibration(), recorded.facts("web-1")
+    one, facts = calibration(), run_events.facts("web-1")
     moment = "2026-11-20T00:00:00+00:00"
     newer_kernel = replace(facts, system=replace(facts.system, kernel="7.0"))
     assert applying([one], "web-1", "fio", facts, moment) is one
@@ -132,7 +138,7 @@ def test_a_calibration_counts_until_the_host_changes_or_it_grows_old() -> None:
 
 
 def test_one_of_a_disturbed_host_does_not_count_nor_lets_an_older_one() -> None:
-    facts, moment = recorded.facts("web-1"), "2026-11-20T00:00:00+00:00"
+    facts, moment = run_events.facts("web-1"), "2026-11-20T00:00:00+00:00"
     disturbed = calibration(margin=0.6)
     assert applying([disturbed, calibration()], "web-1", "fio", facts, moment) is None
     assert "was disturbed" in alarm_lines(disturbed)[0]
@@ -149,8 +155,8 @@ def test_a_document_says_all_of_it_and_a_damaged_one_is_refused() -> None:
 
 def test_what_is_not_known_is_said() -> None:
     rows = dict(instrument_rows(Instrument(absent={"clock": "The host has no compiler."})))
-    assert rows["Smallest step of the clock"] == "not known"
-    assert rows["Clock and timers"] == "The host has no compiler."
+    assert rows["Clock resolution"] == "unknown"
+    assert rows["Clock and timers"] == MESSAGES["the_host_has_no_compiler"]
 
 
 # Where it is used
@@ -171,14 +177,14 @@ def test_the_margin_of_a_calibrated_host_is_its_own_unless_the_user_says_otherwi
     ]
     own, asked = compare(sides), compare(sides, 0.05)
     against = own.rows[0].against[0]
-    assert against.verdict is Verdict.BETTER
-    assert "margin ±3 %, this host’s own of 12 Nov" in against.text
-    assert own.origins == ("3 %, this host’s own of 12 Nov",)
+    assert against.verdict is ComparisonVerdict.BETTER
+    assert MESSAGES["margin_3_this_hosts_own_of"] in against.text
+    assert own.origins == (MESSAGES["3_this_hosts_own_of_12_nov"],)
     assert (comparison_to_json(own)[0]["margin"], comparison_to_json(own)[0]["margin_of"]) == (
         0.03,
-        "this host’s own of 12 Nov",
+        MESSAGES["this_hosts_own_of_12_nov"],
     )
-    assert asked.rows[0].against[0].verdict is not Verdict.BETTER
+    assert asked.rows[0].against[0].verdict is not ComparisonVerdict.BETTER
     assert (comparison_to_json(asked)[0]["margin"], comparison_to_json(asked)[0]["margin_of"]) == (0.05, None)
 
 
@@ -187,23 +193,23 @@ def test_of_two_hosts_both_have_to_be_calibrated_and_the_wider_margin_counts() -
     assert compare([with_calibration(one), other]).origins == ()
     wide = compare([with_calibration(one), with_calibration(other, margin=0.08)])
     assert wide.rows[0].against[0].margin == 0.08
-    assert margin_origin([calibration("a"), calibration("b")]) == "these hosts’ own of 12 Nov"
+    assert margin_origin([calibration("a"), calibration("b")]) == MESSAGES["these_hosts_own_of_12_nov"]
 
 
 def test_a_spread_is_held_against_what_the_host_shows_by_itself() -> None:
     values = (100.0, 106.0, 95.0, 103.0, 108.0, 93.0)
-    step = after_evidence.repeated(after_evidence.trial("sysbench-cpu", {"events_per_second": 1.0}), values)
-    told = {one.finding.id for one in judge_step(replace(step, own_noise=OwnNoise(0.01, "12 Nov"))).found}
-    assert "trials-disagree" in told
-    calm = judge_step(replace(step, own_noise=OwnNoise(0.09, "12 Nov")))
+    step = trial_evidence.repeated(trial_evidence.trial("sysbench-cpu", {"events_per_second": 1.0}), values)
+    reported = {one.finding.id for one in step_verdict(replace(step, host_noise=HostNoise(0.01, "12 Nov"))).found}
+    assert "trials-disagree" in reported
+    calm = step_verdict(replace(step, host_noise=HostNoise(0.09, "12 Nov")))
     assert "trials-disagree" not in {one.finding.id for one in calm.found}
-    assert calm.verdict.level is not Trust.INVALID
+    assert calm.verdict.trust is not Trust.INVALID
 
 
 def test_the_store_keeps_calibrations_and_gives_a_run_its_own(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite3")
     with store.recorder("20261120-141530-k3f9") as recorder:
-        for event in recorded.run_events("20261120-141530-k3f9"):
+        for event in run_events.run_events("20261120-141530-k3f9"):
             recorder.record(event)
     assert store.load("last").calibrations == ()
     suite = store.load("last").plan.steps[0].suite_id

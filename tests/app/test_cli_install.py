@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
+
+MESSAGES = messages("app-command-line", "test_cli_install")
 
 INSTALLS = """#!/bin/sh
 [ "$1" = install ] || exit 0
@@ -56,7 +59,7 @@ def test_what_is_there_is_not_installed_again(folder: Path) -> None:
     ran = benchwright("hosts", "install", "local", "dd", "--yes", PATH=str(folder))
     assert ran.status == DONE
     assert ran.out.startswith("dd: dd (coreutils)")
-    assert benchwright("hosts", "log", "local").out == "Nothing was installed or put back on local.\n"
+    assert benchwright("hosts", "log", "local").out == MESSAGES["nothing_was_installed_or_put"]
 
 
 def test_a_package_manager_that_fails_is_told_with_what_works_without(folder: Path) -> None:
@@ -64,8 +67,8 @@ def test_a_package_manager_that_fails_is_told_with_what_works_without(folder: Pa
     ran = benchwright("hosts", "install", "local", "fio", "--yes", PATH=str(folder))
     assert ran.status == FAILED
     assert "E: Unable to locate package fio" in ran.out
-    assert "ended with exit status 100" in ran.err
-    assert "Without it, these tests work there:" in ran.err
+    assert MESSAGES["ended_with_exit_status_100"] in ran.err
+    assert MESSAGES["without_it_these_tests_work"] in ran.err
     (action,) = benchwright("hosts", "log", "local", "--json").json
     assert action["exit_status"] == 100
 
@@ -97,4 +100,4 @@ def test_a_compiler_that_is_there_is_named(folder: Path) -> None:
 def test_a_tool_of_no_test_is_refused() -> None:
     ran = benchwright("hosts", "install", "local", "nethack", "--yes")
     assert ran.status == BAD_INPUT
-    assert "“nethack” is no tool of a test" in ran.err
+    assert MESSAGES["nethack_is_no_tool_of_a_test"] in ran.err

@@ -6,22 +6,21 @@ import sys
 import click
 from click.testing import CliRunner
 
-from app.cli.main import benchwright
-from app.cli.sections import SECTIONS, VERBS
+from app.cli.main import SECTIONS, VERBS, benchwright
 
 
 def test_each_verb_is_listed_once_under_a_heading_with_its_whole_sentence() -> None:
-    said = CliRunner().invoke(benchwright, ["--help"]).output
+    shown = CliRunner().invoke(benchwright, ["--help"]).output
     context = click.Context(benchwright)
     for name in benchwright.list_commands(context):
         command = benchwright.get_command(context, name)
         assert command is not None
         assert command.name == name
-        lines = [line for line in said.splitlines() if line.startswith(f"  {name} ")]
+        lines = [line for line in shown.splitlines() if line.startswith(f"  {name} ")]
         assert len(lines) == 1, name
-        assert " ".join(command.get_short_help_str(1000).split()) in " ".join(said.split())
-    assert all(f"{title}:" in said for title in SECTIONS)
-    assert "..." not in said.partition("Measure:")[2]
+        assert " ".join(command.get_short_help_str(1000).split()) in " ".join(shown.split())
+    assert all(f"{title}:" in shown for title in SECTIONS)
+    assert "..." not in shown.partition("Measure:")[2]
 
 
 def test_no_section_names_a_verb_that_is_none() -> None:

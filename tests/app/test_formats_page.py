@@ -5,23 +5,24 @@ from dataclasses import fields
 from pathlib import Path
 
 import resources
-from app.baselines.baseline_json import baseline_to_json
-from app.baselines.references import built_in
-from app.calibration.to_json import calibration_to_json
-from app.history.history import HistoryRow, Wanted, history_of
-from app.history.history_json import history_to_json
+from app.baselines.baselines import baseline_to_json, built_in
+from app.crosscheck.agreement import AgreementOutcome
+from app.crosscheck.proposal import propose
+from app.crosscheck.report import agreement_to_json, proposal_to_json
+from app.events import State
+from app.formats import calibration_to_json
+from app.history import HistoryQuery, history_of, history_to_json
 from app.hosts.hosts import ConnectReport, HostEntry
-from app.opinion.agreement import Outcome as AgreementOutcome
-from app.opinion.proposing import propose
-from app.opinion.to_json import agreement_to_json, proposal_to_json
-from app.ranking.ranking import Question, rank
-from app.ranking.ranking_json import ranking_to_json
-from app.records import RunSummary
-from remote.errors import Outcome
+from app.json_converter import published
+from app.ranking.candidates import RankingCriteria
+from app.ranking.ranking import rank
+from app.ranking.report import ranking_to_json
+from app.records import HistoryRow, RunSummary
+from remote.errors import ConnectOutcome
 from suites.units import Unit
-from tests.app.recorded import IOPS, STEP, plan, run_record
+from tests.app.run_events import IOPS, STEP, plan, run_record
 from tests.app.test_calibration import calibration
-from tests.app.test_second_opinions import FIO, OTHERWISE, a_run, of_disk, only
+from tests.app.test_crosscheck import FIO, OTHERWISE, a_run, of_disk, only
 
 PAGE = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")
 
@@ -40,7 +41,8 @@ def test_the_units_are_all_there_and_no_others() -> None:
 
 def test_the_fields_of_the_lists_are_named() -> None:
     listed = _words(_section("benchwright list --json"))
-    assert {field.name for field in fields(RunSummary)} | {field.name for field in fields(HostEntry)} == listed
+    run = RunSummary("id", "name", "", ("web",), ("read",), State.DONE, "", None, 1)
+    assert set(published(run)) | {field.name for field in fields(HostEntry)} == listed
 
 
 def test_the_fields_of_a_calibration_are_named() -> None:
@@ -62,7 +64,7 @@ def test_the_fields_of_second_opinions_are_named() -> None:
 def test_every_outcome_of_a_connection_is_named() -> None:
     section = _section("benchwright hosts test HOST --json").replace("\n", " ")
     assert {field.name for field in fields(ConnectReport)} <= set(re.findall(r"[a-z]+", section))
-    assert set(Outcome) <= _words(section)
+    assert set(ConnectOutcome) <= _words(section)
 
 
 def test_the_fields_of_baselines_rankings_and_histories_are_named() -> None:
@@ -70,14 +72,16 @@ def test_the_fields_of_baselines_rankings_and_histories_are_named() -> None:
     section = _section("benchwright baseline list --json, benchwright baseline show NAME --json")
     assert set(baseline) <= set(re.findall(r"[a-z_]+", section))
     ranking = ranking_to_json(
-        rank(["a", "b"], [[run_record("a", BASE)], [run_record("b", BASE)]], Question({"iops": 1.0}))
+        rank(["a", "b"], [[run_record("a", BASE)], [run_record("b", BASE)]], RankingCriteria({"iops": 1.0}))
     )
     for found, title in ((ranking, "benchwright best RUN … --metric NAME --json"),):
         assert set(found) | set(found["candidates"][0]) <= _words(_section(title)) | {"metrics"}
     rows = [
         HistoryRow(f"r{number}", "2026", "p", "web-1", STEP.name, None, IOPS, (), value) for number, value in _LEVELS
     ]
-    history = history_to_json(history_of(Wanted(("web-1",), "iops"), rows, {"p": plan()}, lambda _run, _hosts: ()))
+    history = history_to_json(
+        history_of(HistoryQuery(("web-1",), "iops"), rows, {"p": plan()}, lambda _run, _hosts: ())
+    )
     named = _words(_section("benchwright history HOST --metric NAME --json"))
     assert set(history) | set(history["points"][0]) | set(history["changes"][0]) <= named
 

@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from app.comparing.choosing import choose, parts_side_by_side
-from app.comparing.compare import CompareError, Verdict, compare
-from app.comparing.comparison_json import comparison_to_json
-from app.comparing.levels import HOST, TRIAL, Within, WithinTrials
-from app.comparing.pairing import places
-from app.comparing.sides import Side
+from app.comparison.compare import compare
+from app.comparison.comparison import CompareError, comparison_to_json
+from app.comparison.estimates import HOST, TRIAL, WithinTrial, WithinTrials
+from app.comparison.sides import Side, choose, parts_side_by_side, step_hosts
+from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Plan
 from app.records import RunRecord, TrialRecord
 from suites.errors import BenchwrightError
-from tests.app.recorded import READ, STEP, run_record
+from tests.app.run_events import READ, STEP, run_record
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_groups")
 
 BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0, 1003.0)
 
@@ -41,7 +43,7 @@ def test_runs_on_one_host_are_joined() -> None:
     (row,) = comparison.rows
     assert [side.n for side in row.sides if side is not None] == [8, 8]
     assert row.against[0].text.startswith("faster by 20 %")
-    assert "8 against 8 trials, same host" in row.against[0].text
+    assert MESSAGES["8_against_8_trials_same_host"] in row.against[0].text
     assert [run.id for run in comparison.runs] == ["a1,a2", "b1,b2"]
     assert comparison.runs[0].trials == 8
     assert compare([run_record("a", BASE), other]).rows[0].against[0].ratio == pytest.approx(row.against[0].ratio)
@@ -51,17 +53,17 @@ def test_hosts_that_share_no_name_are_taken_together_and_one_host_is_one_value()
     comparison = compare([fleet("a", 1000.0, 4), fleet("b", 1300.0, 5, seed=2)])
     (row,) = comparison.rows
     against = row.against[0]
-    assert against.verdict is Verdict.BETTER
-    assert "5 against 4 hosts, margin ±5 %" in against.text
+    assert against.verdict is ComparisonVerdict.BETTER
+    assert MESSAGES["5_against_4_hosts_margin_5"] in against.text
     assert [side.host for side in row.sides if side is not None] == ["4 hosts", "5 hosts"]
     assert [side.n for side in row.sides if side is not None] == [20, 25]
     assert {caveat.id for caveat in against.caveats} == {"hosts-dominate"}
-    assert "hosts, not trials, decide" in against.reason
+    assert MESSAGES["hosts_not_trials_decide"] in against.reason
 
 
 def test_two_hosts_a_side_say_nothing_of_their_types() -> None:
     against = compare([fleet("a", 1000.0, 2), fleet("b", 2000.0, 2, seed=2)]).rows[0].against[0]
-    assert against.verdict is Verdict.UNDECIDED
+    assert against.verdict is ComparisonVerdict.UNDECIDED
     assert against.text.startswith("undecided: about 1 more host on each side, 2 against 2 hosts")
     assert "other-instance" in {caveat.id for caveat in against.caveats}
 
@@ -69,9 +71,9 @@ def test_two_hosts_a_side_say_nothing_of_their_types() -> None:
 def test_one_machine_against_another_is_compared_with_the_caveat_that_it_is_only_these_two() -> None:
     other = run_record("b", [1.2 * value for value in BASE], host="web-2")
     against = compare([run_record("a", BASE), other]).rows[0].against[0]
-    assert against.verdict is Verdict.BETTER
+    assert against.verdict is ComparisonVerdict.BETTER
     assert "other host" in against.text
-    assert "two machines of one type differ, too: nothing is said of types before 3 hosts a side" in against.reason
+    assert MESSAGES["two_machines_of_one_type"] in against.reason
 
 
 def test_many_hosts_of_one_type_are_not_called_different() -> None:
@@ -79,7 +81,7 @@ def test_many_hosts_of_one_type_are_not_called_different() -> None:
     wrong = 0
     for seed in range(40):
         against = compare([fleet("a", 1000.0, 4, seed=2 * seed), fleet("b", 1000.0, 4, seed=2 * seed + 1)]).rows[0]
-        wrong += against.against[0].verdict in {Verdict.BETTER, Verdict.WORSE}
+        wrong += against.against[0].verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
     assert wrong <= 2
 
 
@@ -96,7 +98,9 @@ def test_hosts_of_both_sides_stand_against_each_other_by_name() -> None:
 
 def test_the_levels_of_each_side_are_kept() -> None:
     runs = fleet("a", 1000.0, 4)
-    within: WithinTrials = {(run.summary.id, 1): {("iops", READ): Within(300, 1000.0, 2500.0, 300.0)} for run in runs}
+    within: WithinTrials = {
+        (run.summary.id, 1): {("iops", READ): WithinTrial(300, 1000.0, 2500.0, 300.0)} for run in runs
+    }
     comparison = compare([runs, fleet("b", 1000.0, 4, seed=2)], within=within)
     first, second = comparison.rows[0].levels
     assert first is not None
@@ -119,7 +123,7 @@ def test_steps_of_a_group_answer_to_each_other_by_name_or_work() -> None:
     renamed = run_record("a2", BASE[4:], step=replace(STEP, name="renamed"))
     side = Side([run_record("a1", BASE[:4]), renamed])
     assert [step.name for step in side.steps] == ["random read"]
-    assert len(side.trials(places(side)[0])) == 8
+    assert len(side.trials(step_hosts(side)[0])) == 8
 
 
 # Words on the command line
@@ -164,7 +168,7 @@ def test_a_part_of_a_run_is_its_host_or_its_step() -> None:
     assert ([one.name for one in step.plan.steps], step.trials) == (["again"], ())
     assert (host.summary.hosts, step.summary.steps) == (("web-2",), ("again",))
     comparison = compare([choose(load, "two@web-1:random read"), choose(load, "two@web-2:random read")])
-    assert comparison.rows[0].against[0].verdict is Verdict.SAME
+    assert comparison.rows[0].against[0].verdict is ComparisonVerdict.SAME
 
 
 def test_the_parts_of_a_run_that_answer_to_each_other_are_its_hosts_or_its_steps_of_one_suite() -> None:
@@ -177,7 +181,7 @@ def test_the_parts_of_a_run_that_answer_to_each_other_are_its_hosts_or_its_steps
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "shown"),
     [
         ("nothing", "no run “nothing”"),
         ("a1,nothing", "no run “nothing”"),
@@ -185,8 +189,8 @@ def test_the_parts_of_a_run_that_answer_to_each_other_are_its_hosts_or_its_steps
         ("a1:other", "has no step “other”"),
     ],
 )
-def test_what_is_no_run_is_named(word: str, said: str) -> None:
-    with pytest.raises(BenchwrightError, match=said):
+def test_what_is_no_run_is_named(word: str, shown: str) -> None:
+    with pytest.raises(BenchwrightError, match=shown):
         choose(load, word)
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from app.baselines.reference import step_metrics
-from app.leading import leading
 from app.plans.plan import Step, make_step
 from app.runs.schedule import deciding
+from app.summary import headline_metrics
 from suites.base import Context
 from suites.command.parameters import WALL_TIME, figure_metric
 from suites.errors import UnknownSuiteError
@@ -25,7 +25,7 @@ def test_it_decides_and_is_shown_first_wherever_it_stands() -> None:
     own = figure_metric(OWN.values)
     figures = [Figure(WALL_TIME, 1.0), Figure(own, 7.0)]
     assert deciding(OWN, figures) == [Figure(own, 7.0)]
-    assert leading(OWN, [WALL_TIME, own]) == {"own_jobs_done"}
+    assert headline_metrics(OWN, [WALL_TIME, own]) == {"own_jobs_done"}
 
 
 def test_it_stands_for_the_trial_in_what_is_judged() -> None:

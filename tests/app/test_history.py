@@ -15,17 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from app.change_points import FEWEST_RESULTS, LEAST_CHANGE, change_points
 from app.cli.main import benchwright
 from app.events import RunEnded, RunStarted, State
-from app.history.change_points import FEWEST, MATTERS, change_points
-from app.history.history import HistoryError, HistoryRow, Point, Wanted, history_of
+from app.history import HistoryError, HistoryPoint, HistoryQuery, history_of, read_history
+from app.records import HistoryRow
 from app.store import Store
 from suites.units import Unit
 from suites.vocab import Figure
-from tests.app import recorded
+from tests.app import run_events
 from tests.simulation.history import false_alarms, power, results, store_of_history
 
-WANTED = Wanted(("web-1",), "iops")
+WANTED = HistoryQuery(("web-1",), "iops")
 
 
 def test_a_step_and_a_dip_are_found_where_they_are() -> None:
@@ -33,7 +34,7 @@ def test_a_step_and_a_dip_are_found_where_they_are() -> None:
     values[60:] *= 1.12
     values[120:140] *= 0.8
     found = change_points(list(values))
-    assert [change.place for change in found.changes] == [60, 120, 140]
+    assert [change.index for change in found.changes] == [60, 120, 140]
     assert found.claimed
     assert found.changes[0].ratio == pytest.approx(1.12, abs=0.02)
 
@@ -48,19 +49,19 @@ def test_results_that_drift_are_no_evidence_of_changes() -> None:
 def test_the_unit_changes_nothing_and_every_change_is_one(values: list[float], factor: float) -> None:
     found = change_points(values)
     scaled = change_points([factor * value for value in values])
-    assert [change.place for change in found.changes] == [change.place for change in scaled.changes]
-    places = [0, *(change.place for change in found.changes), len(values)]
+    assert [change.index for change in found.changes] == [change.index for change in scaled.changes]
+    places = [0, *(change.index for change in found.changes), len(values)]
     if found.changes:
-        assert all(later - earlier >= FEWEST for earlier, later in itertools.pairwise(places))
+        assert all(later - earlier >= FEWEST_RESULTS for earlier, later in itertools.pairwise(places))
     for change in found.changes:
-        assert max(change.ratio, 1 / change.ratio) >= 1 + MATTERS - 1e-9
+        assert max(change.ratio, 1 / change.ratio) >= 1 + LEAST_CHANGE - 1e-9
 
 
 def test_time_turned_round_finds_the_same_levels() -> None:
     values = [*results(np.random.default_rng(2), 30, 0.01), *(1.2 * results(np.random.default_rng(3), 20, 0.01))]
     (change,) = change_points(values).changes
     (turned,) = change_points(values[::-1]).changes
-    assert change.place == len(values) - turned.place == 30
+    assert change.index == len(values) - turned.index == 30
     assert change.ratio == pytest.approx(1 / turned.ratio)
 
 
@@ -76,7 +77,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_change_tells_which_fact_changed_beside_it(stored: Path) -> None:
     store = Store(stored)
-    found = store.history(WANTED)
+    found = read_history(store, WANTED)
     (marked,) = found.marked
     assert (marked.after.run, marked.before.run) == ("2026-000020-h", "2026-000019-h")
     assert [(each.what, each.ours, each.baseline) for each in marked.differences] == [("kernel", "6.5.0", "6.1.0")]
@@ -91,18 +92,18 @@ def test_runs_of_other_parameters_are_left_out_and_counted(tmp_path: Path) -> No
     path = tmp_path / "runs.sqlite3"
     store_of_history(path, np.full(5, 1000.0), {}).close()
     store = Store(path)
-    other = replace(recorded.STEP, values={**recorded.STEP.values, "block_size": 8192})
+    other = replace(run_events.STEP, values={**run_events.STEP.values, "block_size": 8192})
     with store.recorder("2025-other") as recorder:
-        recorder.record(RunStarted("2025-other", recorded.plan(other), "2025-01-01T00:00:00+00:00"))
-        for event in recorded.trial_events(recorded.trial(1), [Figure(recorded.IOPS, 1.0, recorded.READ)]):
+        recorder.record(RunStarted("2025-other", run_events.plan(other), "2025-01-01T00:00:00+00:00"))
+        for event in run_events.trial_events(run_events.trial(1), [Figure(run_events.IOPS, 1.0, run_events.READ)]):
             recorder.record(event)
         recorder.record(RunEnded("2025-other", State.DONE))
-    found = store.history(WANTED)
+    found = read_history(store, WANTED)
     assert len(found.points) == 5
     assert len(found.left_out) == 1
     assert found.left_out[0].startswith("1 run of block_size")
-    with pytest.raises(HistoryError, match="no figure “nothing”"):
-        store.history(Wanted(("web-1",), "nothing"))
+    with pytest.raises(HistoryError, match="no metric “nothing”"):
+        read_history(store, HistoryQuery(("web-1",), "nothing"))
 
 
 def test_the_command_line_prints_what_changed(stored: Path) -> None:
@@ -131,19 +132,19 @@ def test_a_thousand_runs_are_ready_within_a_second(tmp_path: Path) -> None:
     store_of_history(tmp_path / "runs.sqlite3", values, {500: "6.5.0"}, trials=3).close()
     store = Store(tmp_path / "runs.sqlite3")
     began = time.perf_counter()
-    found = store.history(WANTED)
+    found = read_history(store, WANTED)
     assert time.perf_counter() - began < 1.0
     assert [marked.after.run for marked in found.marked] == ["2026-000500-h"]
 
 
-def points(values: Sequence[float], hosts: Sequence[str] = ("web-1",)) -> list[Point]:
+def points(values: Sequence[float], hosts: Sequence[str] = ("web-1",)) -> list[HistoryPoint]:
     """Return the points of one run whose trials gave `values`, on each host in turn."""
     rows = [
-        HistoryRow("r", "2026-11-01T00:00:00+00:00", "p", host, recorded.STEP.name, None, recorded.IOPS, (), value)
+        HistoryRow("r", "2026-11-01T00:00:00+00:00", "p", host, run_events.STEP.name, None, run_events.IOPS, (), value)
         for value, host in zip(values, itertools.cycle(hosts), strict=False)
     ]
-    wanted = Wanted(tuple(hosts), "iops")
-    return list(history_of(wanted, rows, {"p": recorded.plan()}, lambda _run, _hosts: ()).points)
+    wanted = HistoryQuery(tuple(hosts), "iops")
+    return list(history_of(wanted, rows, {"p": run_events.plan()}, lambda _run, _hosts: ()).points)
 
 
 def test_the_interval_of_a_point_holds_the_point_though_the_trials_fall_on_two_levels() -> None:
@@ -170,12 +171,12 @@ def test_of_several_hosts_the_interval_is_that_of_their_geometric_mean() -> None
 
 
 def test_figures_of_before_are_told_in_the_unit_of_now_and_those_of_another_kind_are_left_out() -> None:
-    plans = {"p": recorded.plan()}
+    plans = {"p": run_events.plan()}
     units = (("a", Unit.BYTES_PER_SECOND, 5e6), ("b", Unit.SECOND, 5.0), ("c", Unit.MB_PER_SECOND, 6.0))
     rows = [
-        HistoryRow(run, f"2026-11-0{number}", "p", "web-1", recorded.STEP.name, None, metric, (), value)
+        HistoryRow(run, f"2026-11-0{number}", "p", "web-1", run_events.STEP.name, None, metric, (), value)
         for number, (run, unit, value) in enumerate(units, 1)
-        for metric in [replace(recorded.IOPS, unit=unit)]
+        for metric in [replace(run_events.IOPS, unit=unit)]
     ]
     found = history_of(WANTED, rows, plans, lambda _run, _hosts: ())
     assert [(point.run, point.value) for point in found.points] == [("a", 5.0), ("c", 6.0)]

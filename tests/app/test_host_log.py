@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from app.events import HostChange, HostChanged, HostPutBack
-from app.run_json import run_to_json
+from app.events import HostChange, HostChanged, SettingRestored
+from app.records import OUTPUT_LIMIT
 from app.store import Store
-from app.store.host_log import OUTPUT_LIMIT
-from tests.app import recorded
+from app.summary import run_to_json
+from tests.app import run_events
 
 RUN = "20261119-141530-k3f9"
 AT = "2026-11-20T14:15:31.000+00:00"
@@ -25,9 +25,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-def record(store: Store, *more: HostChanged | HostPutBack) -> None:
+def record(store: Store, *more: HostChanged | SettingRestored) -> None:
     """Record a run that does `more` before it ends."""
-    events = list(recorded.run_events(RUN))
+    events = list(run_events.run_events(RUN))
     with store.recorder(RUN) as recorder:
         for event in (*events[:-1], *more, events[-1]):
             recorder.record(event)
@@ -38,9 +38,9 @@ def test_a_change_is_pending_until_it_is_put_back(store: Store) -> None:
     (pending,) = store.pending_changes("web-1")
     assert (pending.run_id, pending.change, pending.changed, pending.put_back) == (RUN, SCHEDULER, AT, None)
     assert store.pending_changes("web-2") == []
-    store.put_back(RUN, HostPutBack("web-1", SCHEDULER.path, LATER, "the host is gone", pending=True))
+    store.put_back(RUN, SettingRestored("web-1", SCHEDULER.path, LATER, "the host is gone", pending=True))
     assert store.pending_changes()[0].problem == "the host is gone"
-    store.put_back(RUN, HostPutBack("web-1", SCHEDULER.path, LATER))
+    store.put_back(RUN, SettingRestored("web-1", SCHEDULER.path, LATER))
     assert store.pending_changes() == []
     assert [change.put_back for change in store.load(RUN).changes] == [LATER, None]
 
@@ -49,16 +49,16 @@ def test_a_later_run_may_put_back_what_an_earlier_one_left(store: Store) -> None
     record(store, HostChanged(SCHEDULER, AT))
     later = "20261120-141530-zzzz"
     with store.recorder(later) as recorder:
-        for event in recorded.run_events(later):
+        for event in run_events.run_events(later):
             recorder.record(event)
-        recorder.record(HostPutBack("web-1", SCHEDULER.path, LATER, "it was changed since", run=RUN))
+        recorder.record(SettingRestored("web-1", SCHEDULER.path, LATER, "it was changed since", run=RUN))
     assert store.pending_changes() == []
     (change,) = store.load(RUN).changes
     assert (change.put_back, change.problem) == (LATER, "it was changed since")
 
 
 def test_what_a_run_under_way_has_changed_is_its_own(store: Store) -> None:
-    events = list(recorded.run_events(RUN))
+    events = list(run_events.run_events(RUN))
     with store.recorder(RUN) as recorder:
         recorder.record(events[0])
         recorder.record(HostChanged(SCHEDULER, AT))
@@ -67,7 +67,7 @@ def test_what_a_run_under_way_has_changed_is_its_own(store: Store) -> None:
 
 
 def test_the_runs_json_tells_what_was_changed(store: Store) -> None:
-    record(store, HostChanged(SCHEDULER, AT), HostPutBack("web-1", SCHEDULER.path, LATER))
+    record(store, HostChanged(SCHEDULER, AT), SettingRestored("web-1", SCHEDULER.path, LATER))
     assert run_to_json(store.load(RUN))["changes"] == [
         {
             "host": "web-1",
@@ -87,8 +87,8 @@ def test_a_command_is_noted_before_it_runs_and_its_end_after(store: Store) -> No
     number = store.begin_action("web-1", "install fio", "sudo apt-get install -y fio")
     (begun,) = store.actions("web-1")
     assert (begun.id, begun.what, begun.ended, begun.exit_status) == (number, "install fio", None, None)
-    said = b"E: Unable to locate package fio\n\xff"
-    store.end_action(number, 100, said, "it failed")
+    shown = b"E: Unable to locate package fio\n\xff"
+    store.end_action(number, 100, shown, "it failed")
     (ended,) = store.actions("web-1")
     assert (ended.exit_status, ended.output, ended.reason) == (
         100,

@@ -29,14 +29,14 @@ def run(*words: object) -> tuple[int, str]:
 
 def test_a_job_file_becomes_a_step_named_after_it(job: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
-    status, said = run("plan", "new", "--defaults", "--suite", "fio", "--fio-job", job, "--fio-job", job, "-o", plan)
-    assert status == 0, said
+    status, shown = run("plan", "new", "--defaults", "--suite", "fio", "--fio-job", job, "--fio-job", job, "-o", plan)
+    assert status == 0, shown
     steps = read_plan(plan).steps
     assert [step.name for step in steps] == ["fio", "mine", "mine 2"]
     assert steps[1].values["job"] == TEXT
-    status, said = run("plan", "show", plan)
+    status, shown = run("plan", "show", plan)
     assert status == 0
-    assert "fio --thread=1 job.fio" in said
+    assert "fio --thread=1 job.fio" in shown
 
 
 def test_steps_are_written_as_job_files(job: Path, tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_steps_are_written_as_job_files(job: Path, tmp_path: Path) -> None:
     run("plan", "new", "--defaults", "--fio-job", job, "-o", plan)
     assert run("plan", "show", plan, "--fio-job") == (0, TEXT)
     run("plan", "new", "--defaults", "--suite", "fio", "--suite", "sysbench-cpu", "--fio-job", job, "-o", plan)
-    said = run("plan", "show", plan, "--fio-job")[1]
-    assert [line for line in said.splitlines() if line.startswith("; ----")] == ["; ---- fio", "; ---- mine"]
+    shown = run("plan", "show", plan, "--fio-job")[1]
+    assert [line for line in shown.splitlines() if line.startswith("; ----")] == ["; ---- fio", "; ---- mine"]
     run("plan", "new", "--defaults", "--suite", "sysbench-cpu", "-o", plan)
     assert run("plan", "show", plan, "--fio-job")[0] == 2
 
@@ -53,22 +53,22 @@ def test_steps_are_written_as_job_files(job: Path, tmp_path: Path) -> None:
 def test_what_is_no_job_file_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.fio"
     path.write_text("[one]\nnot an option\n")
-    status, said = run("plan", "new", "--defaults", "--fio-job", path)
+    status, shown = run("plan", "new", "--defaults", "--fio-job", path)
     assert status == 2
-    assert f"{path}: Line 2 is no option: “not an option”." in said
+    assert f"{path}: Line 2 is not an option: “not an option”." in shown
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "shown"),
     [
         (lambda path: path.unlink(missing_ok=True), "cannot be read"),
         (lambda path: path.mkdir(), "Is a directory"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "is not a text file"),
-        (lambda path: path.write_text("x" * (MAXIMUM_TEXT + 1)), "is longer than"),
+        (lambda path: path.write_text("x" * (MAXIMUM_TEXT + 1)), "is larger than"),
     ],
 )
-def test_files_that_cannot_be_taken(make: Callable[[Path], object], said: str, tmp_path: Path) -> None:
+def test_files_that_cannot_be_taken(make: Callable[[Path], object], shown: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     make(path)
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(PlanError, match=shown):
         read_text(path)

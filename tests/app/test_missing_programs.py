@@ -6,22 +6,25 @@ from typing import Any
 
 import pytest
 
-from app.checks import check_plan
-from app.checks.blocking import blocks
+from app.checks.before import check_plan
+from app.checks.catalogue import blocks
 from app.plans.plan import Plan, make_step
 from suites.facts import Absent, Facts, Tool
-from suites.vocab import Finding, Level
-from tests.app.test_quiet_hosts import server
+from suites.vocab import Finding, Severity
+from tests.app.test_false_warnings import server
+from tests.messages import messages
 
-GONE = Absent("not installed")
+MESSAGES = messages("app", "test_missing_programs")
+
+MISSING = Absent("not installed")
 
 
 def host(*missing: str, name: str = "web-1", architecture: str = "x86_64") -> Facts:
     """Return the facts of a Debian server with every program but those `missing`."""
     facts = server(name)
     tools = tuple(tool for tool in facts.tools if tool.name not in missing)
-    gone = tuple(Tool(name=tool, version=GONE, path=GONE) for tool in missing)
-    return replace(facts, system=replace(facts.system, architecture=architecture), tools=(*tools, *gone))
+    absent = tuple(Tool(name=tool, version=MISSING, path=MISSING) for tool in missing)
+    return replace(facts, system=replace(facts.system, architecture=architecture), tools=(*tools, *absent))
 
 
 def missing_on(facts: Mapping[str, Facts], suite: str, *, peer: str | None = None, **given: object) -> list[Finding]:
@@ -49,9 +52,9 @@ def test_a_plain_cloud_image_needs_no_compiler(suite: str, architecture: str) ->
 def test_a_compiler_is_named_where_the_probe_has_to_be_built(suite: str, build: str) -> None:
     facts = host("gcc", "cc", architecture="riscv64" if build == "auto" else "x86_64")
     (found,) = missing(suite, facts, build=build)
-    assert found.level is Level.ERROR
+    assert found.severity is Severity.ERROR
     assert blocks(found)
-    assert found.measured == "C compiler (gcc, cc) was not found on web-1."
+    assert found.measured == MESSAGES["c_compiler_gcc_cc_was_not"]
     assert found.install == (
         "sudo sh -c 'apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "
         "gcc libc6-dev'"
@@ -64,7 +67,7 @@ def test_a_compiler_is_named_where_the_probe_has_to_be_built(suite: str, build: 
 def test_each_end_of_the_network_is_looked_at(suite: str, given: dict[str, Any]) -> None:
     bare = host("gcc", "cc", name="db-1", architecture="riscv64")
     (found,) = missing_on({"web-1": host(), "db-1": bare}, suite, peer="db-1", **given)
-    assert (found.host, found.measured) == ("db-1", "C compiler (gcc, cc) was not found on db-1.")
+    assert (found.host, found.measured) == ("db-1", MESSAGES["c_compiler_gcc_cc_was_not_2"])
     assert "gcc libc6-dev" in str(found.install)
     plain = {"web-1": host("gcc", "cc"), "db-1": host("gcc", "cc", name="db-1", architecture="aarch64")}
     assert missing_on(plain, suite, peer="db-1", **given) == []
@@ -83,10 +86,10 @@ def test_a_server_that_is_to_be_started_must_be_there(
     suite: str, given: dict[str, Any], program: str, words: str, package: str
 ) -> None:
     (found,) = missing(suite, host(program), **given)
-    assert found.level is Level.ERROR
+    assert found.severity is Severity.ERROR
     assert found.measured == f"{words} was not found on web-1."
     assert str(found.install).endswith(f"--no-install-recommends {package}")
-    assert "starts a server at once" in found.remedy
+    assert "starts a server" in found.remedy
     assert missing(suite, host(), **given) == []
     assert missing(suite, host(program), server="named", database="bench", **given) == []
 
@@ -98,7 +101,7 @@ def test_the_other_server_is_not_asked_for() -> None:
 
 def test_all_that_is_missing_comes_in_one_command() -> None:
     (found,) = missing("sysbench-oltp", host("sysbench", "mariadbd"), driver="mysql")
-    assert found.measured == "sysbench and MariaDB server (mariadbd) were not found on web-1."
+    assert found.measured == MESSAGES["sysbench_and_mariadb_server"]
     assert str(found.install).endswith("--no-install-recommends sysbench mariadb-server'")
 
 
@@ -107,4 +110,4 @@ def test_unixbench_needs_what_its_run_calls() -> None:
     assert str(found.install).endswith("--no-install-recommends perl make gcc libc6-dev'")
     assert missing("unixbench", host("gcc", "cc"), folder="/opt/UnixBench") == []  # it may be built already
     (found,) = missing("unixbench", host("make"), folder="/opt/UnixBench")
-    assert found.measured == "make was not found on web-1."
+    assert found.measured == MESSAGES["make_was_not_found_on_web_1"]

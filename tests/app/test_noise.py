@@ -12,9 +12,18 @@ from hypothesis import strategies as st
 
 from app.chart import chart_table
 from app.cli.main import benchwright
-from app.cli.noise import spread_cells
-from app.noise.noise import Measured, NoiseLevel, Spread, noise_of, ranks, spread_of, together, within
-from app.noise.noise_chart import noise_charts
+from app.cli.tables import spread_cells
+from app.noise import (
+    MetricTrials,
+    NoiseLevel,
+    Spread,
+    noise_charts,
+    noise_of,
+    pooled_spread,
+    shared_ranks,
+    spread_of,
+    spread_within_trials,
+)
 from app.plans.plan import LOCAL
 from app.services import Workstation
 from suites.fio.metrics import IOPS
@@ -26,8 +35,8 @@ QUIET, LOUD = (
 )
 
 
-def measured(values: list[float], *, step: str = "read", host: str = "web-1", run: str = "one") -> Measured:
-    return Measured(run, step, "fio", host, IOPS, (), tuple(values), ((1.0, 2.0, 3.0), (2.0, 2.5, 3.0)))
+def measured(values: list[float], *, step: str = "read", host: str = "web-1", run: str = "one") -> MetricTrials:
+    return MetricTrials(run, step, "fio", host, IOPS, (), tuple(values), ((1.0, 2.0, 3.0), (2.0, 2.5, 3.0)))
 
 
 @pytest.fixture
@@ -77,19 +86,19 @@ def test_an_interval_of_two_values_far_apart_has_no_upper_end() -> None:
     assert spread_cells(found)[2] == "8.3 % or more"
     steady = spread_of([100.0, 101.0])
     assert steady is not None
-    assert ranks([steady, found]) == [1, 1]
+    assert shared_ranks([steady, found]) == [1, 1]
 
 
 def test_ranks_are_shared_where_intervals_overlap() -> None:
     clear, near, far = Spread(9, 0.01, 0.008, 0.012), Spread(9, 0.011, 0.009, 0.014), Spread(9, 0.1, 0.08, 0.2)
-    assert ranks([far, clear, near]) == [3, 1, 1]
-    assert ranks([Spread(2, 0.5), clear]) == [1, 1]  # without an interval nothing can be told apart
+    assert shared_ranks([far, clear, near]) == [3, 1, 1]
+    assert shared_ranks([Spread(2, 0.5), clear]) == [1, 1]  # without an interval nothing can be told apart
 
 
 def test_samples_within_trials_count_as_trials() -> None:
     rng = np.random.default_rng(3)
     trials = [tuple(100 * (1 + 0.05 * rng.normal(size=200))) for _ in range(4)]
-    found = within(trials)
+    found = spread_within_trials(trials)
     assert found is not None
     assert found.n == 4
     assert found.cov == pytest.approx(0.05, rel=0.1)
@@ -107,7 +116,7 @@ def test_everything_is_ranked_on_its_level_and_taken_together() -> None:
     assert [(entry.host, entry.spread.n) for entry in study.at(NoiseLevel.HOST)] == [("2 hosts", 2)]
     assert [one.name for one in study.hosts] == ["web-2", "web-1"]
     assert {one.name for one in study.runs} == {"one", "two"}
-    pooled = together([QUIET, LOUD])
+    pooled = pooled_spread([QUIET, LOUD])
     assert pooled is not None
     assert pooled.n == 16
 
@@ -121,9 +130,9 @@ def test_the_chart_has_a_row_for_each_entry() -> None:
 def test_the_command_line_ranks_runs_and_writes_table_and_picture(library: Path, tmp_path: Path) -> None:
     table, picture = tmp_path / "noise.csv", tmp_path / "noise.png"
     words = ["--store", str(library), "noise", "20260112", "20260113", "--csv", str(table), "--png", str(picture)]
-    told = CliRunner().invoke(benchwright, [*words, "--json"])
-    assert told.exit_code == 0
-    document = json.loads(told.stdout)
+    reported = CliRunner().invoke(benchwright, [*words, "--json"])
+    assert reported.exit_code == 0
+    document = json.loads(reported.stdout)
     assert document["format"] == "benchwright-noise/1"
     trials = [entry for entry in document["entries"] if entry["level"] == "trial"]
     assert [(entry["run"][:8], entry["rank"]) for entry in trials] == [("20260112", 1), ("20260113", 2)]
@@ -138,9 +147,9 @@ def test_the_command_line_ranks_runs_and_writes_table_and_picture(library: Path,
 
 def test_a_preset_is_written_as_a_plan_and_may_be_changed(tmp_path: Path) -> None:
     def made(*words: str) -> str:
-        told = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "s.db"), "plan", "new", *words])
-        assert told.exit_code == 0, told.output
-        return told.stdout
+        reported = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "s.db"), "plan", "new", *words])
+        assert reported.exit_code == 0, reported.output
+        return reported.stdout
 
     plan = made("--preset", "noise-study", "--set", "processor.time=3s")
     assert 'order = "randomised"' in plan
@@ -154,9 +163,9 @@ def test_a_preset_is_written_as_a_plan_and_may_be_changed(tmp_path: Path) -> Non
 
 def test_what_is_pooled_of_one_test_is_that_test_and_of_several_between_them() -> None:
     wide, narrow = (100.0, 150.0, 300.0), (100.0, 101.0, 99.0)
-    alone, own = together([wide]), spread_of(wide)
+    alone, own = pooled_spread([wide]), spread_of(wide)
     assert alone == own
-    both, least = together([wide, narrow]), spread_of(narrow)
+    both, least = pooled_spread([wide, narrow]), spread_of(narrow)
     assert own is not None
     assert both is not None
     assert least is not None

@@ -13,12 +13,14 @@ import pytest
 from scipy import stats
 
 import resources
-from app.comparing.verdicts import Verdict
-from app.distributions.percentiles import percentiles
-from app.distributions.values import Source, TrialValues
+from app.comparison.verdicts import ComparisonVerdict
+from app.distributions.percentiles import TrialValues, ValueLevel, percentiles
 from app.ranking.scores import Score, ratio_between
 from tests.app import other_tools
 from tests.app.other_tools import DATA, Benchstat, Pyperf, Trials
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_other_tools")
 
 BENCHSTAT = shutil.which("benchstat", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
@@ -30,7 +32,7 @@ WHAT = {
     "Same": "the same twice",
     "Noisy": "9 % apart, and noisy",
     "Few": "30 % apart",
-    "Odd": "12 % apart, with one odd trial",
+    "Odd": "12 % apart, with an outlier",
     "Unequal": "the same twice",
     "Busy": "sysbench twice in turns on a busy host",
 }
@@ -75,7 +77,9 @@ def test_the_median_and_its_interval_are_benchstats(trials: Trials, of_benchstat
             assert median == pytest.approx(np.median(values))
             ordered = np.sort(values)
             (found,) = (
-                each for each in percentiles([TrialValues("", 1, "", ordered)], Source.TRIALS) if each.percentile == 50
+                each
+                for each in percentiles([TrialValues("", 1, "", ordered)], ValueLevel.TRIALS)
+                if each.percentile == 50
             )
             low, high = found.low, found.high
             if len(values) == 8:  # ours leaves at most 2.5 % at each end, benchstat's 5 % at both together
@@ -96,7 +100,7 @@ def test_pyperfs_t_is_students_and_for_sides_alike_welchs(
     for name, (baseline, other) in trials.items():
         t = of_pyperf[0][name].t
         if len(baseline) != len(other):
-            assert of_pyperf[0][name].verdict == "ERROR when testing if values are significant: Significant"
+            assert of_pyperf[0][name].verdict == MESSAGES["error_when_testing_if_values"]
         elif t is not None:
             assert printed(t, 2) == printed(stats.ttest_ind(baseline, other).statistic, 2)
             assert printed(t, 2) == printed(stats.ttest_ind(baseline, other, equal_var=False).statistic, 2)
@@ -120,11 +124,11 @@ def test_the_page_has_what_each_of_them_says(
 ) -> None:
     page = PAGE.read_text(encoding="utf-8")
     for name, (baseline, other) in trials.items():
-        said = of_pyperf[0][name]
+        shown = of_pyperf[0][name]
         cells = (
             f"{len(other)} against {len(baseline)}: {WHAT[name]}",
             of_benchstat[name].text,
-            f"{said.change}, {said.verdict.partition(' (')[0].lower().rstrip('!')}",
+            f"{shown.change}, {shown.verdict.partition(' (')[0].lower().rstrip('!')}",
             other_tools.welch_text(baseline, other),
             other_tools.ours(baseline, other).text.partition(", margin")[0].rpartition(", ")[0],
         )
@@ -134,14 +138,14 @@ def test_the_page_has_what_each_of_them_says(
 def test_the_margin_and_the_number_of_trials_are_what_sets_the_verdicts_apart(trials: Trials) -> None:
     found = {name: other_tools.ours(*sides).verdict for name, sides in trials.items()}
     assert found == {
-        "Far": Verdict.WORSE,
-        "Small": Verdict.SAME,
-        "Same": Verdict.SAME,
-        "Noisy": Verdict.UNDECIDED,
-        "Few": Verdict.UNDECIDED,
-        "Odd": Verdict.UNDECIDED,
-        "Unequal": Verdict.SAME,
-        "Busy": Verdict.UNDECIDED,
+        "Far": ComparisonVerdict.WORSE,
+        "Small": ComparisonVerdict.SAME,
+        "Same": ComparisonVerdict.SAME,
+        "Noisy": ComparisonVerdict.UNDECIDED,
+        "Few": ComparisonVerdict.UNDECIDED,
+        "Odd": ComparisonVerdict.UNDECIDED,
+        "Unequal": ComparisonVerdict.SAME,
+        "Busy": ComparisonVerdict.UNDECIDED,
     }
 
 
@@ -151,5 +155,5 @@ def test_the_margin_and_the_number_of_trials_are_what_sets_the_verdicts_apart(tr
 )
 def test_benchstat_says_today_what_was_recorded() -> None:
     words = [str(BENCHSTAT), *other_tools.BENCHSTAT[1:]]
-    said = subprocess.run(words, cwd=DATA, check=True, capture_output=True, text=True).stdout
-    assert said == (DATA / "benchstat.csv").read_text(encoding="utf-8")
+    shown = subprocess.run(words, cwd=DATA, check=True, capture_output=True, text=True).stdout
+    assert shown == (DATA / "benchstat.csv").read_text(encoding="utf-8")

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from app.events import FindingRaised, RunEnded, RunLeft, State, TrialEnded
-from app.store import Store, StoreError, identity, ownership, recorder
+from app.events import FindingRaised, RunDetached, RunEnded, State, TrialEnded
+from app.store import Store, StoreError, ownership, recorder
 from app.store.errors import StoreBusyError, TakenOverError
-from app.store.identity import Owner, is_alive, this_process
-from remote.jobs.job_record import Began
-from suites.base import Parsed
-from tests.app import recorded
+from app.store.ownership import Owner, is_alive, this_process
+from remote.jobs.job_record import JobStart
+from suites.base import ParsedTrial
+from tests.app import run_events
 from tests.app.stores import store
-from tests.app.test_left_runs import RUN, begun
-from tests.app.test_left_runs import record as record_left
+from tests.app.test_detached_runs import RUN, begun
+from tests.app.test_detached_runs import record as record_left
 from tests.app.test_store_formats import STORES
 
 __all__ = ["store"]  # a fixture
@@ -39,7 +39,7 @@ def ago(seconds: float) -> str:
 
 
 ELSEWHERE = {"owner_pid": 1, "owner_boot": "another", "owner_space": "pid:[4026532999]", "owner_host": "ann@desk"}
-NOWHERE = ELSEWHERE | {"owner_host": ""}
+UNREACHABLE = ELSEWHERE | {"owner_host": ""}
 """Where an older Benchwright did not note its computer, nothing is waited for."""
 
 
@@ -53,21 +53,23 @@ def test_a_process_that_cannot_be_seen_is_neither_alive_nor_dead() -> None:
     assert is_alive(replace(us, space=None, started=1)) is None
     assert is_alive(Owner(0, "", 0)) is False
     assert us.pid == os.getpid()
-    assert us.where == identity.this_computer()
+    assert us.where == ownership.this_computer()
 
 
 @pytest.mark.parametrize("silent", [3.0, -3.0])
 def test_one_that_cannot_be_seen_is_left_alone_while_it_gives_signs_of_life(store: Store, silent: float) -> None:
     record_left(store, begun())
     own(store, **ELSEWHERE, touched=ago(silent))
-    assert store.left_runs() == []
+    assert store.detached_runs() == []
     assert store.mark_interrupted() == []
-    assert not store.runs()[0].left
+    assert not store.runs()[0].detached
     for refused in (store.take_over, store.delete, lambda run: store.forget(run, "given up")):
-        with pytest.raises(StoreError, match=r"under way: Benchwright on ann@desk \(process 1\) recorded it \d s ago"):
+        with pytest.raises(
+            StoreError, match=r"in progress: Benchwright on ann@desk \(process 1\) recorded it \d s ago"
+        ):
             refused(RUN)
-    own(store, touched=ago(ownership.FRESH + 1))
-    assert [left.id for left in store.left_runs()] == [RUN]
+    own(store, touched=ago(ownership.HEARTBEAT_TIMEOUT + 1))
+    assert [left.id for left in store.detached_runs()] == [RUN]
 
 
 def test_a_clock_that_is_wrong_does_not_hide_signs_of_life(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +85,7 @@ def test_a_clock_that_is_wrong_does_not_hide_signs_of_life(store: Store, monkeyp
     monkeypatch.setattr(time, "sleep", beat_meanwhile)
     with pytest.raises(StoreError, match="recorded it a moment ago"):
         store.take_over(RUN)
-    assert waited == [2 * recorder.BEAT]
+    assert waited == [2 * ownership.HEARTBEAT]
     monkeypatch.setattr(time, "sleep", waited.append)
     assert store.take_over(RUN).unseen
 
@@ -102,21 +104,21 @@ def test_a_library_that_was_locked_for_long_does_not_hide_signs_of_life(
         if lock.in_transaction:  # nobody waits for a sign of life before one can be given
             assert seconds < 1
             lock.execute("ROLLBACK")
-        elif seconds >= recorder.BEAT:
+        elif seconds >= ownership.HEARTBEAT:
             own(store, touched=ago(0))
 
     monkeypatch.setattr(time, "sleep", freed_meanwhile)
     lock = sqlite3.connect(store.path, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreError, match="is under way"):
+    with pytest.raises(StoreError, match="is in progress"):
         store.take_over(RUN)
-    assert sum(waited) >= 2 * recorder.BEAT
+    assert sum(waited) >= 2 * ownership.HEARTBEAT
     lock.close()
 
 
 def test_a_sign_of_life_waits_for_no_lock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recorder must take events at once while another program has the library locked."""
-    monkeypatch.setattr(recorder, "BEAT", 0.05)
+    monkeypatch.setattr(recorder, "HEARTBEAT", 0.05)
     with store.recorder(RUN) as recording:
         recording.patience = 0.0
         for event in begun():
@@ -127,9 +129,9 @@ def test_a_sign_of_life_waits_for_no_lock(store: Store, monkeypatch: pytest.Monk
         time.sleep(0.3)  # it beats in vain
         for _ in range(3):
             began = time.monotonic()
-            recording.put_by(RunLeft(RUN))
+            recording.defer(RunDetached(RUN))
             assert time.monotonic() - began < 2
-            with pytest.raises(StoreBusyError, match="in use by another program"):
+            with pytest.raises(StoreBusyError, match="locked by another program"):
                 recording.flush()
             assert time.monotonic() - began < 4
         lock.close()
@@ -141,13 +143,13 @@ def test_a_recorder_that_was_replaced_writes_nothing(store: Store) -> None:
     for event in begun():
         first.record(event)
     first.flush()
-    own(store, **NOWHERE, touched=ago(60))
+    own(store, **UNREACHABLE, touched=ago(60))
     taken = store.take_over(RUN)
     assert taken.epoch == 1
     before = store.load(RUN)
-    with pytest.raises(TakenOverError, match=f"The run {RUN} was taken over by Benchwright on .* records nothing more"):
-        first.record(TrialEnded(1, State.DONE, 0, Parsed()))
-    for event in (FindingRaised(recorded.FINDING), RunLeft(RUN), RunEnded(RUN, State.FAILED)):
+    with pytest.raises(TakenOverError, match=f"The run {RUN} was taken over by Benchwright on .* no longer records"):
+        first.record(TrialEnded(1, State.DONE, 0, ParsedTrial()))
+    for event in (FindingRaised(run_events.FINDING), RunDetached(RUN), RunEnded(RUN, State.FAILED)):
         with pytest.raises(TakenOverError):
             first.record(event)
     assert first.taken_over
@@ -164,7 +166,7 @@ def test_one_that_was_forgotten_meanwhile_writes_nothing(store: Store) -> None:
     for event in begun():
         first.record(event)
     first.flush()
-    own(store, **NOWHERE, touched=ago(60))
+    own(store, **UNREACHABLE, touched=ago(60))
     store.forget(RUN, "given up")
     with pytest.raises(TakenOverError):
         first.record(RunEnded(RUN, State.DONE))
@@ -179,7 +181,7 @@ def test_one_that_was_marked_as_interrupted_and_lives_says_so(store: Store) -> N
     first.record(events[0])
     own(store, **ELSEWHERE, touched=ago(60))
     assert store.mark_interrupted() == [RUN]
-    first.record(FindingRaised(recorded.FINDING))
+    first.record(FindingRaised(run_events.FINDING))
     assert (store.load(RUN).summary.state, store.load(RUN).reason) == (State.RUNNING, "")
     first.record(RunEnded(RUN, State.DONE))
     first.close()
@@ -187,12 +189,12 @@ def test_one_that_was_marked_as_interrupted_and_lives_says_so(store: Store) -> N
 
 
 def test_a_recorder_with_nothing_to_write_gives_signs_of_life(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "BEAT", 0.1)
+    monkeypatch.setattr(recorder, "HEARTBEAT", 0.1)
     with store.recorder(RUN) as writing:
         for event in begun():
             writing.record(event)
         own(store, touched=ago(3600))
-        deadline = time.monotonic() + 10.0
+        deadline = time.monotonic() + 60.0
         while time.monotonic() < deadline:
             connection = sqlite3.connect(store.path)
             (touched,) = connection.execute("SELECT touched FROM runs").fetchone()
@@ -208,6 +210,6 @@ def test_format_6_is_read_as_it_was_written_and_taken_over(tmp_path: Path) -> No
     shutil.copy(STORES / "format-6.sqlite3", path)
     store = Store(path)
     assert [line.state for line in store.runs()] == [State.RUNNING, State.DONE]
-    (left,) = store.left_runs()
-    assert isinstance(left.jobs[0].began, Began)
+    (left,) = store.detached_runs()
+    assert isinstance(left.jobs[0].began, JobStart)
     assert store.take_over(RUN).epoch == 1

@@ -6,13 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from app.hosts.packages import has_tool, installation, installation_of, package_manager, usable_suites, works_without
+from app.hosts.packages import (
+    has_program,
+    installation_of,
+    package_manager,
+    usable_suites,
+    works_without,
+)
 from remote.facts.items import parse_items
 from remote.probe import understand
 from suites.facts import Facts
-from suites.programs import MARIADB_SERVER, PROGRAMS
-from suites.registry import SUITES, suite
+from suites.programs import MARIADB_SERVER
+from suites.registry import SUITES, programs, suite
 from tests.disk_host import disk_host, without_tool
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_packages")
 
 RELEASES = Path(__file__).parents[1] / "data" / "os-release"
 MARK = "0123456789abcdef"
@@ -50,15 +59,15 @@ def test_every_captured_distribution_has_its_command() -> None:
 
 @pytest.mark.parametrize("release", sorted(FIO))
 def test_the_command_is_that_of_the_distribution(release: str) -> None:
-    assert installation([suite("fio")], host(release)).command == FIO[release]
+    assert installation_of([suite("fio").program], host(release)).command == FIO[release]
 
 
 @pytest.mark.parametrize("release", sorted(FIO))
 def test_a_suite_is_installed_wherever_somebody_packages_it(release: str) -> None:
     manager = package_manager(host(release))
     for each in SUITES:
-        package = each.packages.get("dnf" if manager == "yum" else str(manager))
-        command = installation([each], host(release)).command
+        package = each.program.packages.get("dnf" if manager == "yum" else str(manager))
+        command = installation_of([each.program], host(release)).command
         if package is None:
             assert command is None, each.id
         else:
@@ -83,13 +92,14 @@ def packages_in(command: str) -> list[str]:
 def test_every_program_that_a_suite_needs_is_a_word_for_every_package_manager(release: str) -> None:
     facts = host(release)
     family = str(package_manager(facts)).replace("yum", "dnf")
-    for program in PROGRAMS:
+    declared = [program for each in SUITES for program in each.other_programs]
+    for program in declared:
         command = installation_of([program], facts).command
         assert command is not None, program.title
         assert packages_in(command) == program.packages[family].split()
-    command = installation_of(PROGRAMS, facts).command
+    command = installation_of(declared, facts).command
     assert command is not None
-    wanted = [package for program in PROGRAMS for package in program.packages[family].split()]
+    wanted = [package for program in declared for package in program.packages[family].split()]
     assert packages_in(command) == list(dict.fromkeys(wanted))
 
 
@@ -101,7 +111,9 @@ def test_a_shell_reads_the_command_as_it_is_shown(release: str, tmp_path: Path) 
             f'#!/bin/sh\n[ "${{0##*/}}" != sudo ] || exec "$@"\nprintf "%s\\n" "${{0##*/}}" "$@" >{tmp_path}/words\n'
         )
         (tmp_path / name).chmod(0o755)
-    command = installation([suite("linpack"), suite("unixbench"), suite("iperf3")], host(release)).command
+    command = installation_of(
+        [suite("linpack").program, *suite("unixbench").other_programs, suite("iperf3").program], host(release)
+    ).command
     assert command is not None
     subprocess.run(["sh", "-c", command], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
     got = (tmp_path / "words").read_text().splitlines()
@@ -111,7 +123,7 @@ def test_a_shell_reads_the_command_as_it_is_shown(release: str, tmp_path: Path) 
 
 
 def test_every_suite_is_packaged_somewhere_or_known_to_be_packaged_nowhere() -> None:
-    assert {each.id for each in SUITES if not each.packages} <= {"geekbench", "speccpu", "command"}
+    assert {program.title for program in programs() if not program.packages} == {"geekbench", "speccpu", "unixbench"}
 
 
 @pytest.mark.parametrize(
@@ -127,32 +139,32 @@ def test_every_suite_is_packaged_somewhere_or_known_to_be_packaged_nowhere() -> 
     ],
 )
 def test_what_has_to_be_enabled_first_is_told(release: str, note: str) -> None:
-    assert note in installation([suite("sysbench-cpu")], host(release)).note
+    assert note in installation_of([suite("sysbench-cpu").program], host(release)).note
 
 
 @pytest.mark.parametrize("release", ["debian-12", "ubuntu-24.04", "fedora-40", "opensuse-tumbleweed"])
 def test_where_nothing_has_to_be_enabled_nothing_is_told(release: str) -> None:
-    assert installation([suite("sysbench-cpu")], host(release)).note == ""
-    assert installation([suite("fio")], host("rocky-9.4")).note == ""
+    assert installation_of([suite("sysbench-cpu").program], host(release)).note == ""
+    assert installation_of([suite("fio").program], host("rocky-9.4")).note == ""
 
 
 def test_several_tools_come_in_one_command_and_root_needs_no_sudo() -> None:
-    wanted = [suite("sysbench-cpu"), suite("sysbench-memory"), suite("iperf3")]
-    assert installation(wanted, host("fedora-40", "root")).command == "dnf install -y sysbench iperf3"
-    assert installation(wanted, host("opensuse-leap-15.6", "root")).command == (
+    wanted = [suite(name).program for name in ("sysbench-cpu", "sysbench-memory", "iperf3")]
+    assert installation_of(wanted, host("fedora-40", "root")).command == MESSAGES["dnf_install_y_sysbench"]
+    assert installation_of(wanted, host("opensuse-leap-15.6", "root")).command == (
         "zypper --non-interactive install sysbench iperf"
     )
 
 
 def test_a_distribution_nobody_knows_has_no_command() -> None:
-    assert installation([suite("fio")], disk_host(distribution="haiku")).command is None
+    assert installation_of([suite("fio").program], disk_host(distribution="haiku")).command is None
 
 
 def test_what_works_as_the_host_is_can_be_told() -> None:
     facts = without_tool(disk_host(), "fio")
     assert [each.id for each in usable_suites(facts) if each.id in {"fio", "dd"}] == ["dd"]
-    assert has_tool(suite("fio"), facts) is False
-    assert has_tool(suite("iperf3"), facts) is None  # nobody looked
+    assert has_program(suite("fio").program, facts) is False
+    assert has_program(suite("iperf3").program, facts) is None  # nobody looked
     bare = without_tool(facts, "dd")
     assert not {"fio", "dd"} & {each.id for each in usable_suites(bare)}
     assert "dd" in works_without(facts)
@@ -160,11 +172,11 @@ def test_what_works_as_the_host_is_can_be_told() -> None:
 
 
 def test_a_package_that_starts_a_server_is_told() -> None:
-    assert "starts a server at once" in installation([suite("pgbench")], host("debian-12")).note
-    assert "starts a server at once" in installation_of([MARIADB_SERVER], host("ubuntu-24.04")).note
-    assert installation([suite("pgbench")], host("fedora-40")).note == ""
+    assert "starts a server" in installation_of([suite("pgbench").program], host("debian-12")).note
+    assert "starts a server" in installation_of([MARIADB_SERVER], host("ubuntu-24.04")).note
+    assert installation_of([suite("pgbench").program], host("fedora-40")).note == ""
 
 
 def test_fresh_images_fetch_their_lists_first() -> None:
-    assert "'apt-get update; " in str(installation([suite("linpack")], host("ubuntu-24.04")).command)
-    assert "|| pacman -Sy; " in str(installation([suite("fio")], host("arch")).command)
+    assert "'apt-get update; " in str(installation_of([suite("linpack").program], host("ubuntu-24.04")).command)
+    assert "|| pacman -Sy; " in str(installation_of([suite("fio").program], host("arch")).command)

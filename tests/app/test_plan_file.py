@@ -40,14 +40,14 @@ def test_a_plan_may_be_as_short_as_hosts_and_a_suite() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "shown"),
     [
         ("hosts = [", "not valid TOML"),
         ("nonsense = 1", "no “nonsense”"),
         ('hosts = ["local"]', "has no step"),
-        ('[[step]]\nsuite = "fio"', "names no host"),
-        ('hosts = ["local"]\n[[step]]\nsuite = "floppy"', "no suite “floppy”"),
-        ('hosts = ["local"]\n[[step]]\nname = "x"', "step 1 names no suite"),
+        ('[[step]]\nsuite = "fio"', "has no host"),
+        ('hosts = ["local"]\n[[step]]\nsuite = "floppy"', "Unknown suite “floppy”"),
+        ('hosts = ["local"]\n[[step]]\nname = "x"', "step 1 has no suite"),
         ('hosts = ["local"]\n[[step]]\nsuite = "fio"\n[step.parameters]\nblokc_size = 4', "no parameter “blokc_size”"),
         ('hosts = ["local"]\n[[step]]\nsuite = "fio"\n[step.parameters]\niodepth = 0', "iodepth: '0' is not accepted"),
         ('hosts = ["local"]\n[[step]]\nsuite = "fio"\n[step.parameters]\nrw = "sideways"', "'sideways'"),
@@ -60,10 +60,10 @@ def test_a_plan_may_be_as_short_as_hosts_and_a_suite() -> None:
         ('hosts = ["local"]\norder = "random"\n[[step]]\nsuite = "fio"', "order is 'random'"),
     ],
 )
-def test_a_bad_plan_is_refused_by_name(text: str, said: str) -> None:
+def test_a_bad_plan_is_refused_by_name(text: str, shown: str) -> None:
     with pytest.raises(BenchwrightError) as caught:
         parse_plan(text)
-    assert said in str(caught.value)
+    assert shown in str(caught.value)
     assert caught.value.remedy
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.checks import check_plan
+from app.checks.before import check_plan
 from app.formats import plan_from_json, plan_to_json, remarks_to_json
 from app.plans.plan import Plan, PlanError, make_step
 from app.plans.plan_changes import acknowledge, apply_remedy, changes_text, still_changed
@@ -12,6 +12,9 @@ from app.plans.plan_file import format_plan, parse_plan
 from app.plans.plan_remarks import Acknowledged, reason_of
 from suites.vocab import Finding
 from tests.disk_host import disk_host
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_plan_remarks")
 
 FACTS = {"web-1": disk_host()}
 PLAN = Plan("p", ("web-1",), (make_step("dd", {"directory": "/srv"}, name="copy"),), "How fast is the disk?")
@@ -46,7 +49,7 @@ def test_what_somebody_wrote_over_is_no_change_of_a_finding_any_more() -> None:
 def test_a_finding_is_acknowledged_and_the_reason_taken_back() -> None:
     given = Acknowledged("unflushed-write", "the cache is the question")
     plan = acknowledge(PLAN, list(findings().values()), given)
-    assert reason_of(plan.acknowledged, findings()["unflushed-write"]) == "the cache is the question"
+    assert reason_of(plan.acknowledged, findings()["unflushed-write"]) == MESSAGES["the_cache_is_the_question"]
     assert reason_of(plan.acknowledged, findings()["zero-source"]) == ""
     again = acknowledge(plan, [], replace(given, reason="", step="copy"))
     assert again.acknowledged == ()
@@ -57,13 +60,13 @@ def test_an_error_cannot_be_acknowledged_away() -> None:
     found = findings(full)
     assert "no-space" in found
     given = Acknowledged("no-space", "it will fit")
-    with pytest.raises(PlanError, match="cannot be acknowledged away"):
+    with pytest.raises(PlanError, match="cannot be acknowledged"):
         acknowledge(full, list(found.values()), given)
     assert reason_of((given,), found["no-space"]) == ""
 
 
 def test_what_is_not_found_cannot_be_acknowledged() -> None:
-    with pytest.raises(PlanError, match="No finding of this plan") as raised:
+    with pytest.raises(PlanError, match="This plan has no finding") as raised:
         acknowledge(PLAN, list(findings().values()), Acknowledged("page-cash", "why not"))
     assert "unflushed-write" in str(raised.value.remedy)
 
@@ -97,7 +100,7 @@ def test_remarks_stand_beside_the_findings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "shown"),
     [
         ("acknowledged = 3", "acknowledged is not"),
         ('[[acknowledged]]\nfinding = "x"', "acknowledged 1 has no reason"),
@@ -107,8 +110,8 @@ def test_remarks_stand_beside_the_findings() -> None:
         ('[[changed]]\nfinding = "x"', "changed 1 has no after"),
     ],
 )
-def test_remarks_that_are_none_are_refused(written: str, said: str) -> None:
+def test_remarks_that_are_none_are_refused(written: str, shown: str) -> None:
     text = f'hosts = ["local"]\n{written}\n[[step]]\nsuite = "dd"\n' if "[[" not in written else ""
     text = text or f'hosts = ["local"]\n[[step]]\nsuite = "dd"\n{written}\n'
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(PlanError, match=shown):
         parse_plan(text)

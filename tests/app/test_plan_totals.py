@@ -3,8 +3,7 @@
 import pytest
 
 from app.plans.plan import Order, Plan, Policy, Repetition, Step
-from app.plans.totals import totals, totals_text
-from app.services import StepPreview
+from app.plans.totals import StepPreview, totals, totals_text
 from suites.base import Command, Estimate
 
 
@@ -42,17 +41,17 @@ GIB = 2**30
 
 
 @pytest.mark.parametrize(
-    ("repetition", "estimate", "said"),
+    ("repetition", "estimate", "shown"),
     [
         (Repetition(1), Estimate(5.0), "1 trial, 5 s"),
         (Repetition(3, 1, 10.0), Estimate(5.0, GIB, GIB), "4 trials, 50 s, 4 GiB written, 1 GiB of space"),
         (Repetition(2), Estimate(None, None, 0, None),
-         "2 trials, as long as it takes, an unknown volume written, an unknown volume over the network"),
+         "2 trials, duration unknown, unknown volume written, unknown volume over the network"),
         (Repetition(policy=Policy.UNTIL_INTERVAL, minimum=6, cap=8), Estimate(10.0, 0, 0, GIB),
          "7 to 8 trials, 1 min 10 s to 1 min 20 s, at least 7 GiB over the network"),
         (Repetition(policy=Policy.BUDGET, budget=1200.0), Estimate(10.0), "at least 1 trial, 20 min"),
     ],
 )  # fmt: skip
-def test_the_sums_in_a_line(repetition: Repetition, estimate: Estimate, said: str) -> None:
+def test_the_sums_in_a_line(repetition: Repetition, estimate: Estimate, shown: str) -> None:
     plan = Plan("p", ("a",), STEPS[:1], repetition=repetition)
-    assert totals_text(totals(plan, [_preview("a", "one", estimate)])) == said
+    assert totals_text(totals(plan, [_preview("a", "one", estimate)])) == shown

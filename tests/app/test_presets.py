@@ -6,23 +6,35 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from app.baselines.references import built_in
+from app.baselines.baselines import built_in
 from app.cli.main import benchwright
-from app.cli.presets import preset_to_json
+from app.cli.plan_options import preset_to_json
 from app.formats import facts_to_json
 from app.plans.context import step_context
 from app.plans.plan import Order, Plan, PlanError, validate
 from app.plans.plan_file import format_plan, parse_plan
-from app.plans.preset import Filled, fill, parse_preset
-from app.plans.preset_asks import read_answers, resolved
-from app.plans.presets import filled_preset, preset, preset_names, presets
-from suites.base import directories_of, metrics_of
+from app.plans.presets import (
+    Filled,
+    fill,
+    filled_preset,
+    parse_preset,
+    preset,
+    preset_names,
+    presets,
+    read_answers,
+    resolved,
+)
+from suites.base import directories_of
+from suites.errors import ParameterError
 from suites.fio_job.file import read_job_file
-from suites.fio_job.values import directories_in
+from suites.fio_job.section_values import directories_in
 from suites.parameters import Value
-from suites.vocab import Level
+from suites.vocab import Severity
+from tests.app.test_false_warnings import FACTS, PEERS, grave, report
 from tests.app.test_formats_page import _section, _words
-from tests.app.test_quiet_hosts import FACTS, PEERS, grave, report
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_presets")
 
 OVERALL = 1.0
 """The most of its own word that a preset may take on a host of eight processors."""
@@ -30,9 +42,11 @@ OVERALL = 1.0
 
 def answers(name: str, *, optional: bool) -> dict[str, str]:
     """Return an answer to everything that the preset asks, or only to what it has to know."""
-    told = {ask.name: "web-2" if ask.host else ask.example for ask in preset(name).asks if optional or not ask.optional}
+    reported = {
+        ask.name: "web-2" if ask.host else ask.example for ask in preset(name).asks if optional or not ask.optional
+    }
     here = {"seconds": "1 min", "second": "/home/ann"}  # a directory that the host has
-    return {key: here.get(key, value) for key, value in told.items()}
+    return {key: here.get(key, value) for key, value in reported.items()}
 
 
 def filled(name: str, *, optional: bool = True) -> Filled:
@@ -59,17 +73,17 @@ def test_a_preset_is_a_plan_that_can_run_and_draws_no_warning(name: str, *, opti
 
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_takes_no_longer_than_it_says(name: str) -> None:
-    plan, says = tuned(name), preset(name).minutes
+    plan, shown_lines = tuned(name), preset(name).minutes
     seconds = 0.0
     for step in plan.steps:
-        took = step.suite.estimate(step.values, step_context(step, "web-1", FACTS, PEERS)).duration
+        elapsed = step.suite.estimate(step.values, step_context(step, "web-1", FACTS, PEERS)).duration
         trials = plan.repetition.fewest + plan.repetition.warm_ups
-        seconds += 0 if took is None else trials * (took + plan.repetition.pause)
-    assert says is None or says * 60 / 5 < seconds <= says * 60 * OVERALL
+        seconds += 0 if elapsed is None else trials * (elapsed + plan.repetition.pause)
+    assert shown_lines is None or shown_lines * 60 / 5 < seconds <= shown_lines * 60 * OVERALL
 
 
 def test_the_questions_come_in_the_order_a_newcomer_asks_them() -> None:
-    assert presets()[0].title == "Is this instance healthy?"
+    assert presets()[0].title == MESSAGES["is_this_instance_healthy"]
     for each in presets():
         assert each.title.endswith("?")
         assert each.answers.endswith(".")
@@ -89,12 +103,12 @@ def test_the_health_of_an_instance_without_a_peer_leaves_the_network_out_with_a_
     assert {step.suite.resource for step in whole.plan.steps} > {step.suite.resource for step in alone.plan.steps}
     assert {step.peer for step in whole.plan.steps} == {None, "web-2"}
     assert whole.left_out == ()
-    assert alone.left_out == ("The network is left out: it takes another host.",)
+    assert alone.left_out == (MESSAGES["the_network_is_left_out_it"],)
 
 
 def test_provisioned_iops_are_asked_slightly_above_the_figure_and_the_goal_is_slightly_below() -> None:
     plan = tuned("provisioned-iops")
-    assert plan.question == "Does this volume deliver its 4,000 provisioned IOPS, reading and writing?"
+    assert plan.question == MESSAGES["does_this_volume_deliver_its"]
     reads, writes, *large = plan.steps
     assert [step.values["rate_iops"] for step in (reads, writes)] == [4080, 4080]
     assert {step.values["block_size"] for step in (reads, writes)} == {4096}
@@ -140,14 +154,14 @@ def test_udp_goes_at_a_rate_that_is_no_default_of_the_tool() -> None:
 
 def test_the_memory_has_to_carry_what_was_asked() -> None:
     plan = tuned("memory-bandwidth")
-    assert plan.question == "Does the memory carry at least 20,000 MB/s?"
+    assert plan.question == MESSAGES["does_the_memory_carry_at"]
     assert [(goal.metric, goal.at_least) for goal in plan.goals] == [("bandwidth", 20000.0)]
     assert plan.steps[0].values["sweep"] == "every"
 
 
 def test_the_published_figures_each_have_one_that_is_measured() -> None:
     plan = tuned("t2-micro")
-    measured = {(step.suite_id, metric.name) for step in plan.steps for metric in metrics_of(step.suite, step.values)}
+    measured = {(step.suite_id, metric.name) for step in plan.steps for metric in step.suite.metrics_of(step.values)}
     published = [
         figure
         for one in built_in()
@@ -160,16 +174,16 @@ def test_the_published_figures_each_have_one_that_is_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "shown"),
     [
-        ({}, "has to know: Provisioned IOPS"),
+        ({}, "needs: Provisioned IOPS"),
         ({"iops": "many"}, "iops: 'many' is not accepted"),
         ({"iops": "0"}, "iops: '0' is not accepted"),
-        ({"iops": "4000", "colour": "blue"}, "does not ask for “colour”"),
+        ({"iops": "4000", "colour": "blue"}, "has no question “colour”"),
     ],
 )
-def test_an_answer_that_does_not_fit_is_named(given: dict[str, str], said: str) -> None:
-    with pytest.raises(PlanError, match=said):
+def test_an_answer_that_does_not_fit_is_named(given: dict[str, str], shown: str) -> None:
+    with pytest.raises((PlanError, ParameterError), match=shown):
         read_answers(preset("provisioned-iops").asks, given)
 
 
@@ -197,34 +211,34 @@ def test_a_file_that_is_no_preset_is_refused(text: str) -> None:
 
 
 def run(tmp_path: Path, *words: str) -> tuple[int, str, str]:
-    told = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "s.db"), "plan", *words])
-    return told.exit_code, told.stdout, told.stderr
+    reported = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "s.db"), "plan", *words])
+    return reported.exit_code, reported.stdout, reported.stderr
 
 
 def test_a_preset_is_answered_on_the_command_line(tmp_path: Path) -> None:
     facts = tmp_path / "facts.json"
     facts.write_text(json.dumps(facts_to_json(FACTS["web-1"])))
     asked = ["new", "--preset", "healthy-instance", "--host", "web-1", "--facts", str(facts)]
-    status, plan, said = run(tmp_path, *asked)
-    assert (status, said.splitlines()[0]) == (0, "The network is left out: it takes another host.")
+    status, plan, shown = run(tmp_path, *asked)
+    assert (status, shown.splitlines()[0]) == (0, MESSAGES["the_network_is_left_out_it"])
     assert 'suite = "iperf3"' not in plan
     assert "threads = 8" in plan  # tuned
-    status, plan, _said = run(tmp_path, *asked, "--peer", "db-1", "--name", "mine")
+    status, plan, _shown_text = run(tmp_path, *asked, "--peer", "db-1", "--name", "mine")
     assert 'peer = "db-1"' in plan
     assert 'name = "mine"' in plan
-    status, _plan, said = run(tmp_path, "new", "--preset", "provisioned-iops", "--facts", str(facts))
+    status, _plan, shown = run(tmp_path, "new", "--preset", "provisioned-iops", "--facts", str(facts))
     assert status == 2
-    assert "--answer iops=4000" in said
-    status, _plan, said = run(tmp_path, "new", "--preset", "provisioned-iops", "--answer", "iops")
-    assert (status, "NAME=VALUE" in said) == (2, True)
+    assert "--answer iops=4000" in shown
+    status, _plan, shown = run(tmp_path, "new", "--preset", "provisioned-iops", "--answer", "iops")
+    assert (status, "NAME=VALUE" in shown) == (2, True)
 
 
 def test_the_questions_are_listed(tmp_path: Path) -> None:
-    status, table, _said = run(tmp_path, "presets")
+    status, table, _shown_text = run(tmp_path, "presets")
     assert status == 0
-    assert "Is this instance healthy?" in table
+    assert MESSAGES["is_this_instance_healthy"] in table
     assert "--answer iops=4000" in table
-    _status, text, _said = run(tmp_path, "presets", "--json")
+    _status, text, _shown_text = run(tmp_path, "presets", "--json")
     listed = json.loads(text)
     assert listed["format"] == "benchwright-presets/1"
     assert [each["name"] for each in listed["presets"]] == [each.name for each in presets()]
@@ -241,5 +255,5 @@ def test_the_fields_of_the_list_are_documented() -> None:
 
 
 def test_no_finding_of_a_preset_is_graver_than_a_hint() -> None:
-    levels = {finding.level for name in preset_names() for finding in report(tuned(name)).findings}
-    assert levels <= {Level.INFO}
+    levels = {finding.severity for name in preset_names() for finding in report(tuned(name)).findings}
+    assert levels <= {Severity.INFO}

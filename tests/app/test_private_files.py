@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from app.escaping import escaped, json_text
 from app.export import csv_text
 from app.hosts.hosts import HostEntry, Origin, SavedHosts
-from app.plans.agreed_memory import AgreedMemory
+from app.output import WriteError, escaped, json_text, make_folder, write_whole
+from app.plans.consent import ConsentFile
 from app.store import Store
 from app.store.salvage import salvage
-from app.writing import WriteError, make_folder, write_whole
 from remote.local_file import read_bounded
 from tests.program import BAD_INPUT, BENCHWRIGHT, environment
 
@@ -107,13 +106,13 @@ def test_a_directory_of_another_account_is_refused(home: Path) -> None:
 
 
 def test_consent_below_a_directory_that_everybody_may_write_is_not_believed(tmp_path: Path) -> None:
-    memory = AgreedMemory(tmp_path / "above" / "state" / "consent")
+    memory = ConsentFile(tmp_path / "above" / "state" / "consent")
     memory.add(["0" * 64])
-    assert AgreedMemory(tmp_path / "above" / "state" / "consent").known()
+    assert ConsentFile(tmp_path / "above" / "state" / "consent").known()
     (tmp_path / "above").chmod(0o777)
-    assert not AgreedMemory(tmp_path / "above" / "state" / "consent").known()
+    assert not ConsentFile(tmp_path / "above" / "state" / "consent").known()
     (tmp_path / "above").chmod(0o1777)
-    assert AgreedMemory(tmp_path / "above" / "state" / "consent").known()
+    assert ConsentFile(tmp_path / "above" / "state" / "consent").known()
 
 
 @pytest.mark.usefixtures("no_umask")
@@ -123,7 +122,7 @@ def test_folders_of_reports_are_not_everybodys_to_write(tmp_path: Path) -> None:
     write_whole(tmp_path / "other" / "plan.toml", b"")
     assert mode(tmp_path / "other") == 0o775
     (tmp_path / "file").touch()
-    with pytest.raises(WriteError, match="file cannot be made"):
+    with pytest.raises(WriteError, match="file cannot be created"):
         make_folder(tmp_path / "file", "Name another.")
 
 
@@ -194,7 +193,7 @@ def test_a_pipe_that_somebody_writes_to_is_read(tmp_path: Path) -> None:
 def test_a_pipe_that_stays_open_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("remote.local_file.PATIENCE", 0.1)
     reading, writing = os.pipe()
-    with pytest.raises(TimeoutError, match="nothing was written"):
+    with pytest.raises(TimeoutError, match="no data for"):
         read_bounded(Path(f"/proc/self/fd/{reading}"), 100)
     os.close(reading)
     os.close(writing)

@@ -11,24 +11,37 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.amounts import amount_of, limit_of
 from app.cli.main import benchwright
-from app.comparing.compare import CompareError, Verdict, compare
+from app.comparison.compare import compare
+from app.comparison.comparison import CompareError
+from app.comparison.verdicts import ComparisonVerdict
 from app.parse import parse_output
-from app.ranking.candidates import Limit
-from app.ranking.prices import Price, PriceError, parse_price, parse_table
-from app.ranking.ranking import Goal, Question, Ranking, Reached, Threshold, rank
-from app.ranking.ranking_json import ranking_to_json
-from app.ranking.ranking_text import closing_lines, place_text, ranking_csv, ranking_rows
+from app.ranking.candidates import (
+    FigureLimit,
+    Price,
+    PriceError,
+    RankingCriteria,
+    RankingGoal,
+    Threshold,
+    limit_of,
+    parse_price,
+    parse_table,
+)
+from app.ranking.ranking import Ranking, ThresholdResult, rank
+from app.ranking.report import closing_lines, rank_text, ranking_csv, ranking_rows, ranking_to_json
 from app.ranking.scores import Score, separated, tied_groups
 from app.records import RunRecord
 from suites.errors import BenchwrightError
+from suites.quantities import parse_quantity
 from suites.units import Unit
 from suites.vocab import Figure
-from tests.app import recorded
-from tests.app.recorded import run_record
+from tests.app import run_events
+from tests.app.run_events import run_record
 from tests.app.test_baselines import stored
 from tests.app.test_calibration import with_calibration
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_ranking")
 
 
 def trials(centre: float, seed: int, spread: float = 0.01, count: int = 8) -> list[float]:
@@ -40,17 +53,17 @@ def machine(name: str, centre: float, seed: int, **more: float) -> RunRecord:
     return run_record(name, trials(centre, seed, **more), host=name)  # type: ignore[arg-type]  # numbers by name
 
 
-def ranked(runs: Sequence[RunRecord], question: Question) -> Ranking:
+def ranked(runs: Sequence[RunRecord], question: RankingCriteria) -> Ranking:
     return rank([run.summary.id for run in runs], [[run] for run in runs], question)
 
 
-HIGHEST = Question({"iops": 1.0})
+HIGHEST = RankingCriteria({"iops": 1.0})
 THREE = [machine("slow", 800.0, 1), machine("a", 1000.0, 2), machine("b", 1005.0, 3)]
 
 
 def test_what_cannot_be_told_apart_shares_a_place() -> None:
     found = ranked(THREE, HIGHEST)
-    assert [(one.candidate.name, place_text(found, one.group)) for one in found.ranked] == [
+    assert [(one.candidate.name, rank_text(found, one.group)) for one in found.ranked] == [
         ("b", "1–2"),
         ("a", "1–2"),
         ("slow", "3"),
@@ -62,16 +75,16 @@ def test_what_cannot_be_told_apart_shares_a_place() -> None:
 def test_few_trials_tell_nothing_apart() -> None:
     found = ranked([machine("a", 1000.0, 1, count=3), machine("b", 3000.0, 2, count=3)], HIGHEST)
     assert found.groups == 1
-    assert found.notes[0].startswith("Who has fewer than 6 trials is told apart from nobody")
+    assert found.notes[0].startswith(MESSAGES["who_has_fewer_than_6_trials"])
 
 
 def test_who_stands_before_another_by_the_figure_alone_is_said() -> None:
     runs = [machine("best", 1000.0, 1), machine("few", 990.0, 2, count=3), machine("slow", 800.0, 3)]
     found = ranked(runs, HIGHEST)
     assert [one.group for one in found.ranked] == [1, 1, 2]
-    said = "few stands before slow by its figure alone: nothing tells them apart."
-    assert said in found.notes
-    assert said not in ranked(runs, replace(HIGHEST, threshold=Threshold(900.0))).notes  # it misses the threshold
+    shown_text = "few is above slow by its value only: not significantly different."
+    assert shown_text in found.notes
+    assert shown_text not in ranked(runs, replace(HIGHEST, threshold=Threshold(900.0))).notes  # it misses the threshold
     assert not any("alone" in note for note in ranked(THREE, HIGHEST).notes)
 
 
@@ -79,24 +92,24 @@ def test_two_are_told_apart_exactly_where_compare_tells_them_apart() -> None:
     for seed in range(30):
         one, other = machine("a", 1000.0, seed), machine("b", 1000.0 + 4 * seed, 100 + seed, spread=0.02)
         (row,) = compare([one, other]).rows
-        told = ranked([one, other], HIGHEST).groups == 2
-        assert told == (row.against[0].verdict in {Verdict.BETTER, Verdict.WORSE})
+        reported = ranked([one, other], HIGHEST).groups == 2
+        assert reported == (row.against[0].verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE})
 
 
 def test_calibrated_hosts_are_held_against_each_other_by_their_own_margin_as_compare_does() -> None:
     one, other = machine("a", 1000.0, 1), machine("b", 1030.0, 2)
     own = [with_calibration(one, margin=0.01), with_calibration(other, margin=0.012)]
     (row,) = compare(own).rows
-    assert row.against[0].verdict is Verdict.BETTER
+    assert row.against[0].verdict is ComparisonVerdict.BETTER
     found = ranked(own, HIGHEST)
     assert (found.groups, found.margin) == (2, 0.012)
-    assert ranking_to_json(found)["margin_of"] == "these hosts’ own of 12 Nov"
-    assert any("by 1.2 %, these hosts’ own of 12 Nov (95 %" in line for line in closing_lines(found))
+    assert ranking_to_json(found)["margin_of"] == MESSAGES["these_hosts_own_of_12_nov"]
+    assert any("of 1.2 %, these hosts’ own of 12 Nov (95 %" in line for line in closing_lines(found))
     assert ranked(own, replace(HIGHEST, margin=0.05)).groups == 1  # the user's own word goes before it
     third = machine("c", 1033.0, 3)  # nobody has calibrated it, so its pairs keep to the general margin
     mixed = ranked([*own, third], HIGHEST)
     assert [margin.share for margin in mixed.margins] == [0.012, 0.05]
-    assert any("by 1.2 %, these hosts’ own of 12 Nov or 5 % (95 %" in line for line in closing_lines(mixed))
+    assert any("of 1.2 %, these hosts’ own of 12 Nov or 5 % (95 %" in line for line in closing_lines(mixed))
     assert (ranked([one, other], HIGHEST).margin, ranked([one], HIGHEST).margin) == (0.05, 0.05)
 
 
@@ -104,7 +117,7 @@ def test_one_host_is_told_apart_from_no_group_as_in_a_comparison() -> None:
     group = [machine(f"g{number}", 1000.0 + number, number) for number in range(7)]
     alone = machine("alone", 2000.0, 9)
     (row,) = compare([group, [alone]]).rows
-    assert row.against[0].verdict is Verdict.UNDECIDED
+    assert row.against[0].verdict is ComparisonVerdict.UNDECIDED
     assert rank(["group", "alone"], [group, [alone]], HIGHEST).groups == 1
     others = [machine(f"h{number}", 2000.0 + number, 20 + number) for number in range(7)]
     assert rank(["group", "others"], [group, others], HIGHEST).groups == 2
@@ -112,51 +125,57 @@ def test_one_host_is_told_apart_from_no_group_as_in_a_comparison() -> None:
 
 def test_a_lower_figure_is_better_where_the_metric_says_so() -> None:
     slow, quick = (
-        run_record(name, trials(centre, seed), host=name, metric=recorded.P99)
+        run_record(name, trials(centre, seed), host=name, metric=run_events.P99)
         for name, centre, seed in (("slow", 900.0, 1), ("quick", 500.0, 2))
     )
-    found = ranked([slow, quick], Question({"latency_p99": 1.0}))
+    found = ranked([slow, quick], RankingCriteria({"latency_p99": 1.0}))
     assert [one.candidate.name for one in found.ranked] == ["quick", "slow"]
 
 
 def test_a_threshold_is_reached_missed_or_not_sure_by_the_interval() -> None:
-    question = Question({"iops": 1.0}, threshold=Threshold(1000.0))
+    question = RankingCriteria({"iops": 1.0}, threshold=Threshold(1000.0))
     reached = {one.candidate.name: one.reached for one in ranked([*THREE, machine("c", 1100.0, 4)], question).ranked}
-    assert (reached["c"], reached["slow"], reached["a"]) == (Reached.YES, Reached.NO, Reached.UNSURE)
+    assert (reached["c"], reached["slow"], reached["a"]) == (
+        ThresholdResult.YES,
+        ThresholdResult.NO,
+        ThresholdResult.UNCHECKED,
+    )
     single = ranked([machine("one", 5000.0, 1, count=1), THREE[0]], question)
-    assert next(one for one in single.ranked if one.candidate.name == "one").reached is Reached.UNSURE
+    assert next(one for one in single.ranked if one.candidate.name == "one").reached is ThresholdResult.UNCHECKED
 
 
 def test_the_cheapest_is_among_those_that_reach_the_threshold() -> None:
     prices = {"slow": Price(0.1, "USD"), "a": Price(0.3, "USD"), "b": Price(0.2, "USD")}
-    question = Question({"iops": 1.0}, Goal.CHEAPEST, Threshold(900.0), prices=prices)
+    question = RankingCriteria({"iops": 1.0}, RankingGoal.CHEAPEST, Threshold(900.0), prices=prices)
     found = ranked([*THREE, machine("c", 1100.0, 4)], question)
     assert [one.candidate.name for one in found.ranked] == ["b", "a", "slow"]
-    assert found.left_out == (("c", "its price is not given"),)
+    assert found.left_out == (("c", "no price"),)
     with pytest.raises(CompareError, match="needs a threshold"):
-        ranked(THREE, Question({"iops": 1.0}, Goal.CHEAPEST, prices=prices))
+        ranked(THREE, RankingCriteria({"iops": 1.0}, RankingGoal.CHEAPEST, prices=prices))
 
 
 def test_work_for_the_money_may_turn_the_order_round() -> None:
     prices = {"slow": Price(0.1), "a": Price(0.3), "b": Price(0.3)}
-    found = ranked(THREE, Question({"iops": 1.0}, Goal.PER_PRICE, prices=prices))
+    found = ranked(THREE, RankingCriteria({"iops": 1.0}, RankingGoal.PER_PRICE, prices=prices))
     assert found.ranked[0].candidate.name == "slow"
     assert found.ranked[0].per_price == pytest.approx(8000, rel=0.02)
 
 
 def test_prices_go_by_instance_type_and_not_across_currencies() -> None:
-    found = ranked(THREE, Question({"iops": 1.0}, Goal.PER_PRICE, prices={"c7i.2xlarge": Price(0.36, "EUR")}))
+    found = ranked(
+        THREE, RankingCriteria({"iops": 1.0}, RankingGoal.PER_PRICE, prices={"c7i.2xlarge": Price(0.36, "EUR")})
+    )
     assert found.currency == "EUR"
     mixed = {"a": Price(1.0, "EUR"), "b": Price(1.0, "USD"), "slow": Price(1.0, "USD")}
     with pytest.raises(PriceError, match=r"EUR and USD|USD and EUR"):
-        ranked(THREE, Question({"iops": 1.0}, Goal.PER_PRICE, prices=mixed))
+        ranked(THREE, RankingCriteria({"iops": 1.0}, RankingGoal.PER_PRICE, prices=mixed))
 
 
 def two_metrics(name: str, iops: float, p99: float, seed: int) -> RunRecord:
     made = run_record(name, trials(iops, seed), host=name)
     times = trials(p99, seed + 50)
     records = tuple(
-        replace(one, figures=(*one.figures, Figure(recorded.P99, value, recorded.READ)))
+        replace(one, figures=(*one.figures, Figure(run_events.P99, value, run_events.READ)))
         for one, value in zip(made.trials, times, strict=True)
     )
     return replace(made, trials=records)
@@ -164,14 +183,14 @@ def two_metrics(name: str, iops: float, p99: float, seed: int) -> RunRecord:
 
 def test_several_metrics_are_one_score_and_each_left_out_shows_what_it_hangs_on() -> None:
     runs = [two_metrics("base", 1000.0, 100.0, 1), two_metrics("wide", 2000.0, 160.0, 2)]
-    found = ranked(runs, Question({"iops": 1.0, "latency_p99": 1.0}))
+    found = ranked(runs, RankingCriteria({"iops": 1.0, "latency_p99": 1.0}))
     assert found.ranked[0].candidate.name == "wide"
     assert found.ranked[0].value == pytest.approx((2.0 / 1.6) ** 0.5, rel=0.02)
     orders = {one.what: one.order for one in found.sensitivity}
     assert orders["without iops"] == "base > wide"
     assert orders["without latency_p99"] == "wide > base"
     assert not next(one for one in found.sensitivity if one.what == "without iops").same
-    weighed = ranked(runs, Question({"iops": 1.0, "latency_p99": 3.0}))
+    weighed = ranked(runs, RankingCriteria({"iops": 1.0, "latency_p99": 3.0}))
     assert weighed.ranked[0].candidate.name == "base"
 
 
@@ -179,8 +198,8 @@ def test_metrics_that_no_trial_has_together_make_no_score() -> None:
     whole = two_metrics("whole", 1000.0, 100.0, 1)
     torn = two_metrics("torn", 1000.0, 100.0, 2)
     halves = tuple(replace(one, figures=(one.figures[place % 2],)) for place, one in enumerate(torn.trials))
-    found = ranked([whole, replace(torn, trials=halves)], Question({"iops": 1.0, "latency_p99": 1.0}))
-    assert found.left_out == (("torn", "no trial of random read has all of the metrics"),)
+    found = ranked([whole, replace(torn, trials=halves)], RankingCriteria({"iops": 1.0, "latency_p99": 1.0}))
+    assert found.left_out == (("torn", MESSAGES["no_trial_of_random_read_has"]),)
 
 
 def sweep(name: str, points: Sequence[tuple[int, float, float]]) -> RunRecord:
@@ -189,18 +208,18 @@ def sweep(name: str, points: Sequence[tuple[int, float, float]]) -> RunRecord:
     figures = tuple(
         Figure(metric, value * (1 + 0.001 * number), (("depth", str(depth)),))
         for number, (depth, iops, p99) in enumerate(points)
-        for metric, value in ((recorded.IOPS, iops), (recorded.P99, p99))
+        for metric, value in ((run_events.IOPS, iops), (run_events.P99, p99))
     )
     return replace(made, trials=tuple(replace(one, figures=figures) for one in made.trials))
 
 
 def test_a_limit_takes_the_best_point_of_a_sweep_at_which_it_holds() -> None:
     runs = [sweep("a", [(1, 100, 50), (8, 700, 300), (32, 2000, 9000)]), sweep("b", [(1, 90, 40), (8, 900, 1500)])]
-    limit = Limit("latency_p99", 1.0, Unit.MILLISECOND)
-    found = ranked(runs, Question({"iops": 1.0}, limit=limit))
+    limit = FigureLimit("latency_p99", 1.0, Unit.MILLISECOND)
+    found = ranked(runs, RankingCriteria({"iops": 1.0}, limit=limit))
     assert [(one.candidate.name, round(one.value)) for one in found.ranked] == [("a", 701), ("b", 90)]
-    tight = ranked(runs, Question({"iops": 1.0}, limit=Limit("latency_p99", 45.0, Unit.MICROSECOND)))
-    assert tight.left_out == (("a", "it has no figure “iops” that counts"),)
+    tight = ranked(runs, RankingCriteria({"iops": 1.0}, limit=FigureLimit("latency_p99", 45.0, Unit.MICROSECOND)))
+    assert tight.left_out == (("a", MESSAGES["it_has_no_figure_iops_that"]),)
 
 
 def test_a_limit_goes_by_the_points_of_a_real_sweep_under_the_plain_names() -> None:
@@ -212,15 +231,15 @@ def test_a_limit_goes_by_the_points_of_a_real_sweep_under_the_plain_names() -> N
     made = run_record("a", [1.0] * 6, host="a")
     run = replace(made, trials=tuple(replace(one, figures=figures) for one in made.trials))
     unit = next(one.metric.unit for one in figures if one.metric.name == "latency_p99_by_point")
-    found = ranked([run], Question({"iops": 1.0}, limit=Limit("latency_p99", edge, unit)))
+    found = ranked([run], RankingCriteria({"iops": 1.0}, limit=FigureLimit("latency_p99", edge, unit)))
     assert found.ranked[0].value == pytest.approx(max(rates[labels] for labels in at if at[labels] <= edge))
 
 
 def test_another_name_of_a_step_does_not_get_it_past_the_gate() -> None:
-    step = replace(recorded.STEP, name="16k", values={**recorded.STEP.values, "block_size": 16384})
+    step = replace(run_events.STEP, name="16k", values={**run_events.STEP.values, "block_size": 16384})
     other = run_record("c", trials(9000.0, 4), host="c", step=step)
-    assert ranked([*THREE, other], HIGHEST).left_out == (("c", "not comparable: block_size 16 KiB against 4 KiB"),)
-    renamed = run_record("c", trials(9000.0, 4), host="c", step=replace(recorded.STEP, name="again"))
+    assert ranked([*THREE, other], HIGHEST).left_out == (("c", MESSAGES["not_comparable_block_size_16"]),)
+    renamed = run_record("c", trials(9000.0, 4), host="c", step=replace(run_events.STEP, name="again"))
     assert ranked([*THREE, renamed], HIGHEST).left_out == ()
 
 
@@ -270,13 +289,13 @@ def test_what_is_no_price_is_refused(text: str) -> None:
 def test_prices_are_read_from_a_table() -> None:
     table = parse_table("instance_type,price,currency\nc7i.2xlarge,0.357,USD\nm5,0.1,USD\n")
     assert table["c7i.2xlarge"] == Price(0.357, "USD")
-    with pytest.raises(PriceError, match="head lacks"):
+    with pytest.raises(PriceError, match="header lacks"):
         parse_table("a,b\n1,2\n")
 
 
 def test_amounts_and_limits_have_units() -> None:
-    assert amount_of("20000 MB/s") == (20000.0, Unit.MB_PER_SECOND)
-    assert limit_of("latency_p99 <= 1 ms") == Limit("latency_p99", 1.0, Unit.MILLISECOND)
+    assert parse_quantity("20000 MB/s") == (20000.0, Unit.MB_PER_SECOND)
+    assert limit_of("latency_p99 <= 1 ms") == FigureLimit("latency_p99", 1.0, Unit.MILLISECOND)
     for wrong in ("latency_p99", "a <= b", "a <= 1 parsec"):
         with pytest.raises(BenchwrightError):
             limit_of(wrong)

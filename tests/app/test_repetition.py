@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.comparing.centre import EXACT_UP_TO, centre_of, signed_rank_depth
+from app.comparison.estimates import EXACT_UP_TO, centre_of, signed_rank_depth
+from app.events import Decision
 from app.plans.plan import Policy, Repetition
-from app.plans.repetition import Budget, Decision, FixedTrials, Rule, UntilInterval, UntilVerdict, rule_of
+from app.plans.repetition import Budget, FixedTrials, Rule, UntilInterval, UntilVerdict, rule_of
 from suites.vocab import Better
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_repetition")
 
 STEADY = (100.0, 100.5, 99.5, 100.2, 99.8, 100.1, 99.9, 100.3)
 BASELINE = tuple(100.0 + step for step in (-2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 2.0, 1.5, -1.5))
@@ -48,9 +52,11 @@ def test_the_interval_holds_what_scipys_test_does_not_reject(values: list[float]
     means = sorted({(one + other) / 2 for one in values for other in values})
     for below, above in zip([means[0] - 1, *means], [*means, means[-1] + 1], strict=True):
         place = (below + above) / 2
-        apart = [value - place for value in values]
-        if len({abs(one) for one in apart}) == len(apart) and all(apart):  # scipy is exact without ties and zeros
-            held = bool(stats.wilcoxon(apart, method="exact").pvalue > 0.05)
+        separate = [value - place for value in values]
+        if len({abs(one) for one in separate}) == len(separate) and all(
+            separate
+        ):  # scipy is exact without ties and zeros
+            held = bool(stats.wilcoxon(separate, method="exact").pvalue > 0.05)
             assert held == (centre.low < place < centre.high)
 
 
@@ -83,13 +89,13 @@ def test_at_the_cap_it_ends_unsettled_and_says_so() -> None:
     noisy = tuple(100.0 + 30.0 * math.sin(2.3 * place) for place in range(30))
     last = INTERVAL.decide(noisy)
     assert (last.stop, last.settled, last.more) == (True, False, 0)
-    assert last.reason == "±8.4 % after 30 trials, the most that the plan allows: wanted ±2 % is not reached"
+    assert last.reason == MESSAGES["8_4_after_30_trials_the_most"]
 
 
 def test_trials_on_two_levels_are_called_so_however_sure_their_middle_is() -> None:
     last = INTERVAL.decide(tuple(100.0 + 30.0 * (place % 2) for place in range(29)))
     assert last.settled
-    assert last.reason == "±0 % after 29 trials, wanted ±2 %; they fall on two levels, and the middle may be on neither"
+    assert last.reason == MESSAGES["0_after_29_trials_wanted_2"]
 
 
 def test_the_forecast_falls_as_the_interval_narrows_and_takes_time_from_the_trials() -> None:
@@ -112,13 +118,13 @@ def test_a_forecast_never_leads_past_the_cap_and_stopping_needs_no_more(values: 
 # Until the verdict is settled
 
 
-@pytest.mark.parametrize(("factor", "said"), [(1.2, "better"), (0.8, "worse"), (1.0, "no difference larger than 5 %")])
-def test_it_stops_once_the_verdict_cannot_change(factor: float, said: str) -> None:
+@pytest.mark.parametrize(("factor", "shown"), [(1.2, "better"), (0.8, "worse"), (1.0, "no difference larger than 5 %")])
+def test_it_stops_once_the_verdict_cannot_change(factor: float, shown: str) -> None:
     values = tuple(factor * value for value in STEADY)
     found = decisions(VERDICT, values)
     assert [decision.stop for decision in found] == [False] * 5 + [True] * 3
     assert found[5].settled
-    assert found[5].reason.endswith(f"after 6 trials, margin ±5 %: {said}")
+    assert found[5].reason.endswith(f"after 6 trials, margin ±5 %: {shown}")
     assert found[5].value == pytest.approx(factor, rel=0.01)
 
 
@@ -146,7 +152,7 @@ def test_at_99_percent_it_asks_for_more() -> None:
 @pytest.mark.parametrize(
     ("rule", "because"),
     [
-        (replace(VERDICT, baseline=BASELINE[:3]), "the baseline has 3 trials, at least 6 are needed"),
+        (replace(VERDICT, baseline=BASELINE[:3]), "the baseline has 3 trials, a verdict needs 6"),
         (replace(VERDICT, obstacle="fio 3.1 against 3.3"), "fio 3.1 against 3.3"),
     ],
 )
@@ -155,13 +161,13 @@ def test_where_no_verdict_can_come_the_least_is_measured_and_the_reason_said(rul
     assert [decision.stop for decision in decisions(rule, values)][:6] == [False] * 5 + [True]
     last = rule.decide(values[:6])
     assert not last.settled
-    assert last.reason == f"6 trials; no verdict can come: {because}"
+    assert last.reason == f"6 trials; no verdict possible: {because}"
 
 
 def test_trials_that_all_agree_settle_nothing() -> None:
     decision = replace(VERDICT, baseline=(100.0,) * 8).decide((100.0,) * 30)
     assert (decision.stop, decision.settled) == (True, False)
-    assert "agree to the last digit" in decision.reason
+    assert "identical" in decision.reason
 
 
 # The plain rules
@@ -179,10 +185,10 @@ def test_a_budget_ends_where_the_next_trial_would_not_fit() -> None:
     assert not rule.decide((), 0.0, 40.0).stop  # one in any case
     assert rule.decide((1.0,), 12.0, 10.0).more == 1
     assert rule.decide((1.0, 1.0), 24.0, 10.0).stop
-    assert rule.decide((1.0, 1.0), 24.0, 10.0).reason == "2 trials, 24 s of 30 s used"
-    assert rule.decide((1.0,), 12.0, 10.0).reason == "1 trial, 12 s of 30 s used"
+    assert rule.decide((1.0, 1.0), 24.0, 10.0).reason == MESSAGES["2_trials_24_s_of_30_s_used"]
+    assert rule.decide((1.0,), 12.0, 10.0).reason == MESSAGES["1_trial_12_s_of_30_s_used"]
     six = (98.0, 99.0, 100.0, 100.5, 101.0, 102.0)
-    assert rule.decide(six, 24.0, 10.0).reason == "±2 % after 6 trials, 24 s of 30 s used"
+    assert rule.decide(six, 24.0, 10.0).reason == MESSAGES["2_after_6_trials_24_s_of_30"]
 
 
 @pytest.mark.parametrize(

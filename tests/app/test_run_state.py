@@ -20,15 +20,19 @@ from app.events import (
 )
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
+from app.runs.phase import NOT_MEASURED, RunOutcome
+from app.runs.request import RunRequest
 from app.runs.run import Engine
-from app.runs.run_state import NOT_MEASURED, RunState
 from app.services import Workstation
 from app.store import Store
 from remote.questions import Asker
 from remote.session import Session
-from suites.base import Parsed
-from tests.app import recorded
-from tests.app.test_left_runs import RUN, WORKSPACE
+from suites.base import ParsedTrial
+from tests.app import run_events
+from tests.app.test_detached_runs import RUN, WORKSPACE
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_run_state")
 
 HOSTS = ("web-1", "web-2")
 PLAN = Plan("two", HOSTS, (make_step("sysbench-cpu", {"time": 1}),), repetition=Repetition(trials=1))
@@ -66,15 +70,15 @@ def begun(ends: tuple[str, ...], *, held: bool) -> Iterator[Event]:
     """Yield a run up to the end of its last trial; `held`: something of it is still on a host."""
     yield RunStarted(RUN, PLAN, "2026-11-22T14:15:30+00:00")
     for number, (host, end) in enumerate(zip(HOSTS, ends, strict=True), 1):
-        yield FactsRead(host, Moment.BEFORE, recorded.facts(host))  # whether its facts were read decides nothing
+        yield FactsRead(host, Moment.BEFORE, run_events.facts(host))  # whether its facts were read decides nothing
         if held:
             yield WorkspaceUsed("sysbench-cpu", host, host, False, WORKSPACE)
         yield TrialStarted(Trial(number, host, "sysbench-cpu", 1, False, (), "2026-11-22T14:15:31+00:00"), None)
         state, reason = ENDS[end]
-        yield TrialEnded(number, state, None, Parsed(), reason)
+        yield TrialEnded(number, state, None, ParsedTrial(), reason)
 
 
-def _connect_nowhere(host: str, _asker: Asker) -> Session:
+def _connect_unreachable(host: str, _asker: Asker) -> Session:
     pytest.fail(f"{host} is connected to")
 
 
@@ -85,12 +89,14 @@ def test_a_run_ends_by_its_trials_wherever_it_ends(tmp_path: Path, ends: tuple[s
         with store.recorder(RUN) as recorder:
             for event in begun(ends, held=how != "opened"):
                 recorder.record(event)
-        found = RunState()
+        found = RunOutcome()
         if how == "live":
             for end in ends:
                 found.trial("sysbench-cpu", *ENDS[end])
         elif how == "attached":
-            found = Engine(RUN, PLAN, _connect_nowhere, Control(), left=store.take_over(RUN))._ends
+            found = Engine(
+                RunRequest(RUN, PLAN, _connect_unreachable, Control(), detached_run=store.take_over(RUN))
+            ).outcome
     if how in {"live", "attached"}:
         state, reason = found.state, found.reason
     else:
@@ -98,7 +104,7 @@ def test_a_run_ends_by_its_trials_wherever_it_ends(tmp_path: Path, ends: tuple[s
             if how == "given up":
                 made.forget(RUN)
             record = made.load(RUN)
-            state, reason = record.summary.state, record.reason.partition(" No facts")[0].partition("No facts")[0]
+            state, reason = record.summary.state, record.reason.partition(" Not read")[0].partition("Not read")[0]
     assert state is STATES[ends]
     assert reason == " ".join(dict.fromkeys(words for end in ends for words in REASONS[end]))
 
@@ -114,7 +120,7 @@ def test_a_run_ends_by_its_trials_wherever_it_ends(tmp_path: Path, ends: tuple[s
     ],
 )
 def test_what_goes_wrong_beside_the_trials_counts(first: str | None, then: State, state: State) -> None:
-    found = RunState()
+    found = RunOutcome()
     assert found.state is State.FAILED  # nothing was measured
     if first is not None:
         found.trial("sysbench-cpu", *ENDS[first])
@@ -132,4 +138,4 @@ def test_no_trial_is_under_way_in_a_run_that_has_ended(tmp_path: Path) -> None:
             recorder.record(RunEnded(RUN, State.FAILED, "Benchwright failed while it ran."))
         one, two = store.load(RUN).trials
     assert (one.state, one.reason) == (State.DONE, "")
-    assert (two.state, two.reason, bool(two.ended)) == (State.PARTIAL, "Benchwright failed while it ran.", True)
+    assert (two.state, two.reason, bool(two.ended)) == (State.PARTIAL, MESSAGES["benchwright_failed_while_it"], True)

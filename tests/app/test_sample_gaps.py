@@ -2,19 +2,22 @@
 
 import pytest
 
-from app.runs.sample_gaps import gap_note, samples_of
-from suites.base import Parsed
+from app.runs.samples import gap_note, samples_of
+from suites.base import ParsedTrial
 from suites.vocab import Sample
-from tests.app.recorded import IOPS
+from tests.app.run_events import IOPS
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_sample_gaps")
 
 
-def parsed(times: list[float]) -> Parsed:
-    return Parsed((), tuple(Sample(time, IOPS, 1.0) for time in times))
+def parsed(times: list[float]) -> ParsedTrial:
+    return ParsedTrial((), tuple(Sample(time, IOPS, 1.0) for time in times))
 
 
 def test_a_sample_that_is_missing_between_others_is_counted() -> None:
     times = [float(second) for second in range(1, 21) if second != 12]
-    assert gap_note(parsed(times)) == "1 sample missing: 19 of 20, one every 1 s."
+    assert gap_note(parsed(times)) == MESSAGES["1_sample_missing_19_of_20"]
     assert samples_of(parsed(times), 20.2) == (19, 20)
 
 

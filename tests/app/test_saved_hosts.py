@@ -48,8 +48,8 @@ def test_all_hosts_begin_with_this_computer_and_name_the_aliases(tmp_path: Path)
     config.write_text("Host db web\n  User root\nHost *.example\n  Port 2200\n")
     saved = SavedHosts(tmp_path / "hosts.toml")
     saved.save(WEB)
-    told = [(entry.name, entry.origin) for entry in Hosts(saved).entries()]
-    assert told == [("local", Origin.THIS_COMPUTER), ("web", Origin.SAVED), ("db", Origin.SSH_CONFIG)]
+    reported = [(entry.name, entry.origin) for entry in Hosts(saved).entries()]
+    assert reported == [("local", Origin.THIS_COMPUTER), ("web", Origin.SAVED), ("db", Origin.SSH_CONFIG)]
 
 
 def test_what_was_typed_in_wins_over_the_config(tmp_path: Path) -> None:

@@ -11,24 +11,24 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.chart import Mark
+from app.chart import ChartMark
 from app.cli.main import benchwright
-from app.comparing.sides import Side
+from app.comparison.sides import Side
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import make_step
-from app.scaling import fit_models, scaling_of
-from app.scaling.chart import scaling_charts
-from app.scaling.steps import curves_of_steps, swept
-from app.scaling.sweeps import Curve, Point
-from app.scaling.to_json import scaling_to_json
-from app.scaling.words import scaling_lines
+from app.scaling.models import fit_models
+from app.scaling.scaling import scaling_charts, scaling_lines, scaling_of, scaling_to_json
+from app.scaling.sweeps import SweepCurve, SweepPoint, curves_of_steps, swept_parameter
 from app.services import Workstation
 from suites.sysbench.cpu import EVENTS_PER_SECOND
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, labels
-from tests.app import recorded
+from suites.vocab import Better, Figure, Metric, MetricKind, labels
+from tests.app import run_events
+from tests.messages import messages
 
-RATE = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+MESSAGES = messages("app", "test_scaling")
+
+RATE = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
 
 def amdahl(serial: float) -> Callable[[float], float]:
@@ -44,10 +44,10 @@ def drawn(model: Callable[[float], float], counts: Iterable[int], noise: float =
     return [(float(n), float(model(n) * np.exp(noise * rng.normal()))) for n in counts]
 
 
-def curve(points: Sequence[tuple[float, float]], *, label: str = "threads", sizes: bool = False) -> Curve:
+def curve(points: Sequence[tuple[float, float]], *, label: str = "threads", sizes: bool = False) -> SweepCurve:
     """Return a curve of three trials a point, 1 % apart."""
-    found = tuple(Point(x, f"{x:g}", (0.99 * value, value, 1.01 * value)) for x, value in points)
-    return Curve(RATE, label, (), found, sizes=sizes)
+    found = tuple(SweepPoint(x, f"{x:g}", (0.99 * value, value, 1.01 * value)) for x, value in points)
+    return SweepCurve(RATE, label, (), found, sizes=sizes)
 
 
 def test_amdahls_law_is_recovered_with_its_interval() -> None:
@@ -58,7 +58,7 @@ def test_amdahls_law_is_recovered_with_its_interval() -> None:
     assert one.low < 1000 < one.high
     assert serial.low < 0.1 < serial.high
     assert fit.at(12) == pytest.approx(amdahl(0.1)(12), rel=0.03)
-    assert reasons == ("no USL: Amdahl's law describes the points as well",)
+    assert reasons == (MESSAGES["no_usl_amdahl_s_law"],)
 
 
 def test_a_peak_that_was_measured_past_is_recovered() -> None:
@@ -74,18 +74,18 @@ def test_a_peak_that_was_measured_past_is_recovered() -> None:
 @pytest.mark.parametrize(
     ("points", "reason"),
     [
-        (drawn(amdahl(0.1), range(1, 6)), "needs 6 points, there are 5"),
-        (drawn(amdahl(0.0), range(1, 9)), "a straight line describes the points as well"),
+        (drawn(amdahl(0.1), range(1, 6)), "needs 6 points, has 5"),
+        (drawn(amdahl(0.0), range(1, 9)), "a straight line fits as well"),
         (drawn(usl(0.05, 0.95 / 18**2), range(1, 9)), "no USL"),
-        (drawn(usl(0.02, 0.98 / 10**2), range(1, 10), 0.0005), "lies beyond what was measured"),
-        (drawn(lambda n: 1000 * min(n, 3), range(1, 9)), "misses a point by"),
+        (drawn(usl(0.02, 0.98 / 10**2), range(1, 10), 0.0005), "is beyond the measured points"),
+        (drawn(lambda n: 1000 * min(n, 3), range(1, 9)), "largest residual"),
         ([(float(n), 0.0) for n in range(1, 9)], "not above zero"),
-        (drawn(lambda _: 1000.0, range(1, 9), 0.0), "no USL: Amdahl's law describes the points as well"),
+        (drawn(lambda _: 1000.0, range(1, 9), 0.0), "no USL: Amdahl's law fits as well"),
         (
             drawn(lambda n: 1000 / n, range(1, 9), 0.001),
-            "lies below what was measured; no Amdahl: it misses a point by",
+            "is below the measured points; no Amdahl: largest residual",
         ),
-        (drawn(lambda n: 1000 * n**1.3, range(1, 9)), "no Amdahl: it misses a point by"),
+        (drawn(lambda n: 1000 * n**1.3, range(1, 9)), "no Amdahl: largest residual"),
     ],
 )
 def test_what_the_points_do_not_carry_is_not_shown_and_says_why(
@@ -105,14 +105,14 @@ def test_nothing_done_at_any_point_has_no_knee() -> None:
     found = scaling_of("run", "step", "web-1", curve([(1, 0.0), (2, 0.0), (4, 0.0)]))
     assert found.knee is None
     assert not found.curve.growing
-    assert list(scaling_lines(found)) == ["The first point is not above zero."]
+    assert list(scaling_lines(found)) == [MESSAGES["the_first_point_is_not_above"]]
 
 
 def test_steps_that_differ_in_a_size_are_points_of_sizes() -> None:
     runs = [
-        recorded.run_record(
+        run_events.run_record(
             f"r{size}", (4096e3 / size,) * 2,
-            step=replace(recorded.STEP, name=f"{size}", values={**recorded.STEP.values, "block_size": size}),
+            step=replace(run_events.STEP, name=f"{size}", values={**run_events.STEP.values, "block_size": size}),
         )
         for size in (4096, 8192, 16384)
     ]  # fmt: skip
@@ -155,9 +155,9 @@ def test_an_efficiency_that_two_trials_leave_open_has_no_interval() -> None:
 def test_sizes_and_times_have_no_straight_line() -> None:
     sizes = scaling_of("run", "step", "web-1", curve([(4096, 10), (8192, 11)], label="block", sizes=True))
     assert sizes.base is None
-    assert "twice the block need not give twice the rate" in sizes.reasons[0]
-    slower = replace(curve([(1, 10), (2, 20)]), metric=replace(RATE, better=Better.LOWER, kind=Kind.TIME))
-    assert "only a rate scales" in scaling_of("run", "step", "web-1", slower).reasons[0]
+    assert MESSAGES["twice_the_block_need_not"] in sizes.reasons[0]
+    slower = replace(curve([(1, 10), (2, 20)]), metric=replace(RATE, better=Better.LOWER, kind=MetricKind.TIME))
+    assert "not a rate" in scaling_of("run", "step", "web-1", slower).reasons[0]
     assert [chart.title for chart in scaling_charts(sizes)] == ["step on web-1, Rate"]
 
 
@@ -166,7 +166,7 @@ def test_the_charts_hold_what_was_measured_the_line_and_the_model() -> None:
     measured, efficiency = scaling_charts(found)
     names = [series.name for series in measured.series if series.name]
     assert names == ["measured: median of the trials, lowest to highest", "linear from 1", "USL, fitted", "peak"]
-    assert efficiency.series[-1].mark is Mark.DOTS
+    assert efficiency.series[-1].mark is ChartMark.DOTS
     document = scaling_to_json([found])
     assert document["format"] == "benchwright-scaling/1"
     assert document["curves"][0]["fit"]["peak"]["value"] == pytest.approx(8, rel=0.1)
@@ -174,10 +174,10 @@ def test_the_charts_hold_what_was_measured_the_line_and_the_model() -> None:
 
 
 def test_steps_that_differ_in_one_number_are_a_sweep_and_others_are_none() -> None:
-    assert swept([{"threads": 1, "time": 5.0}, {"threads": 2, "time": 5.0}]) == "threads"
-    assert swept([{"threads": 1, "time": 5.0}, {"threads": 2, "time": 6.0}]) is None
-    assert swept([{"rw": "read"}, {"rw": "write"}]) is None
-    assert swept([{"threads": 1}, {"threads": 1}]) is None
+    assert swept_parameter([{"threads": 1, "time": 5.0}, {"threads": 2, "time": 5.0}]) == "threads"
+    assert swept_parameter([{"threads": 1, "time": 5.0}, {"threads": 2, "time": 6.0}]) is None
+    assert swept_parameter([{"rw": "read"}, {"rw": "write"}]) is None
+    assert swept_parameter([{"threads": 1}, {"threads": 1}]) is None
 
 
 def test_the_command_line_reads_a_sweep_from_labels_and_from_steps(tmp_path: Path) -> None:
@@ -186,27 +186,27 @@ def test_the_command_line_reads_a_sweep_from_labels_and_from_steps(tmp_path: Pat
     counts = (1, 2, 4, 8)
     steps = [make_step("sysbench-cpu", {"threads": count}, name=f"cpu {count}") for count in counts]
     with workstation._store.recorder("20260112-081502-a1b2") as recorder:
-        recorder.record(RunStarted("20260112-081502-a1b2", recorded.plan(*steps), "2026-01-12T08:15:02+00:00"))
+        recorder.record(RunStarted("20260112-081502-a1b2", run_events.plan(*steps), "2026-01-12T08:15:02+00:00"))
         for number, (count, step) in enumerate(zip(counts, steps, strict=True), 1):
-            one = recorded.trial(number, step=step.name)
+            one = run_events.trial(number, step=step.name)
             figures = [Figure(EVENTS_PER_SECOND, 100.0 * count), *(
                 Figure(RATE, 10.0 * n, labels(threads=str(n))) for n in counts
             )]  # fmt: skip
-            for event in recorded.trial_events(one, figures):
+            for event in run_events.trial_events(one, figures):
                 recorder.record(event)
         recorder.record(RunEnded("20260112-081502-a1b2", State.DONE, "", {}))
     workstation.close()
     picture = tmp_path / "scaling.png"
-    told = CliRunner().invoke(
+    reported = CliRunner().invoke(
         benchwright, ["--store", str(path), "scaling", "last", "--all", "--json", "--png", str(picture)]
     )
-    assert told.exit_code == 0, told.output
-    found = {(one["step"], one["metric"]): one for one in json.loads(told.stdout)["curves"]}
+    assert reported.exit_code == 0, reported.output
+    found = {(one["step"], one["metric"]): one for one in json.loads(reported.stdout)["curves"]}
     assert found["cpu 1", "rate"]["over"] == "threads"
     steps_curve = found["sysbench-cpu", EVENTS_PER_SECOND.name]
     assert [point["value"] for point in steps_curve["points"]] == [100, 200, 400, 800]
     assert steps_curve["growing"] is True
-    assert steps_curve["reasons"] == ["no fit: it needs 6 points, there are 4"]
+    assert steps_curve["reasons"] == [MESSAGES["no_fit_it_needs_6_points"]]
     assert picture.read_bytes().startswith(b"\x89PNG")
     people = CliRunner().invoke(benchwright, ["--store", str(path), "scaling", "last"])
-    assert "It still grows at threads = 8" in people.stdout
+    assert MESSAGES["it_still_grows_at_threads_8"] in people.stdout

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from app.plans.plan import Order, Plan, Policy, Repetition, make_step
-from app.runs.schedule import Ahead, PlaceKey, Schedule, Turn
+from app.runs.schedule import Forecast, Schedule, Slot, StepKey
 from suites.sysbench.cpu import EVENTS_PER_SECOND as EVENTS
 from suites.vocab import Figure
 
@@ -15,69 +15,69 @@ def plan(order: Order = Order.BLOCK, repetition: Repetition | None = None, seed:
     return Plan("p", ("x", "y"), steps, repetition=repetition or Repetition(trials=2), order=order, seed=seed)
 
 
-def run(schedule: Schedule, value: float = 100.0, limit: int = 200) -> list[Turn]:
+def run(schedule: Schedule, value: float = 100.0, limit: int = 200) -> list[Slot]:
     """Take every turn; each trial shows the same, and takes a second."""
     taken = []
-    for turn in itertools.islice(schedule.turns(), limit):
-        taken.append(turn)
-        schedule.took(turn, [Figure(EVENTS, value)], 1.0, 1.0)
+    for slot in itertools.islice(schedule.slots(), limit):
+        taken.append(slot)
+        schedule.record_trial(slot, [Figure(EVENTS, value)], 1.0, 1.0)
     return taken
 
 
-def places(turns: list[Turn]) -> list[PlaceKey]:
-    return [turn.place for turn in turns]
+def places(slots: list[Slot]) -> list[StepKey]:
+    return [slot.key for slot in slots]
 
 
 def test_block_order_finishes_a_step_on_a_host_before_the_next() -> None:
-    told = [(turn.step.name, turn.host, turn.number) for turn in run(Schedule(plan()))]
-    assert told[:4] == [("a", "x", 1), ("a", "x", 2), ("a", "y", 1), ("a", "y", 2)]
-    assert len(told) == 8
+    reported = [(slot.step.name, slot.host, slot.number) for slot in run(Schedule(plan()))]
+    assert reported[:4] == [("a", "x", 1), ("a", "x", 2), ("a", "y", 1), ("a", "y", 2)]
+    assert len(reported) == 8
 
 
 def test_interleaved_order_gives_every_step_its_first_trial_first() -> None:
-    told = [(turn.step.name, turn.host, turn.number) for turn in run(Schedule(plan(Order.INTERLEAVED)))]
-    assert told[:4] == [("a", "x", 1), ("a", "y", 1), ("b", "x", 1), ("b", "y", 1)]
-    assert told[4:] == [("a", "x", 2), ("a", "y", 2), ("b", "x", 2), ("b", "y", 2)]
+    reported = [(slot.step.name, slot.host, slot.number) for slot in run(Schedule(plan(Order.INTERLEAVED)))]
+    assert reported[:4] == [("a", "x", 1), ("a", "y", 1), ("b", "x", 1), ("b", "y", 1)]
+    assert reported[4:] == [("a", "x", 2), ("a", "y", 2), ("b", "x", 2), ("b", "y", 2)]
 
 
 @pytest.mark.parametrize("order", list(Order))
 def test_warm_ups_come_first_and_are_marked(order: Order) -> None:
-    turns = run(Schedule(plan(order, Repetition(trials=2, warm_ups=1), seed=1)))
-    first = [turn for turn in turns if turn.place == ("a", "x")]
-    assert [turn.warm_up for turn in first] == [True, False, False]
-    assert [turn.number for turn in first] == [1, 1, 2]
+    slots = run(Schedule(plan(order, Repetition(trials=2, warm_ups=1), seed=1)))
+    first = [slot for slot in slots if slot.key == ("a", "x")]
+    assert [slot.warm_up for slot in first] == [True, False, False]
+    assert [slot.number for slot in first] == [1, 1, 2]
 
 
 def test_randomised_rounds_are_drawn_by_lot_and_hold_every_place_once() -> None:
-    turns = run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=3)))
-    rounds = [places(turns[start : start + 4]) for start in range(0, len(turns), 4)]
+    slots = run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=3)))
+    rounds = [places(slots[start : start + 4]) for start in range(0, len(slots), 4)]
     assert all(len(set(each)) == 4 for each in rounds)
     assert len({tuple(each) for each in rounds}) > 15  # of 24 possible orders
-    assert turns == run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=3)))
-    assert turns != run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=4)))
+    assert slots == run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=3)))
+    assert slots != run(Schedule(plan(Order.RANDOMISED, Repetition(trials=40), seed=4)))
 
 
 def test_abba_mirrors_every_second_round_so_that_a_steady_drift_cancels_out() -> None:
-    turns = run(Schedule(plan(Order.ABBA, Repetition(trials=8), seed=3)))
-    rounds = [places(turns[start : start + 4]) for start in range(0, len(turns), 4)]
+    slots = run(Schedule(plan(Order.ABBA, Repetition(trials=8), seed=3)))
+    rounds = [places(slots[start : start + 4]) for start in range(0, len(slots), 4)]
     for first, second in zip(rounds[::2], rounds[1::2], strict=True):
         assert second == first[::-1]
     assert len({tuple(each) for each in rounds[::2]}) > 1
-    moments: dict[PlaceKey, list[int]] = {}
-    for moment, turn in enumerate(turns):
-        moments.setdefault(turn.place, []).append(moment)
+    moments: dict[StepKey, list[int]] = {}
+    for moment, slot in enumerate(slots):
+        moments.setdefault(slot.key, []).append(moment)
     assert len({sum(each) for each in moments.values()}) == 1
 
 
 def test_a_place_that_fails_gets_no_other_turn_and_the_others_go_on() -> None:
     schedule = Schedule(plan(Order.INTERLEAVED))
     taken = []
-    for turn in schedule.turns():
-        taken.append(turn)
-        if turn.place == ("a", "x"):
-            schedule.give_up(turn)
+    for slot in schedule.slots():
+        taken.append(slot)
+        if slot.key == ("a", "x"):
+            schedule.give_up(slot)
         else:
-            schedule.took(turn, [Figure(EVENTS, 1.0)], 1.0, 1.0)
+            schedule.record_trial(slot, [Figure(EVENTS, 1.0)], 1.0, 1.0)
     assert places(taken).count(("a", "x")) == 1
     assert len(taken) == 7
     assert schedule.over()
@@ -89,12 +89,12 @@ def test_a_place_that_fails_gets_no_other_turn_and_the_others_go_on() -> None:
 def test_a_steady_place_stops_early_and_a_noisy_one_at_the_cap() -> None:
     repetition = Repetition(policy=Policy.UNTIL_INTERVAL, precision=0.02, minimum=6, cap=12)
     schedule = Schedule(plan(Order.INTERLEAVED, repetition))
-    counts: dict[PlaceKey, int] = {}
-    for turn in schedule.turns():
-        counts[turn.place] = counts.get(turn.place, 0) + 1
-        noise = 40.0 if turn.place == ("b", "y") else 0.1
-        value = 100.0 + noise * (turn.number % 2)
-        schedule.took(turn, [Figure(EVENTS, value)], 1.0, 1.0)
+    counts: dict[StepKey, int] = {}
+    for slot in schedule.slots():
+        counts[slot.key] = counts.get(slot.key, 0) + 1
+        noise = 40.0 if slot.key == ("b", "y") else 0.1
+        value = 100.0 + noise * (slot.number % 2)
+        schedule.record_trial(slot, [Figure(EVENTS, value)], 1.0, 1.0)
     assert counts == {("a", "x"): 7, ("a", "y"): 7, ("b", "x"): 7, ("b", "y"): 12}
 
 
@@ -103,10 +103,10 @@ def test_of_several_figures_the_one_that_needs_most_decides() -> None:
     one = Plan("p", ("x",), (make_step("sysbench-cpu", {}, name="a"),), repetition=repetition)
     schedule = Schedule(one)
     judged = None
-    for turn in schedule.turns():
+    for slot in schedule.slots():
         steady = Figure(EVENTS, 100.0, (("operation", "read"),))
-        noisy = Figure(EVENTS, 100.0 + 30.0 * (turn.number % 2), (("operation", "write"),))
-        judged = schedule.took(turn, [steady, noisy], 1.0, 1.0)
+        noisy = Figure(EVENTS, 100.0 + 30.0 * (slot.number % 2), (("operation", "write"),))
+        judged = schedule.record_trial(slot, [steady, noisy], 1.0, 1.0)
     assert judged is not None
     assert judged.labels == (("operation", "write"),)
     assert (judged.decision.trials, judged.decision.settled) == (9, False)
@@ -115,10 +115,10 @@ def test_of_several_figures_the_one_that_needs_most_decides() -> None:
 def test_a_run_ends_whatever_its_trials_show() -> None:
     repetition = Repetition(policy=Policy.UNTIL_INTERVAL, minimum=6, cap=8)
     schedule = Schedule(plan(repetition=repetition))
-    for number, turn in enumerate(schedule.turns()):
+    for number, slot in enumerate(schedule.slots()):
         # A figure of another name each time: no series ever has two values.
-        schedule.took(turn, [Figure(EVENTS, 1.0, (("round", str(number)),))], 1.0, 1.0)
-    assert schedule.ahead().done == 4 * 8
+        schedule.record_trial(slot, [Figure(EVENTS, 1.0, (("round", str(number)),))], 1.0, 1.0)
+    assert schedule.forecast().done == 4 * 8
 
 
 def test_a_budget_is_shared_by_all_places_and_each_is_measured_once_in_any_case() -> None:
@@ -132,27 +132,27 @@ def test_a_budget_is_shared_by_all_places_and_each_is_measured_once_in_any_case(
 
 
 def test_what_is_left_adds_what_is_known() -> None:
-    estimates: dict[PlaceKey, float | None] = dict.fromkeys([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], 10.0)
+    estimates: dict[StepKey, float | None] = dict.fromkeys([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], 10.0)
     schedule = Schedule(plan(repetition=Repetition(trials=2, warm_ups=1, pause=1.0)), estimates)
-    assert schedule.ahead() == Ahead(0, 12, 12 * 11.0, exact=True)
-    turn = next(schedule.turns())
-    schedule.took(turn, [], 4.0, 5.0)
-    assert schedule.ahead() == Ahead(1, 12, 2 * 5.0 + 9 * 11.0, exact=True)
+    assert schedule.forecast() == Forecast(0, 12, 12 * 11.0, exact=True)
+    slot = next(schedule.slots())
+    schedule.record_trial(slot, [], 4.0, 5.0)
+    assert schedule.forecast() == Forecast(1, 12, 2 * 5.0 + 9 * 11.0, exact=True)
 
 
 def test_the_time_left_is_unknown_as_soon_as_one_trial_is() -> None:
-    estimates: dict[PlaceKey, float | None] = {("a", "x"): 10.0, ("a", "y"): 10.0, ("b", "x"): 10.0}
-    assert Schedule(plan(), estimates).ahead() == Ahead(0, 8, None, exact=True)
+    estimates: dict[StepKey, float | None] = {("a", "x"): 10.0, ("a", "y"): 10.0, ("b", "x"): 10.0}
+    assert Schedule(plan(), estimates).forecast() == Forecast(0, 8, None, exact=True)
 
 
 def test_where_the_trials_decide_the_total_is_a_forecast() -> None:
     repetition = Repetition(policy=Policy.UNTIL_INTERVAL, precision=0.02)
-    estimates: dict[PlaceKey, float | None] = dict.fromkeys([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], 10.0)
+    estimates: dict[StepKey, float | None] = dict.fromkeys([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], 10.0)
     schedule = Schedule(plan(repetition=repetition), estimates)
-    assert schedule.ahead() == Ahead(0, 4 * 7, 4 * 70.0, exact=False)
-    for turn, value in zip(schedule.turns(), (100.0, 110.0, 90.0), strict=False):
-        schedule.took(turn, [Figure(EVENTS, value)], 10.0, 10.0)
-    total = schedule.ahead().total
+    assert schedule.forecast() == Forecast(0, 4 * 7, 4 * 70.0, exact=False)
+    for slot, value in zip(schedule.slots(), (100.0, 110.0, 90.0), strict=False):
+        schedule.record_trial(slot, [Figure(EVENTS, value)], 10.0, 10.0)
+    total = schedule.forecast().total
     assert total is not None
     assert total > 4 * 7
 
@@ -161,16 +161,16 @@ def test_a_run_that_goes_on_passes_over_what_it_has_done() -> None:
     whole = plan(Order.RANDOMISED, Repetition(trials=5), seed=7)
     first = Schedule(whole)
     done = []
-    for turn in itertools.islice(first.turns(), 9):
-        done.append(turn)
-        first.took(turn, [Figure(EVENTS, 1.0)], 1.0, 1.0)
-    rest = list(itertools.islice(first.turns(), 1))
+    for slot in itertools.islice(first.slots(), 9):
+        done.append(slot)
+        first.record_trial(slot, [Figure(EVENTS, 1.0)], 1.0, 1.0)
+    rest = list(itertools.islice(first.slots(), 1))
     later = Schedule(whole)
-    for turn in done:
-        later.took(turn, [Figure(EVENTS, 1.0)], 1.0, 1.0)
-    assert later.ahead() == first.ahead()
+    for slot in done:
+        later.record_trial(slot, [Figure(EVENTS, 1.0)], 1.0, 1.0)
+    assert later.forecast() == first.forecast()
     assert run(later)[:1] == rest
-    assert later.ahead().done == 20
+    assert later.forecast().done == 20
 
 
 # Hosts that are away
@@ -179,11 +179,11 @@ def test_a_run_that_goes_on_passes_over_what_it_has_done() -> None:
 def turns_while(schedule: Schedule, away: set[str], limit: int) -> list[tuple[str, str, int, bool]]:
     """Take up to `limit` turns while the hosts `away` are so; stop where nothing else may begin."""
     taken = []
-    for turn in itertools.islice(schedule.turns_where(lambda place: place[1] not in away), limit):
-        if turn is None:
+    for slot in itertools.islice(schedule.slots_where(lambda place: place[1] not in away), limit):
+        if slot is None:
             break
-        taken.append((*turn.place, turn.number, turn.warm_up))
-        schedule.took(turn, [Figure(EVENTS, 100.0)], 1.0, 1.0)
+        taken.append((*slot.key, slot.number, slot.warm_up))
+        schedule.record_trial(slot, [Figure(EVENTS, 100.0)], 1.0, 1.0)
     return taken
 
 
@@ -200,14 +200,14 @@ def test_a_host_that_is_away_keeps_no_other_waiting(order: Order) -> None:
 def test_a_host_that_is_back_gets_all_its_turns_its_warm_ups_first(order: Order) -> None:
     schedule = Schedule(plan(order, Repetition(trials=3, warm_ups=1), seed=1))
     away = {"x"}
-    turns = schedule.turns_where(lambda place: place[1] not in away)
+    slots = schedule.slots_where(lambda place: place[1] not in away)
     taken: list[tuple[str, str, int, bool]] = []
-    for turn in turns:
-        if turn is None or len(taken) == 5:
+    for slot in slots:
+        if slot is None or len(taken) == 5:
             away.clear()
-        if turn is not None:
-            taken.append((*turn.place, turn.number, turn.warm_up))
-            schedule.took(turn, [Figure(EVENTS, 100.0)], 1.0, 1.0)
+        if slot is not None:
+            taken.append((*slot.key, slot.number, slot.warm_up))
+            schedule.record_trial(slot, [Figure(EVENTS, 100.0)], 1.0, 1.0)
     assert schedule.over()
     for place in itertools.product("ab", "xy"):
         own = [(number, warm_up) for step, host, number, warm_up in taken if (step, host) == place]
@@ -220,9 +220,9 @@ def test_a_run_that_goes_on_makes_the_turns_that_a_host_missed() -> None:
     done = turns_while(first, {"x"}, 4)
     later = Schedule(plan(Order.INTERLEAVED, Repetition(trials=3)))
     for step, host, number, warm_up in done:
-        turn = Turn(plan().step(step), host, number, warm_up)
-        later.took(turn, [Figure(EVENTS, 1.0)], 1.0, 1.0)
-    rest = [(turn.place, turn.number) for turn in run(later)]
+        slot = Slot(plan().step(step), host, number, warm_up)
+        later.record_trial(slot, [Figure(EVENTS, 1.0)], 1.0, 1.0)
+    rest = [(slot.key, slot.number) for slot in run(later)]
     assert sorted(rest) == sorted(
         [((step, "x"), number) for step in "ab" for number in (1, 2, 3)] + [((step, "y"), 3) for step in "ab"]
     )

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests import may_skip
-from tests.program import environment
+from tests import allowed_skips
+from tests.program import FAILED, environment
 
 ROOT = Path(__file__).parents[2]
 INHERITED = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
 
 CHILD = """
 import signal
-from app.signals import keep_ignored_to_ourselves, survives_hang_up
+from app.signals import replace_ignored_signals, survives_hang_up
 from remote.local import LocalSession
-keep_ignored_to_ourselves()
+replace_ignored_signals()
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     signal.raise_signal(number)
 print(survives_hang_up())
@@ -42,7 +42,7 @@ def test_signals_stay_ignored_here_and_nowhere_else() -> None:
 
 
 def test_a_hang_up_is_minded_unless_it_was_ignored() -> None:
-    words = "from app.signals import keep_ignored_to_ourselves as keep, survives_hang_up as survives; keep()"
+    words = "from app.signals import replace_ignored_signals as keep, survives_hang_up as survives; keep()"
     assert ignored("-c", f"{words}; print(survives())", traps="INT").stdout == "False\n"
 
 
@@ -50,23 +50,23 @@ WINDOW = """
 import os, signal, sys
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from app.signals import keep_ignored_to_ourselves
-from widgets.interrupts import heeded
-keep_ignored_to_ourselves()
+from app.signals import replace_ignored_signals
+from widgets.shutdown import signals_handled
+replace_ignored_signals()
 application = QApplication([])
 QTimer.singleShot(100, lambda: os.kill(os.getpid(), signal.SIGHUP))
 QTimer.singleShot(600, lambda: os.kill(os.getpid(), signal.SIGTERM))
 QTimer.singleShot(300, lambda: print("goes on", flush=True))
-with heeded(application.quit):
+with signals_handled(application.quit):
     application.exec()
 """
 
 
 @pytest.mark.gui
-@pytest.mark.parametrize(("traps", "said"), [("HUP", "goes on\n"), ("QUIT", "")], ids=["nohup", "plain"])
-def test_a_window_under_nohup_stays_open_when_its_terminal_closes(traps: str, said: str) -> None:
+@pytest.mark.parametrize(("traps", "shown"), [("HUP", "goes on\n"), ("QUIT", "")], ids=["nohup", "plain"])
+def test_a_window_under_nohup_stays_open_when_its_terminal_closes(traps: str, shown: str) -> None:
     done = ignored("-c", WINDOW, traps=traps, QT_QPA_PLATFORM="offscreen")
-    assert (done.returncode, done.stdout) == (0, said), done.stderr
+    assert (done.returncode, done.stdout) == (0, shown), done.stderr
 
 
 TESTS = """
@@ -126,6 +126,28 @@ def test_the_reasons_for_which_a_test_may_be_skipped(
     reason: str, *, may: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CI", "true")
-    assert (may_skip.complaint(reason) == "") is may
+    assert (allowed_skips.complaint(reason) == "") is may
     monkeypatch.delenv("CI")
-    assert may_skip.complaint(reason) == ""
+    assert allowed_skips.complaint(reason) == ""
+
+
+INTERRUPTED = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from app.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["app.services", "app.cli.main", "click"])
+def test_an_interrupt_while_modules_are_imported_ends_without_a_traceback(module: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, module]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, env=environment(), cwd=ROOT
+    )
+    assert (done.returncode, done.stderr) == (FAILED, "\nAborted!\n")

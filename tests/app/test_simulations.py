@@ -51,14 +51,14 @@ def test_until_the_interval_is_not_fooled_by_other_shapes(draw: Draw) -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "trials", "said"),
+    ("factor", "trials", "shown"),
     [(1.2, 6.0, "better"), (1.1, 7.0, "better"), (0.9, 7.0, "worse"), (1.0, 7.5, "same")],
 )
-def test_until_the_verdict_needs_few_trials_and_says_what_is_true(factor: float, trials: float, said: str) -> None:
+def test_until_the_verdict_needs_few_trials_and_says_what_is_true(factor: float, trials: float, shown: str) -> None:
     found = experiments.until_verdict(factor, TRIES)
     assert found.trials == pytest.approx(trials, rel=0.12)
-    assert getattr(found, said).value > 0.95
-    wrong = {"better", "worse", "same"} - {said}
+    assert getattr(found, shown).value > 0.95
+    wrong = {"better", "worse", "same"} - {shown}
     assert all(getattr(found, word).value <= 0.01 for word in wrong)
 
 

@@ -17,9 +17,12 @@ import pytest
 from app.events import OutputRead, RunEnded, RunStarted, State
 from app.store import Recorder, Store, StoreError
 from app.store.errors import StoreFullError
-from app.store.recorder import GATHERING
-from tests.app import recorded
+from app.store.recorder import COMMIT_INTERVAL
+from tests.app import run_events
 from tests.app.recording_process import ROUNDS_PER_FINDING
+from tests.messages import messages
+
+MESSAGES = messages("app-store", "test_store_crash")
 
 SCRIPT = Path(__file__).with_name("recording_process.py")
 
@@ -38,14 +41,14 @@ def recording(path: Path, run_id: str, count: int = 0) -> Iterator["subprocess.P
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Acknowledged:
     """What a process said before it was killed."""
 
     finding: int
     clock: float
 
 
-def killed_while_recording(path: Path, run_id: str, seconds: float) -> Said:
+def killed_while_recording(path: Path, run_id: str, seconds: float) -> Acknowledged:
     """Let a process record for `seconds`, kill it, and return what it had been told was kept."""
     with recording(path, run_id) as process:
         assert process.stdout is not None
@@ -57,7 +60,7 @@ def killed_while_recording(path: Path, run_id: str, seconds: float) -> Said:
     whole = [line.split() for line in lines if line.endswith("\n")]  # the kill may cut the last line
     findings = [int(number) for word, number in whole if word == "finding"]
     clocks = [float(number) for word, number in whole if word == "clock"]
-    return Said(findings[-1], clocks[-1])
+    return Acknowledged(findings[-1], clocks[-1])
 
 
 def check_integrity(path: Path) -> None:
@@ -74,21 +77,21 @@ def test_kill_9_loses_nothing_acknowledged_and_at_most_a_second_of_samples(tmp_p
     dice = random.Random(20261120)
     for round_number in range(4):
         run_id = f"20261120-14153{round_number}-kill"
-        said = killed_while_recording(path, run_id, dice.uniform(0.0, 1.2))
+        shown = killed_while_recording(path, run_id, dice.uniform(0.0, 1.2))
         store = Store(path)
         assert store.mark_interrupted() == [run_id]
         check_integrity(path)
         found = store.load(run_id)
-        assert (found.summary.state, found.reason) == (State.PARTIAL, "Benchwright ended while it ran")
+        assert (found.summary.state, found.reason) == (State.PARTIAL, MESSAGES["benchwright_ended_while_it"])
         kept = [int(finding.id) for finding in found.findings]
-        assert set(range(0, said.finding + 1, ROUNDS_PER_FINDING)) <= set(kept)
+        assert set(range(0, shown.finding + 1, ROUNDS_PER_FINDING)) <= set(kept)
         (samples,) = store.samples(run_id).values()
         assert [sample.value for sample in samples] == [float(index) for index in range(len(samples))]
-        assert len(samples) >= 50 * (said.finding + 1)
-        assert said.clock - samples[-1].time < 1.0
+        assert len(samples) >= 50 * (shown.finding + 1)
+        assert shown.clock - samples[-1].time < 1.0
         output = store.output(run_id, 1)["stdout"]
         assert output == b"".join(b"%08d" % index for index in range(len(output) // 8))
-        assert len(output) // 8 >= 50 * (said.finding + 1)
+        assert len(output) // 8 >= 50 * (shown.finding + 1)
 
 
 def test_two_windows_record_at_once_and_leave_each_others_runs_alone(tmp_path: Path) -> None:
@@ -108,7 +111,7 @@ def test_two_windows_record_at_once_and_leave_each_others_runs_alone(tmp_path: P
             process.communicate(timeout=60)
             assert process.returncode == 0
         assert store.mark_interrupted() == []
-        with pytest.raises(StoreError, match="under way"):
+        with pytest.raises(StoreError, match="in progress"):
             store.delete(names[3])
     assert store.mark_interrupted() == [names[3]]
     check_integrity(path)
@@ -152,9 +155,9 @@ def test_a_full_disk_is_said_and_nothing_before_it_is_lost(small_disk: Path) -> 
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(200_000))
     with store.recorder(run_id) as recorder:
-        recorder.record(RunStarted(run_id, recorded.plan(), "2026-11-20T14:15:30+00:00"))
+        recorder.record(RunStarted(run_id, run_events.plan(), "2026-11-20T14:15:30+00:00"))
         written = fill(recorder)
-        with pytest.raises(StoreFullError, match=r"No space .* is stored up to .* UTC\. Free some space"):
+        with pytest.raises(StoreFullError, match=r"No space .* is stored up to .* UTC\. Free space"):
             recorder.flush()
         kept = store.output(run_id, 1)["stdout"]
         assert 100_000 <= len(kept) < written
@@ -166,4 +169,4 @@ def test_a_full_disk_is_said_and_nothing_before_it_is_lost(small_disk: Path) -> 
 
 
 def test_gathering_is_short_enough_for_the_promise() -> None:
-    assert GATHERING <= 0.5
+    assert COMMIT_INTERVAL <= 0.5

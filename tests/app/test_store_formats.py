@@ -1,13 +1,17 @@
 """Every format a store was ever written in can still be read."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+
+import pytest
 
 from app.events import HostChange, State, VerdictReached
 from app.store import Store
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
-from tests.app import recorded
+from tests.app import run_events
 from tests.app.test_calibration import calibration
 
 STORES = Path(__file__).parents[1] / "data" / "store"
@@ -22,12 +26,12 @@ def test_format_1_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("20261119-141530-k3f9", State.DONE, 3, "1000 IOPS", "before the upgrade"),
     ]
     found = store.load("before the upgrade")
-    assert found.plan == recorded.plan(trials=3)
-    assert found.facts_before == {"web-1": recorded.facts("web-1")}
-    assert found.findings == (recorded.FINDING,)
-    assert found.trials[2].figures[0] == Figure(recorded.IOPS, 990.0, recorded.READ)
-    assert found.trials[0].trial == recorded.trial(1)
-    assert store.samples("before the upgrade")[1] == tuple(recorded.samples(1000.0))
+    assert found.plan == run_events.plan(trials=3)
+    assert found.facts_before == {"web-1": run_events.facts("web-1")}
+    assert found.findings == (run_events.FINDING,)
+    assert found.trials[2].figures[0] == Figure(run_events.IOPS, 990.0, run_events.READ)
+    assert found.trials[0].trial == run_events.trial(1)
+    assert store.samples("before the upgrade")[1] == tuple(run_events.samples(1000.0))
     assert store.output("before the upgrade", 3) == {"stdout": b"fio: trial 3\n"}
     assert len(store.telemetry("before the upgrade")["web-1"]) == 3
 
@@ -53,7 +57,7 @@ def test_format_2_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert (changed.changed, changed.put_back) == ("2026-11-21T14:15:31.000+00:00", "2026-11-21T14:16:31.000+00:00")
     (installed,) = store.actions("web-1")
     assert (installed.what, installed.exit_status, installed.output) == ("install fio", 0, b"Setting up fio\n")
-    assert store.load("before the upgrade").trials[2].figures[0] == Figure(recorded.IOPS, 990.0, recorded.READ)
+    assert store.load("before the upgrade").trials[2].figures[0] == Figure(run_events.IOPS, 990.0, run_events.READ)
 
 
 def test_a_store_of_format_5_takes_calibrations(tmp_path: Path) -> None:
@@ -61,7 +65,7 @@ def test_a_store_of_format_5_takes_calibrations(tmp_path: Path) -> None:
     shutil.copy(STORES / "format-5.sqlite3", path)
     store = Store(path)
     run = store.load("20261122-141530-k3f9")
-    assert [one.level for one in run.verdicts] == [Trust.CAVEATS, Trust.CAVEATS]
+    assert [one.trust for one in run.verdicts] == [Trust.CAVEATS, Trust.CAVEATS]
     assert (run.calibrations, store.calibrations()) == ((), ())
     store.keep_calibration(calibration(suite=run.plan.steps[0].suite_id))
     assert len(Store(path).load("last").calibrations) == 1
@@ -74,12 +78,32 @@ def test_a_store_of_format_4_has_no_verdicts_and_takes_them(tmp_path: Path) -> N
     run = "20261121-141530-k3f9"
     assert store.load(run).verdicts == ()
     assert [(line.trust, line.limited_by) for line in store.runs()] == [("", "")]
-    verdict = Verdict(Trust.CAVEATS, Limiter.DEVICE, "Valid with caveats.", (recorded.FINDING,), "random read", "web-1")
+    verdict = Verdict(
+        Trust.CAVEATS, Limiter.DEVICE, "Valid with caveats.", (run_events.FINDING,), "random read", "web-1"
+    )
     whole = Verdict(Trust.CAVEATS, None, "Valid with caveats.")
     with store.recorder("20261122-141530-k3f9") as recorder:
-        for event in recorded.run_events("20261122-141530-k3f9"):
+        for event in run_events.run_events("20261122-141530-k3f9"):
             recorder.record(event)
         recorder.record(VerdictReached(verdict))
         recorder.record(VerdictReached(whole))
     assert Store(path).load("20261122-141530-k3f9").verdicts == (verdict, whole)
     assert [line.trust for line in store.runs()] == ["", "valid with caveats"]
+
+
+def columns(path: Path) -> dict[str, set[str]]:
+    """Return the columns of every table of a library."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: {row[1] for row in connection.execute(f"PRAGMA table_info({name})")} for name in tables}
+
+
+@pytest.mark.parametrize("file", sorted(STORES.glob("format-*.sqlite3")), ids=lambda path: path.stem)
+def test_an_upgraded_library_has_the_tables_of_a_new_one(tmp_path: Path, file: Path) -> None:
+    old, new = tmp_path / "old.sqlite3", tmp_path / "new.sqlite3"
+    shutil.copy(file, old)
+    for path in (old, new):
+        store = Store(path)
+        store.forget_calibrations("nothing")
+        store.close()
+    assert columns(old) == columns(new)

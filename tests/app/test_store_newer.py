@@ -6,20 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from app.events import HostPutBack, RunStarted, State
-from app.questions import Refuse
+from app.baselines.baselines import bands, pin
+from app.events import RunStarted, SettingRestored, State
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
 from app.store import Store, StoreError
 from app.store.errors import ReadOnlyError
 from app.store.schema import FORMAT, READ_FORMAT
-from tests.app import recorded
+from tests.app import run_events
 from tests.app.stores import RUN, record, store
 from tests.program import BAD_INPUT, benchwright
 
 __all__ = ["store"]  # a fixture
 
-NEWER = f"of a newer Benchwright: it has format 9, and this one writes formats up to {FORMAT}"
+NEWER = f"read-only: its format 9 is newer than {FORMAT}, the newest"
 
 
 def make_newer(path: Path, read_format: int | None) -> bytes:
@@ -43,8 +44,8 @@ def newer(store: Store) -> Store:
     """Return a newer library that this Benchwright can read."""
     for number in (1, 2):
         run_id = f"2026112{number}-141530-k3f9"
-        record(store, run_id, recorded.run_events(run_id, started=f"2026-11-2{number}T14:15:30+00:00"))
-    store.pin("20261121", "good")
+        record(store, run_id, run_events.run_events(run_id, started=f"2026-11-2{number}T14:15:30+00:00"))
+    pin(store, "20261121", "good")
     store.close()
     make_newer(store.path, READ_FORMAT)
     return Store(store.path)
@@ -58,13 +59,13 @@ def test_a_library_says_what_reads_it(store: Store) -> None:
 
 
 def test_a_library_that_does_not_say_what_reads_it_is_written_as_before(store: Store) -> None:
-    record(store, RUN, recorded.run_events(RUN))
+    record(store, RUN, run_events.run_events(RUN))
     connection = sqlite3.connect(store.path)
     connection.execute("DROP TABLE formats")
     connection.close()
     again = Store(store.path)
     assert again.read_only() is None
-    assert again.pin(RUN, "good") == 1
+    assert pin(again, RUN, "good") == 1
 
 
 def test_a_newer_store_that_can_be_read_is_read(newer: Store) -> None:
@@ -77,18 +78,18 @@ def test_a_newer_store_that_can_be_read_is_read(newer: Store) -> None:
     assert newer.load("good").summary.state is State.DONE
     assert len(newer.samples("20261122")[1]) == 5
     assert newer.output("20261122", 1) == {"stdout": b"fio: trial 1\n"}
-    assert newer.bands(recorded.STEP, "web-1")
+    assert bands(newer, run_events.STEP, "web-1")
 
 
 WRITES: dict[str, Callable[[Store], object]] = {
-    "record": lambda store: record(store, RUN, [RunStarted(RUN, recorded.plan(), "2026")]),
+    "record": lambda store: record(store, RUN, [RunStarted(RUN, run_events.plan(), "2026")]),
     "delete": lambda store: store.delete("20261122"),
-    "pin": lambda store: store.pin("20261122", "better"),
+    "pin": lambda store: pin(store, "20261122", "better"),
     "unpin": lambda store: store.unpin("good"),
     "take over": lambda store: store.take_over("20261122"),
     "forget": lambda store: store.forget("20261122", "given up"),
     "note a command": lambda store: store.begin_action("web-1", "install fio", "true"),
-    "note what is put back": lambda store: store.put_back("20261122", HostPutBack("web-1", "/x", "2026")),
+    "note what is put back": lambda store: store.put_back("20261122", SettingRestored("web-1", "/x", "2026")),
     "forget a directory": lambda store: store.forget_workspace("nonce"),
     "forget calibrations": lambda store: store.forget_calibrations("web-1"),
 }
@@ -105,31 +106,33 @@ def test_nothing_is_written_to_a_newer_store(newer: Store, write: Callable[[Stor
 
 
 def test_runs_without_an_end_stay_as_they_are_in_a_newer_store(store: Store) -> None:
-    record(store, RUN, [RunStarted(RUN, recorded.plan(), "2026")])
+    record(store, RUN, [RunStarted(RUN, run_events.plan(), "2026")])
     store.close()
     before = make_newer(store.path, READ_FORMAT)
     assert Store(store.path).mark_interrupted() == []
     assert store.path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("read_format", "said"), [(9, ""), (8, ", which takes knowing format 8"), (None, "")])
-def test_a_newer_store_that_takes_more_to_read_is_refused(store: Store, read_format: int | None, said: str) -> None:
-    record(store, RUN, recorded.run_events(RUN))
+@pytest.mark.parametrize(("read_format", "shown"), [(9, ""), (8, r" \(readable from format 8\)"), (None, "")])
+def test_a_newer_store_that_takes_more_to_read_is_refused(store: Store, read_format: int | None, shown: str) -> None:
+    record(store, RUN, run_events.run_events(RUN))
     store.close()
     before = make_newer(store.path, read_format)
-    with pytest.raises(StoreError, match=f"has format 9{said}; this Benchwright knows formats up to {FORMAT}") as told:
+    with pytest.raises(
+        StoreError, match=f"has format 9{shown}; this Benchwright supports formats up to {FORMAT}"
+    ) as reported:
         Store(store.path).runs()
-    assert "--store" in told.value.remedy
+    assert "--store" in reported.value.remedy
     assert store.path.read_bytes() == before
 
 
 def test_a_store_that_becomes_newer_while_it_is_open_is_not_written_to_any_more(store: Store) -> None:
     """Another window, of a newer Benchwright, may convert the library while this one is open."""
     with store.recorder(RUN) as recorder:
-        recorder.record(RunStarted(RUN, recorded.plan(), "2026"))
+        recorder.record(RunStarted(RUN, run_events.plan(), "2026"))
         make_newer(store.path, READ_FORMAT)
         with pytest.raises(ReadOnlyError, match=NEWER):
-            store.pin(RUN, "good")
+            store.pin("good", [(RUN, "")])
         assert store.read_only() is not None
     assert len(store.runs()) == 1
 
@@ -137,15 +140,15 @@ def test_a_store_that_becomes_newer_while_it_is_open_is_not_written_to_any_more(
 def test_measuring_is_refused_before_anything_is_asked_of_a_host(newer: Store, tmp_path: Path) -> None:
     workstation = Workstation(newer.path, tmp_path / "hosts.toml")
     for begun in (
-        workstation.run(recorded.plan(), Refuse(), Control()),
-        workstation.install("no-such-host", "true", Refuse()),
+        workstation.run(run_events.plan(), RefusingAsker(), Control()),
+        workstation.install("no-such-host", "true", RefusingAsker()),
     ):
         with pytest.raises(ReadOnlyError, match=NEWER):
             next(begun)
     with pytest.raises(ReadOnlyError, match=NEWER):
-        workstation.restore("no-such-host", Refuse())
+        workstation.restore("no-such-host", RefusingAsker())
     with pytest.raises(ReadOnlyError, match=NEWER):
-        workstation.remove_leftovers("no-such-host", Refuse(), ["x"])
+        workstation.remove_leftovers("no-such-host", RefusingAsker(), ["x"])
     assert [run.id[6:8] for run in workstation.runs()] == ["22", "21"]
     assert workstation.read_only() is not None
     workstation.close()

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from app.baselines.baselines import pin
 from app.events import OutputRead, RunEnded, RunStarted, State
 from app.store import Store, StoreError
 from app.store.salvage import salvage
 from suites.vocab import Figure
-from tests.app import recorded
-from tests.app.recorded import IOPS
+from tests.app import run_events
+from tests.app.run_events import IOPS
 
 RUNS = [f"20261120-14153{number}-sal{number}" for number in range(4)]
 
@@ -21,12 +22,12 @@ def library(tmp_path: Path) -> Path:
     store = Store(tmp_path / "runs.sqlite3")
     for number, run_id in enumerate(RUNS):
         with store.recorder(run_id) as recorder:
-            recorder.record(RunStarted(run_id, recorded.plan(), f"2026-11-20T14:15:3{number}+00:00"))
-            for event in recorded.trial_events(recorded.trial(1), [Figure(IOPS, 100.0 + number)]):
+            recorder.record(RunStarted(run_id, run_events.plan(), f"2026-11-20T14:15:3{number}+00:00"))
+            for event in run_events.trial_events(run_events.trial(1), [Figure(IOPS, 100.0 + number)]):
                 recorder.record(event)
             recorder.record(OutputRead(1, "stdout", b"%d" % number * 9000))
             recorder.record(RunEnded(run_id, State.DONE))
-    store.pin(RUNS[0], "first")
+    pin(store, RUNS[0], "first")
     store.close()
     connection = sqlite3.connect(store.path)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -102,7 +103,7 @@ def test_what_was_written_last_is_saved_too(library: Path, tmp_path: Path) -> No
 
 def test_what_cannot_be_read_at_all_is_said_and_nothing_is_left(library: Path, tmp_path: Path) -> None:
     damage(library, 1)
-    with pytest.raises(StoreError, match="Nothing can be read of"):
+    with pytest.raises(StoreError, match="cannot be salvaged"):
         salvage(library, tmp_path / "new.sqlite3")
     assert not (tmp_path / "new.sqlite3").exists()
 

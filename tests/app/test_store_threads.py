@@ -5,8 +5,8 @@ import threading
 from app.events import RunEnded, RunStarted, SampleRead, State
 from app.store import Store
 from suites.vocab import Sample
-from tests.app import recorded
-from tests.app.recorded import IOPS
+from tests.app import run_events
+from tests.app.run_events import IOPS
 from tests.app.stores import RUN, record, store
 
 __all__ = ["store"]  # a fixture
@@ -18,7 +18,7 @@ def test_threads_write_and_read_at_once(store: Store) -> None:
     def write(number: int) -> None:
         try:
             run_id = f"2026112{number}-141530-aaaa"
-            record(store, run_id, recorded.run_events(run_id, (1000.0,) * 5))
+            record(store, run_id, run_events.run_events(run_id, (1000.0,) * 5))
             store.runs()
         except BaseException as error:  # noqa: BLE001 (handed to the test below)
             failures.append(error)
@@ -34,7 +34,7 @@ def test_threads_write_and_read_at_once(store: Store) -> None:
 
 def test_one_recorder_takes_events_from_several_threads(store: Store) -> None:
     with store.recorder(RUN) as recorder:
-        recorder.record(RunStarted(RUN, recorded.plan(), "2026"))
+        recorder.record(RunStarted(RUN, run_events.plan(), "2026"))
 
         def write(trial: int) -> None:
             for number in range(500):

@@ -12,8 +12,8 @@ from app.events import OutputRead, RunEnded, RunStarted, SampleRead, State, Tria
 from app.store import Store, StoreError
 from app.store.salvage import Salvaged, salvage, saved_text
 from suites.vocab import Sample
-from tests.app import recorded
-from tests.app.recorded import IOPS
+from tests.app import run_events
+from tests.app.run_events import IOPS
 
 COUNT = 20
 
@@ -28,8 +28,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store(tmp_path_factory.mktemp("whole") / "runs.sqlite3")
     for number, run_id in enumerate(run_ids()):
         with store.recorder(run_id) as recorder:
-            recorder.record(RunStarted(run_id, recorded.plan(), f"2026-11-20T14:15:{number:02d}+00:00"))
-            recorder.record(TrialStarted(recorded.trial(1), None))
+            recorder.record(RunStarted(run_id, run_events.plan(), f"2026-11-20T14:15:{number:02d}+00:00"))
+            recorder.record(TrialStarted(run_events.trial(1), None))
             for second in range(100):
                 recorder.record(SampleRead(1, Sample(float(second), IOPS, float(second))))
             recorder.record(OutputRead(1, "stdout", b"%02d" % number * 9000))
@@ -72,8 +72,8 @@ def test_what_is_before_the_cut_is_saved(whole: Path, tmp_path: Path, share: flo
     found = saved(cut(whole, tmp_path, share, more), tmp_path / "new.sqlite3")
     assert found.runs >= least
     assert found.runs + len(found.lost) <= COUNT
-    said, doubt = saved_text(found, tmp_path / "new.sqlite3")
-    assert f"{1 - share:.0%} of it is missing" in said
+    shown, doubt = saved_text(found, tmp_path / "new.sqlite3")
+    assert f"{1 - share:.0%} of it is missing" in shown
     assert "Check each run" in doubt
 
 
@@ -81,7 +81,7 @@ def test_what_is_before_the_cut_is_saved(whole: Path, tmp_path: Path, share: flo
 def test_where_too_little_is_left_nothing_is_written(whole: Path, tmp_path: Path, share: float) -> None:
     path = cut(whole, tmp_path, share, 17)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="Nothing can be read of"):
+    with pytest.raises(StoreError, match="cannot be salvaged"):
         salvage(path, tmp_path / "new.sqlite3")
     assert path.read_bytes() == before
     assert not (tmp_path / "new.sqlite3").exists()
@@ -105,7 +105,7 @@ def test_a_library_of_which_the_log_is_left_is_saved_whole(tmp_path: Path) -> No
     other.execute("SELECT count(*) FROM sqlite_master").fetchall()
     store = Store(path)
     with store.recorder(run_ids()[0]) as recorder:
-        recorder.record(RunStarted(run_ids()[0], recorded.plan(), "2026-11-20T14:15:00+00:00"))
+        recorder.record(RunStarted(run_ids()[0], run_events.plan(), "2026-11-20T14:15:00+00:00"))
         recorder.record(RunEnded(run_ids()[0], State.DONE))
         os.truncate(path, 0)
         found = salvage(path, tmp_path / "new.sqlite3")

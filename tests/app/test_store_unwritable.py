@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from app.events import OutputRead, RunEnded, RunStarted, State
+from app.output import WriteError
 from app.services import Workstation
 from app.store import Store, StoreError
 from app.store.errors import StoreFullError, StoreLostError
 from app.store.library_file import for_writing
 from app.store.schema import FORMAT
-from app.writing import WriteError
-from tests.app import recorded
+from tests.app import run_events
 from tests.loop_devices import loops_to_itself
 from tests.program import BAD_INPUT, DONE, benchwright
 from tests.small_disk import fill
@@ -54,7 +54,7 @@ def write_runs(path: Path) -> None:
     store = Store(path)
     for number, run_id in enumerate(RUNS):
         with store.recorder(run_id) as recorder:
-            recorder.record(RunStarted(run_id, recorded.plan(), f"2026-11-20T14:15:3{number}+00:00"))
+            recorder.record(RunStarted(run_id, run_events.plan(), f"2026-11-20T14:15:3{number}+00:00"))
             recorder.record(OutputRead(1, "stdout", os.urandom(OUTPUT)))
             recorder.record(RunEnded(run_id, State.DONE))
     store.close()
@@ -89,7 +89,7 @@ def leave_log(library: Path) -> None:
     folder.rmdir()
 
 
-@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("log", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_library_on_a_full_disk_is_read(library: Path, *, log: bool) -> None:
     if log:
         leave_log(library)
@@ -97,7 +97,7 @@ def test_a_library_on_a_full_disk_is_read(library: Path, *, log: bool) -> None:
     listed = benchwright("--store", library, "list", "--json")
     assert listed.status == DONE, listed.err
     assert [one["id"] for one in listed.json] == RUNS[::-1]
-    assert {one["name"] for one in listed.json} == {"late" if log else recorded.plan().name}
+    assert {one["name"] for one in listed.json} == {"late" if log else run_events.plan().name}
     assert benchwright("--store", library, "show", RUNS[0]).status == DONE
     store = Store(library)
     assert len(store.output(RUNS[2], 1)["stdout"]) == OUTPUT
@@ -110,14 +110,14 @@ def test_a_window_that_was_open_before_reads_on(library: Path) -> None:
     ballast = fill(library.parent)
     assert len(workstation.runs()) == 4
     assert workstation.load(RUNS[1]).summary.id == RUNS[1]
-    with pytest.raises(StoreError, match="No space is left"):
+    with pytest.raises(StoreError, match="No space left"):
         workstation.check_writable()
     ballast.unlink()
     assert workstation.read_only() is None
     workstation.close()
 
 
-@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("log", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_deleting_makes_room_on_a_full_disk(library: Path, *, log: bool) -> None:
     if log:
         leave_log(library)
@@ -145,10 +145,10 @@ def test_deleting_makes_room_on_a_full_disk(library: Path, *, log: bool) -> None
 
 def test_what_measures_meanwhile_is_not_disturbed(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Room is made by the one program that has the library open alone."""
-    monkeypatch.setattr("app.store.make_room.for_writing", partial(for_writing, timeout=0.2))
+    monkeypatch.setattr("app.store.full_disk.for_writing", partial(for_writing, timeout=0.2))
     store = Store(library)
     with store.recorder("20261120-141540-busy") as recorder:
-        recorder.record(RunStarted("20261120-141540-busy", recorded.plan(), "2026-11-20T14:15:40+00:00"))
+        recorder.record(RunStarted("20261120-141540-busy", run_events.plan(), "2026-11-20T14:15:40+00:00"))
         ballast = fill(library.parent)
         with pytest.raises(StoreError):
             store.delete(RUNS[0])
@@ -169,7 +169,7 @@ def test_an_export_to_a_full_disk_says_so_and_leaves_nothing(library: Path) -> N
     assert left <= {"", "-wal", "-shm", "ballast", "lost+found"}  # SQLite's own, empty, go the next time there is room
 
 
-@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("log", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_library_on_a_read_only_disk_is_read_and_not_touched(library: Path, *, log: bool) -> None:
     if log:
         leave_log(library)
@@ -177,7 +177,7 @@ def test_a_library_on_a_read_only_disk_is_read_and_not_touched(library: Path, *,
     subprocess.run(["mount", "-o", "remount,ro", str(library.parent)], check=True)
     listed = benchwright("--store", library, "list", "--json")
     assert listed.status == DONE, listed.err
-    assert {one["name"] for one in listed.json} == {"late" if log else recorded.plan().name}
+    assert {one["name"] for one in listed.json} == {"late" if log else run_events.plan().name}
     assert benchwright("--store", library, "show", "last").status == DONE
     report = library.parent.parent / "report.csv"
     assert benchwright("--store", library, "export", "last", "--csv", report).status == DONE
@@ -208,7 +208,7 @@ def test_a_library_of_an_earlier_format_on_a_full_disk_is_not_half_converted(lib
     store.close()
 
 
-@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("log", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("number", range(1, FORMAT))
 def test_a_library_of_an_earlier_format_on_a_read_only_disk_is_read(
     small_disk: Path, number: int, *, log: bool

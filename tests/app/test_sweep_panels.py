@@ -5,23 +5,24 @@ from dataclasses import replace
 import pytest
 
 from app.events import State
-from app.picture.curves import Shown
-from app.picture.look import BASELINE
-from app.picture.report import draw_report
-from app.picture.sweep import sweep_plots
 from app.records import RunRecord, TrialRecord
-from app.scaling.sweep_panels import MOST_CURVES, panels_of
-from app.scaling.sweeps import curves_of
+from app.report_image.panels import ReportStep, sweep_plots
+from app.report_image.report import draw_report
+from app.report_image.sheet import BASELINE
+from app.scaling.sweeps import MOST_CURVES, curves_of, panels_of
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, labels
-from tests.app import recorded
-from tests.app.recorded import STEP
-from tests.app.test_picture import check_layout
+from suites.vocab import Better, Figure, Metric, MetricKind, labels
+from tests.app import run_events
+from tests.app.run_events import STEP
+from tests.app.test_report_image import check_layout
+from tests.messages import messages
 
-IOPS = Metric("iops_by_point", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-P50 = Metric("p50_by_point", "median", Unit.NANOSECOND, Better.LOWER, Kind.TIME, 50.0)
-P99 = Metric("p99_by_point", "p99", Unit.NANOSECOND, Better.LOWER, Kind.TIME, 99.0)
-GAIN = Metric("gain", "gain", Unit.ONE, Better.HIGHER, Kind.SHARE)
+MESSAGES = messages("app", "test_sweep_panels")
+
+IOPS = Metric("iops_by_point", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+P50 = Metric("p50_by_point", "median", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME, 50.0)
+P99 = Metric("p99_by_point", "p99", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME, 99.0)
+GAIN = Metric("gain", "gain", Unit.ONE, Better.HIGHER, MetricKind.SHARE)
 
 RATES = {"1": 100.0, "4": 390.0, "16": 990.0, "64": 1000.0}
 
@@ -38,12 +39,12 @@ def swept(*jobs: str, factor: float = 1.0) -> list[Figure]:
 
 
 def run_of(run_id: str, figures: list[Figure]) -> RunRecord:
-    run = recorded.run_record(run_id, [1.0])
-    return replace(run, trials=(TrialRecord(recorded.trial(1), State.DONE, None, 0, tuple(figures)),))
+    run = run_events.run_record(run_id, [1.0])
+    return replace(run, trials=(TrialRecord(run_events.trial(1), State.DONE, None, 0, tuple(figures)),))
 
 
-def shown(*runs: RunRecord) -> Shown:
-    return Shown(runs, [STEP] * len(runs), {}, ())
+def shown(*runs: RunRecord) -> ReportStep:
+    return ReportStep(runs, [STEP] * len(runs), {}, ())
 
 
 def test_the_rate_comes_first_and_the_tail_beneath_it_on_the_same_foot() -> None:
@@ -53,13 +54,13 @@ def test_the_rate_comes_first_and_the_tail_beneath_it_on_the_same_foot() -> None
     assert rate.logarithmic
     assert rate.ticks() == ((0.0, "1"), (2.0, "4"), (4.0, "16"), (6.0, "64"))
     assert [rate.name(curve) for curve in rate.curves] == ["jobs 1", "jobs 2"]
-    assert rate.value(rate.place(16.0)) == pytest.approx(16.0)
+    assert rate.value(rate.position(16.0)) == pytest.approx(16.0)
 
 
 def test_knees_are_named_by_their_curve_and_only_where_they_were_reached() -> None:
     rate, tail = panels_of(curves_of(swept("1", "2")))
     assert [(place, value) for place, value, _ in rate.knees()] == [(4.0, 990.0), (4.0, 1980.0)]
-    assert rate.knees()[0][2] == "knee of jobs 1 at depth 16: 990 IOPS"
+    assert rate.knees()[0][2] == MESSAGES["knee_of_jobs_1_at_depth_16"]
     assert tail.knees() == ()
     growing = [Figure(IOPS, float(10**place), labels(depth=str(place + 1))) for place in range(4)]
     assert panels_of(curves_of(growing))[0].knees() == ()
@@ -81,7 +82,7 @@ def test_what_finds_no_room_is_counted() -> None:
 
 def test_nothing_swept_is_no_plot() -> None:
     assert panels_of([]) == ()
-    assert sweep_plots(shown(recorded.run_record("a", [1.0]))) == []
+    assert sweep_plots(shown(run_events.run_record("a", [1.0]))) == []
 
 
 def test_the_picture_has_the_sweep_and_nothing_covers_anything() -> None:
@@ -90,10 +91,10 @@ def test_the_picture_has_the_sweep_and_nothing_covers_anything() -> None:
     assert [curve.name for curve in rate.curves] == ["jobs 1", "jobs 2"]
     assert len({curve.colour for curve in rate.curves}) == 2
     assert rate.knees == ((4.0, 990.0), (4.0, 1980.0))
-    assert tail.over == "depth, each doubling as wide"
+    assert tail.over == MESSAGES["depth_each_doubling_as_wide"]
     sheet = draw_report([run], {}, {}, [])
     check_layout(sheet)
-    assert "depth, each doubling as wide" in [words.text for words in sheet._words]
+    assert MESSAGES["depth_each_doubling_as_wide"] in [words.text for words in sheet._texts]
     assert sheet.png().startswith(b"\x89PNG")
 
 

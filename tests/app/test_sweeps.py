@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scaling.sweeps import chosen, curves, curves_of, number_of
+from app.scaling.sweeps import curves, curves_of, label_with_most_values, number_of
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, labels
-from tests.app.recorded import run_record
+from suites.vocab import Better, Figure, Metric, MetricKind, labels
+from tests.app.run_events import run_record
 
-IOPS = Metric("iops", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-LATENCY = Metric("latency_p99", "p99", Unit.NANOSECOND, Better.LOWER, Kind.TIME, 99.0)
+IOPS = Metric("iops", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+LATENCY = Metric("latency_p99", "p99", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME, 99.0)
 
 
 def _figures(metric: Metric = IOPS, **fixed: str) -> list[Figure]:
@@ -46,7 +46,7 @@ def test_each_label_that_was_swept_has_curves_and_the_longest_is_chosen() -> Non
         ("depth", (("block", "1 MiB"),)),
         *(("block", (("depth", depth),)) for depth in ("1", "4", "16", "64")),
     }
-    assert chosen(found) == "depth"
+    assert label_with_most_values(found) == "depth"
     sizes = next(curve for curve in found if curve.label == "block")
     assert sizes.sizes
     assert [point.x for point in sizes.points] == [4096, 2**20]
@@ -56,7 +56,7 @@ def test_words_and_single_values_make_no_curve() -> None:
     assert curves_of([Figure(IOPS, 1.0, labels(operation="read")), Figure(IOPS, 2.0, labels(operation="write"))]) == ()
     assert curves_of([Figure(IOPS, 1.0, labels(depth="1"))]) == ()
     assert curves_of([Figure(IOPS, 1.0)]) == ()
-    assert chosen([]) is None
+    assert label_with_most_values([]) is None
 
 
 def test_a_label_that_only_some_figures_have_is_not_swept() -> None:

@@ -10,6 +10,9 @@ from app.plans.plan_file import format_plan, parse_plan
 from app.plans.tuning import Tuning, path_title
 from app.runs.root_commands import root_commands
 from suites.errors import BenchwrightError
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_tuning_plan")
 
 PLAIN = Plan("disk", ("web-1", "web-2"), (make_step("sysbench-cpu", {"time": 1}),))
 WHOLE = Tuning(
@@ -44,34 +47,32 @@ def test_a_stored_plan_from_before_changes_nothing() -> None:
 
 
 def test_every_command_of_root_is_told_for_every_host() -> None:
-    told = [(command.host, command.line, command.when) for command in root_commands(TUNED, {})]
-    back = "before the first trial; put back after the last"
-    assert told == [
+    reported = [(command.host, command.line, command.when) for command in root_commands(TUNED, {})]
+    back = "before the first trial; restored after the last"
+    assert reported == [
         (host, line, when)
         for host in ("web-1", "web-2")
         for line, when in (
-            ("echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor", back),
-            ("echo none > /sys/class/block/nvme1n1/queue/scheduler", back),
+            (MESSAGES["echo_performance_tee_sys"], back),
+            (MESSAGES["echo_none_sys_class_block"], back),
             ("echo 128 > /sys/class/block/nvme1n1/queue/read_ahead_kb", back),
-            ("sync; echo 3 > /proc/sys/vm/drop_caches", "before each trial"),
+            (MESSAGES["sync_echo_3_proc_sys_vm_drop"], "before each trial"),
         )
     ]
 
 
 def test_a_device_by_its_id_is_looked_up_by_the_line_itself() -> None:
     plan = replace(PLAIN, tuning=Tuning(device="/dev/disk/by-id/ata-X", scheduler="none"))
-    assert root_commands(plan, {})[0].line == (
-        'echo none > /sys/class/block/"$(basename "$(readlink -f /dev/disk/by-id/ata-X)")"/queue/scheduler'
-    )
+    assert root_commands(plan, {})[0].line == (MESSAGES["echo_none_sys_class_block_2"])
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "shown"),
     [
         ("readahead = '130 KiB'\ndevice = '/dev/sdb'", "multiple of 4 KiB"),
         ("readahead = '2 GiB'\ndevice = '/dev/sdb'", "readahead"),
-        ("readahead = '128 KiB'", "names no block device"),
-        ("scheduler = 'none'", "names no block device"),
+        ("readahead = '128 KiB'", "has no block device"),
+        ("scheduler = 'none'", "has no block device"),
         ("scheduler = 'none; rm -rf /'\ndevice = '/dev/sdb'", "scheduler"),
         ("governor = '$(reboot)'", "governor"),
         ("device = '/etc/passwd'", "device"),
@@ -80,11 +81,11 @@ def test_a_device_by_its_id_is_looked_up_by_the_line_itself() -> None:
         ("turbo = true", "tuning has no “turbo”"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(table: str, said: str) -> None:
+def test_what_makes_no_sense_is_refused_by_name(table: str, shown: str) -> None:
     text = format_plan(PLAIN).replace("[[step]]", f"[tuning]\n{table}\n\n[[step]]")
     with pytest.raises(BenchwrightError) as caught:
         parse_plan(text)
-    assert said in str(caught.value)
+    assert shown in str(caught.value)
 
 
 def test_a_plan_made_in_code_is_checked_too() -> None:

@@ -6,9 +6,12 @@ import statistics
 
 import pytest
 
-from app.runs.unsteady_start import FEWEST_SAMPLES, Start, start_findings, start_of, start_text
+from app.runs.samples import MIN_SAMPLES, Start, start_findings, start_of, start_text
 from suites.vocab import Figure, Sample
-from tests.app.recorded import IOPS, P99, READ
+from tests.app.run_events import IOPS, P99, READ
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_unsteady_start")
 
 
 def noise(count: int, coefficient: float = 0.0, seed: int = 1, spread: float = 0.05) -> list[float]:
@@ -68,7 +71,7 @@ def test_what_changes_at_the_end_is_no_start() -> None:
 
 
 def test_what_cannot_be_told_is_not_said() -> None:
-    few = slow_start(5, FEWEST_SAMPLES - 1)
+    few = slow_start(5, MIN_SAMPLES - 1)
     assert start_of(seconds(few), few) is None
     assert start_of([], []) is None
     assert start_of(seconds([0.0] * 40), [0.0] * 40) is None
@@ -80,8 +83,8 @@ def test_what_cannot_be_told_is_not_said() -> None:
 
 
 def test_the_words_say_what_leaving_it_out_would_do() -> None:
-    assert start_text(Start(20.0, 100.0, 103.0)) == "the first 20 s left out would change the figure by +3 %"
-    assert start_text(Start(90.0, 100.0, 88.0)) == "the first 1 min 30 s left out would change the figure by −12 %"
+    assert start_text(Start(20.0, 100.0, 103.0)) == MESSAGES["the_first_20_s_left_out"]
+    assert start_text(Start(90.0, 100.0, 88.0)) == MESSAGES["the_first_1_min_30_s_left"]
 
 
 def test_a_finding_names_the_figure_and_says_that_nothing_was_left_out() -> None:
@@ -92,7 +95,7 @@ def test_a_finding_names_the_figure_and_says_that_nothing_was_left_out() -> None
     figures = [Figure(IOPS, 950.0, READ), Figure(P99, 1.0, READ)]
     (found,) = start_findings(figures, samples, "iops", "disk", "web-1")
     assert (found.id, found.step, found.host) == ("unsteady-start", "disk", "web-1")
-    assert found.measured.startswith("I/O operations, read: the first 2")
-    assert "left out would change the figure by +5" in found.measured
+    assert found.measured.startswith("I/O operations, read: without the first 2")
+    assert MESSAGES["left_out_would_change_the"] in found.measured
     assert found.remedy.endswith("Nothing was left out.")
     assert list(start_findings(figures, samples[:30], "latency", "disk", "web-1")) == []

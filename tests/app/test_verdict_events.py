@@ -2,23 +2,24 @@
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.checks import after
-from app.events import Event, FindingRaised, RunEnded, RunStarted, State, StepEnded, VerdictReached
-from app.judging.judging import verdicts
-from app.judging.verdict_events import with_verdicts
+from app.events import Event, FindingRaised, RunEnded, RunStarted, State, StepEnded, VerdictReached, apply_stages
 from app.records import RunRecord
 from app.runs.policies import unsteady_starts
-from app.runs.schedule import Turn
+from app.runs.schedule import Slot
 from app.store import Store
-from suites.base import Parsed
-from suites.checks import Check, When
+from app.verdict import steps
+from app.verdict.stages import Verdicts
+from app.verdict.stored import with_computed_verdicts
+from suites.base import ParsedTrial
+from suites.checks import Check, CheckPhase
 from suites.evidence import TrialEvidence
-from suites.vocab import Figure, Level, Sample
-from tests.app import recorded
+from suites.vocab import Figure, Sample, Severity
+from tests.app import run_events
 from tests.app.test_unsteady_start import slow_start
 
 RUN = "20261120-141530-k3f9"
@@ -27,7 +28,7 @@ RUN = "20261120-141530-k3f9"
 def judged_events(store: Store, events: Iterator[Event]) -> list[Event]:
     with store.recorder(RUN) as recorder:
         found = []
-        for event in with_verdicts(events, recorder):
+        for event in apply_stages(events, Verdicts(recorder)):
             recorder.record(event)
             found.append(event)
     return found
@@ -46,14 +47,14 @@ def load(store: Store) -> RunRecord:
 
 def test_a_step_is_judged_at_its_end_and_the_run_before_its_own(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite3")
-    events = judged_events(store, with_step_end(recorded.run_events(RUN, (1000.0, 1010.0, 990.0))))
+    events = judged_events(store, with_step_end(run_events.run_events(RUN, (1000.0, 1010.0, 990.0))))
     places = [(one.verdict.step, one.verdict.host) for one in events if isinstance(one, VerdictReached)]
     assert places == [("random read", "web-1"), ("random read", "web-1"), (None, None)]
     assert isinstance(events[-1], RunEnded)
     record = load(store)
     assert record.verdict is not None
     assert record.verdict_on("random read", "web-1") is not None
-    assert record.summary.trust == record.verdict.level.value
+    assert record.summary.trust == record.verdict.trust.value
     ids = [finding.id for finding in record.findings]
     assert len(ids) == len(set(ids)), "each finding of after is raised once"
     assert record.verdicts == (record.verdict_on("random read", "web-1"), record.verdict)
@@ -61,7 +62,7 @@ def test_a_step_is_judged_at_its_end_and_the_run_before_its_own(tmp_path: Path) 
 
 def test_a_step_that_never_ended_in_order_is_judged_at_the_end(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite3")
-    events = judged_events(store, recorded.run_events(RUN, (1000.0, 1300.0, 700.0)))
+    events = judged_events(store, run_events.run_events(RUN, (1000.0, 1300.0, 700.0)))
     raised = [one.finding.id for one in events if isinstance(one, FindingRaised)]
     assert "trials-disagree" in raised
     assert load(store).verdict_on("random read", "web-1") is not None
@@ -69,9 +70,10 @@ def test_a_step_that_never_ended_in_order_is_judged_at_the_end(tmp_path: Path) -
 
 def test_what_is_stored_gives_the_same_verdict_again(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite3")
-    judged_events(store, with_step_end(recorded.run_events(RUN, (1000.0, 1300.0, 700.0))))
+    judged_events(store, with_step_end(run_events.run_events(RUN, (1000.0, 1300.0, 700.0))))
     record = load(store)
-    again = verdicts(record, store.samples(RUN), store.telemetry(RUN))
+    bare = replace(record, verdicts=())
+    again = with_computed_verdicts(bare, store.samples(RUN), store.telemetry(RUN)).verdicts
     assert sorted(map(str, again)) == sorted(map(str, record.verdicts))
 
 
@@ -81,13 +83,22 @@ def test_a_check_that_fails_costs_the_run_nothing_but_its_verdict(
     def broken(_trial: TrialEvidence) -> None:
         raise ZeroDivisionError
 
-    check = Check(id="b", level=Level.INFO, title="b", why="b", remedy="", source="b", evaluate=broken, when=When.AFTER)
-    monkeypatch.setattr(after, "TRIAL_CHECKS", (check,))
+    check = Check(
+        id="b",
+        severity=Severity.INFO,
+        title="b",
+        why="b",
+        remedy="",
+        source="b",
+        evaluate=broken,
+        when=CheckPhase.AFTER,
+    )
+    monkeypatch.setattr(steps, "ENDED_TRIAL_CHECKS", (check,))
     store = Store(tmp_path / "runs.sqlite3")
-    events = judged_events(store, with_step_end(recorded.run_events(RUN)))
+    events = judged_events(store, with_step_end(run_events.run_events(RUN)))
     assert events[-1] == RunEnded(RUN, State.DONE, "", {"web-1": 0.002})
     assert load(store).verdicts == ()
-    assert "cannot be judged" in caplog.text
+    assert "could not be computed" in caplog.text
 
 
 @pytest.mark.parametrize("ended_in_order", [True, False], ids=["step ended", "killed after the last trial"])
@@ -97,19 +108,19 @@ def test_a_finding_that_a_kill_cost_is_found_again_once(
 ) -> None:
     """A start that differs is found when the trial's end is stored: a kill between the two must not hide it."""
     store = Store(tmp_path / "runs.sqlite3")
-    samples = [Sample(float(at), recorded.IOPS, value, recorded.READ) for at, value in enumerate(slow_start(), 1)]
-    figures = (Figure(recorded.IOPS, 950.0, recorded.READ),)
-    turn = Turn(recorded.STEP, "web-1", 1, warm_up=False)
-    (finding,) = unsteady_starts(turn, Parsed(figures, tuple(samples)))
+    samples = [Sample(float(at), run_events.IOPS, value, run_events.READ) for at, value in enumerate(slow_start(), 1)]
+    figures = (Figure(run_events.IOPS, 950.0, run_events.READ),)
+    slot = Slot(run_events.STEP, "web-1", 1, warm_up=False)
+    (finding,) = unsteady_starts(slot, ParsedTrial(figures, tuple(samples)))
     with store.recorder(RUN) as recorder:
-        recorder.record(RunStarted(RUN, recorded.plan(), "2026-11-20T14:15:30+00:00"))
-        for event in recorded.trial_events(recorded.trial(1), figures, samples):
+        recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
+        for event in run_events.trial_events(run_events.trial(1), figures, samples):
             recorder.record(event)
         if stored_before:
             recorder.record(FindingRaised(finding, 1))
     rest: list[Event] = [StepEnded("random read", "web-1")] if ended_in_order else []
     with store.recorder(RUN, store.take_over(RUN)) as recorder:
-        for event in with_verdicts(iter([*rest, RunEnded(RUN, State.DONE)]), recorder, resumed=True):
+        for event in apply_stages([*rest, RunEnded(RUN, State.DONE)], Verdicts(recorder, resumed=True)):
             recorder.record(event)
     record = load(store)
     assert [one for one in record.findings if one.id == finding.id] == [finding]
@@ -118,7 +129,7 @@ def test_a_finding_that_a_kill_cost_is_found_again_once(
 
 def test_a_run_that_is_judged_again_has_one_verdict_on_each_place(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite3")
-    judged_events(store, with_step_end(recorded.run_events(RUN)))
+    judged_events(store, with_step_end(run_events.run_events(RUN)))
     connection = sqlite3.connect(tmp_path / "runs.sqlite3")
     count = connection.execute("SELECT count(*) FROM verdicts").fetchone()[0]
     connection.close()

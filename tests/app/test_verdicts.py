@@ -7,18 +7,23 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.comparing.compare import Against, Verdict, compare, judge
-from app.comparing.intervals import Ratio, holm, more_trials, ratio_of
-from app.comparing.verdicts import Weighing, forecast, weighed
+from app.comparison.compare import compare
+from app.comparison.comparison import RelativeFigure
+from app.comparison.estimates import Ratio, holm, more_trials, ratio_of
+from app.comparison.verdicts import ComparisonVerdict, VerdictEvidence, decide, forecast
 from app.records import RunRecord, TrialRecord
 from suites.units import Unit, convert
-from suites.vocab import Better, Figure, Kind, Metric
-from tests.app.recorded import IOPS, P99, READ, run_record
+from suites.vocab import Better, Figure, Metric, MetricKind
+from tests.app.other_tools import judge
+from tests.app.run_events import IOPS, P99, READ, run_record
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_verdicts")
 
 BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
-BUSY = Metric("busy", "Busy", Unit.PERCENT, Better.LOWER, Kind.SHARE)
-SCORE = Metric("score", "Score", Unit.ONE, Better.HIGHER, Kind.COUNT)
-LOST = Metric("lost", "Lost", Unit.PER_SECOND, Better.LOWER, Kind.RATE)
+BUSY = Metric("busy", "Busy", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+SCORE = Metric("score", "Score", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
+LOST = Metric("lost", "Lost", Unit.PER_SECOND, Better.LOWER, MetricKind.RATE)
 trials = st.lists(st.floats(min_value=1.0, max_value=1e6), min_size=2, max_size=9)
 margins = st.sampled_from([0.0, 0.01, 0.05, 0.2])
 
@@ -50,7 +55,7 @@ def test_faster_and_slower_are_said_of_rates_and_times_alone(metric: Metric, fac
 def test_too_few_trials_say_how_many_more_and_what_they_show_so_far() -> None:
     against = judge(IOPS, scaled(2.0)[:3], BASE, 0.05)
     assert against.text == "undecided: about 3 more trials of this run, 3 against 7 trials, margin ±5 %"
-    assert against.reason == "n = 3 against 7, at least 6 each are needed; so far the interval lies beyond 5 %"
+    assert against.reason == MESSAGES["n_3_against_7_at_least_6"]
     assert against.more == 3
 
 
@@ -58,7 +63,7 @@ def test_where_no_number_of_trials_helps_none_is_named() -> None:
     against = judge(IOPS, scaled(1.05), BASE, 0.05)
     assert against.text.startswith("undecided: far more trials on each side")
     assert against.more is None
-    assert against.reason.endswith("there is a difference, but it may not matter")
+    assert against.reason.endswith(MESSAGES["there_is_a_difference_but_it"])
 
 
 def test_a_thousand_trials_are_not_forecast() -> None:
@@ -67,10 +72,10 @@ def test_a_thousand_trials_are_not_forecast() -> None:
 
 def test_against_a_baseline_that_does_not_grow_a_forecast_may_be_hopeless() -> None:
     ratio = Ratio(1.1, 1.02, 1.18, 0.06, 0.06)
-    alike = more_trials(ratio, 0.05, (8, 8))
+    similar = more_trials(ratio, 0.05, (8, 8))
     alone = more_trials(ratio, 0.05, (8, 8), fixed_baseline=True)
-    assert alike is not None
-    assert alone is None or alone > alike
+    assert similar is not None
+    assert alone is None or alone > similar
     assert more_trials(ratio, 0.05, (8, 3), fixed_baseline=True) is None
 
 
@@ -109,25 +114,25 @@ def test_a_difference_that_stands_alone_may_not_outlast_its_company() -> None:
     noisy = (930.0, 1060.0, 985.0, 1015.0, 960.0, 1040.0, 1000.0)
     odd = (1005.0, 1120.0, 1060.0, 1085.0, 1040.0, 1110.0, 1075.0)
     alone = compare([run_of("a", [noisy]), run_of("b", [odd])], margin=0.0).rows[0].against[0]
-    assert alone.verdict is Verdict.BETTER
+    assert alone.verdict is ComparisonVerdict.BETTER
     crowd = compare([run_of("a", [noisy] * 12), run_of("b", [odd, *[noisy[::-1]] * 11])], margin=0.0)
     first = crowd.rows[0].against[0]
-    assert first.verdict is Verdict.UNDECIDED
-    assert first.reason.startswith("beyond the margin alone, but not after Holm's correction for 12 metrics (p = 0.")
+    assert first.verdict is ComparisonVerdict.UNDECIDED
+    assert first.reason.startswith(MESSAGES["beyond_the_margin_alone_but"])
     assert first.more is not None
     assert first.ratio == alone.ratio
 
 
 def test_a_clear_difference_outlasts_it() -> None:
     crowd = compare([run_of("a", [BASE] * 12), run_of("b", [scaled(1.2), *[BASE[::-1]] * 11])])
-    assert [row.against[0].verdict for row in crowd.rows] == [Verdict.BETTER, *[Verdict.SAME] * 11]
+    assert [row.against[0].verdict for row in crowd.rows] == [ComparisonVerdict.BETTER, *[ComparisonVerdict.SAME] * 11]
 
 
 # The algebra
 
 
-def mirrored(one: Against, other: Against, margin: float) -> None:
-    mirror = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+def mirrored(one: RelativeFigure, other: RelativeFigure, margin: float) -> None:
+    mirror = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
     assert one.ratio is not None
     assert other.ratio is not None
     assert one.ratio == pytest.approx(1 / other.ratio)
@@ -156,7 +161,7 @@ def test_turning_the_direction_round_turns_the_verdict_round(
     ours: list[float], theirs: list[float], margin: float
 ) -> None:
     higher, lower = judge(SCORE, ours, theirs, margin), judge(replace(SCORE, better=Better.LOWER), ours, theirs, margin)
-    turned = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+    turned = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
     assert (higher.ratio, higher.low, higher.high) == (lower.ratio, lower.low, lower.high)
     assert turned.get(higher.verdict, higher.verdict) is lower.verdict
 
@@ -175,13 +180,13 @@ def test_a_rate_and_the_time_it_takes_get_the_same_verdict(ours: list[float], th
 
 @pytest.mark.parametrize("unit", [Unit.MB_PER_SECOND, Unit.MIB_PER_SECOND, Unit.MBIT_PER_SECOND, Unit.KB_PER_SECOND])
 def test_units_of_one_dimension_are_converted_before_they_are_compared(unit: Unit) -> None:
-    rate = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+    rate = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
     base = scaled(1e6)
     other = tuple(convert(1.2 * value, rate.unit, unit) for value in base)
     runs = [run_record("a", base, metric=rate), run_record("b", other, metric=replace(rate, unit=unit))]
     row = compare(runs).rows[0]
     assert row.against[0].ratio == pytest.approx(1.2)
-    assert row.against[0].verdict is Verdict.BETTER
+    assert row.against[0].verdict is ComparisonVerdict.BETTER
     assert row.sides[1] is not None
     assert row.sides[1].metric == rate
     assert row.sides[1].median == pytest.approx(1.2e9)
@@ -201,8 +206,8 @@ def test_a_factor_on_one_side_is_a_factor_on_the_ratio(ours: list[float], theirs
 
 def test_hosts_are_few_with_three_and_trials_with_six() -> None:
     ratio = Ratio(1.5, 1.4, 1.6, 0.05, 0.05, 0.001)
-    hosts = Weighing(IOPS, 0.05, (3, 3), "host", p=0.001)
-    assert weighed(ratio, hosts)[0] is Verdict.BETTER
-    assert weighed(ratio, replace(hosts, counts=(2, 3)))[2].startswith("n = 2 against 3, at least 3 each are needed")
-    assert weighed(ratio, replace(hosts, noun="trial"))[0] is Verdict.UNDECIDED
+    hosts = VerdictEvidence(IOPS, 0.05, (3, 3), "host", p=0.001)
+    assert decide(ratio, hosts)[0] is ComparisonVerdict.BETTER
+    assert decide(ratio, replace(hosts, counts=(2, 3)))[2].startswith(MESSAGES["n_2_against_3_at_least_3"])
+    assert decide(ratio, replace(hosts, noun="trial"))[0] is ComparisonVerdict.UNDECIDED
     assert forecast(ratio, replace(hosts, counts=(2, 3))) == 1

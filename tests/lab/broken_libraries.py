@@ -1,5 +1,6 @@
 """Runs of the real program whose library breaks in mid-run: what it says, and what is in which file afterwards."""
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -10,12 +11,28 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.processes import processes_with
 from tests.program import BENCHWRIGHT, DONE, benchwright, environment
 
 LINES = "for i in $(seq {count}); do echo line $i of the output; sleep 0.1; done"
 
 MOST = 60.0
 """Seconds that anything may take on a busy machine."""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Return where the library is, in a folder of its own, that is not made yet."""
+    (tmp_path / "lib").mkdir()
+    return tmp_path / "lib/runs.sqlite3"
+
+
+def assert_nothing_runs() -> None:
+    """Assert that no process of a job is left of the runs with this test's home."""
+    home = os.environ["HOME"]
+    assert set(processes_with("BENCHWRIGHT_JOB=")) & set(processes_with(f"HOME={home}\0")) == set()
 
 
 def plan(folder: Path, *, seconds: int = 4, trials: int = 3) -> Path:
@@ -43,20 +60,20 @@ class Running:
             self.lines.append((time.monotonic() - self._began, line.rstrip()))
 
     @property
-    def said(self) -> str:
+    def shown_text(self) -> str:
         """All that was said so far."""
         return "\n".join(line for _, line in self.lines)
 
     def expect(self, words: str, within: float = MOST, times: int = 1) -> None:
         """Wait until `words` are said."""
-        self.until(lambda: self.said.count(words) >= times, within)
+        self.until(lambda: self.shown_text.count(words) >= times, within)
 
     def until(self, there: Callable[[], bool], within: float = MOST) -> None:
         """Wait until something is so."""
         deadline = time.monotonic() + within
         while not there():
-            assert time.monotonic() < deadline, self.said
-            assert self.process.poll() is None or there(), self.said
+            assert time.monotonic() < deadline, self.shown_text
+            assert self.process.poll() is None or there(), self.shown_text
             time.sleep(0.05)
 
     def measures(self, trial: int = 1) -> None:
@@ -78,7 +95,7 @@ class Running:
         """Wait until the program has ended."""
         status = self.process.wait(within)
         self._reader.join()
-        assert "Traceback" not in self.said, self.said
+        assert "Traceback" not in self.shown_text, self.shown_text
         return status
 
     def saved(self) -> Path:

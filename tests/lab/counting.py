@@ -10,25 +10,26 @@ from pathlib import Path
 
 from app.events import JobBegan, SampleRead
 from app.plans.plan import Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
 from suites import registry
-from suites.base import Command, Context, Estimate, LineSplitter, Parsed, Purpose
-from suites.checks import StepCheck
+from suites.base import Command, Context, Estimate, ParsedTrial, Purpose, Suite
+from suites.line_parser import LineSplitter
 from suites.parameters import Parameter, Tuned, Type, Values
+from suites.programs import Program
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Resource, Sample
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample
 
-COUNT = Metric("count", "Count", Unit.ONE, Better.HIGHER, Kind.COUNT)
+COUNT = Metric("count", "Count", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 EVERY = 0.02
 
-SCRIPT = """
+SCRIPT = r"""
 [ "$2" = no ] || trap '' TERM
-i=0
-while [ $i -lt "$1" ]; do i=$((i + 1)); echo "n $i"; echo "e $i" >&2; sleep 0.02; done
-echo done
+exec perl -e '$| = 1; for (1..shift) { print "n $_\n"; print STDERR "e $_\n"; select(undef, undef, undef, 0.02) }
+print "done\n"' "$1"
 """
+"""Perl, because a shell would start a program for each line to wait."""
 
 
 class CountingParser:
@@ -46,43 +47,39 @@ class CountingParser:
                 self._samples.append(Sample(int(line[2:]) * EVERY, COUNT, float(line[2:])))
                 yield self._samples[-1]
 
-    def finish(self, exit_status: int | None = None) -> Parsed:
+    def finish(self, exit_status: int | None = None) -> ParsedTrial:
         del exit_status
         figures = (Figure(COUNT, self._samples[-1].value),) if self._samples else ()
-        return Parsed(figures, tuple(self._samples), () if self._done else ("cut off",), self._done)
+        return ParsedTrial(figures, tuple(self._samples), () if self._done else ("cut off",), self._done)
 
 
-class Counting:
+class Counting(Suite):
     """Counts to `count`, fifty a second at most; with `deaf` it ignores TERM."""
 
     id = "counting"
     title = "Counting"
     summary = "Counts."
     resource = Resource.CPU
-    tool = "sh"
-    packages: Mapping[str, str] = {}
-    parameters: tuple[Parameter, ...] = (
+    program = Program("sh", ("sh",), version=())
+    parameters = (
         Parameter(name="count", title="Count", type=Type.INTEGER, default=60, help="How far.", minimum=1),
         Parameter(name="prepare", title="Prepare", type=Type.INTEGER, default=0, help="Seconds before.", minimum=0),
         Parameter(name="deaf", title="Deaf", type=Type.FLAG, default=False, help="Whether it ignores TERM."),
     )
-    metrics: tuple[Metric, ...] = (COUNT,)
-    needs_peer = False
-    directory_parameter: str | None = None
-    checks: tuple[StepCheck, ...] = ()
+    metrics = (COUNT,)
 
-    def tune(self, context: Context) -> Mapping[str, Tuned]:  # noqa: ARG002 (the protocol's)
+    def tune(self, context: Context) -> Mapping[str, Tuned]:
         return {}
 
-    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:  # noqa: ARG002 (the protocol's)
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         words = ("sh", "-c", SCRIPT, "counting", str(values["count"]), "yes" if values["deaf"] else "no")
         prepare = Command(("sleep", str(values["prepare"])), Purpose.PREPARE)
         return (*((prepare,) if values["prepare"] else ()), Command(words))
 
-    def estimate(self, values: Values, context: Context) -> Estimate:  # noqa: ARG002 (the protocol's)
+    def estimate(self, values: Values, context: Context) -> Estimate:
         return Estimate(int(values["count"]) * EVERY)
 
-    def parser(self, values: Values) -> CountingParser:  # noqa: ARG002 (the protocol's)
+    def parser(self, values: Values) -> CountingParser:
         return CountingParser()
 
 
@@ -105,7 +102,7 @@ def main(store: str, host: str, count: int, trials: int, prepare: int) -> None:
     registry.SUITES = (*registry.SUITES, Counting())
     workstation = Workstation(Path(store), Path(store).with_name("hosts.toml"))
     plan = counting_plan(count, host=host, trials=trials, prepare=prepare)
-    for event in workstation.run(plan, Refuse(), Control()):
+    for event in workstation.run(plan, RefusingAsker(), Control()):
         if isinstance(event, JobBegan | SampleRead):
             sys.stdout.write(f"{event.sample.value if isinstance(event, SampleRead) else 0:g}\n")
             sys.stdout.flush()

@@ -15,7 +15,7 @@ import pytest
 
 import resources
 from app.plans.plan import make_step
-from remote.targets import CGROUP_PROGRAM, judged
+from remote.target_guard import CGROUP_PROGRAM, target_guard
 from suites.base import Context
 from suites.targets import Target
 from tests.loop_devices import MIB, backing_file, loops, loops_to_itself
@@ -69,7 +69,7 @@ class Private:
         job = self.folder / f".job-{next(self.numbers)}"
         job.mkdir()
         return subprocess.run(
-            [*lead, *judged(targets, argv, versions=versions, device=device)],
+            [*lead, *target_guard(targets, argv, versions=versions, device=device)],
             cwd=self.folder,
             env={**os.environ, "BENCHWRIGHT_JOB": f"{NONCE}/{job.name}"},
             capture_output=True,

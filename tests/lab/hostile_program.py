@@ -38,8 +38,8 @@ def facts(changes: Mapping[str, str | bytes]) -> None:
         name = found[1].decode()
         value = captured[found.end() : found.end() + int(found[2])]
         changed = changes.get(name, value)
-        told = changed.encode() if isinstance(changed, str) else changed
-        out(f"@@{mark[0]} {name} {len(told)}\n".encode() + told + b"\n")
+        reported = changed.encode() if isinstance(changed, str) else changed
+        out(f"@@{mark[0]} {name} {len(reported)}\n".encode() + reported + b"\n")
 
 
 def flood(stream: int) -> None:

@@ -7,8 +7,8 @@ from app.plans.plan import Plan
 from app.records import RunRecord
 from suites.verdict import Limiter
 from tests.lab.links import TCP_SHARE, LinkedHost
+from tests.lab.pitfalls import between, cpu, granted, run_plan
 from tests.lab.staging import GIB, Stage
-from tests.lab.stories import between, cpu, granted, run_plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class Script(paramiko.ServerInterface):
     asked: list[str] = field(default_factory=list)  # the methods the client tried
     transport: paramiko.Transport | None = None
 
-    def get_allowed_auths(self, username: str) -> str:  # noqa: ARG002 (paramiko's signature, here and below)
+    def get_allowed_auths(self, username: str) -> str:
         return self.then if self.then and self._done else self.methods
 
     @property
@@ -46,7 +46,7 @@ class Script(paramiko.ServerInterface):
             return AUTH_PARTIALLY_SUCCESSFUL
         return AUTH_SUCCESSFUL
 
-    def check_auth_none(self, username: str) -> int:  # noqa: ARG002
+    def check_auth_none(self, username: str) -> int:
         self.asked.append("none")
         self.before_answering()
         for message in self.sent_first:
@@ -54,15 +54,15 @@ class Script(paramiko.ServerInterface):
                 self.transport._send_message(message)  # type: ignore[attr-defined]
         return self._result(right=self.methods == "none")
 
-    def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:  # noqa: ARG002
+    def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
         self.asked.append("publickey")
         return self._result(right="publickey" in self.methods)
 
-    def check_auth_password(self, username: str, password: str) -> int:  # noqa: ARG002
+    def check_auth_password(self, username: str, password: str) -> int:
         self.asked.append("password")
         return self._result(right=password == self.password)
 
-    def check_auth_interactive(self, username: str, submethods: str) -> int | InteractiveQuery:  # noqa: ARG002
+    def check_auth_interactive(self, username: str, submethods: str) -> int | InteractiveQuery:
         self.asked.append("keyboard-interactive")
         if not self.prompts:
             return AUTH_FAILED
@@ -73,7 +73,7 @@ class Script(paramiko.ServerInterface):
             return InteractiveQuery("", "", "Once more:")
         return self._result(right=list(responses) == list(self.answers))
 
-    def check_channel_request(self, kind: str, chanid: int) -> int:  # noqa: ARG002
+    def check_channel_request(self, kind: str, chanid: int) -> int:
         return OPEN_SUCCEEDED
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:

@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from app.events import Event, LinkChanged, RunEnded, SampleRead, State, TrialEnded
-from app.hosts.leftovers import Leftover, Whose
+from app.hosts.leftovers import Leftover, LeftoverOwner
 from app.plans.plan import Plan
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.records import RunRecord
 from app.runs.control import Control
 from app.services import Workstation
-from remote.link import LinkState, Patience
+from remote.connection_state import LinkState, ReconnectPolicy
 from suites import registry
 from tests.lab.counting import Counting, output
 from tests.lab_sshd import LabHost
 from tests.processes import processes_with
 
-QUICK = Patience(first=0.2, longest=0.4, total=20.0)
+QUICK = ReconnectPolicy(first=0.2, longest=0.4, total=60.0)
 """Enough for a server to start again on a busy machine."""
 
 ALIVE = "  ServerAliveInterval 1\n  ServerAliveCountMax 3\n"
@@ -30,7 +30,7 @@ ALIVE = "  ServerAliveInterval 1\n  ServerAliveCountMax 3\n"
 
 
 @pytest.fixture
-def workstation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workstation]:
+def workstation(tmp_path: Path, few_programs: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workstation]:
     """Return a workstation whose plans can count, and that seeks a lost host often, and not for long."""
     monkeypatch.setattr(registry, "SUITES", (*registry.SUITES, Counting()))
     opened = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml", patience=QUICK)
@@ -70,15 +70,15 @@ Hand = Callable[[Event, Control], None]
 
 def run(workstation: Workstation, plan: Plan, hand: Hand | None = None, control: Control | None = None) -> list[Event]:
     """Run `plan`, made here; `hand` sees every event as it happens."""
-    workstation.consents.made_here(plan)
-    return watch(workstation.run(plan, Refuse(), control := control or Control()), control, hand)
+    workstation.consents.remember_made(plan)
+    return watch(workstation.run(plan, RefusingAsker(), control := control or Control()), control, hand)
 
 
 def attach(
     workstation: Workstation, hand: Hand | None = None, control: Control | None = None, run_id: str = "last"
 ) -> list[Event]:
     """Go on with the run that is detached."""
-    return watch(workstation.attach(run_id, Refuse(), control := control or Control()), control, hand)
+    return watch(workstation.attach(run_id, RefusingAsker(), control := control or Control()), control, hand)
 
 
 def watch(events: Iterator[Event], control: Control, hand: Hand | None) -> list[Event]:
@@ -133,11 +133,16 @@ def jobs_on(home: Path) -> list[int]:
     return sorted(ours & set(processes_with("BENCHWRIGHT_JOB=")))
 
 
-def kill_jobs(home: Path) -> None:
-    """End every job there, as a restart of the host would."""
+def signal_jobs(home: Path, number: signal.Signals) -> None:
+    """Signal every process of jobs there; one that ends meanwhile (a `sleep` between two lines) is passed over."""
     for pid in jobs_on(home):
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
+
+
+def kill_jobs(home: Path) -> None:
+    """End every job there, as a restart of the host would."""
+    signal_jobs(home, signal.SIGKILL)
 
 
 def workspaces_on(home: Path) -> list[Path]:
@@ -150,12 +155,12 @@ def leftovers_in(home: Path, found: list[Leftover]) -> list[Leftover]:
     return [leftover for leftover in found if Path(leftover.path).parent == home]
 
 
-def left_by_us(found: list[Leftover]) -> list[Leftover]:
+def own_leftovers(found: list[Leftover]) -> list[Leftover]:
     """Return those that the test's own library knows: others may work on this computer, too."""
-    return [leftover for leftover in found if leftover.whose is not Whose.OTHERS]
+    return [leftover for leftover in found if leftover.owner is not LeftoverOwner.OTHERS]
 
 
-def assert_nothing_left(home: Path) -> None:
+def assert_no_leftovers(home: Path) -> None:
     assert jobs_on(home) == []
     assert workspaces_on(home) == []
     assert list(Path(os.environ["BENCHWRIGHT_LEASES"]).iterdir()) == []

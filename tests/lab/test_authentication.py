@@ -8,26 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from remote.errors import ConnectError, Outcome
+from remote.errors import ConnectError, ConnectOutcome
 from remote.ssh.authentication import ATTEMPTS
 from remote.ssh.connect import connect
 from remote.ssh.keys import inspect
 from remote.ssh.known_hosts import fingerprint
-from remote.ssh.target import NO_IDENTITY, Target
+from remote.ssh.target import NO_IDENTITY, SshTarget
 from tests.lab.scripted_server import Script, ScriptedServer
 from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost, LabKeys, make_key
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_authentication")
 
 Start = Callable[..., LabHost]
 Serve = Callable[[Script], ScriptedServer]
 
 
-def refused(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
+def refused(target: SshTarget, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
     with pytest.raises(ConnectError) as caught:
         connect(target, asker or AnsweringAsker(), known_hosts=known_hosts)
     return caught.value
 
 
-def let_in(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> None:
+def let_in(target: SshTarget, known_hosts: Path, asker: AnsweringAsker | None = None) -> None:
     connect(target, asker or AnsweringAsker(), known_hosts=known_hosts).close()
 
 
@@ -50,7 +53,7 @@ def test_an_encrypted_key_asks_for_its_passphrase_until_it_is_right(lab_host: La
 def test_too_many_wrong_passphrases(lab_host: LabHost) -> None:
     asker = AnsweringAsker(secrets=["wrong"] * 10)
     error = refused(lab_host.target(key=lab_host.keys.encrypted), lab_host.known_hosts, asker)
-    assert error.outcome is Outcome.AUTH_REFUSED
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
     assert "wrong passphrase" in error.message
     assert len(asker.secret_questions) == ATTEMPTS
 
@@ -59,14 +62,14 @@ def test_no_passphrase_is_asked_for_a_key_that_the_host_would_not_take(lab_host:
     key = make_key(tmp_path / "key", passphrase=PASSPHRASE)
     asker = AnsweringAsker(secrets=[PASSPHRASE])
     error = refused(lab_host.target(key=key), lab_host.known_hosts, asker)
-    assert error.outcome is Outcome.AUTH_REFUSED
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
     assert asker.secret_questions == []
 
 
 def test_giving_up_on_a_question_is_no_refusal(lab_host: LabHost) -> None:
     asker = AnsweringAsker(secrets=[None])
     error = refused(lab_host.target(key=lab_host.keys.encrypted), lab_host.known_hosts, asker)
-    assert error.outcome is Outcome.CANCELLED
+    assert error.outcome is ConnectOutcome.CANCELLED
     assert len(asker.secret_questions) == 1
 
 
@@ -74,18 +77,18 @@ def test_a_refusal_says_what_was_tried_and_what_to_do(lab_host: LabHost, tmp_pat
     (tmp_path / "broken").write_text("no key")
     files = (lab_host.keys.stranger, tmp_path / "missing", tmp_path / "broken", NO_IDENTITY)
     error = refused(replace(lab_host.target(), identity_files=files), lab_host.known_hosts)
-    assert error.outcome is Outcome.AUTH_REFUSED
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
     assert lab_host.user in error.message
     assert str(lab_host.keys.stranger) in error.message
-    assert "missing (not used: there is no such file)" in error.message
-    assert "broken (not used: it holds no key)" in error.message
-    assert "The host accepts: publickey" in error.message
+    assert MESSAGES["missing_not_used_there_is_no"] in error.message
+    assert MESSAGES["broken_not_used_it_holds_no"] in error.message
+    assert MESSAGES["the_host_accepts_publickey"] in error.message
     assert "authorized_keys" in error.remedy
 
 
 def test_the_default_keys_are_tried_where_none_is_named(lab_host: LabHost) -> None:
     target = replace(lab_host.target(), identity_files=())
-    assert "no key or agent" in refused(target, lab_host.known_hosts).message
+    assert "no key and no agent" in refused(target, lab_host.known_hosts).message
     folder = Path.home() / ".ssh"
     folder.mkdir()
     for suffix in ("", ".pub"):
@@ -98,8 +101,8 @@ def test_too_many_keys_are_named_as_the_reason(start_lab_host: Start, tmp_path: 
     host = start_lab_host(MaxAuthTries="2")
     files = tuple(make_key(tmp_path / f"key{number}") for number in range(4))
     error = refused(replace(host.target(), identity_files=files), host.known_hosts)
-    assert error.outcome is Outcome.AUTH_REFUSED
-    assert "Too many authentication failures" in error.message
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
+    assert MESSAGES["too_many_authentication"] in error.message
     assert "IdentitiesOnly" in error.remedy
 
 
@@ -115,14 +118,14 @@ class Signed:
 
 @pytest.fixture
 def sign(start_lab_host: Start, tmp_path: Path) -> Callable[..., Signed]:
-    def make(*options: str, kind: str = "ed25519", passphrase: str = "", beside: bool = True) -> Signed:
+    def make(*options: str, kind: str = "ed25519", passphrase: str = "", neighbours: bool = True) -> Signed:
         authority = make_key(tmp_path / "authority")
         key = make_key(tmp_path / "key", kind=kind, passphrase=passphrase)
         host = start_lab_host(TrustedUserCAKeys=str(authority.with_suffix(".pub")))
         words = ["ssh-keygen", "-q", "-s", str(authority), "-I", "test", "-n", host.user, *options]
         subprocess.run([*words, str(key.with_suffix(".pub"))], check=True)
         certificate = tmp_path / "key-cert.pub"
-        return Signed(host, key, certificate if beside else certificate.rename(tmp_path / "elsewhere"))
+        return Signed(host, key, certificate if neighbours else certificate.rename(tmp_path / "elsewhere"))
 
     return make
 
@@ -134,9 +137,9 @@ def test_a_certificate_beside_its_key_lets_the_user_in(sign: Callable[..., Signe
 
 
 def test_a_certificate_that_is_named_lets_the_user_in(sign: Callable[..., Signed]) -> None:
-    signed = sign(beside=False)
+    signed = sign(neighbours=False)
     target = signed.host.target(key=signed.key)
-    assert refused(target, signed.host.known_hosts).outcome is Outcome.AUTH_REFUSED
+    assert refused(target, signed.host.known_hosts).outcome is ConnectOutcome.AUTH_REFUSED
     let_in(replace(target, certificate_files=(signed.certificate,)), signed.host.known_hosts)
 
 
@@ -161,10 +164,10 @@ def test_a_certificate_that_is_of_no_use_is_said(sign: Callable[..., Signed], tm
     signed = sign("-V", "20200101:20200102")
     (tmp_path / "broken").write_text("nothing")
     target = replace(signed.host.target(key=signed.key), certificate_files=(tmp_path / "broken", tmp_path / "missing"))
-    said = refused(target, signed.host.known_hosts).message
-    assert "key-cert.pub (not used: it expired on 2020" in said
-    assert "broken (not used: it holds no certificate)" in said
-    assert "missing (not used: it cannot be read: No such file or directory)" in said
+    shown = refused(target, signed.host.known_hosts).message
+    assert MESSAGES["key_cert_pub_not_used_it"] in shown
+    assert MESSAGES["broken_not_used_it_holds_no_2"] in shown
+    assert MESSAGES["missing_not_used_it_cannot"] in shown
 
 
 # The agent
@@ -226,7 +229,7 @@ def test_an_agent_that_does_not_sign_costs_only_its_key(lab_host: LabHost, agent
     denial.chmod(0o700)
     agent.add("-c", str(lab_host.keys.client))  # asks to confirm each use, which nobody can here
     error = refused(lab_host.target(key=lab_host.keys.client.with_suffix(".pub")), lab_host.known_hosts)
-    assert error.outcome is Outcome.AUTH_REFUSED
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
     assert "the agent did not sign" in error.message
     let_in(
         replace(lab_host.target(key=lab_host.keys.encrypted)),
@@ -244,7 +247,7 @@ def test_the_agent_that_is_named_is_asked_and_none_is_none(
     let_in(replace(target, agent=agent.environment["SSH_AUTH_SOCK"]), lab_host.known_hosts)
     monkeypatch.setenv("SSH_AUTH_SOCK", agent.environment["SSH_AUTH_SOCK"])
     let_in(target, lab_host.known_hosts)
-    assert refused(replace(target, agent=""), lab_host.known_hosts).outcome is Outcome.AUTH_REFUSED
+    assert refused(replace(target, agent=""), lab_host.known_hosts).outcome is ConnectOutcome.AUTH_REFUSED
 
 
 def test_an_agent_that_is_gone_does_no_harm(lab_host: LabHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,10 +256,10 @@ def test_an_agent_that_is_gone_does_no_harm(lab_host: LabHost, monkeypatch: pyte
 
 
 # Passwords, from a server that needs no PAM
-def scripted_target(server: ScriptedServer, folder: Path) -> tuple[Target, Path]:
+def scripted_target(server: ScriptedServer, folder: Path) -> tuple[SshTarget, Path]:
     known_hosts = folder / "known_hosts"
     known_hosts.write_text(server.known_hosts_line)
-    return Target("lab", "127.0.0.1", server.port, "ada"), known_hosts
+    return SshTarget("lab", "127.0.0.1", server.port, "ada"), known_hosts
 
 
 def test_a_password(serve: Serve, tmp_path: Path) -> None:
@@ -272,7 +275,7 @@ def test_wrong_passwords(serve: Serve, tmp_path: Path) -> None:
     server = serve(Script(methods="password", password="right"))
     asker = AnsweringAsker(secrets=["wrong"] * 9)
     error = refused(*scripted_target(server, tmp_path), asker)
-    assert error.outcome is Outcome.AUTH_REFUSED
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
     assert "password (3 times)" in error.message
     assert "wrong" not in error.message
     assert len(asker.secret_questions) == ATTEMPTS
@@ -285,8 +288,8 @@ def test_keyboard_interactive_shows_the_server_s_own_prompts(serve: Serve, tmp_p
     asker = AnsweringAsker(secrets=["secret", "123456"])
     let_in(*scripted_target(serve(script), tmp_path), asker)
     assert [question.prompt for question in asker.secret_questions] == [
-        "Welcome to the lab Pass [1mword:",
-        "Welcome to the lab Token:",
+        MESSAGES["welcome_to_the_lab_pass"],
+        MESSAGES["welcome_to_the_lab_token"],
     ]
     assert not any(question.lasting for question in asker.secret_questions)  # a token is another the next time
 
@@ -295,7 +298,7 @@ def test_wrong_answers_are_not_tried_again_as_a_password(serve: Serve, tmp_path:
     script = Script(methods="keyboard-interactive,password", prompts=["Password:"], answers=["right"])
     asker = AnsweringAsker(secrets=["wrong"] * 9)
     error = refused(*scripted_target(serve(script), tmp_path), asker)
-    assert error.outcome is Outcome.AUTH_REFUSED
+    assert error.outcome is ConnectOutcome.AUTH_REFUSED
     assert len(asker.secret_questions) == ATTEMPTS
     assert "password" not in script.asked
 
@@ -308,7 +311,7 @@ def test_a_server_with_nothing_to_ask_is_given_the_password(serve: Serve, tmp_pa
 def test_giving_up_on_a_password(serve: Serve, tmp_path: Path) -> None:
     for methods, prompts in (("password", []), ("keyboard-interactive", ["Password:"])):
         server = serve(Script(methods=methods, prompts=prompts, password="right"))
-        assert refused(*scripted_target(server, tmp_path)).outcome is Outcome.CANCELLED
+        assert refused(*scripted_target(server, tmp_path)).outcome is ConnectOutcome.CANCELLED
 
 
 def test_a_key_and_then_a_password(serve: Serve, tmp_path: Path, lab_keys: LabKeys) -> None:
@@ -336,8 +339,8 @@ def test_a_host_that_leaves_while_the_user_thinks(serve: Serve, tmp_path: Path) 
     target, known_hosts = scripted_target(server, tmp_path)
 
     class SlowAsker(AnsweringAsker):
-        def secret(self, question: object) -> str | None:  # noqa: ARG002 (what is asked does not matter)
+        def secret(self, question: object) -> str | None:
             server.close()
             return "right"
 
-    assert refused(target, known_hosts, SlowAsker()).outcome in {Outcome.PROTOCOL, Outcome.AUTH_REFUSED}
+    assert refused(target, known_hosts, SlowAsker()).outcome in {ConnectOutcome.PROTOCOL, ConnectOutcome.AUTH_REFUSED}

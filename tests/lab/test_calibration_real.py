@@ -5,27 +5,28 @@ from pathlib import Path
 
 import pytest
 
-from app.calibration.calibrating import Calibrated, CalibrationError, Wanted
+from app.calibration.calibrate import CalibrationDone, CalibrationError, CalibrationRequest
+from app.calibration.calibration import counted_calibration
 from app.events import TelemetryRead, TrialEnded, TrialStarted
 from app.plans.plan import LOCAL
 from app.runs.control import Control
 from app.services import Workstation
-from remote.questions import Refuse
+from remote.questions import RefusingAsker
 from tests.lab_sshd import LabHost
 
 pytestmark = pytest.mark.alone
 
 
-def calibrated(workstation: Workstation, wanted: Wanted, control: Control) -> list[object]:
-    return list(workstation.calibrate(LOCAL, wanted, Refuse(), control))
+def calibrated(workstation: Workstation, wanted: CalibrationRequest, control: Control) -> list[object]:
+    return list(workstation.calibrate(LOCAL, wanted, RefusingAsker(), control))
 
 
 @pytest.mark.slow
 def test_this_computer_is_calibrated_and_its_trials_are_an_ordinary_run(tmp_path: Path) -> None:
     workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    events = calibrated(workstation, Wanted("sysbench-cpu", 6, (("time", "1 s"),)), Control())
+    events = calibrated(workstation, CalibrationRequest("sysbench-cpu", 6, (("time", "1 s"),)), Control())
     last = events[-1]
-    assert isinstance(last, Calibrated)
+    assert isinstance(last, CalibrationDone)
     found = last.calibration
     assert found.instrument.absent == {}
     instrument = found.instrument
@@ -61,8 +62,10 @@ def _watched(events: list[object]) -> dict[str, bool]:
 def test_one_that_is_stopped_calibrates_nothing_and_keeps_its_run(tmp_path: Path) -> None:
     workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     control = Control()
-    events = workstation.calibrate(LOCAL, Wanted("sysbench-cpu", 6, (("time", "1 s"),)), Refuse(), control)
-    with pytest.raises(CalibrationError, match="was stopped: nothing was calibrated"):
+    events = workstation.calibrate(
+        LOCAL, CalibrationRequest("sysbench-cpu", 6, (("time", "1 s"),)), RefusingAsker(), control
+    )
+    with pytest.raises(CalibrationError, match=r"Calibration of .* stopped"):
         _until_stopped(events, control)
     assert workstation.calibrations() == ()
     assert len(workstation.runs()) == 1
@@ -73,16 +76,20 @@ def test_one_that_is_stopped_calibrates_nothing_and_keeps_its_run(tmp_path: Path
 def test_a_host_over_ssh_is_calibrated_with_our_own_probe(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    wanted = Wanted("compute", 6, (("time", "1 s"), ("operation", "integer"), ("threads", "1"), ("sweep", "single")))
-    events = list(workstation.calibrate("lab", wanted, Refuse(), Control()))
+    wanted = CalibrationRequest(
+        "compute", 6, (("time", "1 s"), ("operation", "integer"), ("threads", "1"), ("sweep", "single"))
+    )
+    events = list(workstation.calibrate("lab", wanted, RefusingAsker(), Control()))
     last = events[-1]
-    assert isinstance(last, Calibrated)
+    assert isinstance(last, CalibrationDone)
     instrument = last.calibration.instrument
     assert 0 < (instrument.round_trip or 0) <= (instrument.round_trip_worst or 0)
     assert instrument.clock_resolution is not None
     assert last.calibration.host == "lab"
     run = workstation.load(last.calibration.run)
-    assert run.calibrations == ((last.calibration,) if last.calibration.quiet else ())
+    assert run.calibrations == (last.calibration,)
+    counted = last.calibration if last.calibration.quiet else None
+    assert counted_calibration(run, "lab", last.calibration.suite) == counted
     workstation.close()
 
 
@@ -92,8 +99,10 @@ def _until_stopped(events: Iterable[object], control: Control) -> None:
             control.stop()
 
 
-@pytest.mark.parametrize("wanted", [Wanted(trials=3), Wanted("iperf3")])
-def test_what_cannot_be_calibrated_with_is_refused_before_anything_runs(tmp_path: Path, wanted: Wanted) -> None:
+@pytest.mark.parametrize("wanted", [CalibrationRequest(trials=3), CalibrationRequest("iperf3")])
+def test_what_cannot_be_calibrated_with_is_refused_before_anything_runs(
+    tmp_path: Path, wanted: CalibrationRequest
+) -> None:
     workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     with pytest.raises(CalibrationError):
         calibrated(workstation, wanted, Control())

@@ -13,8 +13,11 @@ import resources
 from suites.registry import SUITES
 from suites.units import Unit
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.processes import processes_with
 from tests.program import BAD_INPUT, DONE, FAILED, Ran, benchwright, interrupted
+
+MESSAGES = messages("lab", "test_cli")
 
 PAGE = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")
 NAMED = set(re.findall(r"\w+", PAGE))
@@ -161,7 +164,7 @@ def test_every_setting_of_a_step_counts() -> None:
 
 def test_a_plan_is_made_shown_and_changed() -> None:
     plan = made_plan("--suite", "sysbench-cpu", "--suite", "dd", "--set", "sysbench-cpu.threads=2", "--peer", "web")
-    assert "threads = 2 # Threads" in plan.read_text()
+    assert "threads = 2 # 1 to " in plan.read_text()
     shown = done(benchwright("plan", "show", plan)).out
     assert "sysbench cpu --cpu-max-prime=10000 --threads=2" in shown
     as_json = done(benchwright("plan", "show", plan, "--json")).json
@@ -322,7 +325,7 @@ def test_a_file_that_may_not_be_read_is_named() -> None:
 
 def test_without_a_display_the_quick_benchmark_runs() -> None:
     ran = interrupted(when=lambda line: "measuring" in line)
-    assert ran.err.startswith("There is no display: benchmarking this computer without a window.\n")
+    assert ran.err.startswith(MESSAGES["there_is_no_display"])
     assert ran.status == FAILED
     assert "Stopped by you" in ran.out
 

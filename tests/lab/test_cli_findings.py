@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, benchwright
+
+MESSAGES = messages("lab", "test_cli_findings")
 
 COPY = """\
 hosts = ["local"]
@@ -40,21 +43,21 @@ def test_a_remedy_is_applied_to_a_file_and_the_plan_shows_what_changed(plan: Pat
     before = benchwright("check", plan, "--host", "local", "--json").json
     assert "unflushed-write" in found(before)
     assert (before["acknowledged"], before["changed"]) == ([], [])
-    mended = benchwright("check", plan, "--apply", "unflushed-write", "--output", "mended.toml", "--json")
-    assert mended.status == DONE
-    assert "unflushed-write" not in found(mended.json)
-    (change,) = mended.json["changed"]
+    remedied = benchwright("check", plan, "--apply", "unflushed-write", "--output", "mended.toml", "--json")
+    assert remedied.status == DONE
+    assert "unflushed-write" not in found(remedied.json)
+    (change,) = remedied.json["changed"]
     assert (change["finding"], change["step"], change["parameter"]) == ("unflushed-write", "copy", "flush")
     shown = benchwright("plan", "show", "mended.toml")
-    assert "# Changed by a finding: copy: flush none → fdatasync (unflushed-write)" in shown.out
+    assert MESSAGES["changed_by_a_finding_copy"] in shown.out
     assert "conv=fdatasync" in shown.out
 
 
 def test_every_remedy_is_applied_until_no_warning_is_left_that_has_one(plan: Path) -> None:
-    mended = benchwright("check", plan, "--apply", "all", "--output", "all.toml", "--json")
-    grave = [each for each in mended.json["findings"] if each["level"] != "info" and each["step"] == "copy"]
+    remedied = benchwright("check", plan, "--apply", "all", "--output", "all.toml", "--json")
+    grave = [each for each in remedied.json["findings"] if each["level"] != "info" and each["step"] == "copy"]
     assert [each["id"] for each in grave if each["id"] in {"unflushed-write", "short-runtime", "page-cache"}] == []
-    assert "flush" in {change["parameter"] for change in mended.json["changed"]}
+    assert "flush" in {change["parameter"] for change in remedied.json["changed"]}
 
 
 def test_facts_in_a_file_are_checked_without_asking_the_host(plan: Path, tmp_path: Path) -> None:
@@ -88,19 +91,19 @@ def test_what_is_acknowledged_stands_in_the_run_and_in_every_report(plan: Path, 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "shown_text"),
     [
-        (("--apply", "nothing"), "No finding of this plan is “nothing”"),
-        (("--apply", "few-trials"), "has no change that could be made for you"),
+        (("--apply", "nothing"), "The plan has no finding “nothing”"),
+        (("--apply", "few-trials"), "cannot be applied automatically"),
         (("--acknowledge", "few-trials"), "is not ID=REASON"),
         (("--acknowledge", "few-trials= "), "is not ID=REASON"),
-        (("--acknowledge", "nothing=why"), "No finding of this plan is “nothing”"),
+        (("--acknowledge", "nothing=why"), "This plan has no finding “nothing”"),
     ],
 )
-def test_what_cannot_be_answered_is_refused(plan: Path, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_answered_is_refused(plan: Path, words: tuple[str, ...], shown_text: str) -> None:
     ran = benchwright("check", plan, *words, "--output", "none.toml")
     assert ran.status == BAD_INPUT
-    assert said in ran.err
+    assert shown_text in ran.err
     assert ran.out == ""
     assert not Path("none.toml").exists()
 
@@ -109,7 +112,7 @@ def test_an_error_cannot_be_acknowledged_away(plan: Path) -> None:
     plan.write_text(plan.read_text(encoding="utf-8").replace("count = 16", "count = 999999999"), encoding="utf-8")
     ran = benchwright("check", plan, "--acknowledge", "no-space=it will fit")
     assert ran.status == BAD_INPUT
-    assert "cannot be acknowledged away" in ran.err
+    assert MESSAGES["cannot_be_acknowledged_away"] in ran.err
 
 
 def test_every_check_is_listed_and_has_a_page() -> None:
@@ -118,7 +121,7 @@ def test_every_check_is_listed_and_has_a_page() -> None:
     assert len(ids) == len(set(ids)) > 100
     assert {each["when"] for each in listed} == {"before", "during", "after"}
     page = benchwright("checks", "page-cache")
-    assert "Memory will answer for the disk" in page.out
+    assert MESSAGES["memory_will_answer_for_the"] in page.out
     assert "Needs:" in page.out
     assert json.loads(benchwright("checks", "page-cache", "--json").out)[0]["id"] == "page-cache"
     assert benchwright("checks").out.count("\n") > 100

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from tests.lab.pam_host import PASSWORD, StartPam
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.program import BENCHWRIGHT, DONE, FAILED, benchwright, environment
+
+MESSAGES = messages("lab", "test_cli_questions")
 
 
 def on_a_terminal(words: Sequence[str], answers: Sequence[tuple[str, str]]) -> tuple[int, str]:
@@ -84,7 +87,7 @@ def test_without_a_terminal_no_program_runs_unless_it_is_allowed(lab_host: LabHo
     assert not ran.exists()
     allowed = benchwright("hosts", "test", "lab", "--allow-proxy-command")
     assert ran.exists()
-    assert "its exit status is 7" in allowed.out
+    assert "exit status 7" in allowed.out
 
 
 def test_on_a_terminal_a_program_runs_after_a_yes_alone(lab_host: LabHost, tmp_path: Path) -> None:
@@ -101,4 +104,4 @@ def test_on_a_terminal_a_program_runs_after_a_yes_alone(lab_host: LabHost, tmp_p
 def test_forgetting_where_nothing_is_kept(lab_host: LabHost) -> None:
     lab_host.add_to_home()
     ran = benchwright("hosts", "forget", "lab")
-    assert (ran.status, ran.out) == (DONE, "The keyring keeps nothing for lab.\n")
+    assert (ran.status, ran.out) == (DONE, MESSAGES["the_keyring_keeps_nothing"])

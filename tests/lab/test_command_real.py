@@ -9,7 +9,10 @@ import pytest
 from app.events import State, TrialEnded
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_command_real")
 
 
 def run(folder: Path, **given: str | int) -> TrialEnded:
@@ -64,7 +67,7 @@ def test_a_cleaning_up_that_fails_is_told(lab_host: LabHost, tmp_path: Path) -> 
         ended, _ = run_once(workstation, "command", "lab", command="true", clean_up="sh -c 'echo no; exit 4'")
         record = workstation.load("last")
     assert ended.state is State.DONE
-    assert "could not clean up on lab: sh ended with exit status 4: no" in record.reason
+    assert MESSAGES["could_not_clean_up_on_lab_sh"] in record.reason
 
 
 def test_what_runs_before_each_trial_may_fail(lab_host: LabHost, tmp_path: Path) -> None:
@@ -73,7 +76,7 @@ def test_what_runs_before_each_trial_may_fail(lab_host: LabHost, tmp_path: Path)
     assert (ended.state, ended.reason) == (State.DONE, "")
     failed = run(tmp_path, command="true", before="ls /nowhere/at/all")
     assert failed.state is State.FAILED
-    assert "What runs before each trial failed" in failed.reason
+    assert MESSAGES["what_runs_before_each_trial"] in failed.reason
     assert "/nowhere/at/all" in failed.reason
 
 
@@ -81,4 +84,4 @@ def test_a_time_limit_ends_it_on_the_host(lab_host: LabHost, tmp_path: Path) -> 
     lab_host.add_to_home()
     ended = run(tmp_path, command="sleep 60", timeout=1)
     assert ended.state is State.FAILED
-    assert "longer than its time limit of 1 s" in ended.reason
+    assert MESSAGES["longer_than_its_time_limit"] in ended.reason

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from app.comparing.comparison import Comparison, Row
-from app.comparing.verdicts import Verdict
+from app.comparison.comparison import Comparison, ComparisonRow
+from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order, Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
 from tests.lab.links import LinkedHosts
 from tests.lab_sshd import LabHost
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 CPU = {"time": 1, "threads": 1}
 MEMORY = {"time": 1, "threads": 1, "block_size": "1 MiB", "total_size": "1 TiB"}
-CLAIMS = {Verdict.BETTER, Verdict.WORSE}
+CLAIMS = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
 CGROUPS = Path("/sys/fs/cgroup/cpu")
 PERIOD = 1_000_000
 """Microseconds of which a quota grants a share: as long as can be, for each new grant costs about one millisecond."""
@@ -30,12 +30,12 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a quota and a network
 
 def measured(workstation: Workstation, plan: Plan) -> str:
     """Run a plan to its end and return the id of the run."""
-    for _ in workstation.run(plan, Refuse(), Control()):
+    for _ in workstation.run(plan, RefusingAsker(), Control()):
         continue
     return workstation.load("last").summary.id
 
 
-def row_of(comparison: Comparison, metric: str, **labels: str) -> Row:
+def row_of(comparison: Comparison, metric: str, **labels: str) -> ComparisonRow:
     """Return the row of a metric."""
     wanted = tuple(sorted(labels.items()))
     return next(row for row in comparison.rows if (row.metric.name, row.labels) == (metric, wanted))
@@ -99,7 +99,7 @@ def test_half_the_processor_is_found_as_half_the_speed(
         quota(share)
         runs.append(measured(workstation, plan))
     against = row_of(workstation.compare(runs), "events_per_second").against[0]
-    assert against.verdict is Verdict.WORSE
+    assert against.verdict is ComparisonVerdict.WORSE
     assert against.text.startswith("slower by ")
     assert against.low is not None
     assert against.high is not None
@@ -120,7 +120,7 @@ def test_half_the_link_is_found_as_half_the_rate(workstation: Workstation, linke
         near.shape(rate)
         runs.append(measured(workstation, plan))
     against = row_of(workstation.compare(runs), "throughput", direction="send", end="receiver").against[0]
-    assert against.verdict is Verdict.WORSE
+    assert against.verdict is ComparisonVerdict.WORSE
     assert against.low is not None
     assert against.high is not None
     assert against.low <= 0.5 <= against.high, against.text

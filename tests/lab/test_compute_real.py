@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.events import State
-from suites.compute.output import ComputeReader
-from suites.probe.output import ProbeParser
+from suites.compute import ComputeReader
+from suites.probe import ProbeParser
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
 from tests.suites.captured_outputs import figures, series
@@ -27,7 +27,7 @@ print(2 * 800**3 / best / 1e9)
 """
 
 
-@pytest.mark.parametrize("build", ["shipped", pytest.param("host", marks=pytest.mark.slow), "here"])
+@pytest.mark.parametrize("build", ["shipped", *(pytest.param(one, marks=pytest.mark.slow) for one in ("host", "here"))])
 def test_a_run_over_ssh_gives_a_sample_a_second(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from remote.errors import ConnectError, Outcome
-from remote.questions import Refuse
+from remote.errors import ConnectError, ConnectOutcome
+from remote.questions import RefusingAsker
 from remote.ssh.connect import connect
 from remote.ssh.known_hosts import host_pattern
-from remote.ssh.target import Target, resolve
+from remote.ssh.target import SshTarget, resolve
 from remote.ssh.transport import BoundedTransport
 from tests.lab_sshd import AnsweringAsker, LabHost, free_port
 
 
-def refusal(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
+def refusal(target: SshTarget, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
     """Return why `target` is not reached; whoever connects must leave no thread behind, which conftest.py checks."""
     with pytest.raises(ConnectError) as caught:
         connect(target, asker or AnsweringAsker(), known_hosts=known_hosts)
@@ -42,7 +42,7 @@ def at_most(seconds: float) -> Iterator[None]:
 def test_many_at_once_are_all_let_in_by_a_server_that_takes_few_at_a_time(
     start_lab_host: Callable[..., LabHost], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remote.ssh.connect.TURNED_AWAY", 30.0)  # however busy this computer is
+    monkeypatch.setattr("remote.ssh.connect.RETRY_TIME", 30.0)  # however busy this computer is
     host = start_lab_host(MaxStartups="10")
     with ThreadPoolExecutor(24) as pool:
         for session in pool.map(lambda _: host.connect(), range(24)):
@@ -61,7 +61,7 @@ def test_a_command_runs_on_the_host(lab_host: LabHost) -> None:
 
 def test_the_user_s_own_files_are_used_where_nothing_else_is_said(lab_host: LabHost) -> None:
     lab_host.add_to_home()
-    connect(resolve("lab"), Refuse()).close()
+    connect(resolve("lab"), RefusingAsker()).close()
 
 
 def test_the_socket_does_not_wait_to_fill_packets_and_is_watched(lab_host: LabHost) -> None:
@@ -85,14 +85,14 @@ def test_an_unknown_key_is_shown_and_once_accepted_is_known(lab_host: LabHost) -
     assert (question.known_hosts, question.via) == (str(known_hosts), None)
     assert known_hosts.read_text() == lab_host.known_hosts_line
 
-    connect(lab_host.target(), Refuse(), known_hosts=known_hosts).close()
+    connect(lab_host.target(), RefusingAsker(), known_hosts=known_hosts).close()
 
 
 def test_an_unknown_key_that_is_not_accepted_is_not_written_down(lab_host: LabHost) -> None:
     known_hosts = lab_host.directory / "none"
     asker = AnsweringAsker(accept_host_key=False)
     error = refusal(lab_host.target(), known_hosts, asker)
-    assert error.outcome is Outcome.KEY_UNKNOWN
+    assert error.outcome is ConnectOutcome.KEY_UNKNOWN
     assert lab_host.fingerprint in error.message
     assert not known_hosts.exists()
     assert asker.secret_questions == []
@@ -102,7 +102,7 @@ def test_a_changed_key_is_refused_without_a_question(lab_host: LabHost) -> None:
     lab_host.restart(host_key=lab_host.keys.other_host)
     asker = AnsweringAsker(accept_host_key=True, secrets=["never"])
     error = refusal(lab_host.target(), lab_host.known_hosts, asker)
-    assert error.outcome is Outcome.KEY_CHANGED
+    assert error.outcome is ConnectOutcome.KEY_CHANGED
     assert f"{lab_host.known_hosts}, line 1" in error.message
     assert lab_host.fingerprint in error.message
     assert "cloud address" in error.message
@@ -118,32 +118,34 @@ def test_a_revoked_key_is_refused(lab_host: LabHost) -> None:
     with lab_host.known_hosts.open("a") as file:
         file.write(f"@revoked * {public}")
     error = refusal(lab_host.target(), lab_host.known_hosts, AnsweringAsker(accept_host_key=True))
-    assert error.outcome is Outcome.KEY_REVOKED
+    assert error.outcome is ConnectOutcome.KEY_REVOKED
     assert f"{lab_host.known_hosts}, line 2" in error.message
 
 
 # The network
 def test_a_name_that_is_not_found(lab_host: LabHost) -> None:
     for name in ("no-such-host.invalid", "a" * 64 + ".invalid"):
-        error = refusal(Target("lab", name), lab_host.known_hosts)
-        assert error.outcome is Outcome.NAME_NOT_FOUND
+        error = refusal(SshTarget("lab", name), lab_host.known_hosts)
+        assert error.outcome is ConnectOutcome.NAME_NOT_FOUND
         assert name in error.message
 
 
 def test_a_port_where_nothing_listens(lab_host: LabHost) -> None:
     error = refusal(replace(lab_host.target(), port=free_port()), lab_host.known_hosts)
-    assert error.outcome is Outcome.REFUSED
+    assert error.outcome is ConnectOutcome.REFUSED
 
 
 def test_an_address_that_cannot_be_reached(lab_host: LabHost) -> None:
-    error = refusal(Target("lab", "::ffff:255.255.255.255", connect_timeout=1.0), lab_host.known_hosts)
-    assert error.outcome is Outcome.UNREACHABLE
+    error = refusal(SshTarget("lab", "::ffff:255.255.255.255", connect_timeout=1.0), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.UNREACHABLE
 
 
 def test_only_addresses_of_the_family_that_is_wanted_are_tried(lab_host: LabHost) -> None:
-    connect(replace(lab_host.target(), family=socket.AF_INET), Refuse(), known_hosts=lab_host.known_hosts).close()
+    connect(
+        replace(lab_host.target(), family=socket.AF_INET), RefusingAsker(), known_hosts=lab_host.known_hosts
+    ).close()
     error = refusal(replace(lab_host.target(), family=socket.AF_INET6), lab_host.known_hosts)
-    assert error.outcome is Outcome.NAME_NOT_FOUND
+    assert error.outcome is ConnectOutcome.NAME_NOT_FOUND
 
 
 def test_a_name_server_that_does_not_answer(lab_host: LabHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,11 +153,11 @@ def test_a_name_server_that_does_not_answer(lab_host: LabHost, monkeypatch: pyte
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait() and [])
     try:
         with at_most(2.0):
-            error = refusal(Target("lab", "slow.example.org", connect_timeout=0.2), lab_host.known_hosts)
+            error = refusal(SshTarget("lab", "slow.example.org", connect_timeout=0.2), lab_host.known_hosts)
     finally:
         answered.set()
-    assert error.outcome is Outcome.TIMED_OUT
-    assert "name server" in error.remedy
+    assert error.outcome is ConnectOutcome.TIMED_OUT
+    assert "DNS server" in error.remedy
 
 
 def test_a_listener_that_never_takes_the_connection(lab_host: LabHost) -> None:
@@ -166,8 +168,8 @@ def test_a_listener_that_never_takes_the_connection(lab_host: LabHost) -> None:
             waiting.setblocking(False)
             waiting.connect_ex(address)
         with at_most(2.0):
-            error = refusal(Target("lab", "127.0.0.1", address[1], connect_timeout=0.3), lab_host.known_hosts)
-    assert error.outcome is Outcome.TIMED_OUT
+            error = refusal(SshTarget("lab", "127.0.0.1", address[1], connect_timeout=0.3), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.TIMED_OUT
 
 
 Listen = Callable[[Callable[[socket.socket], None]], int]
@@ -181,8 +183,8 @@ def until_closed(connection: socket.socket) -> None:
 
 def test_a_server_that_never_says_a_word(lab_host: LabHost, listen: Listen) -> None:
     with at_most(2.0):
-        error = refusal(Target("lab", "127.0.0.1", listen(until_closed), connect_timeout=0.3), lab_host.known_hosts)
-    assert error.outcome is Outcome.TIMED_OUT
+        error = refusal(SshTarget("lab", "127.0.0.1", listen(until_closed), connect_timeout=0.3), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.TIMED_OUT
 
 
 def test_a_server_that_stops_after_its_greeting(lab_host: LabHost, listen: Listen) -> None:
@@ -191,8 +193,8 @@ def test_a_server_that_stops_after_its_greeting(lab_host: LabHost, listen: Liste
         until_closed(connection)
 
     with at_most(2.0):
-        error = refusal(Target("lab", "127.0.0.1", listen(greet), connect_timeout=0.3), lab_host.known_hosts)
-    assert error.outcome is Outcome.TIMED_OUT
+        error = refusal(SshTarget("lab", "127.0.0.1", listen(greet), connect_timeout=0.3), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.TIMED_OUT
 
 
 # What is no SSH server, or no sound one
@@ -201,8 +203,8 @@ def test_a_web_server(lab_host: LabHost, listen: Listen) -> None:
         connection.recv(100)
         connection.sendall(b"HTTP/1.1 400 Bad \x1b[31mRequest\r\nServer: x\r\n\r\n")
 
-    error = refusal(Target("lab", "127.0.0.1", listen(answer)), lab_host.known_hosts)
-    assert error.outcome is Outcome.PROTOCOL
+    error = refusal(SshTarget("lab", "127.0.0.1", listen(answer)), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.PROTOCOL
     assert "HTTP/1.1 400 Bad [31mRequest" in error.message
 
 
@@ -212,8 +214,8 @@ def test_a_mail_server_that_waits(lab_host: LabHost, listen: Listen) -> None:
         until_closed(connection)
 
     with at_most(4.0):
-        error = refusal(Target("lab", "127.0.0.1", listen(greet), connect_timeout=0.5), lab_host.known_hosts)
-    assert error.outcome is Outcome.PROTOCOL
+        error = refusal(SshTarget("lab", "127.0.0.1", listen(greet), connect_timeout=0.5), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.PROTOCOL
     assert "220 mail.example.org" in error.message
 
 
@@ -224,27 +226,27 @@ def test_an_endless_greeting(lab_host: LabHost, listen: Listen, block: bytes) ->
             connection.sendall(block)
 
     with at_most(3.0):
-        error = refusal(Target("lab", "127.0.0.1", listen(talk)), lab_host.known_hosts)
-    assert error.outcome is Outcome.PROTOCOL
+        error = refusal(SshTarget("lab", "127.0.0.1", listen(talk)), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.PROTOCOL
     assert len(error.message) < 500
 
 
 def test_a_host_that_stays_too_busy_says_so(
     start_lab_host: Callable[..., LabHost], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remote.ssh.connect.TURNED_AWAY", 0.5)
+    monkeypatch.setattr("remote.ssh.connect.RETRY_TIME", 0.5)
     host = start_lab_host(MaxStartups="1")
     with socket.create_connection(("127.0.0.1", host.port)) as first:
         first.recv(4)  # its greeting: this connection counts now
         error = refusal(host.target(), host.known_hosts)
-    assert error.outcome is Outcome.REFUSED
+    assert error.outcome is ConnectOutcome.REFUSED
     assert "Exceeded MaxStartups" in error.message
 
 
 def test_a_server_that_hangs_up_at_once(lab_host: LabHost, listen: Listen) -> None:
-    error = refusal(Target("lab", "127.0.0.1", listen(lambda _: None)), lab_host.known_hosts)
-    assert error.outcome is Outcome.PROTOCOL
-    assert "ended the connection" in error.message
+    error = refusal(SshTarget("lab", "127.0.0.1", listen(lambda _: None)), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.PROTOCOL
+    assert "closed the connection" in error.message
 
 
 def test_a_packet_larger_than_any(lab_host: LabHost, listen: Listen) -> None:
@@ -254,28 +256,28 @@ def test_a_packet_larger_than_any(lab_host: LabHost, listen: Listen) -> None:
         until_closed(connection)
 
     with at_most(3.0):
-        error = refusal(Target("lab", "127.0.0.1", listen(boast)), lab_host.known_hosts)
-    assert error.outcome is Outcome.PROTOCOL
+        error = refusal(SshTarget("lab", "127.0.0.1", listen(boast)), lab_host.known_hosts)
+    assert error.outcome is ConnectOutcome.PROTOCOL
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "shown"),
     [
-        ("MACs", "hmac-sha1,hmac-md5", "only MACs that are not accepted here: hmac-sha1, hmac-md5"),
-        ("Ciphers", "3des-cbc,aes128-cbc", "only ciphers that are not accepted here: 3des-cbc, aes128-cbc"),
-        ("KexAlgorithms", "diffie-hellman-group14-sha1", "here: diffie-hellman-group14-sha1."),
+        ("MACs", "hmac-sha1,hmac-md5", "only unsupported MACs: hmac-sha1, hmac-md5"),
+        ("Ciphers", "3des-cbc,aes128-cbc", "only unsupported ciphers: 3des-cbc, aes128-cbc"),
+        ("KexAlgorithms", "diffie-hellman-group14-sha1", "exchanges: diffie-hellman-group14-sha1."),
         # Its groups are the server's choice, and paramiko would take one of 1024 bits.
-        ("KexAlgorithms", "diffie-hellman-group-exchange-sha256", "here: diffie-hellman-group-exchange-sha256."),
+        ("KexAlgorithms", "diffie-hellman-group-exchange-sha256", "exchanges: diffie-hellman-group-exchange-sha256."),
     ],
 )
 def test_a_server_that_only_offers_weak_algorithms(
-    start_lab_host: Callable[..., LabHost], option: str, value: str, said: str
+    start_lab_host: Callable[..., LabHost], option: str, value: str, shown: str
 ) -> None:
     # MACs only matter to ciphers that have none built in.
     host = start_lab_host(**{"Ciphers": "aes128-ctr", option: value})
     error = refusal(host.target(), host.known_hosts)
-    assert error.outcome is Outcome.PROTOCOL
-    assert said in error.message
+    assert error.outcome is ConnectOutcome.PROTOCOL
+    assert shown in error.message
     assert f"allow one of these in its {option}" in error.remedy
 
 
@@ -306,4 +308,4 @@ def test_an_rsa_host_key_is_never_taken_with_sha_1(start_lab_host: Callable[...,
     host.known_hosts.write_text(host.known_hosts_line)
     host.connect().close()  # with SHA-2
     host.restart(HostKeyAlgorithms="ssh-rsa")
-    assert refusal(host.target(), host.known_hosts).outcome is Outcome.PROTOCOL
+    assert refusal(host.target(), host.known_hosts).outcome is ConnectOutcome.PROTOCOL

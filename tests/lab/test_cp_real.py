@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from suites.base import Context, complete_values
-from suites.cp.suite import Cp
+from suites.cp import Cp
 
 MIB = 2**20
 

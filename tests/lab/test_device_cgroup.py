@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remote.targets import REFUSED, refusal
+from remote.target_guard import REFUSED, refusal
 from tests.lab.device_cgroups import (
     CGROUPS,
     CONTENT,
@@ -91,6 +91,7 @@ e2freefrag {device}
 partclone.info {device}
 fdisk -lu {device}
 badblocks -sv -o bad.txt {device}
+rsync -a a/ b/; ./bench >"$(cat n)"
 """
 
 # These need to open a device for writing themselves, or have it opened: the line alone decides.
@@ -150,6 +151,16 @@ def test_what_only_the_kernel_can_tell_is_not_refused(step: Private, line: str) 
         "systemd-run dd if=f of=$(cat t)",
         "sh -c 'echo $$ >/sys/fs/cgroup/devices/cgroup.procs; dd if=f of=$(cat t)'",
         "cgexec -g devices:/ dd if=f of=$(cat t)",
+        "scp f alias:{device}",
+        "scp -F config f alias:l7/../{device}",
+        "rsync --inplace --write-devices f alias:{device}",
+        "sftp alias:{device}",
+        "lftp -e 'put f -o {device}' alias",
+        "echo 'put f {device}' | sftp alias",
+        "docker-compose run -v {device}:/x image",
+        "kubectl cp f pod:{device}",
+        "gdbus call --system --dest a --object-path /a --method b {device}",
+        "$(cat program) {device}",
     ],
 )
 def test_what_is_known_and_what_the_kernel_does_not_see_is_refused_all_the_same(step: Private, line: str) -> None:
@@ -199,7 +210,7 @@ def test_lines_that_need_a_device_opened_go_on_working(step: Private, line: str)
 
 def test_such_a_line_is_read_strictly(step: Private) -> None:
     done = step.line("losetup --find disk.img; dd if=f of=$(cat t)", "v1", "v2", argv=["true"])
-    assert "only a shell can tell" in refusal(done.returncode, done.stderr)
+    assert "only a shell can expand" in refusal(done.returncode, done.stderr)
 
 
 READ_ONLY = (
@@ -221,7 +232,7 @@ READ_ONLY = (
 def test_where_there_is_no_group_the_line_alone_decides(step: Private, lead: Sequence[str]) -> None:
     (targets,) = make_command("dd if=f of=$(cat t)")
     done = step.run(targets, ["true"], "v1", "v2", lead=lead)
-    assert "only a shell can tell" in refusal(done.returncode, done.stderr)
+    assert "only a shell can expand" in refusal(done.returncode, done.stderr)
     done = step.run([], ["sh", "-c", "echo ran"], "v1", "v2", lead=lead)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"ran\n", b"")
     assert groups(NONCE) == []

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import time
@@ -16,9 +17,10 @@ from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.runs.control import Control
 from app.services import Workstation
 from remote.jobs.files import put_file
-from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
+from remote.jobs.job import RemoteJob, Workspace, make_workspace, remove_workspace
+from remote.jobs.leftovers import find_workspaces
 from remote.local import LocalSession
-from remote.targets import CGROUP_PROGRAM, judged
+from remote.target_guard import CGROUP_PROGRAM, target_guard
 from tests.lab.device_cgroups import (
     PROGRAM,
     Private,
@@ -50,15 +52,15 @@ def workspace(tmp_path: Path) -> Iterator[tuple[LocalSession, Workspace]]:
     session.close()
 
 
-Start = Callable[[str], Job]
+Start = Callable[[str], RemoteJob]
 
 
 @pytest.fixture
 def start(workspace: tuple[LocalSession, Workspace], version: str) -> Start:
-    return lambda line: Job.start(*workspace, judged([], ["sh", "-c", line], versions=[version]))
+    return lambda line: RemoteJob.start(*workspace, target_guard([], ["sh", "-c", line], versions=[version]))
 
 
-def followed(job: Job) -> bytes:
+def followed(job: RemoteJob) -> bytes:
     return b"".join(chunk.data for chunk in job.follow() if chunk is not None)
 
 
@@ -67,6 +69,13 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def kill(job: RemoteJob) -> None:
+    """Kill the job and what watches over it, neither of which notices the end of the other."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in (job.began.group, job.pid):
+            os.kill(pid, number)
 
 
 def test_a_job_has_its_group_while_it_runs(start: Start) -> None:
@@ -87,10 +96,9 @@ def test_a_stopped_job_leaves_no_group(start: Start) -> None:
 def test_a_job_whose_leader_was_killed_leaves_no_group_once_it_is_found_again(start: Start) -> None:
     job = start("sleep 60")
     until(lambda: len(groups(job.workspace.nonce)) == 1)
-    for pid in (job.began.group, job.pid):
-        os.kill(pid, signal.SIGKILL)
+    kill(job)
     assert len(groups(job.workspace.nonce)) == 1
-    found = Job.find(LocalSession(), job.workspace, job.directory)
+    found = RemoteJob.find(LocalSession(), job.workspace, job.directory)
     assert found is not None
     followed(found)
     assert found.exit_status is None
@@ -105,6 +113,35 @@ def test_what_a_job_leaves_behind_ends_with_the_workspace(start: Start) -> None:
     assert (group / "cgroup.procs").read_text().split()
     remove_workspace(LocalSession(), job.workspace)
     assert groups(job.workspace.nonce) == []
+
+
+def test_a_group_whose_note_was_removed_goes_with_the_workspace(start: Start) -> None:
+    """As a cleaner of temporary files does it in the middle of a trial; a group below it is of the command's own."""
+    job = start("sleep 60")
+    until(lambda: len(groups(job.workspace.nonce)) == 1)
+    (group,) = groups(job.workspace.nonce)
+    (group / "sub").mkdir()
+    shutil.rmtree(f"{job.workspace.path}/.job-{job.directory}")
+    kill(job)
+    remove_workspace(LocalSession(), job.workspace)
+    assert groups(job.workspace.nonce) == []
+
+
+def test_a_group_whose_directory_is_gone_is_found_and_removed(start: Start) -> None:
+    job = start("sleep 60")
+    until(lambda: len(groups(job.workspace.nonce)) == 1)
+    (group,) = groups(job.workspace.nonce)
+    nonce, path = job.workspace.nonce, job.workspace.path
+    parent = path.rpartition("/")[0]
+    both = [each.path for each in find_workspaces(LocalSession(), [parent], [nonce]) if each.nonce == nonce]
+    assert both == [path]
+    shutil.rmtree(path)
+    (left,) = (each for each in find_workspaces(LocalSession(), [parent], [nonce]) if each.nonce == nonce)
+    assert (left.path, left.own, left.is_cgroup) == (str(group), True, True)
+    assert left.processes > 0
+    remove_workspace(LocalSession(), job.workspace)
+    assert [each for each in find_workspaces(LocalSession(), [parent], [nonce]) if each.nonce == nonce] == []
+    assert groups(nonce) == []
 
 
 # Runs
@@ -129,7 +166,7 @@ def execute(workstation: Workstation, *steps: Step) -> RunEnded:
 
 
 BY_SHELL = {"shell": True}
-WHY = "Writing to block devices was closed for this step on this computer, which may be why"
+WHY = "Possible cause: this step cannot write to block devices on this computer."
 
 
 def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation, step: Private) -> None:

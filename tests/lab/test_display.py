@@ -44,8 +44,8 @@ def screen(tmp_path: Path) -> Iterator[Screen]:
     words = [XVFB, "-displayfd", str(writing), "-screen", "0", size, "-fbdir", str(tmp_path), "-nolisten", "tcp"]
     with subprocess.Popen(words, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
         os.close(writing)
-        with os.fdopen(reading) as told:
-            number = told.readline().strip()  # printed once it takes connections
+        with os.fdopen(reading) as reported:
+            number = reported.readline().strip()  # printed once it takes connections
         assert number, "Xvfb did not start"
         yield Screen(f":{number}", tmp_path / "Xvfb_screen0")
         server.terminate()

@@ -11,7 +11,7 @@ import pytest
 
 from app.events import Event, FindingRaised, SampleRead, TrialEnded, TrialStarted
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.records import RunRecord
 from app.runs.control import Control
 from app.services import Workstation
@@ -73,20 +73,20 @@ def measured(
 ) -> tuple[dict[str, Finding], Verdict, RunRecord]:
     """Run one trial; return what was told while it ran by its id, the verdict, and what is stored."""
     plan = Plan("during", (host,), (step,), repetition=Repetition(1))
-    told: dict[str, Finding] = {}
+    reported: dict[str, Finding] = {}
     under_way = False
-    workstation.consents.made_here(plan)
-    for event in workstation.run(plan, Refuse(), Control()):
+    workstation.consents.remember_made(plan)
+    for event in workstation.run(plan, RefusingAsker(), Control()):
         happened(event)
         if isinstance(event, TrialStarted | TrialEnded):
             under_way = isinstance(event, TrialStarted)
         elif isinstance(event, FindingRaised) and under_way:
             assert event.trial == 1
-            told[event.finding.id] = event.finding
+            reported[event.finding.id] = event.finding
     record = workstation.load("last")
     verdict = record.verdict_on(step.name, host)
     assert verdict is not None, record.reason
-    return told, verdict, record
+    return reported, verdict, record
 
 
 @pytest.fixture
@@ -132,11 +132,11 @@ def test_another_process_is_named_while_the_trial_runs_and_counts_in_the_verdict
 ) -> None:
     step = make_step("sysbench-cpu", {"time": 13, "threads": 1})
     with neighbour(tmp_path):
-        told, verdict, record = measured(workstation, step)
-    assert "bw-neighbour took" in told["other-process"].measured
-    assert "sysbench" not in told["other-process"].measured
+        reported, verdict, record = measured(workstation, step)
+    assert "bw-neighbour " in reported["other-process"].measured
+    assert "sysbench" not in reported["other-process"].measured
     stored = [finding for finding in record.findings if finding.id == "other-process"]
-    assert told["other-process"] in stored
+    assert reported["other-process"] in stored
     (found,) = (finding for finding in verdict.findings if finding.id == "other-process")
     assert "bw-neighbour" in found.measured
 
@@ -144,9 +144,9 @@ def test_another_process_is_named_while_the_trial_runs_and_counts_in_the_verdict
 @pytest.mark.slow
 @needs_sysbench
 def test_neither_the_test_nor_its_workstation_is_another_process(workstation: Workstation) -> None:
-    told, verdict, _ = measured(workstation, make_step("sysbench-cpu", {"time": 13, "threads": 2}))
-    said = [finding.measured for finding in (*told.values(), *verdict.findings) if finding.id == "other-process"]
-    assert not [words for words in said if "sysbench" in words]
+    reported, verdict, _ = measured(workstation, make_step("sysbench-cpu", {"time": 13, "threads": 2}))
+    shown = [finding.measured for finding in (*reported.values(), *verdict.findings) if finding.id == "other-process"]
+    assert not [words for words in shown if "sysbench" in words]
 
 
 @pytest.mark.slow
@@ -154,8 +154,8 @@ def test_neither_the_test_nor_its_workstation_is_another_process(workstation: Wo
 def test_a_quota_is_told_while_it_bites(workstation: Workstation, grouped: Callable[..., Path]) -> None:
     grouped("cpu", cfs_quota_us="10000")  # a tenth of a processor: less than others leave it
     step = make_step("sysbench-cpu", {"time": 12, "threads": 2})
-    told, verdict, _ = measured(workstation, step, "lab")
-    assert "A quota was used up in " in told["quota-throttled"].measured
+    reported, verdict, _ = measured(workstation, step, "lab")
+    assert "quota was exhausted in " in reported["quota-throttled"].measured
     assert verdict.limited_by is Limiter.QUOTA, verdict.summary
 
 
@@ -163,8 +163,8 @@ def test_a_quota_is_told_while_it_bites(workstation: Workstation, grouped: Calla
 @needs_sysbench
 def test_a_group_without_a_quota_is_none(workstation: Workstation, grouped: Callable[..., Path]) -> None:
     grouped("cpu")
-    told, verdict, _ = measured(workstation, make_step("sysbench-cpu", {"time": 12, "threads": 1}), "lab")
-    assert "quota-throttled" not in {*told} | ids(verdict)
+    reported, verdict, _ = measured(workstation, make_step("sysbench-cpu", {"time": 12, "threads": 1}), "lab")
+    assert "quota-throttled" not in {*reported} | ids(verdict)
     assert verdict.limited_by is not Limiter.QUOTA
 
 
@@ -179,13 +179,13 @@ def test_a_working_set_that_is_swapped_is_told(
 ) -> None:
     grouped("memory", limit_in_bytes=str((128 if short else 1024) * MIB))
     given = {"block_size": 256 * MIB, "threads": 1, "total_size": 2**50, "time": 12}
-    told, verdict, record = measured(workstation, make_step("sysbench-memory", given), "lab")
-    assert ("swapped" in {*told} & ids(verdict)) is short, record.reason or verdict.summary
+    reported, verdict, record = measured(workstation, make_step("sysbench-memory", given), "lab")
+    assert ("swapped" in {*reported} & ids(verdict)) is short, record.reason or verdict.summary
 
 
 def _disk_of(workstation: Workstation) -> tuple[str, str]:
     """Return a directory on a disk whose I/Os the kernel counts, and the disk's numbers."""
-    for found in workstation.facts(LOCAL, Refuse()).directories:
+    for found in workstation.facts(LOCAL, RefusingAsker()).directories:
         if isinstance(found.device, str) and found.direct is True:
             return found.path, (Path("/sys/class/block") / found.device / "dev").read_text().strip()
     pytest.skip("no directory here is on a disk that the kernel counts")
@@ -212,11 +212,11 @@ def test_a_burst_that_ends_is_told_with_both_rates_and_when(
 
     given = {"directory": directory, "rw": "randread", "size": 256 * MIB, "block_size": 4096, "direct": True}
     step = make_step("fio", {**given, "ioengine": "libaio", "iodepth": 16, "runtime": 45})
-    told, verdict, record = measured(workstation, step, "lab", fall)
-    assert ("token-bucket" in told) is empties, record.reason
+    reported, verdict, record = measured(workstation, step, "lab", fall)
+    assert ("token-bucket" in reported) is empties, record.reason
     assert ("token-bucket" in ids(verdict)) is empties
     if empties:
-        high, low = (float(words) for words in _rates(told["token-bucket"].measured))
+        high, low = (float(words) for words in _rates(reported["token-bucket"].measured))
         assert high == pytest.approx(2000, rel=0.05)
         assert low == pytest.approx(800, rel=0.15)  # the last seconds of the burst are in it
 
@@ -246,8 +246,8 @@ def test_segments_that_are_lost_are_counted_by_the_host_that_sends_them_again(
     if lossy:
         far.lose(0.02, protocol="tcp")
     step = make_step("iperf3", {"time": 12, "omit": 1, "address": far.address}, peer=far.alias)
-    told, verdict, _ = measured(workstation, step, near.alias)
-    assert ("segments-sent-again" in {*told} & ids(verdict)) is lossy, verdict.summary
+    reported, verdict, _ = measured(workstation, step, near.alias)
+    assert ("segments-sent-again" in {*reported} & ids(verdict)) is lossy, verdict.summary
 
 
 @pytest.mark.slow
@@ -259,5 +259,5 @@ def test_datagrams_that_come_faster_than_they_are_fetched_are_no_loss_of_the_lin
     dropped: bool,  # noqa: FBT001 (a case)
 ) -> None:
     step = make_step("iperf3", {"time": 12, "omit": 0, "protocol": "udp", "bitrate": bitrate}, peer=LOCAL)
-    told, verdict, _ = measured(workstation, step)
-    assert ("packets-dropped" in {*told} & ids(verdict)) is dropped, verdict.summary
+    reported, verdict, _ = measured(workstation, step)
+    assert ("packets-dropped" in {*reported} & ids(verdict)) is dropped, verdict.summary

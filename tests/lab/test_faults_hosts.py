@@ -16,7 +16,7 @@ from app.events import (
     Activity,
     Event,
     LinkChanged,
-    RunLeft,
+    RunDetached,
     SampleRead,
     State,
     TelemetryRead,
@@ -35,7 +35,7 @@ from suites.base import Estimate
 from tests.lab.counting import Counting, counting_plan
 from tests.lab.survival import (
     QUICK,
-    assert_nothing_left,
+    assert_no_leftovers,
     assert_whole,
     at_count,
     end,
@@ -46,7 +46,10 @@ from tests.lab.survival import (
     workstation,
 )
 from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.messages import messages
 from tests.sudo_host import NOBODY, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host
+
+MESSAGES = messages("lab", "test_faults_hosts")
 
 __all__ = ["lab", "start_sudo_host", "workstation"]
 
@@ -180,9 +183,9 @@ def test_a_tool_that_the_kernel_ends_for_want_of_memory_is_told_so(
     hungry, counted = trial_ends(events)
     assert hungry.state is State.FAILED
     assert "ended by SIGKILL" in hungry.reason
-    assert "the host ran out of memory" in hungry.reason
+    assert MESSAGES["the_host_ran_out_of_memory"] in hungry.reason
     assert counted.state is State.DONE
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 # A host that opens few sessions
@@ -199,7 +202,7 @@ def test_a_host_with_few_sessions_is_measured_all_the_same(
     assert_whole(workstation, 1, 60)
     assert {event.host for event in events if isinstance(event, TelemetryRead)} == {"lab"}
     assert not [event for event in events if isinstance(event, LinkChanged)]
-    assert_nothing_left(host.home)
+    assert_no_leftovers(host.home)
 
 
 @pytest.mark.parametrize("sessions", [pytest.param("1", marks=pytest.mark.slow), "2"])
@@ -216,10 +219,10 @@ def test_a_run_on_a_host_with_few_sessions_is_stopped_as_fast_as_any(
             control.stop()
 
     events = run(workstation, counting_plan(5000), stop)
-    assert time.monotonic() - began[0] < 5.0
+    assert time.monotonic() - began[0] < 15.0
     assert "Stopped by you" in end(events).reason
-    assert "left behind" not in end(events).reason
-    assert_nothing_left(host.home)
+    assert "may remain" not in end(events).reason
+    assert_no_leftovers(host.home)
 
 
 # A tool that does not end
@@ -232,7 +235,7 @@ def test_a_tool_that_takes_far_too_long_is_ended_and_told_so(
     monkeypatch.setattr(Counting, "estimate", lambda _self, _values, _context: Estimate(0.1))
     (ended,) = trial_ends(run(workstation, counting_plan(5000, host=LOCAL)))
     assert ended.state is State.FAILED
-    assert "far longer than the 0.1 s" in ended.reason
+    assert MESSAGES["far_longer_than_the_0_1_s"] in ended.reason
     assert workstation.samples(workstation.runs()[0].id)[1]  # what it printed is kept
 
 
@@ -243,7 +246,7 @@ def test_a_tool_that_takes_far_too_long_is_ended_and_told_so(
 def test_a_run_that_is_over_before_its_hosts_are_there_measures_nothing(workstation: Workstation, state: str) -> None:
     def end_it(event: Event, control: Control) -> None:
         if isinstance(event, Activity) and event.text.startswith("reading the facts"):
-            control.stop() if state == "stopped" else control.leave()
+            control.stop() if state == "stopped" else control.detach()
 
     plan = counting_plan(5, host=LOCAL)
     events = run(workstation, Plan(plan.name, (LOCAL, "nowhere.invalid"), plan.steps), end_it)
@@ -252,7 +255,7 @@ def test_a_run_that_is_over_before_its_hosts_are_there_measures_nothing(workstat
         assert end(events).state is State.PARTIAL
         assert end(events).reason.startswith("Stopped by you")
     else:
-        assert isinstance(events[-1], RunLeft)
+        assert isinstance(events[-1], RunDetached)
 
 
 # Root that is lost
@@ -325,4 +328,4 @@ def test_an_agent_that_dies_during_a_run_is_replaced_by_a_question(
     assert end(seen).state is State.DONE
     assert [question.key_path for question in asker.secret_questions] == [str(lab_host.keys.encrypted)]
     assert_whole(workstation, 1, 60)
-    assert_nothing_left(lab_host.home)
+    assert_no_leftovers(lab_host.home)

@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 
 from app.events import Activity, Event, SampleRead, State, TrialStarted
-from app.runs import running
+from app.runs import recording
 from app.runs.control import Control
 from app.services import Workstation
 from app.store.errors import StoreFullError
 from suites import registry
 from tests.lab.counting import Counting, counting_plan, output
-from tests.lab.survival import QUICK, assert_nothing_left, assert_whole, attach, end, lab, run, workstation
+from tests.lab.survival import QUICK, assert_no_leftovers, assert_whole, attach, end, lab, run, workstation
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.small_disk import fill, small_disk
+
+MESSAGES = messages("lab", "test_faults_storage")
 
 __all__ = ["lab", "small_disk", "workstation"]
 
@@ -45,7 +48,7 @@ FAILING(fdatasync)
 def cramped(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workstation]:
     """Return a workstation whose library is on the small disk, and which looks often whether there is room again."""
     monkeypatch.setattr(registry, "SUITES", (*registry.SUITES, Counting()))
-    monkeypatch.setattr(running, "FULL_AGAIN", 0.1)
+    monkeypatch.setattr(recording, "FULL_RETRY", 0.1)
     made = Workstation(small_disk / "runs.sqlite3", small_disk / "hosts.toml", patience=QUICK)
     yield made
     made.close()
@@ -58,7 +61,7 @@ def on_full(disk: Path, act: Callable[[Path, Control], None]) -> Callable[[Event
     def hand(event: Event, control: Control) -> None:
         if isinstance(event, SampleRead) and event.sample.value >= 10 and not ballast:
             ballast.append(fill(disk))
-        elif isinstance(event, Activity) and event.text.startswith("paused: No space is left for the library"):
+        elif isinstance(event, Activity) and event.text.startswith("paused: No space left for the library"):
             act(ballast[0], control)
 
     return hand
@@ -71,11 +74,11 @@ def test_a_full_disk_here_pauses_the_run_until_there_is_room(cramped: Workstatio
     assert end(events).state is State.DONE
     words = [event.text for event in events if isinstance(event, Activity)]
     paused = next(index for index, text in enumerate(words) if text.startswith("paused: "))
-    assert "Free some space" in words[paused]
-    assert words[paused + 1] == "there is room again: the run goes on"
+    assert "Free space" in words[paused]
+    assert words[paused + 1] == MESSAGES["there_is_room_again_the_run"]
     for trial in (1, 2):
         assert_whole(cramped, trial, 60)
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 def test_nothing_else_begins_while_the_disk_is_full(cramped: Workstation, lab: LabHost) -> None:
@@ -91,21 +94,21 @@ def test_nothing_else_begins_while_the_disk_is_full(cramped: Workstation, lab: L
     assert end(events).state is State.PARTIAL
     assert len(began) == 1
     assert cramped.library_path.parent not in {full.parent, Path()}
-    said = " ".join(event.text for event in events if isinstance(event, Activity))
-    assert f"The run is in {cramped.library_path} now, and was read back." in said
+    shown = " ".join(event.text for event in events if isinstance(event, Activity))
+    assert f"Run saved to {cramped.library_path} and verified." in shown
     assert [trial.state for trial in cramped.load("last").trials] == [State.PARTIAL]
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 @pytest.mark.slow
 def test_a_run_that_is_let_go_of_on_a_full_disk_is_read_whole_later(cramped: Workstation, lab: LabHost) -> None:
     disk = cramped._store.path.parent
     with pytest.raises(StoreFullError):
-        run(cramped, counting_plan(100), on_full(disk, lambda _file, control: control.leave()))
+        run(cramped, counting_plan(100), on_full(disk, lambda _file, control: control.detach()))
     (disk / "ballast").unlink()
     assert end(attach(cramped)).state is State.DONE
     assert_whole(cramped, 1, 100)
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 @pytest.fixture
@@ -132,9 +135,9 @@ def test_a_disk_that_does_not_keep_what_was_written_stops_the_run(
         Path(failing_disk["DISK_BROKEN"]).touch()
         _, complaint = other.communicate(timeout=30)
     assert other.returncode == 1
-    assert "the disk reports an error" in complaint
+    assert MESSAGES["the_disk_reports_an_error"] in complaint
     assert "is stored up to" in complaint
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
     connection = sqlite3.connect(store)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()

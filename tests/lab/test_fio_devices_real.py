@@ -66,13 +66,14 @@ def test_a_sweep_that_is_not_confirmed_or_reads_writes_nothing(workstation: Work
 @pytest.mark.parametrize(
     "job",
     [
-        "[one]\nsize=1m\nrw=write\nfilename={device}\n",
-        "[global]\nrw=randwrite\nsize=1m\n[{device}]\n",
-        "[one]\nsize=1m\nrw=write\nfilename=${{WHERE}}\n",
-        "[one]\nsize=1m\nrw=write\ndirectory=/dev\nfilename={name}\n",
-        "[one]\nsize=1m\nrw=write\nfilename=mine:{device}\n",
+        pytest.param("[one]\nsize=1m\nrw=write\nfilename={device}\n", id="filename"),
+        pytest.param("[global]\nrw=randwrite\nsize=1m\n[{device}]\n", id="section", marks=pytest.mark.slow),
+        pytest.param("[one]\nsize=1m\nrw=write\nfilename=${{WHERE}}\n", id="variable", marks=pytest.mark.slow),
+        pytest.param(
+            "[one]\nsize=1m\nrw=write\ndirectory=/dev\nfilename={name}\n", id="directory", marks=pytest.mark.slow
+        ),
+        pytest.param("[one]\nsize=1m\nrw=write\nfilename=mine:{device}\n", id="list"),
     ],
-    ids=["filename", "section", "variable", "directory", "list"],
 )
 def test_a_job_file_never_writes_to_a_device(workstation: Workstation, make_loop: MakeLoop, job: str) -> None:
     device = make_loop("scratch.img")

@@ -11,15 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from app.checks import check_plan
+from app.checks.before import check_plan
 from app.plans.presets import tuned_plan
 from remote.local import LocalSession
 from remote.probe import read_facts
-from suites.base import Command, Context, Parsed, Purpose, Suite, complete_values
+from suites.base import Command, Context, ParsedTrial, Purpose, Suite, complete_values
 from suites.dd.suite import Dd
 from suites.fio.suite import Fio
 from suites.parameters import Value
-from suites.vocab import Level, Sample
+from suites.vocab import Sample, Severity
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_fio_real")
 
 MIB = 2**20
 
@@ -55,7 +58,7 @@ class Run:
             self.output += chunk
             yield from self.parser.feed(chunk)
 
-    def end(self) -> Parsed:
+    def end(self) -> ParsedTrial:
         """Return what the whole output means."""
         with self.process:
             for _sample in self.samples():
@@ -63,7 +66,7 @@ class Run:
             return self.parser.finish(self.process.wait(timeout=30))
 
 
-def of_operation(parsed: Parsed, metric: str, operation: str) -> float:
+def of_operation(parsed: ParsedTrial, metric: str, operation: str) -> float:
     (value,) = [
         figure.value
         for figure in parsed.figures
@@ -90,9 +93,9 @@ def test_the_figures_are_fios_own_and_arrive_while_it_runs(tmp_path: Path) -> No
     parsed = run.end()
     assert parsed.complete
     assert first == parsed.samples[0]
-    told = last_document(run.output)
+    reported = last_document(run.output)
     for operation in ("read", "write"):
-        own = told[operation]
+        own = reported[operation]
         assert isinstance(own, dict)
         assert of_operation(parsed, "iops", operation) == own["iops"]
         assert of_operation(parsed, "bandwidth", operation) == own["bw_bytes"]
@@ -117,9 +120,9 @@ def test_every_engine_and_every_sort_of_block_size_is_accepted(given: dict[str, 
     run = Run(Fio(), values, tmp_path)
     parsed = run.end()
     assert parsed.complete, run.output
-    told, issued = last_document(run.output), 0
+    reported, issued = last_document(run.output), 0
     for operation in ("read", "write"):
-        own = told[operation]
+        own = reported[operation]
         assert isinstance(own, dict)
         assert of_operation(parsed, "iops", operation) == own["iops"]
         issued += own["io_bytes"]
@@ -186,7 +189,7 @@ def test_the_tuned_plan_of_this_computer_raises_no_warning() -> None:
         session.close()
     report = check_plan(tuned_plan(["local"], ["fio", "dd"], facts, "p"), facts)
     # Of the steps: what else goes on on this computer while it is tested is nothing that a plan could help.
-    assert [found for found in report.findings if found.level is not Level.INFO and found.step is not None] == []
+    assert [found for found in report.findings if found.severity is not Severity.INFO and found.step is not None] == []
 
 
 def test_a_directory_that_is_not_there_is_told_from_real_facts() -> None:
@@ -211,12 +214,12 @@ def test_a_steady_state_is_reached_and_told(tmp_path: Path) -> None:
     run = Run(Fio(), values, tmp_path)
     parsed = run.end()
     assert parsed.complete
-    told = last_document(run.output)["steadystate"]
-    assert isinstance(told, dict)
-    assert told["attained"] == 1
-    assert any(note.startswith("Steady state “iops:90%” over 2 s was reached") for note in parsed.notes)
+    reported = last_document(run.output)["steadystate"]
+    assert isinstance(reported, dict)
+    assert reported["attained"] == 1
+    assert any(note.startswith(MESSAGES["steady_state_iops_90_over_2"]) for note in parsed.notes)
     found = {figure.metric.name: figure.value for figure in parsed.figures}
-    assert found["steady_iops"] == told["data"]["iops_mean"]
+    assert found["steady_iops"] == reported["data"]["iops_mean"]
 
 
 def test_written_data_are_read_back_and_hints_are_accepted(tmp_path: Path) -> None:

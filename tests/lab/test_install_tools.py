@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.hosts.installing import InstallError, Installing
-from app.hosts.packages import installation, installation_of
+from app.hosts.packages import InstallCommand, InstallError, installation_of
 from app.plans.plan import LOCAL
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.services import Workstation
 from app.store import Store
 from remote.privilege import PrivilegeError
@@ -21,7 +20,10 @@ from suites.facts import known
 from suites.programs import Program
 from suites.registry import suite
 from tests.lab_sshd import AnsweringAsker
+from tests.messages import messages
 from tests.sudo_host import PASSWORD, WITH_PASSWORD, WITHOUT_PASSWORD, StartSudoHost, files_with, start_sudo_host
+
+MESSAGES = messages("lab", "test_install_tools")
 
 __all__ = ["start_sudo_host"]
 
@@ -50,12 +52,12 @@ def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_network")
 def test_apt_says_that_what_is_there_is_there(workstation: Workstation) -> None:
-    facts = workstation.facts(LOCAL, Refuse())
-    command = installation([suite("dd")], facts).command
+    facts = workstation.facts(LOCAL, RefusingAsker())
+    command = installation_of([suite("dd").program], facts).command
     if command is None or "apt-get" not in command or known(facts.system.user) != "root":
         pytest.skip("needs apt and root")
-    lines = list(workstation.install(LOCAL, command, Refuse(), "install dd"))
-    assert any("coreutils is already the newest version" in line for line in lines)
+    lines = list(workstation.install(LOCAL, command, RefusingAsker(), "install dd"))
+    assert any(MESSAGES["coreutils_is_already_the"] in line for line in lines)
     (action,) = workstation.host_log(LOCAL)
     assert (action.what, action.command, action.exit_status, action.reason) == ("install dd", command, 0, "")
     assert b"coreutils is already the newest version" in action.output
@@ -66,19 +68,19 @@ def test_a_package_that_cannot_be_had_is_told_with_what_works_without(workstatio
     if shutil.which("apt-get") is None:
         pytest.skip("needs apt")
     with pytest.raises(InstallError, match="ended with exit status 100") as caught:
-        list(workstation.install(LOCAL, "apt-get install -y no-such-package-at-all", Refuse()))
-    assert "Without it, these tests work there:" in caught.value.remedy
+        list(workstation.install(LOCAL, "apt-get install -y no-such-package-at-all", RefusingAsker()))
+    assert MESSAGES["without_it_these_tests_work"] in caught.value.remedy
     (action,) = workstation.host_log(LOCAL)
     assert action.exit_status == 100
     assert b"Unable to locate package" in action.output
 
 
 def test_what_is_let_go_of_is_noted_as_that(workstation: Workstation) -> None:
-    lines = workstation.install(LOCAL, "sh -c 'echo begun; sleep 60'", Refuse())
+    lines = workstation.install(LOCAL, "sh -c 'echo begun; sleep 60'", RefusingAsker())
     assert next(lines) == "begun"
     lines.close()
     (action,) = workstation.host_log(LOCAL)
-    assert (action.exit_status, action.output, action.reason) == (None, b"begun\n", "closed before it ended")
+    assert (action.exit_status, action.output, action.reason) == (None, b"begun\n", "interrupted")
 
 
 def test_a_password_is_given_to_sudo_alone_and_kept_nowhere(
@@ -86,9 +88,9 @@ def test_a_password_is_given_to_sudo_alone_and_kept_nowhere(
 ) -> None:
     session = start_sudo_host().connect()
     asker = AnsweringAsker(secrets=[PASSWORD])
-    words = Installing(session, asker, store, "sudo sh -c 'id -un; cat; echo done'", "install x").lines()
+    words = InstallCommand(session, asker, store, "sudo sh -c 'id -un; cat; echo done'", "install x").lines()
     assert list(words) == ["root", "done"]
-    assert "install a tool: sudo sh -c" in asker.secret_questions[0].purpose
+    assert MESSAGES["install_a_tool_sudo_sh_c"] in asker.secret_questions[0].purpose
     (action,) = store.actions(session.host)
     assert (action.exit_status, action.output) == (0, b"root\ndone\n")
     session.close()
@@ -98,11 +100,11 @@ def test_a_password_is_given_to_sudo_alone_and_kept_nowhere(
 
 def test_without_a_password_nothing_is_installed(start_sudo_host: StartSudoHost, store: Store) -> None:
     session = start_sudo_host().connect()
-    with pytest.raises(PrivilegeError, match="No password for sudo was given"):
-        list(Installing(session, AnsweringAsker(), store, "sudo touch /made", "install x").lines())
+    with pytest.raises(PrivilegeError, match="sudo needs a password"):
+        list(InstallCommand(session, AnsweringAsker(), store, "sudo touch /made", "install x").lines())
     (action,) = store.actions(session.host)
     assert (action.exit_status, action.output) == (None, b"")
-    assert "No password" in action.reason
+    assert "sudo needs a password" in action.reason
     session.close()
 
 
@@ -112,11 +114,11 @@ def test_the_exact_command_works_for_a_user_who_may_use_sudo(start_sudo_host: St
     empty = "mount -t tmpfs none /etc/apt/sources.list.d && mount --bind /dev/null /etc/apt/sources.list || true"
     host = start_sudo_host(WITHOUT_PASSWORD, prepare=empty)
     session = host.connect()
-    command = installation([suite("dd")], read_facts(session)).command
+    command = installation_of([suite("dd").program], read_facts(session)).command
     assert command is not None
-    assert command.startswith("sudo sh -c 'apt-get update;")
-    lines = list(Installing(session, AnsweringAsker(), store, command, "install dd").lines())
-    assert any("coreutils is already the newest version" in line for line in lines)
+    assert command.startswith(MESSAGES["sudo_sh_c_apt_get_update"])
+    lines = list(InstallCommand(session, AnsweringAsker(), store, command, "install dd").lines())
+    assert any(MESSAGES["coreutils_is_already_the"] in line for line in lines)
     session.close()
 
 
@@ -170,7 +172,7 @@ def test_several_packages_are_really_installed_on_a_host_without_lists(
         command = installation_of([PAIR], read_facts(session)).command
         assert command is not None
         asker = AnsweringAsker(secrets=[PASSWORD])
-        lines = list(Installing(session, asker, store, command, "install pair").lines())
+        lines = list(InstallCommand(session, asker, store, command, "install pair").lines())
         assert any("Setting up bw-lab-beta" in line for line in lines), lines
         there = session.run(["ls", "/mnt/bw-lab-alpha", "/mnt/bw-lab-beta"])
         assert there.exit_status == 0, there.stderr

@@ -15,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.messages import messages
 from tests.program import PATIENCE, environment
+
+MESSAGES = messages("lab", "test_installed")
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("app", "widgets", "remote", "suites", "resources")
@@ -139,11 +142,11 @@ def test_the_window_is_installed_when_the_user_agrees(wheel: Path, tmp_path: Pat
         loaded = process.poll() is None and "libQt6Widgets" in Path(f"/proc/{process.pid}/maps").read_text()
         process.terminate()
         process.wait(PATIENCE)
-    said = os.read(master, 10_000).decode()
+    shown = os.read(master, 10_000).decode()
     os.close(master)
-    assert f"Install them into {tmp_path / 'bare'}" in said
-    assert loaded == (answer == "y"), said
-    assert ("The window is not installed" in said) == (answer == "n")
+    assert f"Install them into {tmp_path / 'bare'}" in shown
+    assert loaded == (answer == "y"), shown
+    assert (MESSAGES["the_window_is_not_installed"] in shown) == (answer == "n")
 
 
 @pytest.mark.slow
@@ -185,5 +188,5 @@ def test_a_library_of_qt_that_is_missing_is_named(wheel: Path, tmp_path: Path) -
     (packages / "PySide6" / "__init__.py").write_text(f"raise ImportError({text!r})\n")
     done = ran(call, QT_QPA_PLATFORM="offscreen")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("benchwright: Qt does not load: libEGL.so.1 is not on this system.")
+    assert done.stderr.startswith("benchwright: Qt cannot load libEGL.so.1: not installed.")
     assert "apt-get install" in done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from suites.base import Context, complete_values
-from suites.ioping.suite import Ioping
+from suites.ioping import Ioping
 
 pytestmark = pytest.mark.skipif(shutil.which("ioping") is None, reason="ioping is not installed")
 
@@ -22,7 +22,8 @@ def test_the_figure_is_the_one_on_the_screen_and_arrives_while_it_runs(operation
         assert process.stdout is not None
         for line in process.stdout:
             screen += line
-            live += len(list(parser.feed(line))) if process.poll() is None else 0
+            found = list(parser.feed(line))
+            live += len(found) if process.poll() is None else 0
         parsed = parser.finish(process.wait(timeout=30))
     assert parsed.complete, screen
     assert live >= 1

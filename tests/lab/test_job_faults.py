@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from remote.errors import JobError
-from remote.jobs.job import Job, make_workspace, remove_workspace
+from remote.jobs.job import RemoteJob, make_workspace, remove_workspace
 from remote.local import LocalSession
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_job_faults")
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
@@ -43,20 +46,20 @@ def test_a_full_file_system_is_named(session: LocalSession, small: Path) -> None
     fill(small)
     with pytest.raises(JobError, match="the file system is full") as caught:
         make_workspace(session, str(small))
-    assert "Free some space" in caught.value.remedy
+    assert "Free space" in caught.value.remedy
     assert [path.name for path in small.iterdir()] == ["fill"]
 
 
 def test_a_job_whose_output_fills_the_disk_says_so_and_keeps_its_status(session: LocalSession, small: Path) -> None:
     workspace = make_workspace(session, str(small))
-    job = Job.start(session, workspace, ["sh", "-c", "head -c 200000 /dev/zero; exit 5"])
+    job = RemoteJob.start(session, workspace, ["sh", "-c", "head -c 200000 /dev/zero; exit 5"])
     received = sum(len(chunk.data) for chunk in job.follow() if chunk is not None)
     assert 0 < received < 200_000
     assert job.exit_status == 5
-    assert "file system that holds its output is full" in job.reason
+    assert MESSAGES["file_system_that_holds_its"] in job.reason
     fill(small)
     with pytest.raises(JobError, match="was not started on local: the file system is full"):
-        Job.start(session, workspace, ["true"])
+        RemoteJob.start(session, workspace, ["true"])
     remove_workspace(session, workspace)
     assert [path.name for path in small.iterdir()] == ["fill"]
 
@@ -73,9 +76,9 @@ def test_a_directory_of_others_is_named() -> None:
         def run(self, argv, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202 (hands on what it is given)
             return super().run([*NOBODY, *argv], **options)
 
-    with pytest.raises(JobError, match="may not be written in") as caught:
+    with pytest.raises(JobError, match="permission denied") as caught:
         make_workspace(Nobody(), "/usr")
-    assert "Name a directory you may write in" in caught.value.remedy
+    assert MESSAGES["name_a_directory_you_may"] in caught.value.remedy
 
 
 # Output that is lost on the host, and what is wrong with its other files
@@ -83,11 +86,11 @@ def test_a_directory_of_others_is_named() -> None:
 TWENTY = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo line $i; {act}; sleep 0.02; done"
 
 
-def twenty_lines(session: LocalSession, tmp_path: Path, act: str) -> tuple[Job, bytes]:
+def twenty_lines(session: LocalSession, tmp_path: Path, act: str) -> tuple[RemoteJob, bytes]:
     """Run a job that prints 20 lines; in the tenth second of fifty it does `act` with $out, the file it prints to."""
     workspace = make_workspace(session, str(tmp_path))
     when = f'out=$(echo "$PWD"/.job-*/out); rc=${{out%out}}rc; [ $i != 10 ] || {{ {act}; }}'
-    job = Job.start(session, workspace, ["sh", "-c", TWENTY.format(act=when)])
+    job = RemoteJob.start(session, workspace, ["sh", "-c", TWENTY.format(act=when)])
     read = b"".join(chunk.data for chunk in job.follow() if chunk is not None)
     remove_workspace(session, workspace)
     return job, read
@@ -111,14 +114,14 @@ def test_output_that_is_emptied_while_the_job_writes_is_told(session: LocalSessi
 
 def test_output_that_is_cut_before_it_is_read_is_told(session: LocalSession, tmp_path: Path) -> None:
     workspace = make_workspace(session, str(tmp_path))
-    job = Job.start(session, workspace, ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; done"])
+    job = RemoteJob.start(session, workspace, ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; done"])
     while job.running():
         pass
     (out,) = Path(workspace.path).glob(".job-*/out")
     out.write_bytes(out.read_bytes()[:-7])
     read = b"".join(chunk.data for chunk in job.follow() if chunk is not None)
     assert len(read) == 56
-    assert job.truncated == "56 bytes of its standard output were read of 63 written, 56 are left"
+    assert job.truncated == MESSAGES["56_bytes_of_its_standard"]
     remove_workspace(session, workspace)
 
 
@@ -127,7 +130,9 @@ def test_output_that_is_replaced_before_it_is_read_is_told(
     session: LocalSession, tmp_path: Path, replaced: str
 ) -> None:
     workspace = make_workspace(session, str(tmp_path))
-    job = Job.start(session, workspace, ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 0.02; done"])
+    job = RemoteJob.start(
+        session, workspace, ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 0.02; done"]
+    )
     (out,) = Path(workspace.path).glob(".job-*/out")
     out.unlink()
     if replaced == "mv":
@@ -154,7 +159,7 @@ def test_output_that_was_read_whole_is_whole_whatever_became_of_the_file(
 
 def test_nuls_of_the_tool_itself_are_output(session: LocalSession, tmp_path: Path) -> None:
     workspace = make_workspace(session, str(tmp_path))
-    job = Job.start(session, workspace, ["printf", r"a\0b\0\0\0c\n"])
+    job = RemoteJob.start(session, workspace, ["printf", r"a\0b\0\0\0c\n"])
     read = b"".join(chunk.data for chunk in job.follow() if chunk is not None)
     assert read == b"a\0b\0\0\0c\n"
     assert job.truncated == ""
@@ -168,14 +173,14 @@ def test_nuls_of_the_tool_itself_are_output(session: LocalSession, tmp_path: Pat
         ("0", "the file with its exit status was changed"),
         ("\0\0\0", "the file with its exit status was changed"),
         (f"{'9' * 5000} 1.0 1 1 .", "the file with its exit status was changed"),
-        (None, "it left no exit status"),
+        (None, "no exit status"),
     ],
 )
 def test_an_exit_status_that_cannot_be_read_is_no_success(
     session: LocalSession, tmp_path: Path, garbled: str | None, reason: str
 ) -> None:
     workspace = make_workspace(session, str(tmp_path))
-    job = Job.start(session, workspace, ["echo", "done"])
+    job = RemoteJob.start(session, workspace, ["echo", "done"])
     while job.running():
         pass
     (status,) = Path(workspace.path).glob(".job-*/rc")

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from remote.errors import ConnectError, ConnectionLostError, Outcome
+from remote.errors import ConnectError, ConnectionLostError, ConnectOutcome
 from remote.ssh.connect import connect
-from remote.ssh.target import Target
+from remote.ssh.target import SshTarget
 from tests.lab_sshd import AnsweringAsker, LabHost, free_port, read_on
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_jump_hosts")
 
 Start = Callable[..., LabHost]
 
@@ -27,11 +30,11 @@ def known_hosts(tmp_path: Path, gate: LabHost, lab_host: LabHost) -> Path:
     return path
 
 
-def through(gate: LabHost, host: LabHost) -> Target:
+def through(gate: LabHost, host: LabHost) -> SshTarget:
     return replace(host.target(), jumps=(replace(gate.target(), name="gate"),))
 
 
-def refused(target: Target, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
+def refused(target: SshTarget, known_hosts: Path, asker: AnsweringAsker | None = None) -> ConnectError:
     threads = threading.active_count()
     with pytest.raises(ConnectError) as caught:
         connect(target, asker or AnsweringAsker(), known_hosts=known_hosts)
@@ -69,7 +72,7 @@ def test_each_unknown_key_is_asked_about_with_the_way_to_it(gate: LabHost, lab_h
 def test_a_jump_host_that_is_down(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:
     gate.stop()
     error = refused(through(gate, lab_host), known_hosts)
-    assert error.outcome is Outcome.JUMP_FAILED
+    assert error.outcome is ConnectOutcome.JUMP_FAILED
     assert error.host == "lab"
     assert "jump host gate" in error.message
     assert "refused the connection" in error.message
@@ -78,37 +81,37 @@ def test_a_jump_host_that_is_down(gate: LabHost, lab_host: LabHost, known_hosts:
 def test_a_jump_host_whose_key_changed(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:
     gate.restart(host_key=gate.keys.other_host)
     error = refused(through(gate, lab_host), known_hosts)
-    assert error.outcome is Outcome.JUMP_FAILED
-    assert "The key of gate has changed" in error.message
+    assert error.outcome is ConnectOutcome.JUMP_FAILED
+    assert MESSAGES["the_key_of_gate_has_changed"] in error.message
     assert "ssh-keygen -R" in error.remedy
 
 
 def test_a_jump_host_that_does_not_let_the_user_in(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:
     gate.refuse_everybody()
     error = refused(through(gate, lab_host), known_hosts)
-    assert error.outcome is Outcome.JUMP_FAILED
-    assert "gate did not let" in error.message
+    assert error.outcome is ConnectOutcome.JUMP_FAILED
+    assert "gate refused the user" in error.message
 
 
 def test_a_jump_host_that_forwards_nothing(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:
     gate.restart(AllowTcpForwarding="no")
     error = refused(through(gate, lab_host), known_hosts)
-    assert error.outcome is Outcome.JUMP_FAILED
+    assert error.outcome is ConnectOutcome.JUMP_FAILED
     assert "AllowTcpForwarding" in error.remedy
 
 
 def test_a_host_that_is_down_behind_a_jump_host(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:
     error = refused(replace(through(gate, lab_host), port=free_port()), known_hosts)
-    assert error.outcome is Outcome.REFUSED
+    assert error.outcome is ConnectOutcome.REFUSED
     assert "jump host gate" in error.message
     error = refused(replace(through(gate, lab_host), host_name="no-such-host.invalid"), known_hosts)
-    assert error.outcome in {Outcome.NAME_NOT_FOUND, Outcome.UNREACHABLE}
+    assert error.outcome in {ConnectOutcome.NAME_NOT_FOUND, ConnectOutcome.UNREACHABLE}
 
 
 def test_giving_up_at_a_jump_host_is_no_failure_of_it(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:
     target = through(gate, lab_host)
     jump = replace(target.jumps[0], identity_files=(gate.keys.encrypted,))
-    assert refused(replace(target, jumps=(jump,)), known_hosts).outcome is Outcome.CANCELLED
+    assert refused(replace(target, jumps=(jump,)), known_hosts).outcome is ConnectOutcome.CANCELLED
 
 
 def test_a_jump_host_that_dies_takes_the_session_with_it(gate: LabHost, lab_host: LabHost, known_hosts: Path) -> None:

@@ -12,12 +12,13 @@ CLOSE = 0.03
 """The share by which a figure may miss the truth; the lab's own limits are within 1 % of theirs."""
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.name)
 def test_a_known_limit_is_recovered_and_named(limit: KnownLimit, stage: Stage) -> None:
-    lacking = [tool for tool in limit.tools if shutil.which(tool) is None]
-    if lacking:
-        pytest.skip(f"{lacking[0]} is not installed")
+    reason_missing = [tool for tool in limit.tools if shutil.which(tool) is None]
+    if reason_missing:
+        pytest.skip(f"{reason_missing[0]} is not installed")
     try:
         found = recover(stage, limit)
     except NotStagedError as reason:

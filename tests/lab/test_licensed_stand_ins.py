@@ -6,7 +6,10 @@ from pathlib import Path
 from app.events import State
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_licensed_stand_ins")
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -40,7 +43,7 @@ def test_geekbench_without_a_licence_is_never_started(tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "geekbench", "local", folder=str(tmp_path / "gb"))
     assert ended.state is State.FAILED
-    assert "it would upload its results" in ended.reason
+    assert MESSAGES["it_would_upload_its_results"] in ended.reason
     assert ended.parsed.figures == ()
 
 

@@ -8,7 +8,10 @@ import pytest
 from app.events import State
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_linpack_real")
 
 pytestmark = pytest.mark.skipif(
     shutil.which("hpcc") is None or shutil.which("mpirun") is None, reason="hpcc or mpirun is not installed"
@@ -36,4 +39,4 @@ def test_a_program_of_the_users_that_is_missing_is_named(tmp_path: Path) -> None
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "linpack", "local", program="intel", path="/nowhere/xlinpack", threads=1)
     assert ended.state is State.FAILED
-    assert "No such file or directory" in ended.reason
+    assert MESSAGES["no_such_file_or_directory"] in ended.reason

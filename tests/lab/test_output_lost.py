@@ -1,6 +1,5 @@
 """Output that is emptied on the host in mid-run: the trial does not count, and the run says so."""
 
-import os
 import signal
 import time
 from pathlib import Path
@@ -15,8 +14,11 @@ from suites import registry
 from suites.base import Command, Context, Purpose
 from suites.parameters import Values
 from tests.lab.counting import Counting, counting_plan
-from tests.lab.survival import assert_nothing_left, at_count, end, jobs_on, run, trial_ends, workspaces_on
+from tests.lab.survival import assert_no_leftovers, at_count, end, run, signal_jobs, trial_ends, workspaces_on
 from tests.lab_sshd import LabHost
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_output_lost")
 
 
 def out_of(home: Path) -> Path:
@@ -26,22 +28,20 @@ def out_of(home: Path) -> Path:
 
 def test_output_that_is_emptied_in_mid_run_fails_its_trial(workstation: Workstation, lab: LabHost) -> None:
     def empty() -> None:
-        for pid in jobs_on(lab.home):  # it prints nothing until the reader has seen the empty file
-            os.kill(pid, signal.SIGSTOP)
+        signal_jobs(lab.home, signal.SIGSTOP)  # it prints nothing until the reader has seen the empty file
         out_of(lab.home).write_bytes(b"")
-        time.sleep(0.5)
-        for pid in jobs_on(lab.home):
-            os.kill(pid, signal.SIGCONT)
+        time.sleep(2.0)
+        signal_jobs(lab.home, signal.SIGCONT)
 
-    events = run(workstation, counting_plan(60), at_count(10, empty))
+    events = run(workstation, counting_plan(600), at_count(10, empty))
     (ended,) = trial_ends(events)
     assert ended.state is State.FAILED
-    assert ended.reason.startswith("Output of sh was truncated on lab: ")
-    assert "samples arrived; its figures do not count" in ended.reason
+    assert ended.reason.startswith(MESSAGES["output_of_sh_was_truncated"])
+    assert MESSAGES["samples_arrived_its_figures"] in ended.reason
     assert end(events).state is State.FAILED
     assert "truncated on lab" in end(events).reason
     assert workstation.samples("last")[1][-1].value >= 10
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 def test_output_that_is_emptied_while_the_host_is_away_fails_its_trial(workstation: Workstation, lab: LabHost) -> None:
@@ -51,7 +51,7 @@ def test_output_that_is_emptied_while_the_host_is_away_fails_its_trial(workstati
         out_of(lab.home).write_bytes(b"")
         lab.start()
 
-    events = run(workstation, counting_plan(60), at_count(10, empty))
+    events = run(workstation, counting_plan(600), at_count(10, empty))
     (ended,) = trial_ends(events)
     assert ended.state is State.FAILED
     assert "truncated on lab" in ended.reason
@@ -78,9 +78,9 @@ def test_output_of_a_server_end_that_is_emptied_is_a_note(
     )
     (ended,) = trial_ends(run(workstation, plan))
     assert (ended.state, ended.reason) == (State.DONE, "")
-    assert [note for note in ended.parsed.notes if "server end of serving was truncated on lab" in note]
+    assert [note for note in ended.parsed.notes if MESSAGES["server_end_of_serving_was"] in note]
     assert workstation.load("last").trials[0].notes == ended.parsed.notes
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 @pytest.mark.slow
@@ -98,4 +98,4 @@ def test_a_trial_of_fio_whose_output_is_emptied_does_not_count(workstation: Work
     assert emptied
     (ended,) = trial_ends(events)
     assert ended.state is State.FAILED
-    assert "Output of fio was truncated on lab" in ended.reason
+    assert MESSAGES["output_of_fio_was_truncated"] in ended.reason

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from remote.errors import ConnectError, Outcome
+from remote.errors import ConnectError, ConnectOutcome
 from remote.ssh.connect import connect
-from remote.ssh.target import NO_IDENTITY, Target
+from remote.ssh.target import NO_IDENTITY, SshTarget
 from tests.lab.pam_host import PASSWORD, StartPam
 from tests.lab_sshd import AnsweringAsker, LabHost
 
 
-def by_password(host: LabHost) -> Target:
+def by_password(host: LabHost) -> SshTarget:
     return replace(host.target(), identity_files=(NO_IDENTITY,))
 
 
@@ -20,7 +20,7 @@ def test_a_password_that_pam_checks(start_pam_host: StartPam) -> None:
     asker = AnsweringAsker(secrets=["wrong", PASSWORD])
     connect(by_password(host), asker, known_hosts=host.known_hosts).close()
     assert [(question.attempt, question.lasting) for question in asker.secret_questions] == [(1, True), (2, True)]
-    assert asker.secret_questions[0].place == f"127.0.0.1:{host.port}"
+    assert asker.secret_questions[0].address == f"127.0.0.1:{host.port}"
 
 
 def test_the_questions_of_pam_with_what_it_says_before(start_pam_host: StartPam) -> None:
@@ -36,7 +36,7 @@ def test_pam_refuses_wrong_passwords(start_pam_host: StartPam) -> None:
     host = start_pam_host(PasswordAuthentication="yes", KbdInteractiveAuthentication="yes")
     with pytest.raises(ConnectError) as caught:
         connect(by_password(host), AnsweringAsker(secrets=["wrong"] * 9), known_hosts=host.known_hosts)
-    assert caught.value.outcome is Outcome.AUTH_REFUSED
+    assert caught.value.outcome is ConnectOutcome.AUTH_REFUSED
     assert "wrong" not in str(caught.value)
 
 

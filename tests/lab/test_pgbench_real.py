@@ -10,14 +10,17 @@ import pytest
 
 from app.events import SampleRead, State, TrialEnded
 from app.plans.plan import Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from suites.base import Context, Purpose, complete_values
 from suites.oltp.server import FILE
 from suites.pgbench.suite import Pgbench
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_pgbench_real")
 
 pytestmark = [
     pytest.mark.skipif(
@@ -76,8 +79,8 @@ def test_a_run_that_is_stopped_leaves_no_server(lab_host: LabHost, tmp_path: Pat
     plan = Plan("stopped", ("lab",), (step,), repetition=Repetition(trials=2))
     during: list[Path] = []
     with workstation_in(tmp_path) as workstation:
-        workstation.consents.made_here(plan)
-        for event in workstation.run(plan, Refuse(), control):
+        workstation.consents.remember_made(plan)
+        for event in workstation.run(plan, RefusingAsker(), control):
             if isinstance(event, SampleRead) and not control.stopped:
                 during += running_in(place)
                 control.stop()
@@ -144,5 +147,5 @@ def test_a_server_that_runs_already_is_left_as_it_was(lab_host: LabHost, running
         subprocess.run((*create, "postgres"), check=True, capture_output=True)
         refused, _ = run_once(workstation, "pgbench", "lab", peer=None, **small)
     assert refused.state is State.FAILED
-    assert "has tables pgbench_* already" in refused.reason
+    assert MESSAGES["has_tables_pgbench_already"] in refused.reason
     assert int(_tables(running)) == int(before) + 1

@@ -10,7 +10,7 @@ from app.events import State
 from app.plans.context import step_context
 from app.plans.plan import Plan, Repetition, Step, make_step
 from app.plans.presets import filled_preset
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.records import RunRecord
 from app.runs.control import Control
 from suites.facts import Facts
@@ -56,7 +56,7 @@ def ran(folder: Path, name: str, **answers: str) -> tuple[Plan, RunRecord]:
     """Run the preset `name` on the lab's host, tuned to it, once and shortened; return the plan and the run."""
     with workstation_in(folder) as workstation:
         filled = filled_preset(name, ["lab"], answers)
-        facts: dict[str, Facts] = {"lab": workstation.facts("lab", Refuse())}
+        facts: dict[str, Facts] = {"lab": workstation.facts("lab", RefusingAsker())}
         tuned = filled.tuned(facts)
         steps = tuple(
             make_step(step.suite_id, {**step.values, **shorter(step)}, name=step.name, peer=step.peer)
@@ -71,8 +71,8 @@ def ran(folder: Path, name: str, **answers: str) -> tuple[Plan, RunRecord]:
 
 def goals_met(record: RunRecord) -> list[bool]:
     """Return of each step's goals whether they were met."""
-    told = [finding for verdict in record.verdicts if verdict.step for finding in verdict.findings]
-    return ["missed" not in finding.measured for finding in told if finding.id == "goal"]
+    reported = [finding for verdict in record.verdicts if verdict.step for finding in verdict.findings]
+    return ["missed" not in finding.measured for finding in reported if finding.id == "goal"]
 
 
 @pytest.mark.parametrize(
@@ -122,5 +122,5 @@ def test_the_memory_is_judged_by_what_was_asked(lab_host: LabHost, tmp_path: Pat
     _plan, record = ran(tmp_path, "memory-bandwidth", bandwidth=asked)
     verdict = record.verdict_on("STREAM", "lab")
     assert verdict is not None
-    assert verdict.level is not Trust.INVALID
+    assert verdict.trust is not Trust.INVALID
     assert goals_met(record) == [met]

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from remote.errors import ConnectError, ConnectionLostError, Outcome
+from remote.errors import ConnectError, ConnectionLostError, ConnectOutcome
 from remote.session import Session
 from remote.ssh.connect import connect
 from tests.lab_sshd import AnsweringAsker, LabHost, read_on
+from tests.messages import messages
 from tests.processes import ends
+
+MESSAGES = messages("lab", "test_proxy_command")
 
 RELAY = """
 import os, socket, sys, threading
@@ -84,7 +87,7 @@ def test_a_host_is_reached_through_a_program_that_ends_with_the_session(
 def test_without_a_yes_nothing_runs(through: Connect, relay: tuple[str, Path], lab_host: LabHost) -> None:
     line, pid = relay
     error = refused(through, line, AnsweringAsker(allow_programs=False))
-    assert error.outcome is Outcome.NOT_ALLOWED
+    assert error.outcome is ConnectOutcome.NOT_ALLOWED
     assert f"{lab_host.directory / 'config'}, line 7" in error.message
     assert "relay.py" in error.message
     assert not pid.exists()
@@ -92,15 +95,15 @@ def test_without_a_yes_nothing_runs(through: Connect, relay: tuple[str, Path], l
 
 def test_what_a_program_says_as_it_fails_is_told(through: Connect) -> None:
     error = refused(through, "  ProxyCommand sh -c 'echo no \x1b[1mway\x1b[m to %h >&2; exit 7'\n")
-    assert error.outcome is Outcome.UNREACHABLE
-    assert "its exit status is 7" in error.message
+    assert error.outcome is ConnectOutcome.UNREACHABLE
+    assert "exit status 7" in error.message
     assert "“no [1mway [m to 127.0.0.1”" in error.message
     assert "line 7" in error.message
 
 
 def test_a_program_that_is_not_there(through: Connect) -> None:
     error = refused(through, "  ProxyCommand /no/such/program %h\n")
-    assert error.outcome is Outcome.UNREACHABLE
+    assert error.outcome is ConnectOutcome.UNREACHABLE
     assert "/no/such/program" in error.message
 
 
@@ -108,12 +111,12 @@ def test_a_program_that_says_nothing_is_ended(through: Connect, tmp_path: Path) 
     pid = tmp_path / "pid"
     began = time.monotonic()
     error = refused(
-        through, f"  ConnectTimeout 1\n  ProxyCommand sh -c 'echo $$ >{pid}; trap : TERM; read x; sleep 30'\n"
+        through, f"  ConnectTimeout 1\n  ProxyCommand sh -c 'echo $$ >{pid}; trap : TERM; read x; sleep 300'\n"
     )
-    assert error.outcome is Outcome.TIMED_OUT
-    assert "passed nothing on in time" in error.message
+    assert error.outcome is ConnectOutcome.TIMED_OUT
+    assert MESSAGES["passed_nothing_on_in_time"] in error.message
     assert ends(int(pid.read_text()))
-    assert time.monotonic() - began < 15.0  # by itself it would take twice as long
+    assert time.monotonic() - began < 60.0  # by itself it would take 300
 
 
 def test_a_program_that_floods_its_standard_error_does_no_harm(through: Connect, relay: tuple[str, Path]) -> None:
@@ -136,4 +139,4 @@ def test_the_host_s_key_is_verified_behind_a_program_too(
     through: Connect, relay: tuple[str, Path], lab_host: LabHost
 ) -> None:
     lab_host.restart(host_key=lab_host.keys.other_host)
-    assert refused(through, relay[0]).outcome is Outcome.KEY_CHANGED
+    assert refused(through, relay[0]).outcome is ConnectOutcome.KEY_CHANGED

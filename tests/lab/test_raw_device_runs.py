@@ -17,12 +17,15 @@ from app.runs.control import Control
 from app.services import Workstation
 from remote.session import Session
 from remote.telemetry.telemetry import Telemetry
-from suites.vocab import Finding, Level
-from tests.lab.survival import left_by_us
+from suites.vocab import Finding, Severity
+from tests.lab.survival import own_leftovers
 from tests.lab_sshd import AnsweringAsker
 from tests.loop_devices import MIB, MakeLoop, backing_file, make_loop, partition_of, run
+from tests.messages import messages
 from tests.program import BAD_INPUT, DONE, FAILED, benchwright
 from tests.sudo_host import PASSWORD, USER, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host
+
+MESSAGES = messages("lab", "test_raw_device_runs")
 
 __all__ = ["make_loop", "start_sudo_host"]
 
@@ -30,7 +33,7 @@ SHORT = {"size": "4 MiB", "runtime": 1.0, "block_size": "64 KiB"}
 
 
 @pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
+def workstation(tmp_path: Path, few_programs: None) -> Iterator[Workstation]:
     made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     yield made
     made.close()
@@ -74,17 +77,20 @@ def test_a_confirmed_device_is_written_to_and_the_confirmation_is_kept(
     assert any(backing_file(device).read_bytes())
     (question,) = asker.loss_questions  # once for both trials
     assert (question.confirmation, question.confirmed_by, question.device) == ("scratch.img", "file’s name", device)
-    assert dict(question.facts)["Written by"] == "fio (randrw)"
+    assert dict(question.facts)["Overwritten by"] == "fio (randrw)"
     finding = found(events, "destroys-data")
-    assert finding.level is Level.WARNING
-    assert "Confirmed by typing “scratch.img” at " in finding.measured
+    assert finding.severity is Severity.WARNING
+    assert MESSAGES["confirmed_by_typing_scratch"] in finding.measured
     assert "Confirmed by typing" in workstation.load("last").findings[0].measured
     (command,) = workstation.load("last").trials[0].trial.commands
     assert command.argv[0] == "fio"  # what an expert would type: the guard around it measures nothing
     assert f"--filename={device}" in command.argv
 
 
-@pytest.mark.parametrize("typed", [None, "", "scratch", "SCRATCH.IMG", "yes", "/dev/loop0"])
+@pytest.mark.parametrize(
+    "typed",
+    ["SCRATCH.IMG", *(pytest.param(one, marks=pytest.mark.slow) for one in (None, "", "scratch", "yes", "/dev/loop0"))],
+)
 def test_anything_else_than_the_confirmation_writes_nothing(
     workstation: Workstation, make_loop: MakeLoop, typed: str | None
 ) -> None:
@@ -92,13 +98,15 @@ def test_anything_else_than_the_confirmation_writes_nothing(
     before = digest(device)
     events, ended = execute(workstation, plan(device), AnsweringAsker(losses=[typed]))
     assert ended.state is State.FAILED
-    assert f"The loss of what is on {device} of local was not confirmed." in ended.reason
+    assert f"Data loss on {device} of local was not confirmed." in ended.reason
     assert not any(isinstance(event, TrialStarted) for event in events)
-    assert found(events, "destroys-data").level is Level.ERROR
+    assert found(events, "destroys-data").severity is Severity.ERROR
     assert digest(device) == before
 
 
-@pytest.mark.parametrize("pattern", ["write", "randwrite", "rw", "randrw"])
+@pytest.mark.parametrize(
+    "pattern", ["randwrite", *(pytest.param(one, marks=pytest.mark.slow) for one in ("write", "rw", "randrw"))]
+)
 def test_every_pattern_that_writes_is_asked_about(workstation: Workstation, make_loop: MakeLoop, pattern: str) -> None:
     device = make_loop()
     before = digest(device)
@@ -158,7 +166,7 @@ def test_what_is_in_use_is_refused_without_a_question(workstation: Workstation, 
     events, ended = execute(workstation, plan(mounted_partition), asker)
     assert ended.state is State.FAILED
     assert "is mounted on" in ended.reason
-    assert found(events, "device-in-use").level is Level.ERROR
+    assert found(events, "device-in-use").severity is Severity.ERROR
     assert asker.loss_questions == []
     assert digest(mounted_partition) == before
 
@@ -166,7 +174,7 @@ def test_what_is_in_use_is_refused_without_a_question(workstation: Workstation, 
 def test_reading_what_is_in_use_is_allowed(workstation: Workstation, mounted_partition: str) -> None:
     events, ended = execute(workstation, plan(mounted_partition, "read"), AnsweringAsker())
     assert ended.state is State.DONE, ended.reason
-    assert found(events, "device-in-use").level is Level.INFO
+    assert found(events, "device-in-use").severity is Severity.INFO
 
 
 def test_another_disk_that_took_the_name_after_the_confirmation_is_refused(
@@ -237,7 +245,7 @@ def test_nothing_of_a_run_of_root_is_left_on_the_host(
     ):
         if isinstance(event, TrialStarted):
             control.stop()
-    assert left_by_us(workstation.leftovers("web-1", AnsweringAsker())) == []
+    assert own_leftovers(workstation.leftovers("web-1", AnsweringAsker())) == []
     running = subprocess.run(["pgrep", "-f", f"filename={device}"], capture_output=True, text=True, check=False).stdout
     assert running == ""
 
@@ -250,7 +258,7 @@ def test_without_root_a_device_is_not_touched(
     before = digest(device)
     ended = execute(workstation, plan(device, "write", "web-1"), AnsweringAsker(losses=["scratch.img"]))[1]
     assert ended.state is State.FAILED
-    assert "No password for sudo was given" in ended.reason
+    assert MESSAGES["no_password_for_sudo_was"] in ended.reason
     optional = replace(plan(device, "write", "web-1"), tuning=Tuning(optional=True))
     ended = execute(workstation, optional, AnsweringAsker(losses=["scratch.img"]))[1]
     assert ended.state is State.FAILED
@@ -282,7 +290,7 @@ def test_the_plan_and_its_findings_tell_before_anything_runs(make_loop: MakeLoop
     findings = benchwright("check", path, "--json").json["findings"]
     (finding,) = [each for each in findings if each["id"] == "destroys-data"]
     assert finding["level"] == "error"
-    assert "made of" in finding["measured"]
+    assert "backed by" in finding["measured"]
     assert "“scratch.img”" in finding["remedy"]
     shown = benchwright("plan", "show", path).out
     assert "# As root:" in shown

@@ -1,5 +1,6 @@
 """A test of a raw device that lost its Benchwright runs on as root, and is followed and ended by whoever comes back."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,10 +13,10 @@ from app.paths import consent_path
 from app.plans.plan import Plan, Repetition, make_step
 from app.plans.plan_file import write_plan
 from app.runs.control import Control
-from app.runs.destruction import NotConfirmedError
+from app.runs.questions import NotConfirmedError
 from app.services import Workstation
 from remote.privilege import PrivilegeError
-from tests.lab.survival import left_by_us
+from tests.lab.survival import own_leftovers
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.loop_devices import MakeLoop, backing_file, make_loop
 from tests.processes import processes_with
@@ -26,7 +27,7 @@ __all__ = ["make_loop", "start_sudo_host"]
 
 
 @pytest.fixture
-def workstation() -> Iterator[Workstation]:
+def workstation(few_programs: None) -> Iterator[Workstation]:
     """The user's own: the one that the program uses, too."""
     made = Workstation()
     yield made
@@ -64,7 +65,7 @@ def test_it_is_followed_to_its_end(
     crash(host, device, 6.0)
     (host.directory.parent / "sudoers").write_text(sudoers)
     asker = AnsweringAsker(secrets=[PASSWORD])
-    (left,) = workstation.left_runs()
+    (left,) = workstation.detached_runs()
     events = list(workstation.attach(left.id, asker, Control()))
     assert isinstance(events[-1], RunEnded)
     assert events[-1].state is State.DONE, events[-1].reason
@@ -72,9 +73,10 @@ def test_it_is_followed_to_its_end(
     assert len(asker.secret_questions) == (sudoers == WITH_PASSWORD)
     assert asker.loss_questions == []  # it was confirmed when the run began
     assert any(backing_file(device).read_bytes())
-    assert left_by_us(workstation.leftovers("web-1", AnsweringAsker(secrets=[PASSWORD]))) == []
+    assert own_leftovers(workstation.leftovers("web-1", AnsweringAsker(secrets=[PASSWORD]))) == []
 
 
+@pytest.mark.slow
 def test_it_is_ended_by_whoever_comes_back(
     start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
 ) -> None:
@@ -84,12 +86,12 @@ def test_it_is_ended_by_whoever_comes_back(
     crash(host, device, 120.0)
     control = Control()
     control.stop()
-    (left,) = workstation.left_runs()
+    (left,) = workstation.detached_runs()
     events = list(workstation.attach(left.id, AnsweringAsker(), control))
     assert isinstance(events[-1], RunEnded)
     assert events[-1].state is State.PARTIAL
     assert fio_on(device) == []
-    assert left_by_us(workstation.leftovers("web-1", AnsweringAsker())) == []
+    assert own_leftovers(workstation.leftovers("web-1", AnsweringAsker())) == []
 
 
 def test_a_loss_that_was_not_confirmed_on_this_computer_is_asked_for(
@@ -100,17 +102,18 @@ def test_a_loss_that_was_not_confirmed_on_this_computer_is_asked_for(
     device = make_loop("scratch.img")
     crash(host, device, 120.0)
     consent_path().unlink()  # as on a computer that the library was carried to
-    (left,) = workstation.left_runs()
-    with pytest.raises(NotConfirmedError, match="cannot be written to"):  # while the test uses it
+    (left,) = workstation.detached_runs()
+    with pytest.raises(NotConfirmedError, match="cannot be overwritten"):  # while the test uses it
         list(workstation.attach(left.id, AnsweringAsker(losses=["scratch.img"]), Control()))
     for process in fio_on(device):
-        os.kill(process, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it ended with the other
+            os.kill(process, signal.SIGKILL)
     asker = AnsweringAsker(losses=["another.img"])
     with pytest.raises(NotConfirmedError, match="was not confirmed"):
         list(workstation.attach(left.id, asker, Control()))
     (question,) = asker.loss_questions
     assert question.confirmation == "scratch.img"
-    assert [run.id for run in workstation.left_runs()] == [left.id]
+    assert [run.id for run in workstation.detached_runs()] == [left.id]
     control = Control()
     control.stop()
     list(workstation.attach(left.id, AnsweringAsker(), control))  # ending it loses nothing more
@@ -125,14 +128,14 @@ def test_without_root_it_stays_left_to_itself(
     device = make_loop("scratch.img")
     crash(host, device, 8.0)
     (host.directory.parent / "sudoers").write_text(WITH_PASSWORD)
-    (left,) = workstation.left_runs()
-    with pytest.raises(PrivilegeError, match="No password for sudo was given"):
+    (left,) = workstation.detached_runs()
+    with pytest.raises(PrivilegeError, match="sudo needs a password"):
         list(workstation.attach(left.id, AnsweringAsker(), Control()))
-    assert [run.id for run in workstation.left_runs()] == [left.id]
+    assert [run.id for run in workstation.detached_runs()] == [left.id]
     assert fio_on(device)  # and nothing of it was ended
     control = Control()
     control.stop()
     asker = AnsweringAsker(secrets=[PASSWORD, PASSWORD])
     list(workstation.attach(left.id, asker, control))  # who knows the password ends it, and clears it away
     assert fio_on(device) == []
-    assert left_by_us(workstation.leftovers("web-1", asker)) == []
+    assert own_leftovers(workstation.leftovers("web-1", asker)) == []

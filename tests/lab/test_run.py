@@ -1,5 +1,6 @@
 """A run as a whole on a real host: what is measured, what is kept when something breaks, and that nothing is left."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -23,10 +24,10 @@ from app.events import (
     TrialStarted,
 )
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from app.questions import Refuse
-from app.runs.control import Busy, Control
+from app.questions import RefusingAsker
+from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
-from remote.link import Patience
+from remote.connection_state import ReconnectPolicy
 from tests.lab_sshd import LabHost
 
 CPU = {"time": 1, "threads": 1}
@@ -34,7 +35,7 @@ TOOLS = {b"fio", b"sysbench", b"iperf3"}
 
 
 @pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
+def workstation(tmp_path: Path, few_programs: None) -> Iterator[Workstation]:
     opened = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     yield opened
     opened.close()
@@ -58,12 +59,12 @@ def run(
     workstation: Workstation,
     plan: Plan,
     on_event: Callable[[Event, Control], None] | None = None,
-    busy: Busy = Busy.REFUSE,
+    busy: BusyPolicy = BusyPolicy.REFUSE,
 ) -> list[Event]:
     control = Control(busy)
     seen: list[Event] = []
-    workstation.consents.made_here(plan)
-    for event in workstation.run(plan, Refuse(), control):
+    workstation.consents.remember_made(plan)
+    for event in workstation.run(plan, RefusingAsker(), control):
         seen.append(event)
         if on_event is not None:
             on_event(event, control)
@@ -93,7 +94,8 @@ def tools_running() -> list[str]:
 
 def kill_tools() -> None:
     for pid, _ in own_tools():
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("host", [pytest.param(LOCAL, marks=pytest.mark.slow), "lab"])
@@ -167,7 +169,7 @@ def test_stopping_keeps_what_was_measured(workstation: Workstation, lab: LabHost
 
 
 def test_leaving_a_run_early_stops_it_and_stores_its_end(workstation: Workstation, lab: LabHost) -> None:
-    events = workstation.run(plan_of(make_step("sysbench-cpu", {"time": 60})), Refuse(), Control())
+    events = workstation.run(plan_of(make_step("sysbench-cpu", {"time": 60})), RefusingAsker(), Control())
     for event in events:
         if isinstance(event, SampleRead):
             break
@@ -239,7 +241,7 @@ def test_a_host_that_is_down_fails_the_run_by_name(workstation: Workstation, lab
 
 def test_a_host_that_never_comes_back_keeps_what_was_measured(lab: LabHost, tmp_path: Path) -> None:
     workstation = Workstation(
-        tmp_path / "runs.sqlite3", tmp_path / "hosts.toml", patience=Patience(first=0.1, longest=0.2, total=1.0)
+        tmp_path / "runs.sqlite3", tmp_path / "hosts.toml", patience=ReconnectPolicy(first=0.1, longest=0.2, total=1.0)
     )
 
     def cut(event: Event, _control: Control) -> None:
@@ -259,7 +261,7 @@ def test_a_host_that_never_comes_back_keeps_what_was_measured(lab: LabHost, tmp_
 
 
 @pytest.mark.parametrize(
-    ("host", "peer"), [("lab", LOCAL), (LOCAL, "lab"), pytest.param("lab", "lab", marks=pytest.mark.slow)]
+    ("host", "peer"), [("lab", LOCAL), *(pytest.param(host, "lab", marks=pytest.mark.slow) for host in (LOCAL, "lab"))]
 )
 def test_the_server_end_is_started_used_and_ended(workstation: Workstation, lab: LabHost, host: str, peer: str) -> None:
     step = make_step("iperf3", {"time": 1, "port": 5390}, peer=peer)
@@ -282,12 +284,13 @@ def test_a_port_in_use_is_named(workstation: Workstation, lab: LabHost) -> None:
         other.wait()
 
 
+@pytest.mark.slow
 def test_two_workstations_run_at_once_on_one_store(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
     second = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     step = make_step("sysbench-cpu", CPU)
-    thread = threading.Thread(target=run, args=(second, plan_of(step, host=LOCAL), None, Busy.ANYWAY))
+    thread = threading.Thread(target=run, args=(second, plan_of(step, host=LOCAL), None, BusyPolicy.ANYWAY))
     thread.start()
-    run(workstation, plan_of(step), busy=Busy.ANYWAY)
+    run(workstation, plan_of(step), busy=BusyPolicy.ANYWAY)
     thread.join()
     assert [summary.state for summary in workstation.runs()] == [State.DONE, State.DONE]
     second.close()

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from app.events import RunEnded, SampleRead, State, TrialStarted
+from app.hosts.credentials import CredentialCache, SystemKeyring
 from app.hosts.hosts import Hosts, SavedHosts
-from app.hosts.memory import Memory
-from app.hosts.system_keyring import SystemKeyring
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
 from app.services import Workstation
-from remote.errors import Outcome
+from remote.errors import ConnectOutcome
 from tests.app.keyring_in_memory import KeyringInMemory
 from tests.lab.pam_host import PASSWORD, StartPam
 from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost
@@ -65,7 +64,7 @@ def test_a_planted_password_is_found_nowhere(
     host = start_pam_host(PasswordAuthentication="yes")
     add_to_home(host)
     asker = AnsweringAsker(secrets=["wrong-" + PASSWORD, PASSWORD])
-    assert workstation.test_connection("lab", asker).outcome is Outcome.CONNECTED
+    assert workstation.test_connection("lab", asker).outcome is ConnectOutcome.CONNECTED
 
     plan = Plan(
         "canary", ("lab",), (make_step("sysbench-cpu", {"time": 1, "threads": 1}),), repetition=Repetition(trials=1)
@@ -92,7 +91,7 @@ def test_a_planted_password_is_found_nowhere(
 def test_a_planted_passphrase_is_found_nowhere(lab_host: LabHost, workstation: Workstation, tmp_path: Path) -> None:
     add_to_home(lab_host, key=lab_host.keys.encrypted)
     asker = AnsweringAsker(secrets=["wrong", PASSPHRASE])
-    assert workstation.test_connection("lab", asker).outcome is Outcome.CONNECTED
+    assert workstation.test_connection("lab", asker).outcome is ConnectOutcome.CONNECTED
     workstation.facts("lab", asker)
     assert len(asker.secret_questions) == 2
     assert files_with(PASSPHRASE, tmp_path, Path.home(), lab_host.home) == []
@@ -105,9 +104,9 @@ def test_a_password_that_is_no_longer_right_is_asked_for_anew(
     add_to_home(host)
     asker = AnsweringAsker(secrets=["wrong"] * 3 + [PASSWORD])
     report = workstation.test_connection("lab", asker)
-    assert report.outcome is Outcome.AUTH_REFUSED
+    assert report.outcome is ConnectOutcome.AUTH_REFUSED
     assert "wrong" not in report.message
-    assert workstation.test_connection("lab", asker).outcome is Outcome.CONNECTED
+    assert workstation.test_connection("lab", asker).outcome is ConnectOutcome.CONNECTED
     assert [question.attempt for question in asker.secret_questions] == [1, 2, 3, 1]  # the last wrong one is forgotten
 
 
@@ -119,7 +118,7 @@ def test_a_password_in_the_keyring_needs_nobody_to_ask_until_it_is_forgotten(
     backend = KeyringInMemory()
 
     def hosts() -> Hosts:  # as after a restart of the program
-        return Hosts(SavedHosts(tmp_path / "hosts.toml"), Memory(SystemKeyring(backend)))
+        return Hosts(SavedHosts(tmp_path / "hosts.toml"), CredentialCache(SystemKeyring(backend)))
 
     hosts().connect("lab", AnsweringAsker(secrets=["wrong", PASSWORD], keep=True)).close()
     assert list(backend.kept.values()) == [PASSWORD]

@@ -13,7 +13,7 @@ from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.runs.control import Control
 from app.services import Workstation
 from suites.verdict import Trust
-from suites.vocab import Level
+from suites.vocab import Severity
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.loop_devices import MakeLoop, backing_file, make_loop
@@ -125,7 +125,7 @@ def test_what_was_not_steady_is_an_error_of_the_result(workstation: Workstation,
     found = {event.finding.id for event in events if isinstance(event, FindingRaised)}
     assert {"not-by-the-standard", "cannot-purge", "steady-state-cost"} <= found
     verdict = next(event.verdict for event in events if isinstance(event, VerdictReached) and event.verdict.step)
-    assert verdict.level is Trust.DOUBTFUL
+    assert verdict.trust is Trust.DOUBTFUL
     unsteady = next(finding for finding in verdict.findings if finding.id == "not-steady")
-    assert unsteady.level is Level.ERROR
-    assert "Not by the standard" in {finding.title for finding in verdict.findings}
+    assert unsteady.severity is Severity.ERROR
+    assert "not-by-the-standard" in {finding.id for finding in verdict.findings}

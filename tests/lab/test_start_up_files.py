@@ -9,23 +9,26 @@ from remote.errors import RemoteError, StartUpFileError
 from remote.jobs.leftovers import find_workspaces
 from remote.jobs.workspace import make_workspace, remove_workspace
 from remote.probe import read_facts
+from remote.reconnect import ReconnectingSession
 from remote.ssh.connect import connect
-from remote.steady_session import SteadySession
 from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.messages import messages
 from tests.program import FAILED, benchwright
+
+MESSAGES = messages("lab", "test_start_up_files")
 
 Start = Callable[..., LabHost]
 
 READERS = ("cat >/dev/null", "read -r x", "head -c 5000 >/dev/null", "head -n 1 >/dev/null", "dd of=/dev/null 2>&1")
 
 
-def session_on(host: LabHost, text: str) -> SteadySession:
+def session_on(host: LabHost, text: str) -> ReconnectingSession:
     (host.home / ".bashrc").write_text(f"{text}\n")
     session = connect(host.target(), AnsweringAsker(), known_hosts=host.known_hosts)
     if session.run(["sh", "-c", 'echo "$SHELL"']).stdout.strip() != b"/bin/bash":
         session.close()
         pytest.skip("the account's shell is not bash")
-    return SteadySession(lambda: session)
+    return ReconnectingSession(lambda: session)
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -36,7 +39,7 @@ def test_a_file_that_reads_standard_input_is_named(lab_host: LabHost, reader: st
         lambda: make_workspace(session, str(tmp_path)),
         lambda: find_workspaces(session),
     ):
-        with pytest.raises(StartUpFileError, match=r"on lab \(~/\.bashrc\) reads standard input") as caught:
+        with pytest.raises(StartUpFileError, match=r"on lab \(~/\.bashrc\) consumes standard input") as caught:
             ask()
         assert "case $- in *i*) ;; *) return ;; esac" in caught.value.remedy
     session.close()
@@ -64,4 +67,4 @@ def test_the_command_line_names_the_file(lab_host: LabHost) -> None:
     lab_host.add_to_home()
     ran = benchwright("facts", "lab")
     assert ran.status == FAILED
-    assert "(~/.bashrc) reads standard input" in ran.err
+    assert MESSAGES["bashrc_reads_standard_input"] in ran.err

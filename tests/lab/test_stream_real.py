@@ -13,13 +13,16 @@ from app.events import SampleRead, State
 from suites.vocab import labels
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_stream_real")
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
 ARRAY = 64 * 2**20
 
 
-@pytest.mark.parametrize("build", ["shipped", "host", "here"])
+@pytest.mark.parametrize("build", ["shipped", *(pytest.param(one, marks=pytest.mark.slow) for one in ("host", "here"))])
 def test_a_run_over_ssh_sweeps_and_leaves_nothing(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:
@@ -60,7 +63,7 @@ def test_a_program_of_the_users_that_is_missing_is_named(tmp_path: Path) -> None
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "stream", "local", program="/nowhere/stream", threads=1)
     assert ended.state is State.FAILED
-    assert "No such file or directory" in ended.reason
+    assert MESSAGES["no_such_file_or_directory"] in ended.reason
 
 
 def test_a_program_of_the_users_runs_once_for_each_thread_count(tmp_path: Path) -> None:
@@ -91,8 +94,8 @@ def test_writing_agrees_with_sysbench(tmp_path: Path) -> None:
 
 
 def test_the_compiler_is_that_of_the_host(tmp_path: Path) -> None:
-    told = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
+    reported = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "stream", "local", array_size="1 MiB", times=2, threads=1, build="host")
     assert ended.parsed.tool_version is not None
-    assert f"gcc {told}" in ended.parsed.tool_version
+    assert f"gcc {reported}" in ended.parsed.tool_version

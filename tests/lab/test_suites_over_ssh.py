@@ -11,8 +11,8 @@ import resources
 from app.events import State
 from app.plans.context import step_context
 from app.plans.plan import LOCAL, make_step
-from app.questions import Refuse
-from suites.base import Parsed, Purpose
+from app.questions import RefusingAsker
+from suites.base import ParsedTrial, Purpose
 from suites.facts import Facts
 from suites.registry import suite as find_suite
 from tests.lab.probe_runs import run_once, workstation_in
@@ -38,11 +38,11 @@ SHORT: dict[str, dict[str, object]] = {
 }
 """Every suite whose tool Debian has or that brings its own, but those whose tests of their own do the same."""
 
-ALIKE = 10.0
+SIMILAR = 10.0
 """How far the two may lie apart on a busy computer, whose flushes take turns: of one size, not equal."""
 
 
-def by_hand(folder: Path, suite_id: str, facts: Facts) -> Parsed:
+def by_hand(folder: Path, suite_id: str, facts: Facts) -> ParsedTrial:
     """Type the commands that a step shows, one after the other, and read what they print."""
     suite = find_suite(suite_id)
     step = make_step(suite_id, SHORT[suite_id])
@@ -74,7 +74,7 @@ def test_a_suite_over_ssh_gives_what_its_commands_give_by_hand(
     lab_host.add_to_home("lab")
     given = SHORT[suite_id]
     with workstation_in(tmp_path) as workstation:
-        facts = workstation.facts(LOCAL, Refuse())
+        facts = workstation.facts(LOCAL, RefusingAsker())
         ended, _events = run_once(workstation, suite_id, "lab", peer=None, **given)
     assert (ended.state, ended.reason) == (State.DONE, "")
     hand = tmp_path / "hand"
@@ -83,4 +83,4 @@ def test_a_suite_over_ssh_gives_what_its_commands_give_by_hand(
     assert typed.complete, typed.notes
     (over_ssh, ours) = (found.figures[0] for found in (ended.parsed, typed))
     assert (over_ssh.metric, over_ssh.labels) == (ours.metric, ours.labels)
-    assert 1 / ALIKE < over_ssh.value / ours.value < ALIKE
+    assert 1 / SIMILAR < over_ssh.value / ours.value < SIMILAR

@@ -13,25 +13,25 @@ from app.events import (
     JobBegan,
     OutputRead,
     RunAttached,
+    RunDetached,
     RunEnded,
-    RunLeft,
     SampleRead,
     State,
     TrialAttached,
     TrialEnded,
     TrialStarted,
 )
-from app.hosts.leftovers import Whose
+from app.hosts.leftovers import LeftoverOwner
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
+from app.records import DetachedRun
 from app.runs.control import Control
-from app.runs.left import LeftRun
 from app.services import Workstation
 from app.store import Store, StoreError
 from remote.errors import ConnectError
 from tests.lab.counting import counting_plan
 from tests.lab.survival import (
-    assert_nothing_left,
+    assert_no_leftovers,
     assert_whole,
     at_count,
     attach,
@@ -45,7 +45,10 @@ from tests.lab.survival import (
     workspaces_on,
 )
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.processes import ends
+
+MESSAGES = messages("lab", "test_survival_attach")
 
 Measuring = Callable[..., "Killable"]
 
@@ -83,12 +86,12 @@ def measuring(tmp_path: Path) -> Iterator[Measuring]:
         killable.process.wait()
 
 
-def the_left(workstation: Workstation) -> LeftRun:
-    (left,) = workstation.left_runs()
+def detached_runs(workstation: Workstation) -> DetachedRun:
+    (left,) = workstation.detached_runs()
     return left
 
 
-def out_of(left: LeftRun) -> dict[str, Path]:
+def out_of(left: DetachedRun) -> dict[str, Path]:
     """Return the files that the command under way prints to, on the host."""
     (job,) = [job for job in left.jobs if job.trial in {one.trial.id for one in left.under_way}]
     directory = Path(job.workspace.path, f".job-{job.directory}")
@@ -103,8 +106,8 @@ def test_a_killed_benchwright_costs_no_byte(
     workstation: Workstation, lab: LabHost, measuring: Measuring, host: str
 ) -> None:
     measuring(host, count=150).kill_at(80)
-    left = the_left(workstation)
-    assert workstation.runs()[0].left
+    left = detached_runs(workstation)
+    assert workstation.runs()[0].detached
     assert workstation.runs()[0].state is State.RUNNING
     assert (left.by_choice, left.hosts, left.age < 60) == (False, (host,), True)
     assert len(left.under_way) == 1
@@ -121,10 +124,11 @@ def test_a_killed_benchwright_costs_no_byte(
     assert (end(events).state, end(events).reason) == (State.DONE, "")
     record = assert_whole(workstation, 1, 150)
     assert workstation.output(record.summary.id, 1) == written
-    assert workstation.left_runs() == []
-    assert_nothing_left(lab.home if host == "lab" else Path.home())
+    assert workstation.detached_runs() == []
+    assert_no_leftovers(lab.home if host == "lab" else Path.home())
 
 
+@pytest.mark.slow
 def test_the_trials_that_are_left_are_run(workstation: Workstation, lab: LabHost, measuring: Measuring) -> None:
     measuring(count=30, trials=3).kill_at(10)
     events = attach(workstation)
@@ -149,9 +153,10 @@ def test_trials_that_had_ended_are_not_run_again(
     assert_whole(workstation, 1, 20)
     assert_whole(workstation, 2, 20)
     with closing(Store(tmp_path / "runs.sqlite3")) as store:
-        assert store.left_runs() == []
+        assert store.detached_runs() == []
 
 
+@pytest.mark.slow
 def test_what_ended_while_nobody_looked_is_read_whole(
     workstation: Workstation, lab: LabHost, measuring: Measuring
 ) -> None:
@@ -159,7 +164,7 @@ def test_what_ended_while_nobody_looked_is_read_whole(
     assert all(map(ends, jobs_on(lab.home)))
     assert end(attach(workstation)).state is State.DONE
     assert_whole(workstation, 1, 30)
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 def test_the_server_end_of_a_network_test_is_found_again(workstation: Workstation, lab: LabHost) -> None:
@@ -168,18 +173,18 @@ def test_the_server_end_of_a_network_test_is_found_again(workstation: Workstatio
 
     def leave(event: Event, control: Control) -> None:
         if isinstance(event, SampleRead):
-            control.leave()
+            control.detach()
 
-    assert isinstance(run(workstation, plan, leave)[-1], RunLeft)
-    assert set(the_left(workstation).hosts) == {"lab", LOCAL}
+    assert isinstance(run(workstation, plan, leave)[-1], RunDetached)
+    assert set(detached_runs(workstation).hosts) == {"lab", LOCAL}
     events = attach(workstation)
     assert [event.state for event in trial_ends(events)] == [State.DONE]
     printed = workstation.output("last", 1)
     assert {"stdout", "peer stdout"} <= printed.keys()
     times = [sample.time for sample in workstation.samples("last")[1]]
     assert times == sorted(times)
-    assert_nothing_left(lab.home)
-    assert_nothing_left(Path.home())
+    assert_no_leftovers(lab.home)
+    assert_no_leftovers(Path.home())
 
 
 # Left by choice
@@ -188,31 +193,32 @@ def test_the_server_end_of_a_network_test_is_found_again(workstation: Workstatio
 def leave_at(number: int) -> Callable[[Event, Control], None]:
     def hand(event: Event, control: Control) -> None:
         if isinstance(event, SampleRead) and event.sample.value == number:
-            control.leave()
+            control.detach()
 
     return hand
 
 
+@pytest.mark.slow
 def test_a_run_that_is_let_go_of_goes_on(workstation: Workstation, lab: LabHost) -> None:
     events = run(workstation, counting_plan(50, trials=2), leave_at(10))
-    assert isinstance(events[-1], RunLeft)
+    assert isinstance(events[-1], RunDetached)
     assert jobs_on(lab.home)
-    left = the_left(workstation)
+    left = detached_runs(workstation)
     assert left.by_choice
     with pytest.raises(StoreError, match="is detached"):
         workstation.delete(left.id)
     assert end(attach(workstation)).state is State.DONE
     assert_whole(workstation, 1, 50)
     assert_whole(workstation, 2, 50)
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 def test_it_can_be_let_go_of_again_and_again(workstation: Workstation, lab: LabHost) -> None:
-    run(workstation, counting_plan(200), leave_at(10))
+    run(workstation, counting_plan(1000), leave_at(10))
     for number in (60, 120):
-        assert isinstance(attach(workstation, leave_at(number))[-1], RunLeft)
+        assert isinstance(attach(workstation, leave_at(number))[-1], RunDetached)
     assert end(attach(workstation)).state is State.DONE
-    assert_whole(workstation, 1, 200)
+    assert_whole(workstation, 1, 1000)
 
 
 def test_a_left_run_can_be_stopped_in_order(workstation: Workstation, lab: LabHost) -> None:
@@ -223,7 +229,7 @@ def test_a_left_run_can_be_stopped_in_order(workstation: Workstation, lab: LabHo
     assert end(events).state is State.PARTIAL
     assert "Stopped by you" in end(events).reason
     assert workstation.samples("last")[1][-1].value >= 10
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 def test_a_run_is_attached_by_one_alone(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
@@ -233,7 +239,7 @@ def test_a_run_is_attached_by_one_alone(workstation: Workstation, lab: LabHost, 
 
         def try_too(event: Event, _control: Control) -> None:
             if isinstance(event, TrialAttached):
-                with pytest.raises(StoreError, match="is under way") as caught:
+                with pytest.raises(StoreError, match="is in progress") as caught:
                     attach(second)
                 refused.append(str(caught.value))
 
@@ -248,7 +254,7 @@ def test_a_host_that_is_not_reached_leaves_the_run_as_it_is(workstation: Worksta
     lab.stop()
     with pytest.raises(ConnectError, match="refused the connection"):
         attach(workstation)
-    assert len(the_left(workstation).under_way) == 1
+    assert len(detached_runs(workstation).under_way) == 1
     lab.start()
     assert end(attach(workstation)).state is State.DONE
     assert_whole(workstation, 1, 60)
@@ -261,9 +267,9 @@ def test_a_job_that_is_gone_makes_the_run_partial(workstation: Workstation, lab:
         subprocess.run(["rm", "-r", path], check=True)
     events = attach(workstation)
     assert end(events).state is State.PARTIAL
-    assert "The command on lab was gone when it was looked for: its directory" in end(events).reason
+    assert MESSAGES["the_command_on_lab_was_gone"] in end(events).reason
     assert workstation.samples("last")[1][-1].value >= 10
-    assert workstation.left_runs() == []
+    assert workstation.detached_runs() == []
 
 
 def test_a_host_that_restarted_meanwhile_is_recognised(
@@ -276,30 +282,30 @@ def test_a_host_that_restarted_meanwhile_is_recognised(
     assert "lab restarted at" in end(events).reason
     values = [sample.value for sample in workstation.samples("last")[1]]
     assert values == [float(number) for number in range(1, len(values) + 1)]
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 def test_a_preparation_that_was_cut_off_is_made_anew(
     workstation: Workstation, lab: LabHost, measuring: Measuring
 ) -> None:
     measuring(count=20, prepare=2).kill_at(0)
-    left = the_left(workstation)
+    left = detached_runs(workstation)
     assert (left.under_way, len(left.workspaces)) == ((), 1)
     events = attach(workstation)
     assert end(events).state is State.DONE
     assert_whole(workstation, 1, 20)
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 def test_a_run_that_is_let_go_of_while_it_prepares_leaves_nothing(workstation: Workstation, lab: LabHost) -> None:
     def leave(event: Event, control: Control) -> None:
         if isinstance(event, JobBegan):
-            control.leave()
+            control.detach()
 
-    assert isinstance(run(workstation, counting_plan(20, prepare=60), leave)[-1], RunLeft)
+    assert isinstance(run(workstation, counting_plan(20, prepare=60), leave)[-1], RunDetached)
     assert jobs_on(lab.home) == []
     assert workspaces_on(lab.home) == []
-    assert the_left(workstation).by_choice
+    assert detached_runs(workstation).by_choice
     workstation.forget("last")
 
 
@@ -317,17 +323,17 @@ def test_a_run_that_is_forgotten_leaves_what_can_be_removed(
     forged.symlink_to(lab.home)
 
     (under_way, other) = sorted(
-        leftovers_in(lab.home, workstation.leftovers("lab", Refuse())), key=lambda left: left.whose, reverse=True
+        leftovers_in(lab.home, workstation.leftovers("lab", RefusingAsker())), key=lambda left: left.owner, reverse=True
     )
-    assert (under_way.whose, other.whose) == (Whose.UNDER_WAY, Whose.OTHERS)
+    assert (under_way.owner, other.owner) == (LeftoverOwner.ACTIVE_RUN, LeftoverOwner.OTHERS)
     nonces = [under_way.nonce, other.nonce, "fedcba9876543210"]
-    assert len(leftovers_in(lab.home, workstation.remove_leftovers("lab", Refuse(), nonces))) == 2
+    assert len(leftovers_in(lab.home, workstation.remove_leftovers("lab", RefusingAsker(), nonces))) == 2
 
     run_id = workstation.forget("last")
     assert workstation.load(run_id).summary.state is State.PARTIAL
     assert workstation.load(run_id).trials[0].state is State.PARTIAL
-    rest = leftovers_in(lab.home, workstation.remove_leftovers("lab", Refuse(), nonces))
-    assert [left.whose for left in rest] == [Whose.OTHERS]
+    rest = leftovers_in(lab.home, workstation.remove_leftovers("lab", RefusingAsker(), nonces))
+    assert [left.owner for left in rest] == [LeftoverOwner.OTHERS]
     assert others.exists()
     assert forged.is_symlink()
     assert jobs_on(lab.home) == []
@@ -343,7 +349,7 @@ def test_a_run_of_which_nothing_is_on_a_host_is_partial_at_once(tmp_path: Path, 
     process.wait()
     process.stdout.close()
     with closing(Workstation(path, tmp_path / "hosts.toml")) as workstation:
-        assert workstation.left_runs() == []
+        assert workstation.detached_runs() == []
         assert workstation.load("last").summary.state is State.PARTIAL
 
 
@@ -357,7 +363,7 @@ def test_a_command_that_nobody_was_told_of_is_found_by_what_was_planned(
         if isinstance(event, JobBegan):
             began.append(event)
         if isinstance(event, SampleRead) and event.sample.value == 5:
-            control.leave()
+            control.detach()
 
     run(workstation, counting_plan(40), hand)
     with closing(Store(tmp_path / "runs.sqlite3")) as store, store._database.writing() as connection:
@@ -367,6 +373,7 @@ def test_a_command_that_nobody_was_told_of_is_found_by_what_was_planned(
     assert ends(began[0].began.pid)
 
 
+@pytest.mark.slow
 def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
     workstation: Workstation, lab: LabHost, tmp_path: Path
 ) -> None:
@@ -376,7 +383,7 @@ def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
         if isinstance(event, JobBegan):
             began.append(event)
         if isinstance(event, OutputRead):
-            control.leave()
+            control.detach()
 
     run(workstation, counting_plan(30), hand)
     with closing(Store(tmp_path / "runs.sqlite3")) as store, store._database.writing() as connection:
@@ -385,9 +392,10 @@ def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
     assert end(attach(workstation)).state is State.DONE
     assert ends(began[0].began.pid)
     assert_whole(workstation, 1, 30)
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_lost_connection_and_a_death_are_both_survived(
     workstation: Workstation, lab: LabHost, measuring: Measuring
 ) -> None:

@@ -12,8 +12,11 @@ import pytest
 from app.services import Workstation
 from tests.lab.survival import ALIVE, jobs_on, kill_jobs, workspaces_on
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, FAILED, benchwright, environment
 from tests.terminal import terminal
+
+MESSAGES = messages("lab", "test_survival_cli")
 
 
 @pytest.fixture
@@ -60,7 +63,7 @@ def test_a_killed_run_is_listed_attached_and_whole(lab: LabHost, tmp_path: Path)
     assert [trial["state"] for trial in ran.json["trials"]] == ["done", "done"]
     assert ran.json["clock_offset"].keys() == {"lab"}
     assert all(abs(offset) < 1.0 for offset in ran.json["clock_offset"]["lab"].values())
-    assert benchwright("attach").out == "No run is detached.\n"
+    assert benchwright("attach").out == "No detached runs.\n"
     assert benchwright("attach", "last").status == BAD_INPUT
 
 
@@ -68,7 +71,7 @@ def test_a_terminal_that_closes_lets_go_of_the_run(lab: LabHost, tmp_path: Path)
     with measuring(plan(tmp_path, seconds=60)) as process:
         process.send_signal(signal.SIGHUP)
         assert process.stderr is not None
-        assert "detached; resume it with: benchwright" in process.stderr.read()
+        assert MESSAGES["detached_resume_it_with"] in process.stderr.read()
         process.wait()
     assert jobs_on(lab.home)
     ran = benchwright("attach", "--stop")
@@ -94,12 +97,12 @@ def test_each_proposed_command_works_as_printed(lab: LabHost, tmp_path: Path, mo
     lab.stop()
     refused = benchwright(*attaching, "--stop")
     assert refused.status == FAILED
-    assert "Something of the run" in refused.err
+    assert "has commands or files on" in refused.err
     forgetting = proposed(refused.err)
     forgotten = benchwright(*forgetting)
     assert (forgotten.status, forgetting[-1]) == (DONE, "--forget")
     assert proposed(forgotten.err) == ["--store", "own runs.sqlite3", "hosts", "leftovers", "lab"]
-    assert benchwright(*attaching[:3], "--list").out == "No run is detached.\n"
+    assert benchwright(*attaching[:3], "--list").out == "No detached runs.\n"
 
 
 def test_leftovers_are_told_and_only_ours_removed(lab: LabHost, tmp_path: Path) -> None:
@@ -141,6 +144,7 @@ def test_a_host_in_use_is_refused_or_waited_for(lab: LabHost, tmp_path: Path) ->
         assert len(workstation.runs()) == 1
 
 
+@pytest.mark.slow
 def test_a_library_that_vanishes_is_said_and_another_file_takes_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,9 +155,9 @@ def test_a_library_that_vanishes_is_said_and_another_file_takes_the_run(
             Path(f"runs.sqlite3{end}").unlink()
         asked.expect("type the name of a new file and press Enter")
         asked.type("saved.sqlite3")
-        asked.expect("The run is in saved.sqlite3 now, and was read back.")
+        asked.expect("Run saved to saved.sqlite3 and verified.")
         assert asked.status() == DONE, asked.seen
-    assert "is kept" not in asked.seen
+    assert "is stored up to" not in asked.seen
     assert not Path("runs.sqlite3").exists()
     (listed,) = benchwright("--store", "saved.sqlite3", "list", "--json").json
     assert listed["state"] == "done"
@@ -170,11 +174,11 @@ def test_a_run_whose_library_vanished_is_saved_when_it_is_interrupted(
         assert process.stderr is not None
         line = next(line for line in process.stderr if line.startswith("paused: "))
         assert "is gone" in line
-        assert "is kept" not in line
+        assert "is stored up to" not in line
         process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
+        shown = process.stderr.read()
         assert process.wait(60) == FAILED
     (saved,) = Path().glob("runs-*.sqlite3")
-    assert str(saved) in said
+    assert str(saved) in shown
     (listed,) = benchwright("--store", saved, "list", "--json").json
     assert listed["state"] == "partial"

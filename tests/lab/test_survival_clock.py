@@ -8,7 +8,7 @@ import pytest
 
 from app.events import Event, FindingRaised, State
 from app.plans.plan import LOCAL
-from app.runs.findings import CLOCK_STEPPED, clocks_apart
+from app.runs.findings import CLOCK_STEPPED, clock_offset_changed
 from app.services import Workstation
 from remote.local import LocalSession
 from remote.probe import read_facts
@@ -46,7 +46,7 @@ def test_a_step_is_a_finding_of_its_trial(workstation: Workstation, ahead: Path)
     (step,) = [event for event in events if stepped(event)]
     assert isinstance(step, FindingRaised)
     assert (step.trial, step.finding.host) == (1, LOCAL)
-    assert re.search(r"set forward by (3599\.9|3600\.[01]) s", step.finding.measured)
+    assert re.search(r"stepped forward by (3599\.9|3600\.[01]) s", step.finding.measured)
     (stored,) = [found for found in workstation.load("last").findings if found.id == CLOCK_STEPPED]
     assert stored == step.finding
     times = [sample.time for sample in workstation.telemetry("last")[LOCAL] if sample.metric.name == "cpu_idle"]
@@ -62,9 +62,9 @@ def stepped(event: Event) -> bool:
 def test_clocks_that_moved_apart_unnoticed_are_told_by_their_offsets(ahead: Path) -> None:
     session = LocalSession()
     before = read_facts(session)
-    assert clocks_apart(LOCAL, before, read_facts(session)) == []
+    assert clock_offset_changed(LOCAL, before, read_facts(session)) == []
     ahead.write_text("-30")
-    (finding,) = clocks_apart(LOCAL, before, read_facts(session))
+    (finding,) = clock_offset_changed(LOCAL, before, read_facts(session))
     assert finding.id == CLOCK_STEPPED
     assert "-30." in finding.measured or "-29." in finding.measured  # a busy computer blurs the offset
     session.close()

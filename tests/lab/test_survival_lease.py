@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import app.runs.run_hosts
-from app.events import Activity, Event, FindingRaised, RunLeft, SampleRead, State
+from app.events import Activity, Event, FindingRaised, RunDetached, SampleRead, State
 from app.plans.plan import LOCAL
-from app.runs.control import Busy, Control, HostInUseError
+from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.runs.findings import HOST_IN_USE
 from app.services import Workstation
 from tests.lab.counting import counting_plan
 from tests.lab.survival import (
-    assert_nothing_left,
+    assert_no_leftovers,
     assert_whole,
     attach,
     end,
@@ -34,7 +34,7 @@ class Other:
         self.measuring = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(host,))
         self._thread.start()
-        assert self.measuring.wait(20.0)
+        assert self.measuring.wait(60.0)
 
     def _run(self, host: str) -> None:
         run(self.workstation, counting_plan(3000, host=host), self._look, self.control)
@@ -60,23 +60,23 @@ def other(workstation: Workstation, lab: LabHost, tmp_path: Path) -> Iterator[Ot
 
 
 def test_a_second_run_is_refused_and_nothing_of_it_is_kept(workstation: Workstation, other: Other) -> None:
-    with pytest.raises(HostInUseError, match=r"measures on lab \(account .*, run .*, its test runs now\)") as caught:
+    with pytest.raises(HostInUseError, match=r"measures on lab \(account .*, run .*, test running\)") as caught:
         run(workstation, counting_plan(10))
     assert "Wait until it is free" in caught.value.remedy
     assert workstation.runs() == []
 
 
 def test_a_second_run_can_wait(workstation: Workstation, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.runs.run_hosts, "ASK_AGAIN", 0.1)
-    said: list[str] = []
+    monkeypatch.setattr(app.runs.run_hosts, "RETRY_INTERVAL", 0.1)
+    shown: list[str] = []
 
     def hand(event: Event, _control: Control) -> None:
-        if isinstance(event, Activity) and event.text.startswith("waiting: ") and not said:
-            said.append(event.text)
+        if isinstance(event, Activity) and event.text.startswith("waiting: ") and not shown:
+            shown.append(event.text)
             threading.Thread(target=other.stop, name="stopper").start()
 
-    events = run(workstation, counting_plan(10), hand, Control(Busy.WAIT))
-    assert "measures on lab" in said[0]
+    events = run(workstation, counting_plan(10), hand, Control(BusyPolicy.WAIT))
+    assert "measures on lab" in shown[0]
     assert end(events).state is State.DONE
     assert HOST_IN_USE not in [event.finding.id for event in events if isinstance(event, FindingRaised)]
 
@@ -86,13 +86,13 @@ def test_a_run_that_waits_can_be_stopped(workstation: Workstation, other: Other)
         if isinstance(event, Activity) and event.text.startswith("waiting: "):
             control.stop()
 
-    events = run(workstation, counting_plan(10), hand, Control(Busy.WAIT))
+    events = run(workstation, counting_plan(10), hand, Control(BusyPolicy.WAIT))
     assert end(events).state is State.PARTIAL
     assert trial_ends(events) == []
 
 
 def test_a_second_run_may_go_on_and_says_so(workstation: Workstation, other: Other) -> None:
-    events = run(workstation, counting_plan(10), control=Control(Busy.ANYWAY))
+    events = run(workstation, counting_plan(10), control=Control(BusyPolicy.ANYWAY))
     assert end(events).state is State.DONE
     (finding,) = [found for found in workstation.load("last").findings if found.id == HOST_IN_USE]
     assert (finding.host, "measures on lab" in finding.measured) == ("lab", True)
@@ -104,13 +104,13 @@ def test_a_run_that_was_let_go_of_keeps_its_host_while_it_measures(
 ) -> None:
     def leave(event: Event, control: Control) -> None:
         if isinstance(event, SampleRead) and event.sample.value == 5:
-            control.leave()
+            control.detach()
 
-    assert isinstance(run(workstation, counting_plan(300), leave)[-1], RunLeft)
+    assert isinstance(run(workstation, counting_plan(300), leave)[-1], RunDetached)
     with closing(Workstation(tmp_path / "second.sqlite3", tmp_path / "hosts.toml")) as second:
-        with pytest.raises(HostInUseError, match="its test runs now"):
+        with pytest.raises(HostInUseError, match="test running"):
             run(second, counting_plan(10, host=LOCAL))
         assert end(attach(workstation)).state is State.DONE  # its own lease is not in its way
         assert end(run(second, counting_plan(10, host=LOCAL))).state is State.DONE
     assert_whole(workstation, 1, 300)
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)

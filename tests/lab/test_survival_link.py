@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from app.events import Event, FindingRaised, LinkChanged, SampleRead, State, TelemetryRead, TrialStarted
-from app.hosts.leftovers import Whose
-from app.questions import Refuse
+from app.hosts.leftovers import LeftoverOwner
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.runs.findings import CONNECTION_LOST
 from app.services import Workstation
-from remote.link import LinkState, Patience
+from remote.connection_state import LinkState, ReconnectPolicy
 from tests.lab.counting import EVERY, counting_plan
 from tests.lab.survival import (
     ALIVE,
-    assert_nothing_left,
+    assert_no_leftovers,
     assert_whole,
     at_count,
     end,
@@ -33,20 +33,23 @@ from tests.lab.survival import (
     watch,
 )
 from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost
+from tests.messages import messages
 from tests.processes import ends
 
+MESSAGES = messages("lab", "test_survival_link")
 
-def told(events: list[Event]) -> list[str]:
+
+def reported(events: list[Event]) -> list[str]:
     return [event.finding.id for event in events if isinstance(event, FindingRaised)]
 
 
 def test_a_killed_connection_costs_nothing(workstation: Workstation, lab: LabHost) -> None:
-    events = run(workstation, counting_plan(60), at_count(10, lab.cut))
+    events = run(workstation, counting_plan(300), at_count(10, lab.cut))
     assert (end(events).state, end(events).reason) == (State.DONE, "")
     assert states(events) == [LinkState.LOST, LinkState.RECONNECTING, LinkState.BACK]
-    record = assert_whole(workstation, 1, 60)
+    record = assert_whole(workstation, 1, 300)
     assert CONNECTION_LOST in [finding.id for finding in record.findings]
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 @pytest.mark.slow
@@ -69,12 +72,12 @@ def test_a_server_that_is_gone_for_a_while_is_found_again(workstation: Workstati
         if isinstance(event, LinkChanged) and event.state is LinkState.RECONNECTING and event.attempt == 3:
             lab.start()
 
-    events = run(workstation, counting_plan(60), hand)
+    events = run(workstation, counting_plan(300), hand)
     assert end(events).state is State.DONE
     attempts = [event.attempt for event in events if isinstance(event, LinkChanged) and event.attempt]
     assert attempts[:3] == [1, 2, 3]
-    assert_whole(workstation, 1, 60)
-    assert_nothing_left(lab.home)
+    assert_whole(workstation, 1, 300)
+    assert_no_leftovers(lab.home)
 
 
 def test_a_trial_that_ended_meanwhile_is_read_to_its_end(workstation: Workstation, lab: LabHost) -> None:
@@ -101,7 +104,7 @@ def test_a_silent_link_is_told_and_replaced(workstation: Workstation, lab: LabHo
     events = run(workstation, counting_plan(300), at_count(10, fall_silent))
     assert states(events) == [LinkState.STALLED, LinkState.LOST, LinkState.RECONNECTING, LinkState.BACK]
     stalled = next(event for event in events if isinstance(event, LinkChanged))
-    assert abs(stalled.since - cut_at[0]) < 1.5
+    assert abs(stalled.since - cut_at[0]) < 5.0
     assert end(events).state is State.DONE
     assert_whole(workstation, 1, 300)
 
@@ -117,7 +120,7 @@ def test_a_link_that_only_pauses_is_kept(workstation: Workstation, lab: LabHost)
 
     events = run(workstation, counting_plan(180), hand)
     assert states(events) == [LinkState.STALLED, LinkState.BACK]
-    assert CONNECTION_LOST not in told(events)
+    assert CONNECTION_LOST not in reported(events)
     assert_whole(workstation, 1, 180)
 
 
@@ -125,14 +128,14 @@ def test_a_changed_host_key_blocks_and_the_job_is_known(workstation: Workstation
     events = run(workstation, counting_plan(3000), at_count(10, lambda: lab.restart(host_key=lab.keys.other_host)))
     assert states(events)[-1] is LinkState.GIVEN_UP
     assert end(events).state is State.PARTIAL
-    assert "The key of lab has changed" in end(events).reason
+    assert MESSAGES["the_key_of_lab_has_changed"] in end(events).reason
     assert workstation.samples("last")[1][-1].value >= 10
     assert jobs_on(lab.home)
     lab.restart(host_key=lab.keys.host)
-    (left,) = leftovers_in(lab.home, workstation.leftovers("lab", Refuse()))
-    assert (left.whose, left.processes > 0) == (Whose.OURS, True)
-    assert leftovers_in(lab.home, workstation.remove_leftovers("lab", Refuse(), [left.nonce])) == []
-    assert_nothing_left(lab.home)
+    (left,) = leftovers_in(lab.home, workstation.leftovers("lab", RefusingAsker()))
+    assert (left.owner, left.processes > 0) == (LeftoverOwner.ENDED_RUN, True)
+    assert leftovers_in(lab.home, workstation.remove_leftovers("lab", RefusingAsker(), [left.nonce])) == []
+    assert_no_leftovers(lab.home)
 
 
 def test_a_jump_host_that_dies_is_gone_around_when_it_is_back(
@@ -150,10 +153,10 @@ def test_a_jump_host_that_dies_is_gone_around_when_it_is_back(
             named.append(event.detail)
             jump.start()
 
-    assert end(run(workstation, counting_plan(60), hand)).state is State.DONE
-    assert "its jump host jump failed" in named[0]
-    assert_whole(workstation, 1, 60)
-    assert_nothing_left(host.home)
+    assert end(run(workstation, counting_plan(300), hand)).state is State.DONE
+    assert MESSAGES["its_jump_host_jump_failed"] in named[0]
+    assert_whole(workstation, 1, 300)
+    assert_no_leftovers(host.home)
 
 
 def test_a_passphrase_is_asked_for_once(workstation: Workstation, lab_host: LabHost) -> None:
@@ -163,11 +166,11 @@ def test_a_passphrase_is_asked_for_once(workstation: Workstation, lab_host: LabH
     (folder / "known_hosts").write_text(lab_host.known_hosts_line)
     asker = AnsweringAsker(secrets=[PASSPHRASE])
     cut, control = at_count(10, lab_host.cut), Control()
-    events = watch(workstation.run(counting_plan(30), asker, control), control, cut)
+    events = watch(workstation.run(counting_plan(300), asker, control), control, cut)
     assert end(events).state is State.DONE
     assert LinkState.BACK in states(events)
     assert len(asker.secret_questions) == 1
-    assert_whole(workstation, 1, 30)
+    assert_whole(workstation, 1, 300)
 
 
 def test_stopping_a_run_whose_host_is_away_does_not_wait_for_it(workstation: Workstation, lab: LabHost) -> None:
@@ -182,19 +185,19 @@ def test_stopping_a_run_whose_host_is_away_does_not_wait_for_it(workstation: Wor
     events = run(workstation, counting_plan(3000), hand)
     assert time.monotonic() - began < 20.0
     assert end(events).state is State.PARTIAL
-    assert "The connection to lab was lost" in end(events).reason
+    assert MESSAGES["the_connection_to_lab_was"] in end(events).reason
     assert workstation.samples("last")[1][-1].value >= 10
     lab.start()
-    nonces = [left.nonce for left in workstation.leftovers("lab", Refuse())]
-    assert leftovers_in(lab.home, workstation.remove_leftovers("lab", Refuse(), nonces)) == []
-    assert_nothing_left(lab.home)
+    nonces = [left.nonce for left in workstation.leftovers("lab", RefusingAsker())]
+    assert leftovers_in(lab.home, workstation.remove_leftovers("lab", RefusingAsker(), nonces)) == []
+    assert_no_leftovers(lab.home)
 
 
 def test_patience_ends(workstation: Workstation, lab: LabHost) -> None:
-    workstation._patience = Patience(first=0.1, longest=0.2, total=0.5)
+    workstation._patience = ReconnectPolicy(first=0.1, longest=0.2, total=0.5)
     events = run(workstation, counting_plan(3000), at_count(10, lab.stop))
     assert end(events).state is State.PARTIAL
-    assert "no other could be made" in end(events).reason
+    assert "reconnecting failed" in end(events).reason
     assert states(events)[-1] is LinkState.GIVEN_UP
     kill_jobs(lab.home)
 
@@ -214,7 +217,7 @@ def test_a_restart_of_the_host_is_recognised(workstation: Workstation, lab: LabH
     assert values == [float(number) for number in range(1, len(values) + 1)]
     assert len(values) >= 10
     assert workstation.output("last", 1)["stdout"].startswith(b"n 1\nn 2\n")
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
 # A network of its own
@@ -251,6 +254,7 @@ def unplugged(start_lab_host: Callable[..., LabHost]) -> Iterator[tuple[LabHost,
     subprocess.run(["ip", "netns", "del", name], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_an_unplugged_host_goes_on_and_is_found_again(
     workstation: Workstation, unplugged: tuple[LabHost, Callable[[str], None]]
 ) -> None:
@@ -269,13 +273,13 @@ def test_an_unplugged_host_goes_on_and_is_found_again(
     ]
     assert end(events).state is State.DONE
     assert_whole(workstation, 1, 300)
-    assert_nothing_left(host.home)
+    assert_no_leftovers(host.home)
 
 
 # Stopping
 
 
-@pytest.mark.parametrize("deaf", [False, True])
+@pytest.mark.parametrize("deaf", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_stop_ends_everything_within_five_seconds(workstation: Workstation, lab: LabHost, *, deaf: bool) -> None:
     stopped: list[float] = []
 
@@ -295,9 +299,10 @@ def test_a_stop_ends_everything_within_five_seconds(workstation: Workstation, la
     run(workstation, counting_plan(3000, deaf=deaf), dead)
     assert end(events).state is State.PARTIAL
     assert stopped[1] - stopped[0] < 5.0
-    assert_nothing_left(lab.home)
+    assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_time_of_a_lost_link_does_not_make_a_trial_late(workstation: Workstation, lab: LabHost) -> None:
     """The clock of a trial that is still measuring does not run out while nobody sees it."""
     events = run(workstation, counting_plan(40), at_count(5, lab.cut))

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from suites.base import Context, Parsed, Purpose, complete_values
+from suites.base import Context, ParsedTrial, Purpose, complete_values
 from suites.sysbench.fileio import SysbenchFileio
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_sysbench_fileio_real")
 
 pytestmark = pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 
@@ -16,7 +19,7 @@ SUITE = SysbenchFileio()
 SMALL = {"total_size": "16 MiB", "file_num": 4, "time": 2, "threads": 1}
 
 
-def run(directory: Path, *, prepare: bool = True, **given: object) -> tuple[Parsed, str]:
+def run(directory: Path, *, prepare: bool = True, **given: object) -> tuple[ParsedTrial, str]:
     """Run a step's commands by hand; return what is read of the last one, and its screen."""
     values = complete_values(SUITE, {**SMALL, **given})
     parser, screen = SUITE.parser(values), b""
@@ -52,14 +55,14 @@ def test_the_figure_is_the_one_on_the_screen(mode: str, operation: str, line: st
 def test_files_that_were_not_prepared_are_named(tmp_path: Path) -> None:
     found, _screen = run(tmp_path, prepare=False)
     assert not found.complete
-    assert "Cannot open file 'test_file.0'" in found.notes[0]
-    assert any("the preparation did not run" in note for note in found.notes)
+    assert MESSAGES["cannot_open_file_test_file_0"] in found.notes[0]
+    assert any(MESSAGES["the_preparation_did_not_run"] in note for note in found.notes)
 
 
 @pytest.mark.parametrize("mode", ["async", "mmap"])
 def test_requests_may_be_queued_or_mapped(mode: str, tmp_path: Path) -> None:
     parsed, printed = run(tmp_path, mode="rndrd", io_mode=mode, async_backlog=16)
     assert parsed.complete
-    told = re.search(r"reads/s: +([0-9.]+)", printed)
-    assert told is not None
-    assert {f.value for f in parsed.figures if f.metric.name == "iops"} == {float(told[1])}
+    reported = re.search(r"reads/s: +([0-9.]+)", printed)
+    assert reported is not None
+    assert {f.value for f in parsed.figures if f.metric.name == "iops"} == {float(reported[1])}

@@ -11,6 +11,9 @@ from suites.sysbench.cpu import SysbenchCpu
 from suites.sysbench.memory import SysbenchMemory
 from suites.sysbench.mutex import SysbenchMutex
 from suites.sysbench.threads import SysbenchThreads
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_sysbench_real")
 
 pytestmark = pytest.mark.skipif(
     subprocess.run(["sh", "-c", "command -v sysbench"], capture_output=True, check=False).returncode != 0,
@@ -64,7 +67,7 @@ def test_samples_arrive_while_it_runs_and_outlive_a_stop(suite: Suite) -> None:
     found = parser.finish(status)
     assert not found.complete
     assert found.samples
-    assert found.notes[-1] == "sysbench was ended by SIGTERM."
+    assert found.notes[-1] == MESSAGES["sysbench_was_ended_by"]
 
 
 def test_what_the_checks_call_refused_is_refused() -> None:
@@ -73,7 +76,7 @@ def test_what_the_checks_call_refused_is_refused() -> None:
     parser = suite.parser(complete_values(suite, {}))
     parser.feed(done.stdout)
     parser.feed(done.stderr, "stderr")
-    assert "Invalid value for memory-block-size" in parser.finish(done.returncode).notes[0]
+    assert MESSAGES["invalid_value_for_memory"] in parser.finish(done.returncode).notes[0]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,14 @@ from app.events import FindingRaised, RunEnded, State
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.runs.control import Control
 from app.services import Workstation
-from remote.targets import REFUSED, judged
+from remote.target_guard import REFUSED, target_guard
 from suites.base import Context
 from suites.vocab import Finding
 from tests.lab_sshd import AnsweringAsker
 from tests.loop_devices import MIB, MakeLoop, backing_file, make_loop, run
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_target_guard")
 
 __all__ = ["make_loop"]
 
@@ -41,7 +44,7 @@ def execute(
     return [event.finding for event in events if isinstance(event, FindingRaised)], ended
 
 
-def said(workstation: Workstation, ended: RunEnded) -> str:
+def shown(workstation: Workstation, ended: RunEnded) -> str:
     """Return everything that the run gives as its reason: in words, and on the trial's standard error."""
     record = workstation.load("last")
     numbers = range(1, len(record.trials) + 1)
@@ -150,7 +153,7 @@ def test_no_spelling_of_a_job_file_writes_to_a_device(
     assert digest(backing_file(spelled["device"])) == before
     assert Path(spelled["device"]).exists()
     assert ended.state is not State.DONE, case
-    assert said(workstation, ended)
+    assert shown(workstation, ended)
 
 
 def start(tmp_path: Path, suite: str, **values: object) -> subprocess.CompletedProcess[str]:
@@ -161,7 +164,7 @@ def start(tmp_path: Path, suite: str, **values: object) -> subprocess.CompletedP
     for command in step.suite.commands(step.values, Context()):
         for file in command.files:
             (workspace / file.name).write_text(file.text)
-        words = judged(command.targets, command.argv)
+        words = target_guard(command.targets, command.argv)
         done = subprocess.run(words, cwd=workspace, capture_output=True, text=True, check=False, timeout=60)
         if done.returncode:
             break
@@ -416,7 +419,7 @@ def test_a_run_destroys_no_file_and_says_which(workstation: Workstation, files: 
     _, ended = execute(workstation, "fio-job", job=job)
     assert contents(files["folder"]) == before
     assert ended.state is State.FAILED
-    assert "fio was not started on this computer: " in ended.reason
+    assert MESSAGES["fio_was_not_started_on_this"] in ended.reason
     assert files["folder"] in ended.reason
 
 
@@ -431,7 +434,7 @@ def test_a_run_of_a_command_writes_to_no_device(
     lines = {"command": "true", which: LINES[case].format(**spelled)}
     _, ended = execute(workstation, "command", 1, **lines, **SHELL)
     assert digest(backing_file(spelled["device"])) == before
-    assert ended.state is not State.DONE or "exit status 77: benchwright: " in ended.reason
+    assert ended.state is not State.DONE or MESSAGES["exit_status_77_benchwright"] in ended.reason
 
 
 @pytest.mark.slow

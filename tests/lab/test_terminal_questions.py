@@ -1,7 +1,6 @@
 """What is asked at a terminal before a host is changed or a device is lost, by the real program on a real one."""
 
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,12 @@ from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.plans.plan_file import write_plan
 from app.plans.tuning import Tuning
 from tests.loop_devices import MakeLoop, backing_file, make_loop
+from tests.messages import messages
 from tests.program import DONE, FAILED
 from tests.sudo_host import PASSWORD, StartSudoHost, files_with, start_sudo_host
 from tests.terminal import terminal
+
+MESSAGES = messages("lab", "test_terminal_questions")
 
 __all__ = ["make_loop", "start_sudo_host"]
 
@@ -28,20 +30,20 @@ def test_a_loss_is_confirmed_by_typing(make_loop: MakeLoop, tmp_path: Path) -> N
     device = make_loop("scratch.img")
     with terminal("run", plan_file(tmp_path, device)) as screen:
         screen.expect(f"Everything on {device} of local will be lost:")
-        screen.expect("Written by: fio (randwrite)")
-        screen.expect("Type its file’s name to go on")
+        screen.expect("Overwritten by: fio (randwrite)")
+        screen.expect("Type its file’s name to continue")
         screen.type("scratch.img")
         assert screen.status() == DONE, screen.seen
     assert any(backing_file(device).read_bytes())
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "yes", *(pytest.param(answer, marks=pytest.mark.slow) for answer in ("y", "scratch", "/dev/loop0"))]
+    "answer", ["yes", *(pytest.param(answer, marks=pytest.mark.slow) for answer in ("", "y", "scratch", "/dev/loop0"))]
 )
 def test_any_other_answer_gives_up(make_loop: MakeLoop, tmp_path: Path, answer: str) -> None:
     device = make_loop("scratch.img")
     with terminal("run", plan_file(tmp_path, device)) as screen:
-        screen.expect("to go on")
+        screen.expect("to continue")
         screen.type(answer)
         assert screen.status() == FAILED
         assert "was not confirmed" in screen.seen
@@ -67,7 +69,7 @@ def test_sudos_password_is_typed_unseen_and_kept_nowhere(
     assert files_with(PASSWORD, [tmp_path, Path.home(), host.directory.parent]) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_at_a_question_stops_the_run(
     start_sudo_host: StartSudoHost, tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -77,10 +79,8 @@ def test_a_signal_at_a_question_stops_the_run(
     write_plan(plan, tmp_path / "plan.toml")
     with terminal("run", "--yes", str(tmp_path / "plan.toml")) as screen:
         screen.expect("Password for sudo, to drop the page cache before each trial")
-        began = time.monotonic()
         screen.send(number)
         assert screen.status() == FAILED
-        assert time.monotonic() - began < 20.0
         assert "partial. Stopped by you." in screen.seen
         assert "Traceback" not in screen.seen
 
@@ -96,4 +96,4 @@ def test_a_wrong_password_is_asked_for_again(
         screen.expect("Password for sudo")
         screen.type("")
         assert screen.status() == FAILED
-        assert "No password for sudo was given" in screen.seen
+        assert MESSAGES["no_password_for_sudo_was"] in screen.seen

@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 
 from app.events import FindingRaised, RunEnded, State
-from app.hosts.restoring import NO_NOTE
+from app.hosts.leftovers import NO_NOTE, LeftoverOwner
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.plans.plan_file import write_plan
 from app.plans.tuning import Tuning
-from app.runs.control import Busy, Control
+from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
 from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.messages import messages
 from tests.program import BENCHWRIGHT, DONE, benchwright, environment
 from tests.sudo_host import NOBODY, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host
+
+MESSAGES = messages("lab", "test_tune_crash")
 
 __all__ = ["start_sudo_host"]
 
@@ -51,7 +54,7 @@ def start_host(start_sudo_host: StartSudoHost, governor: Path) -> Callable[[str]
 
 
 @pytest.fixture
-def workstation() -> Iterator[Workstation]:
+def workstation(few_programs: None) -> Iterator[Workstation]:
     """The user's own: the one that the program uses, too."""
     made = Workstation()
     yield made
@@ -80,7 +83,7 @@ def found_by(workstation: Workstation, plan: Plan, run: Control | None = None) -
 
 def give_up(workstation: Workstation) -> None:
     """Give up what is detached, and end what still runs of it: the host is free, and still changed."""
-    for left in workstation.left_runs():
+    for left in workstation.detached_runs():
         workstation.forget(left.id)
     found = workstation.leftovers("web-1", AnsweringAsker())
     workstation.remove_leftovers("web-1", AnsweringAsker(), [each.nonce for each in found])
@@ -92,19 +95,20 @@ def test_a_crash_is_put_back_by_the_command_line(
     start_host(WITHOUT_PASSWORD)
     crash_while_tuned(tmp_path, governor)
     declined = benchwright("hosts", "restore", "web-1", stdin=b"n\n")
-    assert "CPU governor of CPU 0: performance, before powersave (run 2" in declined.err
+    assert MESSAGES["cpu_governor_of_cpu_0"] in declined.err
     assert governor.read_text() == "performance\n"
     ran = benchwright("hosts", "restore", "web-1", "--yes")
-    assert (ran.status, ran.out) == (DONE, "CPU governor of CPU 0: put back\n")
+    assert (ran.status, ran.out) == (DONE, MESSAGES["cpu_governor_of_cpu_0_put"])
     assert governor.read_text() == "powersave\n"
-    assert benchwright("hosts", "restore", "web-1").out == "Nothing on web-1 is noted down as changed.\n"
+    assert benchwright("hosts", "restore", "web-1").out == MESSAGES["nothing_on_web_1_is_noted"]
     (action,) = benchwright("hosts", "log", "web-1", "--json").json
-    assert (action["what"], action["exit_status"]) == ("put back settings", 0)
+    assert (action["what"], action["exit_status"]) == ("restore settings", 0)
     (change,) = benchwright("show", "last", "--json").json["changes"]
     assert change["put_back"]
     assert change["problem"] == ""
 
 
+@pytest.mark.slow
 def test_whoever_goes_on_with_the_run_puts_back_in_the_end(
     start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
 ) -> None:
@@ -113,7 +117,7 @@ def test_whoever_goes_on_with_the_run_puts_back_in_the_end(
     assert [change.change.during for change in workstation.pending_changes("web-1")] == ["performance"]
     control = Control()
     control.stop()
-    (left,) = workstation.left_runs()
+    (left,) = workstation.detached_runs()
     list(workstation.attach(left.id, AnsweringAsker(), control))
     assert governor.read_text() == "powersave\n"
     assert workstation.pending_changes() == []
@@ -125,7 +129,7 @@ def test_the_next_run_says_that_the_host_is_changed_or_puts_it_back_where_it_is_
 ) -> None:
     start_host(WITHOUT_PASSWORD)
     crash_while_tuned(tmp_path, governor)
-    ids, ended = found_by(workstation, QUIET, Control(busy=Busy.ANYWAY))
+    ids, ended = found_by(workstation, QUIET, Control(busy=BusyPolicy.ANYWAY))
     assert (ended.state, "host-changed" in ids) == (State.DONE, True)
     assert governor.read_text() == "performance\n"
     give_up(workstation)
@@ -133,6 +137,38 @@ def test_the_next_run_says_that_the_host_is_changed_or_puts_it_back_where_it_is_
     assert (ended.state, "host-changed" in ids) == (State.DONE, False)
     assert governor.read_text() == "powersave\n"
     assert workstation.pending_changes() == []
+
+
+@pytest.mark.slow
+def test_the_next_run_of_the_account_root_puts_back_though_it_needs_no_root(
+    start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
+) -> None:
+    host = start_host(WITHOUT_PASSWORD)
+    crash_while_tuned(tmp_path, governor)
+    give_up(workstation)
+    host.user = "root"
+    host.add_to_home("web-2")
+    ids, ended = found_by(workstation, replace(QUIET, hosts=("web-2",)))
+    assert (ended.state, "host-changed" in ids) == (State.DONE, False)
+    assert governor.read_text() == "powersave\n"
+
+
+def test_a_setting_that_is_still_changed_is_a_leftover(
+    start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
+) -> None:
+    start_host(WITHOUT_PASSWORD)
+    crash_while_tuned(tmp_path, governor)
+    (left,) = (each for each in workstation.leftovers("web-1", AnsweringAsker()) if each.setting)
+    assert left.owner is LeftoverOwner.ACTIVE_RUN
+    give_up(workstation)
+    ran = benchwright("hosts", "leftovers", "web-1", "--remove")
+    assert ran.status == DONE
+    assert MESSAGES["cpu_0_is_still_changed"] in ran.out
+    assert "benchwright hosts restore web-1" in ran.out
+    (reported,) = (each for each in benchwright("hosts", "leftovers", "web-1", "--json").json if each["setting"])
+    assert (reported["whose"], reported["path"]) == ("changed setting", left.path)
+    assert benchwright("hosts", "restore", "web-1", "--yes").status == DONE
+    assert not [each for each in benchwright("hosts", "leftovers", "web-1", "--json").json if each["setting"]]
 
 
 def test_a_host_that_restarted_has_nothing_to_put_back(
@@ -161,12 +197,12 @@ def test_without_root_nothing_is_put_back_and_it_stays_pending(
     (host.directory.parent / "sudoers").write_text(NOBODY)
     ran = benchwright("hosts", "restore", "web-1", "--yes")
     assert ran.status != DONE
-    assert "No password for sudo was given" in ran.err
+    assert MESSAGES["no_password_for_sudo_was"] in ran.err
     assert governor.read_text() == "performance\n"
     assert len(workstation.pending_changes("web-1")) == 1
 
 
 def test_nothing_to_put_back_on_this_computer() -> None:
-    if Path("/run/benchwright-changes").exists():
+    if list(Path("/run").glob("benchwright-changes/*")):
         pytest.skip("something is noted down on this computer")
-    assert benchwright("hosts", "restore", LOCAL).out == "Nothing on local is noted down as changed.\n"
+    assert benchwright("hosts", "restore", LOCAL).out == MESSAGES["nothing_on_local_is_noted"]

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from remote.session import Session
-from remote.tuning import Applied, Setting, SettingKind, apply, drop_caches, notes, put_back
+from remote.tuning import AppliedSetting, Setting, SettingKind, apply, drop_caches, notes, restore_settings
 from tests.host_shells import Prefixed, shell_path
 from tests.loop_devices import MIB, MakeLoop, make_loop, partition_of
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_tune_hosts")
 
 __all__ = ["make_loop"]
 
@@ -51,12 +54,12 @@ def policy(number: int) -> str:
 def test_every_cpu_gets_the_governor_and_its_own_back(machine: Session, tmp_path: Path) -> None:
     applied, failed = apply(machine, RUN, [GOVERNOR])
     assert applied == (
-        Applied(policy(0), "powersave", "performance"),
-        Applied(policy(1), "schedutil", "performance"),
+        AppliedSetting(policy(0), "powersave", "performance"),
+        AppliedSetting(policy(1), "schedutil", "performance"),
     )
     assert not failed
     assert governors(tmp_path) == ["performance", "performance"]
-    assert {(back.path, back.run, back.problem) for back in put_back(machine, RUN)} == {
+    assert {(back.path, back.run, back.problem) for back in restore_settings(machine, RUN)} == {
         (policy(0), RUN, ""),
         (policy(1), RUN, ""),
     }
@@ -77,7 +80,7 @@ def test_readahead_and_scheduler_of_a_real_device(machine: Session, make_loop: M
     assert (len(applied), dict(failed)) == (2, {})
     assert queue(device, "read_ahead_kb").read_text().strip() == str(int(before) + 64)
     assert f"[{chosen}]" in queue(device, "scheduler").read_text() or choices == [chosen]
-    put_back(machine)
+    restore_settings(machine)
     assert queue(device, "read_ahead_kb").read_text().strip() == before
 
 
@@ -93,8 +96,8 @@ def test_the_first_value_is_the_one_that_is_put_back(machine: Session, tmp_path:
     apply(machine, RUN, [GOVERNOR])
     applied, _ = apply(machine, OTHER, [Setting(SettingKind.GOVERNOR, "ondemand")])
     assert [change.before for change in applied] == ["powersave", "schedutil"]
-    assert put_back(machine, RUN) == ()  # by now it is the other run's
-    put_back(machine, OTHER)
+    assert restore_settings(machine, RUN) == ()  # by now it is the other run's
+    restore_settings(machine, OTHER)
     assert governors(tmp_path) == ["powersave", "schedutil"]
 
 
@@ -102,8 +105,8 @@ def test_asking_twice_changes_nothing_more(machine: Session, tmp_path: Path) -> 
     """An answer that was lost with its connection is asked for again."""
     first = apply(machine, RUN, [GOVERNOR])
     assert apply(machine, RUN, [GOVERNOR]) == first
-    put_back(machine, RUN)
-    assert put_back(machine, RUN) == ()
+    restore_settings(machine, RUN)
+    assert restore_settings(machine, RUN) == ()
     assert governors(tmp_path) == ["powersave", "schedutil"]
 
 
@@ -123,9 +126,9 @@ def test_anybody_may_see_what_is_noted_down(machine: Session, tmp_path: Path) ->
 def test_what_somebody_else_set_meanwhile_is_left_alone(machine: Session, tmp_path: Path) -> None:
     apply(machine, RUN, [GOVERNOR])
     (tmp_path / "cpu/cpufreq/policy1/scaling_governor").write_text("conservative\n")
-    back = {each.path: each.problem for each in put_back(machine, RUN)}
+    back = {each.path: each.problem for each in restore_settings(machine, RUN)}
     assert back[policy(0)] == ""
-    assert "it was changed to conservative since" in back[policy(1)]
+    assert MESSAGES["it_was_changed_to"] in back[policy(1)]
     assert governors(tmp_path) == ["powersave", "conservative"]
     assert notes(machine) == ()
 
@@ -133,7 +136,7 @@ def test_what_somebody_else_set_meanwhile_is_left_alone(machine: Session, tmp_pa
 def test_a_device_that_is_gone_is_told(machine: Session, tmp_path: Path) -> None:
     apply(machine, RUN, [GOVERNOR])
     (tmp_path / "cpu/cpufreq/policy0/scaling_governor").unlink()
-    assert put_back(machine, RUN)[0].problem == "the device is gone"
+    assert restore_settings(machine, RUN)[0].problem == "the device is gone"
     assert notes(machine) == ()
 
 
@@ -167,7 +170,7 @@ def test_a_scheduler_that_is_not_there_is_refused(machine: Session, make_loop: M
     before = queue(device, "scheduler").read_text()
     wanted = Setting(SettingKind.SCHEDULER, "no-such-one", device)
     applied, failed = apply(machine, RUN, [wanted, GOVERNOR])
-    assert failed[wanted].startswith(("the kernel does not take no-such-one", "it became "))
+    assert failed[wanted].startswith((MESSAGES["the_kernel_does_not_take_no"], "it became "))
     assert [change.path for change in applied] == [policy(0), policy(1)]  # the others are changed all the same
     assert queue(device, "scheduler").read_text() == before
 
@@ -177,7 +180,7 @@ def test_a_partitions_settings_are_those_of_its_disk(machine: Session, make_loop
     partition = partition_of(device)
     applied, failed = apply(machine, RUN, [Setting(SettingKind.READAHEAD, "64", partition)])
     assert [change.path for change in applied] == [str(queue(device, "read_ahead_kb"))], failed
-    put_back(machine, RUN)
+    restore_settings(machine, RUN)
 
 
 def test_the_page_cache_is_dropped(machine: Session, tmp_path: Path) -> None:

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from app.events import Event, FindingRaised, RunEnded, State, TrialStarted
-from app.hosts.restoring import NO_NOTE
+from app.hosts.leftovers import NO_NOTE
 from app.plans.plan import Plan, Repetition, make_step
 from app.plans.tuning import Tuning
-from app.run_json import run_to_json
 from app.runs.control import Control
 from app.services import Workstation
+from app.summary import run_to_json
 from remote.privilege import as_root
 from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.messages import messages
 from tests.sudo_host import (
     NOBODY,
     PASSWORD,
@@ -27,6 +28,8 @@ from tests.sudo_host import (
     start_sudo_host,
     words_of_processes,
 )
+
+MESSAGES = messages("lab", "test_tune_runs")
 
 __all__ = ["start_sudo_host"]
 
@@ -69,7 +72,7 @@ def start_machine(start_sudo_host: StartSudoHost, tmp_path: Path) -> Callable[[s
 
 
 @pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
+def workstation(tmp_path: Path, few_programs: None) -> Iterator[Workstation]:
     made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     yield made
     made.close()
@@ -114,23 +117,20 @@ def test_what_was_changed_is_recorded_and_put_back(
     assert during == [["performance", "performance"]] * 2
     assert machine.governors == ["powersave", "schedutil"]
     changes = run_to_json(workstation.load("last"))["changes"]
-    told = [(change["what"], change["before"], change["during"], change["trial"]) for change in changes]
-    assert told == [
+    reported = [(change["what"], change["before"], change["during"], change["trial"]) for change in changes]
+    assert reported == [
         ("CPU governor of CPU 0", "powersave", "performance", None),
         ("CPU governor of CPU 1", "schedutil", "performance", None),
         ("page cache dropped", None, "3", 1),
         ("page cache dropped", None, "3", 2),
     ]
     assert all(change["put_back"] for change in changes[:2])
-    (said,) = [finding.measured for finding in workstation.load("last").findings if finding.id == "host-tuned"]
-    assert said == (
-        "CPU governor of CPU 0: performance, before powersave; CPU governor of CPU 1: performance, before schedutil; "
-        "the page cache is dropped before each trial."
-    )
+    (shown_text,) = [finding.measured for finding in workstation.load("last").findings if finding.id == "host-tuned"]
+    assert shown_text == (MESSAGES["cpu_governor_of_cpu_0"])
     assert workstation.pending_changes() == []
 
 
-@pytest.mark.parametrize("how", ["stopped", "failed"])
+@pytest.mark.parametrize("how", ["stopped", pytest.param("failed", marks=pytest.mark.slow)])
 def test_it_is_put_back_however_the_run_ends(
     start_machine: Callable[[str], Machine], workstation: Workstation, how: str
 ) -> None:
@@ -187,7 +187,7 @@ def test_without_root_nothing_is_measured_and_it_says_what_cannot_be_done(
     assert ended(events).state is State.FAILED
     assert "not in the sudoers file" in ended(events).reason
     assert not any(isinstance(event, TrialStarted) for event in events)
-    assert "drop the page cache before each trial, set the CPU governor" in asker.secret_questions[0].purpose
+    assert MESSAGES["drop_the_page_cache_before"] in asker.secret_questions[0].purpose
     assert machine.governors == ["powersave", "schedutil"]
 
 
@@ -210,7 +210,7 @@ def test_what_the_host_does_not_have_stops_the_run_before_anything_is_measured(
     tuning = Tuning(governor="performance", device="/dev/no-such-device", scheduler="none")
     events = run(workstation, replace(TUNED, tuning=tuning))
     assert ended(events).state is State.FAILED
-    assert "The I/O scheduler of /dev/no-such-device on web-1 could not be set to none" in ended(events).reason
+    assert MESSAGES["the_i_o_scheduler_of_dev_no"] in ended(events).reason
     assert not any(isinstance(event, TrialStarted) for event in events)
     assert machine.governors == ["powersave", "schedutil"]  # what could be set is back
 

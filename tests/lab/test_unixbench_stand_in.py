@@ -9,7 +9,10 @@ import pytest
 from app.events import State
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_unixbench_stand_in")
 
 REPORT = Path(__file__).parent.parent / "data/unixbench/6.0.0/index_c1.stdout"
 
@@ -55,7 +58,7 @@ def test_an_archive_of_something_else_is_said(tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "unixbench", "local", archive=str(archive))
     assert ended.state is State.FAILED
-    assert "no UnixBench in this archive" in ended.reason
+    assert MESSAGES["no_unixbench_in_this_archive"] in ended.reason
 
 
 def test_an_archive_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.records import RunRecord
 from app.runs.control import Control
 from app.services import Workstation
@@ -22,8 +22,8 @@ needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not i
 def judged(workstation: Workstation, step: Step, host: str = LOCAL) -> tuple[RunRecord, Verdict]:
     """Run one trial of `step` and return the run with the verdict on it."""
     plan = Plan("verdicts", (host,), (step,), repetition=Repetition(1))
-    workstation.consents.made_here(plan)
-    for _event in workstation.run(plan, Refuse(), Control()):
+    workstation.consents.remember_made(plan)
+    for _event in workstation.run(plan, RefusingAsker(), Control()):
         pass
     record = workstation.load("last")
     verdict = record.verdict_on(step.name, host)
@@ -38,7 +38,7 @@ def ids(verdict: Verdict) -> set[str]:
 @pytest.fixture
 def disk(workstation: Workstation) -> str:
     """Return a directory on a disk whose I/Os the kernel counts; skip where there is none."""
-    facts = workstation.facts(LOCAL, Refuse())
+    facts = workstation.facts(LOCAL, RefusingAsker())
     for found in facts.directories:
         if isinstance(found.device, str) and found.direct is True:
             return found.path
@@ -50,13 +50,13 @@ def disk(workstation: Workstation) -> str:
 def test_a_read_from_memory_is_invalid_and_the_same_from_the_disk_is_not(workstation: Workstation, disk: str) -> None:
     given = {"directory": disk, "mode": "rndrd", "total_size": 64 * MIB, "file_num": 4, "block_size": 4096, "time": 4}
     record, cached = judged(workstation, make_step("sysbench-fileio", given))
-    assert cached.level in {Trust.INVALID, Trust.DOUBTFUL}, cached.summary  # others may read from the disk meanwhile
+    assert cached.trust in {Trust.INVALID, Trust.DOUBTFUL}, cached.summary  # others may read from the disk meanwhile
     assert "not-from-the-device" in ids(cached)
     assert cached.limited_by not in {Limiter.DEVICE, Limiter.QUEUE_DEPTH}
-    assert record.summary.trust == cached.level.value
+    assert record.summary.trust == cached.trust.value
     _, clean = judged(workstation, make_step("sysbench-fileio", {**given, "extra_flags": "direct"}))
     assert not ids(clean) & {"not-from-the-device", "merged-on-the-way", "rate-against-block"}, clean.summary
-    assert clean.level in {Trust.VALID, Trust.CAVEATS}, clean.summary
+    assert clean.trust in {Trust.VALID, Trust.CAVEATS}, clean.summary
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_a_copy_of_random_bytes_measures_the_generator_and_one_of_zeros_does_not
     _, random = judged(workstation, make_step("dd", {**given, "input": "/dev/urandom"}))
     _, zero = judged(workstation, make_step("dd", given))
     assert "generator-bound" in ids(random), random.summary
-    assert random.level is not Trust.VALID
+    assert random.trust is not Trust.VALID
     assert "generator-bound" not in ids(zero)
 
 

@@ -28,12 +28,12 @@ from widgets.hosts.hosts_page import HostsPage
 from widgets.library.library_page import LibraryPage
 from widgets.live.live_page import LivePage
 from widgets.live.model import RunModel, TrialView
-from widgets.live.outcome_bar import OutcomeBar
+from widgets.live.run_bars import OutcomeBar
 from widgets.main_window import MainWindow
-from widgets.measure.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage
 from widgets.plots.time_plot import TimePlot
 from widgets.question_dialogs import HostKeyDialog
-from widgets.rail import Room
+from widgets.rail import PageName
+from widgets.wizard.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage
 
 PATIENCE = 30_000
 SECONDS = 4
@@ -49,7 +49,7 @@ class Walk:
 
     def front(self, kind: type[P]) -> P:
         """Return the page in front."""
-        page = self.window.middle.front
+        page = self.window.splitter.front
         assert isinstance(page, kind)
         return page
 
@@ -90,18 +90,18 @@ class Walk:
         self.press(self.front(HostsPage).card.measure_button)
         page = self.front(MeasurePage)
         self._ready(page)
-        self.press(page.foot.next)
+        self.press(page.footer.next)
         assert page.current == TESTS
         self.press(page.tests.cards["sysbench-cpu"].box)
         self._ready(page)
-        self.press(page.foot.next)
+        self.press(page.footer.next)
         assert page.current == PARAMETERS
         type_into(self.qtbot, page.parameters.row("time"), str(SECONDS))
         self._ready(page)
-        self.press(page.foot.next)
+        self.press(page.footer.next)
         assert page.current == FINDINGS
         assert "short-runtime" in {finding.id for finding in page.findings.list.findings()}
-        self.press(page.foot.next)
+        self.press(page.footer.next)
         assert page.current == REVIEW
         assert page.draft.hosts == ["lab"]
         trials = page.review.repetition.fields["trials"].editor.field
@@ -146,7 +146,7 @@ class Walk:
         self.window.export()
         dialog = self.window.findChild(ExportDialog)
         assert dialog is not None
-        dialog.place.setText(str(self.folder / "report"))
+        dialog.path.setText(str(self.folder / "report"))
         self.press(dialog.export_button)
         self.settle()
         assert dialog.outcome.isVisible()
@@ -190,7 +190,7 @@ def test_from_the_first_host_to_the_report(qtbot: QtBot, walk: Walk) -> None:
     walk.add_host()
     measure = walk.plan()
     with qtbot.waitSignal(measure.run_requested, timeout=PATIENCE) as asked:
-        walk.press(measure.foot.next)
+        walk.press(measure.footer.next)
     assert isinstance(asked.args[0], Plan)
     live = walk.front(LivePage)
     first = walk.watch(live)
@@ -199,7 +199,7 @@ def test_from_the_first_host_to_the_report(qtbot: QtBot, walk: Walk) -> None:
     assert first.series
     walk.pin(live, "before")
 
-    walk.press(_outcome(live).again_button)
+    walk.press(_outcome(live).rerun_button)
     qtbot.waitUntil(lambda: bool(_leading(live).bands()), timeout=PATIENCE)
     walk.watch(live)
     assert live.view is not None
@@ -211,14 +211,14 @@ def test_from_the_first_host_to_the_report(qtbot: QtBot, walk: Walk) -> None:
     walk.settle()
     library = walk.front(LibraryPage)
     assert [line.id for line in library.table.chosen()] == [two]
-    assert {line.summary.baseline for line in library.table.runs.lines} == {"before", None}
-    library.table.select([one, two])
+    assert {line.summary.baseline for line in library.table.content.rows} == {"before", None}
+    library.table.select(one, two)
     library.actions_of_runs.compare.trigger()
     walk.settle()
     compare = walk.front(ComparePage)
     assert compare.compared is not None
     assert [run.id for run in compare.compared.comparison.runs] == [one, two]
-    assert any(line.against is not None and line.against.ratio for line in compare.table.compared.lines)
+    assert any(line.against is not None and line.against.ratio for line in compare.table.content.shown)
 
     files = walk.export()
     assert [path.name for path in files] == ["report-samples.csv", "report.csv", "report.png"]
@@ -236,6 +236,6 @@ def _check_report(files: list[Path], runs: set[str]) -> None:
 
 
 def test_every_room_opens_on_an_empty_library(walk: Walk) -> None:
-    for room in Room:
-        assert walk.window.show_room(room) is not None
+    for room in PageName:
+        assert walk.window.show_page(room) is not None
         walk.settle()

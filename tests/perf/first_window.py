@@ -41,8 +41,8 @@ def _seconds(name: str) -> float:
     began = time.perf_counter()
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, cwd=ROOT) as process:
         assert process.stdout is not None
-        said = process.stdout.readline()
+        shown = process.stdout.readline()
         passed = time.perf_counter() - began
-    if said != b"painted\n":
+    if shown != b"painted\n":
         raise RuntimeError(f"the window of {name} was not painted")
     return passed

@@ -59,8 +59,8 @@ def _size(count: int) -> list[Outcome]:
     return [
         Outcome(connected, f"{ratio.value:.2f}", f"{ratio.low:.2f} to {ratio.high:.2f}", aim, met),
         Outcome(connecting, f"{stall:.3f} s", "", f"under {STALL:g} s", _met(stall, STALL)),
-        _beside(f"{count} hosts: MiB of memory a host", sides, "memory", 2**20, MEMORY),
-        _beside(f"{count} hosts: share of a core at a line a second each, %", sides, "cpu", 0.01, CPU),
+        _with_others(f"{count} hosts: MiB of memory a host", sides, "memory", 2**20, MEMORY),
+        _with_others(f"{count} hosts: share of a core at a line a second each, %", sides, "cpu", 0.01, CPU),
         Outcome(f"{count} hosts: lines lost of {count * LINES}", str(lost), "", "0", Met.MISSED if lost else Met.MET),
         _following(count, ours),
     ]
@@ -72,7 +72,7 @@ def _following(count: int, ours: Found) -> Outcome:
     return Outcome(what + busy, f"{ours['stall']:.3f} s", "", f"under {STALL:g} s", _met(ours["stall"], STALL))
 
 
-def _beside(what: str, sides: dict[str, Found], name: str, scale: float, aim: float) -> Outcome:
+def _with_others(what: str, sides: dict[str, Found], name: str, scale: float, aim: float) -> Outcome:
     """Return a figure of ours, in units of `scale`, with those of the others beside it."""
     bare, ssh, ours = (sides[side][name] for side in ("bare", "ssh", "benchwright"))
     title = f"{what} (paramiko alone {bare / scale:.2f}, ssh {ssh / scale:.2f})"
@@ -97,6 +97,6 @@ def _client(side: str, count: int, lines: int) -> Found:
     control = [sys.executable, "-S", "-E", "-c", IDLE]
     with subprocess.Popen(control, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as idle:
         done = subprocess.run(words, check=True, stdout=subprocess.PIPE, env=environment, cwd=ROOT, timeout=300)
-        said, _ = idle.communicate()
+        shown, _ = idle.communicate()
     found: Found = json.loads(done.stdout)
-    return found | {"idle": float(said)}
+    return found | {"idle": float(shown)}

@@ -24,10 +24,10 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.hosts.hosts import Hosts, SavedHosts
-from app.questions import Refuse
-from remote.jobs.job import Job, make_workspace, remove_workspace
+from app.questions import RefusingAsker
+from remote.jobs.job import RemoteJob, make_workspace, remove_workspace
+from remote.reconnect import ReconnectingSession
 from remote.session import Session
-from remote.steady_session import SteadySession
 
 SCRIPT = "i=0; while [ $i -lt {lines} ]; do i=$((i + 1)); echo $i; sleep 1; done"
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -96,10 +96,10 @@ def watched(
     def look() -> None:
         lines.all_print.wait(120)
         if window is not None:
-            window.tell(STARTING)
+            window.send(STARTING)
         time.sleep(lines.expected / 3)
         if window is not None:
-            window.tell(FOLLOWING)
+            window.send(FOLLOWING)
         began, before = time.monotonic(), used()
         time.sleep(lines.expected / 3)
         found.cpu = (used() - before) / (time.monotonic() - began)
@@ -109,7 +109,7 @@ def watched(
     work()
     looking.join()
     if window is not None:
-        window.tell("rest")  # what was read has been handed over then
+        window.send("rest")  # what was read has been handed over then
     found.lost = lines.lost()
 
 
@@ -130,7 +130,7 @@ class Window(QObject):
     def __init__(self, lines: Lines, application: QCoreApplication) -> None:
         super().__init__()
         self.stalls: dict[str, float] = {}
-        self.told = threading.Event()
+        self.reported = threading.Event()
         self._application = application
         self._gaps = [0.0]
         self._last = time.monotonic()
@@ -154,13 +154,13 @@ class Window(QObject):
             self._heart.stop()
         elif name == END:
             self._application.quit()
-        self.told.set()
+        self.reported.set()
 
-    def tell(self, name: str) -> None:
+    def send(self, name: str) -> None:
         """Say, on another thread, that a phase is over; return once everything before has been seen to."""
-        self.told.clear()
+        self.reported.clear()
         self.phase_over.emit(name)
-        self.told.wait()
+        self.reported.wait()
 
 
 def benchwright(count: int, length: int) -> Measured:
@@ -179,25 +179,27 @@ def benchwright(count: int, length: int) -> Measured:
 
 def _work(found: Measured, lines: Lines, window: Window) -> None:
     hosts = Hosts(SavedHosts(Path.home() / "hosts.toml"))
-    hosts.connect("host0", Refuse()).close()  # what connecting needs is read from the disk before the clock starts
+    hosts.connect(
+        "host0", RefusingAsker()
+    ).close()  # what connecting needs is read from the disk before the clock starts
     count, before = lines.hosts, memory()
     with ThreadPoolExecutor(count) as pool:
         began = time.monotonic()
-        sessions = list(pool.map(lambda name: hosts.connect(name, Refuse()), names(count)))
+        sessions = list(pool.map(lambda name: hosts.connect(name, RefusingAsker()), names(count)))
         found.connect = time.monotonic() - began
-        window.tell(CONNECTING)
-        steady = list(pool.map(lambda session: SteadySession(lambda: session), sessions))
+        window.send(CONNECTING)
+        steady = list(pool.map(lambda session: ReconnectingSession(lambda: session), sessions))
         if lines.expected:
             watched(lines, found, lambda: _follow(pool, steady, lines.expected, window), window)
         found.memory = (memory() - before) / count
         list(pool.map(lambda session: session.close(), steady))
-    window.tell(END)
+    window.send(END)
 
 
 def _follow(pool: ThreadPoolExecutor, sessions: Sequence[Session], length: int, window: Window) -> None:
     def follow(session: Session) -> None:
         workspace = make_workspace(session, str(Path.home()))
-        job = Job.start(session, workspace, ["sh", "-c", SCRIPT.format(lines=length)])
+        job = RemoteJob.start(session, workspace, ["sh", "-c", SCRIPT.format(lines=length)])
         for chunk in job.follow():
             if chunk is not None:
                 window.arrived.emit(session.host, chunk.data)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from app.plans.plan import Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from tests.perf.host import Lab, lab
 from tests.perf.outcome import Outcome, percentile
 
@@ -64,7 +64,7 @@ def _show(host: Lab) -> None:
 
     application = cast("QApplication", QApplication.instance() or QApplication([]))
     theme.apply(application)
-    page = LivePage(host.workstation, Refuse())
+    page = LivePage(host.workstation, RefusingAsker())
     page.resize(1100, 750)
     page.show()
     step = make_step("sysbench-cpu", {"time": 70, "threads": 1})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.events import SampleRead
 from app.plans.plan import Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from tests.perf.host import Lab, lab
 from tests.perf.outcome import Outcome, mean
@@ -34,7 +34,7 @@ def _shares(host: Lab) -> list[float]:
     step = make_step("sysbench-cpu", {"time": WINDOW * WINDOWS + 5, "threads": 1})
     plan = Plan("watched", ("lab",), (step,), repetition=Repetition(trials=1))
     marks: list[tuple[float, float]] = []
-    for event in host.workstation.run(plan, Refuse(), Control()):
+    for event in host.workstation.run(plan, RefusingAsker(), Control()):
         if isinstance(event, SampleRead) and (not marks or time.monotonic() - marks[-1][0] >= WINDOW):
             marks.append((time.monotonic(), _used(host)))
     return [(used - used_before) / (now - before) for (before, used_before), (now, used) in pairwise(marks)]

@@ -5,9 +5,9 @@ import tempfile
 
 from app.events import TrialEnded
 from app.plans.plan import Plan, Repetition, Step, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
-from suites.base import Command, Context, Parsed, Purpose
+from suites.base import Command, Context, ParsedTrial, Purpose
 from suites.parameters import Value
 from tests.perf.host import Lab, lab
 from tests.perf.outcome import Outcome, paired_ratio
@@ -51,13 +51,13 @@ def _compare(host: Lab, title: str, suite: str, metric: str, values: dict[str, V
     return Outcome(what, f"{ratio.value:.4f}", interval, f"1.00 within {AIM:.0%}", ratio.within(AIM))
 
 
-def _through(host: Lab, step: Step, _folder: str) -> Parsed:
+def _through(host: Lab, step: Step, _folder: str) -> ParsedTrial:
     plan = Plan("bench", ("lab",), (step,), repetition=Repetition(trials=1))
-    ended = [event for event in host.workstation.run(plan, Refuse(), Control()) if isinstance(event, TrialEnded)]
+    ended = [event for event in host.workstation.run(plan, RefusingAsker(), Control()) if isinstance(event, TrialEnded)]
     return ended[0].parsed
 
 
-def _by_hand(host: Lab, step: Step, folder: str) -> Parsed:
+def _by_hand(host: Lab, step: Step, folder: str) -> ParsedTrial:
     """Type the same commands: those that prepare, and the one that measures, in the same directory."""
     parser = step.suite.parser(step.values)
     for command in step.suite.commands(step.values, Context()):
@@ -72,5 +72,5 @@ def _line(command: Command) -> str:
     return shlex.join(command.argv)
 
 
-def _figure(parsed: Parsed, metric: str) -> float:
+def _figure(parsed: ParsedTrial, metric: str) -> float:
     return next(figure.value for figure in parsed.figures if figure.metric.name == metric)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remote.ssh.target import Target, resolve
+from remote.ssh.target import SshTarget, resolve
 
 
 @pytest.fixture
@@ -12,6 +12,6 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "config"
 
 
-def resolved(config: Path, text: str, name: str = "lab", **given: str) -> Target:
+def resolved(config: Path, text: str, name: str = "lab", **given: str) -> SshTarget:
     config.write_text(text)
     return resolve(name, config=config, **given)  # type: ignore[arg-type]  # only the text keywords are given this way

@@ -48,7 +48,7 @@ def test_a_program_is_built_once(sources: dict[str, bytes]) -> None:
 
 @needs_compiler
 def test_what_the_compiler_says_is_passed_on() -> None:
-    with pytest.raises(BuildError, match=r"could not build.*expected declaration or statement"):
+    with pytest.raises(BuildError, match=r"failed to build.*expected declaration or statement"):
         build_program(("probes/bad.c",), platform.machine(), ())
 
 
@@ -75,5 +75,5 @@ def test_a_compiler_that_is_missing_here_is_named(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("architecture", ["mips", ""])
 def test_an_architecture_nobody_builds_for_is_said(architecture: str) -> None:
-    with pytest.raises(BuildError, match="Nothing can be built here"):
+    with pytest.raises(BuildError, match="No compiler known for"):
         compiler_for(architecture)

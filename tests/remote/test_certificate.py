@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from remote.ssh.certificate import HOST, USER, Certificate, CertificateError, parse, read
+from remote.ssh.keys import HOST, USER, Certificate, CertificateError, parse, read
 from remote.ssh.known_hosts import fingerprint
 from tests.lab_sshd import make_key
 
@@ -47,7 +47,7 @@ def test_any_kind_of_key_signed_by_any_kind_of_authority(keys: Path, key: str, a
 def test_a_certificate_of_a_user_vouches_for_no_host(keys: Path) -> None:
     certificate = read(signed(keys, "-n", "ada", host=False))
     assert certificate.role == USER
-    assert "no certificate of a host" in certificate.problem_as_host("ada", NOW)
+    assert "not a host certificate" in certificate.problem_as_host("ada", NOW)
 
 
 def test_names_are_no_patterns_and_none_means_any(keys: Path) -> None:
@@ -68,14 +68,14 @@ def test_it_is_valid_for_its_time_alone(keys: Path) -> None:
 
 def test_conditions_that_are_not_understood_are_not_passed_over(keys: Path) -> None:
     certificate = read(signed(keys, "-O", "critical:new@example.org=1"))
-    assert "conditions" in certificate.problem_as_host("web", NOW)
+    assert "critical options" in certificate.problem_as_host("web", NOW)
 
 
 def test_a_forged_signature_is_none(keys: Path) -> None:
     blob = bytearray(read(signed(keys, "-n", "web")).blob)
     position = blob.index(b"web")
     blob[position : position + 3] = b"bad"
-    assert parse(bytes(blob)).problem_as_host("bad", NOW) == "its signature is wrong"
+    assert parse(bytes(blob)).problem_as_host("bad", NOW) == "its signature is invalid"
 
 
 @pytest.fixture(scope="module")

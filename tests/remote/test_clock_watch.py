@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote.telemetry.clock_watch import ClockStep, ClockWatch
+from remote.telemetry.telemetry import ClockStep, ClockWatch
 from remote.telemetry.telemetry_ticks import Tick
 
 EPOCH = 1_800_000_000.0

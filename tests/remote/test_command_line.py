@@ -100,4 +100,4 @@ def test_endless_noise_is_not_kept() -> None:
     for _ in range(1000):
         assert gate.feed(b"x" * 1000) == b""
     assert len(gate.noise) == 1024
-    assert len(gate._held) < 1000
+    assert len(gate._buffer) < 1000

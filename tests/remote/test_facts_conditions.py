@@ -8,6 +8,7 @@ from remote.facts.items import Items
 from remote.facts.mounts import directories, parse_mounts
 from remote.facts.tools import measured, tools
 from suites.facts import Absent, Facts, known
+from suites.registry import programs
 
 
 def items(**values: str) -> Items:
@@ -45,8 +46,8 @@ def test_what_others_used_is_what_was_not_idle(after: str, share: float) -> None
 )
 def test_what_benchwright_itself_used_is_not_others(own: tuple[str, str], share: float) -> None:
     before, after = own
-    told = {"idle__before__own": before, "idle__after__own": after}
-    found = measured(items(idle__before=BEFORE, idle__after="cpu  110 0 51 1019 10 0 0 0 0 0", **told)).foreign_cpu
+    reported = {"idle__before__own": before, "idle__after__own": after}
+    found = measured(items(idle__before=BEFORE, idle__after="cpu  110 0 51 1019 10 0 0 0 0 0", **reported)).foreign_cpu
     assert found == pytest.approx(share)
 
 
@@ -62,7 +63,8 @@ def test_a_tool_took_as_long_as_until_the_next_was_started() -> None:
         host="h",
         read_at="",
         tools=tools(
-            items(started__fio="100.5", started__dd="100.52", started__end="100.523", tool__fio__path="/bin/fio")
+            items(started__fio="100.5", started__dd="100.52", started__end="100.523", tool__fio__path="/bin/fio"),
+            programs(),
         ),
     )
     assert found.tool("fio").start_up == pytest.approx(0.02)
@@ -72,7 +74,7 @@ def test_a_tool_took_as_long_as_until_the_next_was_started() -> None:
 
 
 def test_a_clock_that_was_set_back_times_no_tool() -> None:
-    found = Facts(host="h", read_at="", tools=tools(items(started__fio="100.5", started__end="90")))
+    found = Facts(host="h", read_at="", tools=tools(items(started__fio="100.5", started__end="90"), programs()))
     assert found.tool("fio").start_up == Absent("the host's date is too coarse")
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remote.facts.items import parse_items
-from remote.facts.values import count_cpus, number, whole
+from remote.facts.items import count_cpus, number, parse_items, whole
 from remote.probe import understand
 from suites.facts import Absent, Facts
 

@@ -1,16 +1,15 @@
 """Tools are looked for without being set to work."""
 
 import os
-import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from remote.probe import read_facts
-from resources import read_bytes
 from suites.facts import Absent
 from suites.oltp import server
+from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER
 from tests.host_shells import Prefixed
 
 HIDDEN = """
@@ -88,10 +87,8 @@ def test_servers_that_are_not_there_are_absent() -> None:
 
 
 def test_servers_are_looked_for_where_a_step_looks_for_them() -> None:
-    """The script that starts a step's own server, and the one that looks for it, know the same folders."""
-    folders = re.compile(r"ls -d (/usr/lib/postgresql/.*?)2>/dev/null", re.DOTALL)
-    places = [folders.search(text) for text in (server.FILE.text, read_bytes("facts.sh").decode())]
-    assert all(places)
-    assert len({tuple(match[1].replace("\\", "").split()) for match in places if match}) == 1
-    more = [re.search(r"PATH=\$PATH:(\S+)", text) for text in (server.FILE.text, read_bytes("facts.sh").decode())]
-    assert len({match[1] for match in more if match}) == 1
+    """The script that starts a step's own server looks in the directories where the facts of a host do."""
+    patterns, *directories = POSTGRESQL_SERVER.search
+    assert f"ls -d {patterns} " in server.FILE.text
+    assert f"PATH=${':'.join(directories)}\n" in server.FILE.text
+    assert MARIADB_SERVER.search == tuple(directories)

@@ -47,7 +47,7 @@ def test_a_file_is_replaced(shell_session: Session, workspace: Workspace) -> Non
 
 @pytest.mark.parametrize("name", ["../outside", "a/b", ".hidden", "", "-rf", "a b", "a\nb", "x" * 200])
 def test_a_name_that_leads_elsewhere_is_refused(shell_session: Session, workspace: Workspace, name: str) -> None:
-    with pytest.raises(JobError, match="is no name"):
+    with pytest.raises(JobError, match="Invalid file name"):
         put_file(shell_session, workspace, name, b"")
 
 
@@ -55,14 +55,14 @@ def test_a_file_that_is_too_large_is_refused(
     shell_session: Session, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "LARGEST", 3)
-    with pytest.raises(JobError, match="has 4 bytes; at most 3"):
+    with pytest.raises(JobError, match="4 bytes, limit 3"):
         put_file(shell_session, workspace, "large", b"1234")
 
 
 def test_a_directory_that_is_gone_is_said(shell_session: Session, workspace: Workspace) -> None:
-    gone = Workspace(f"{workspace.path}-gone", workspace.nonce)
+    missing = Workspace(f"{workspace.path}-gone", workspace.nonce)
     with pytest.raises(JobError, match="was not copied"):
-        put_file(shell_session, gone, "data", b"x")
+        put_file(shell_session, missing, "data", b"x")
 
 
 def test_what_was_cut_off_is_not_taken_for_whole(shell_session: Session, workspace: Workspace) -> None:

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from remote.errors import JobError, OutputLimitError
-from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
+from remote.jobs.job import RemoteJob, Workspace, make_workspace, remove_workspace
 from remote.local import LocalSession
 from remote.session import Channel, Chunk, Session
+from tests.messages import messages
 from tests.processes import ends, processes_with
+
+MESSAGES = messages("remote", "test_job")
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def script(text: str) -> list[str]:
     return ["sh", "-c", text]
 
 
-def gather(job: Job) -> dict[str, bytes]:
+def gather(job: RemoteJob) -> dict[str, bytes]:
     output = {"stdout": b"", "stderr": b""}
     for chunk in job.follow():
         if chunk is not None:
@@ -45,7 +48,7 @@ def gather(job: Job) -> dict[str, bytes]:
     return output
 
 
-def until(job: Job, text: bytes) -> Iterator[Chunk | None]:
+def until(job: RemoteJob, text: bytes) -> Iterator[Chunk | None]:
     """Follow `job` until `text` was read, and return the follower, still under way."""
     follower = job.follow()
     for chunk in follower:
@@ -99,11 +102,11 @@ def own_root(behind: Callable[..., Session], tmp_path: Path) -> Iterator[Session
 def test_a_step_may_work_in_the_root_directory(own_root: Session) -> None:
     made = make_workspace(own_root, "/")
     assert made.path == f"/benchwright-{made.nonce}"
-    job = Job.start(own_root, made, script("pwd -P; echo oh >&2"))
+    job = RemoteJob.start(own_root, made, script("pwd -P; echo oh >&2"))
     assert gather(job) == {"stdout": f"{made.path}\n".encode(), "stderr": b"oh\n"}
     assert (job.exit_status, job.truncated) == (0, "")
     job.stop()
-    assert Job.under_way(own_root, made) == frozenset()
+    assert RemoteJob.under_way(own_root, made) == frozenset()
     remove_workspace(own_root, made)
     assert own_root.run(["ls", "-d", made.path]).exit_status != 0
     assert not Path(made.path).exists()
@@ -117,7 +120,7 @@ def test_the_workspace_is_private_and_named_by_its_nonce(session: Session, works
 
 
 @pytest.mark.parametrize(
-    ("directory", "words"), [("/nowhere/at/all", "no such directory"), ("/etc/passwd", "not a directory")]
+    ("directory", "words"), [("/nowhere/at/all", "directory does not exist"), ("/etc/passwd", "not a directory")]
 )
 def test_a_directory_that_is_none_is_refused(session: Session, directory: str, words: str) -> None:
     with pytest.raises(JobError, match=words):
@@ -125,7 +128,7 @@ def test_a_directory_that_is_none_is_refused(session: Session, directory: str, w
 
 
 def test_a_directory_that_takes_no_files_is_refused(session: Session) -> None:
-    with pytest.raises(JobError, match="Nothing can be written in /proc on testhost"):
+    with pytest.raises(JobError, match="/proc on testhost is not writable"):
         make_workspace(session, "/proc")
 
 
@@ -134,7 +137,7 @@ def test_an_awkward_directory_name_is_taken_literally(session: Session, tmp_path
     directory.mkdir()
     made = make_workspace(session, str(directory))
     assert Path(made.path).parent == directory
-    job = Job.start(session, made, ["printf", "%s", "a  b'$HOME"])
+    job = RemoteJob.start(session, made, ["printf", "%s", "a  b'$HOME"])
     assert gather(job)["stdout"] == b"a  b'$HOME"
     remove_workspace(session, made)
     assert list(directory.iterdir()) == []
@@ -143,10 +146,10 @@ def test_an_awkward_directory_name_is_taken_literally(session: Session, tmp_path
 def test_only_the_workspace_is_removed(session: Session, tmp_path: Path) -> None:
     made = make_workspace(session, str(tmp_path))
     forged = Workspace(str(tmp_path), made.nonce)
-    with pytest.raises(JobError, match="not the directory that was made"):
+    with pytest.raises(JobError, match="not the workspace that was created"):
         remove_workspace(session, forged)
     (Path(made.path) / ".benchwright").write_text("another\n", encoding="ascii")
-    with pytest.raises(JobError, match="not the directory that was made"):
+    with pytest.raises(JobError, match="not the workspace that was created"):
         remove_workspace(session, made)
     assert Path(made.path).is_dir()
 
@@ -170,7 +173,7 @@ def test_removing_follows_no_link_and_spares_no_hidden_file(session: Session, tm
 
 def test_output_status_and_times_come_back(session: Session, workspace: Workspace) -> None:
     before, wall = uptime(), time.time()
-    job = Job.start(session, workspace, script("pwd; echo bad >&2; exit 7"))
+    job = RemoteJob.start(session, workspace, script("pwd; echo bad >&2; exit 7"))
     assert gather(job) == {"stdout": f"{workspace.path}\n".encode(), "stderr": b"bad\n"}
     assert (job.exit_status, job.reason) == (7, "")
     assert job.ended_clock is not None
@@ -180,12 +183,12 @@ def test_output_status_and_times_come_back(session: Session, workspace: Workspac
 
 
 def test_the_pid_is_the_commands_own(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("echo $$"))
+    job = RemoteJob.start(session, workspace, script("echo $$"))
     assert int(gather(job)["stdout"]) == job.pid
 
 
 def test_the_command_is_in_a_group_of_its_own_without_input(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script('cat; cut -d" " -f5 /proc/$$/stat; echo "$LC_ALL"'))
+    job = RemoteJob.start(session, workspace, script('cat; cut -d" " -f5 /proc/$$/stat; echo "$LC_ALL"'))
     assert gather(job)["stdout"].split() == [str(job.began.group).encode(), b"C"]
     assert job.began.group != os.getpgrp()
 
@@ -193,14 +196,14 @@ def test_the_command_is_in_a_group_of_its_own_without_input(session: Session, wo
 def test_interrupts_are_not_ignored_where_setsid_can_fork(session: Session, workspace: Workspace) -> None:
     if session.run(["setsid", "-f", "true"]).exit_status != 0:
         pytest.skip("this setsid cannot fork")
-    job = Job.start(session, workspace, ["grep", "SigIgn", "/proc/self/status"])
+    job = RemoteJob.start(session, workspace, ["grep", "SigIgn", "/proc/self/status"])
     ignored = int(gather(job)["stdout"].split()[1], 16)
     assert not ignored & 0b110  # SIGINT and SIGQUIT
 
 
 def test_every_byte_is_read(session: Session, workspace: Workspace) -> None:
     text = "i=0; while [ $i -lt 3000 ]; do echo line $i; echo error $i >&2; i=$((i + 1)); done; printf end"
-    output = gather(Job.start(session, workspace, script(text)))
+    output = gather(RemoteJob.start(session, workspace, script(text)))
     assert output["stdout"] == b"".join(b"line %d\n" % i for i in range(3000)) + b"end"
     assert output["stderr"] == b"".join(b"error %d\n" % i for i in range(3000))
 
@@ -209,7 +212,7 @@ def test_bytes_are_not_touched(session: Session, workspace: Workspace) -> None:
     data = bytes(range(256)) * 64
     source = Path(workspace.path) / "data"
     source.write_bytes(data)
-    assert gather(Job.start(session, workspace, ["cat", "data"]))["stdout"] == data
+    assert gather(RemoteJob.start(session, workspace, ["cat", "data"]))["stdout"] == data
 
 
 def test_what_tail_itself_has_to_say_is_not_the_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,8 +226,8 @@ def test_what_tail_itself_has_to_say_is_not_the_jobs(tmp_path: Path, monkeypatch
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     session = LocalSession()
     made = make_workspace(session, str(tmp_path))
-    said = script("echo one; echo bad >&2; while [ ! -e go ]; do sleep 0.02; done; echo two; echo worse >&2")
-    job = Job.start(session, made, said)
+    shown = script("echo one; echo bad >&2; while [ ! -e go ]; do sleep 0.02; done; echo two; echo worse >&2")
+    job = RemoteJob.start(session, made, shown)
     output = {"stdout": b"", "stderr": b""}
     for chunk in job.follow():
         if chunk is not None:
@@ -232,7 +235,10 @@ def test_what_tail_itself_has_to_say_is_not_the_jobs(tmp_path: Path, monkeypatch
             Path(made.path, "go").touch()
     assert output == {"stdout": b"one\ntwo\n", "stderr": b"bad\nworse\n"}
     assert job.exit_status == 0
-    assert gather(Job(session, made, job.directory, job.began)) == {"stdout": b"one\ntwo\n", "stderr": b"bad\nworse\n"}
+    assert gather(RemoteJob(session, made, job.directory, job.began)) == {
+        "stdout": b"one\ntwo\n",
+        "stderr": b"bad\nworse\n",
+    }
     remove_workspace(session, made)
     session.close()
 
@@ -248,22 +254,22 @@ def test_bytes_missed_by_a_follower_that_ended_early_are_fetched(session: Sessio
             words = ["true"] if "follow" in argv and self.followers == 1 else argv
             return session.open(words, stdin=stdin, keep_input=keep_input)
 
-    began = Job.start(session, workspace, ["echo", "kept"])
+    began = RemoteJob.start(session, workspace, ["echo", "kept"])
     gather(began)
     deaf = Deaf()
-    assert gather(Job(deaf, workspace, began.directory, began.began))["stdout"] == b"kept\n"
+    assert gather(RemoteJob(deaf, workspace, began.directory, began.began))["stdout"] == b"kept\n"
     assert deaf.followers == 2
     deaf.close()
 
 
 def test_a_missing_program_ends_with_127(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, ["no-such-tool"])
+    job = RemoteJob.start(session, workspace, ["no-such-tool"])
     assert b"no-such-tool" in gather(job)["stderr"]
     assert job.exit_status == 127
 
 
 def test_a_line_arrives_while_the_command_runs(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("echo ready; exec sleep 60"))
+    job = RemoteJob.start(session, workspace, script("echo ready; exec sleep 60"))
     follower = until(job, b"ready\n")
     assert next(follower) is None
     assert job.running()
@@ -274,13 +280,13 @@ def test_a_line_arrives_while_the_command_runs(session: Session, workspace: Work
 
 
 def test_several_jobs_share_a_workspace(session: Session, workspace: Workspace) -> None:
-    first = Job.start(session, workspace, ["echo", "1"], name="measure")
-    second = Job.start(session, workspace, ["echo", "2"], name="measure")
+    first = RemoteJob.start(session, workspace, ["echo", "1"], name="measure")
+    second = RemoteJob.start(session, workspace, ["echo", "2"], name="measure")
     assert (gather(first)["stdout"], gather(second)["stdout"]) == (b"1\n", b"2\n")
 
 
 def test_following_again_goes_on_where_it_left_off(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("echo one; while [ ! -e go ]; do sleep 0.05; done; echo two"))
+    job = RemoteJob.start(session, workspace, script("echo one; while [ ! -e go ]; do sleep 0.05; done; echo two"))
     until(job, b"one\n").close()  # type: ignore[attr-defined]  # a generator, closed as a lost connection would
     Path(workspace.path, "go").touch()
     assert gather(job)["stdout"] == b"two\n"
@@ -291,7 +297,7 @@ def test_following_again_goes_on_where_it_left_off(session: Session, workspace: 
 
 
 def test_stop_ends_the_group_and_keeps_the_status(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("trap 'echo last words; exit 3' TERM; echo up; sleep 60 & wait"))
+    job = RemoteJob.start(session, workspace, script("trap 'echo last words; exit 3' TERM; echo up; sleep 60 & wait"))
     follower = until(job, b"up\n")
     job.stop()
     assert b"".join(chunk.data for chunk in follower if chunk is not None) == b"last words\n"
@@ -301,11 +307,11 @@ def test_stop_ends_the_group_and_keeps_the_status(session: Session, workspace: W
 
 
 def test_stop_kills_what_will_not_end(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("trap '' TERM; echo up; while :; do sleep 60; done"))
+    job = RemoteJob.start(session, workspace, script("trap '' TERM; echo up; while :; do sleep 60; done"))
     until(job, b"up\n")
     started = time.monotonic()
     job.stop(grace=0.2)
-    assert time.monotonic() - started < 5.0
+    assert time.monotonic() - started < 30.0
     assert ends(job.pid)
     assert job.exit_status is None
     assert "was killed" in job.reason
@@ -317,14 +323,14 @@ def test_stop_kills_what_will_not_end(session: Session, workspace: Workspace) ->
     [
         ("exit 3", 3, ""),
         ("kill -9 $$", 137, "ended by SIGKILL"),
-        ("kill -9 $PPID", None, "killed on the host: it left"),
+        ("kill -9 $PPID", None, "killed on the host: no exit status"),
     ],
     ids=["failed", "killed", "killed with its leader"],
 )
 def test_what_a_command_leaves_running_is_ended_and_says_nothing_of_its_own_end(
     session: Session, workspace: Workspace, ending: str, status: int | None, reason: str
 ) -> None:
-    job = Job.start(session, workspace, script(f"sleep 100 & {ending}"))
+    job = RemoteJob.start(session, workspace, script(f"sleep 100 & {ending}"))
     gather(job)
     assert job.exit_status == status
     assert job.reason.startswith(reason)
@@ -333,14 +339,14 @@ def test_what_a_command_leaves_running_is_ended_and_says_nothing_of_its_own_end(
 
 
 def test_stop_finds_what_left_the_group(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("setsid sleep 60 & setsid sleep 61 & echo up; wait"))
+    job = RemoteJob.start(session, workspace, script("setsid sleep 60 & setsid sleep 61 & echo up; wait"))
     until(job, b"up\n")
     job.stop()
     assert processes_with(workspace.nonce) == []
 
 
 def test_stop_may_come_from_another_thread(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("echo up; exec sleep 60"))
+    job = RemoteJob.start(session, workspace, script("echo up; exec sleep 60"))
     stopper = threading.Thread(target=job.stop)
     for chunk in job.follow():
         if chunk is not None:
@@ -350,14 +356,14 @@ def test_stop_may_come_from_another_thread(session: Session, workspace: Workspac
 
 
 def test_what_a_command_leaves_behind_is_ended(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("setsid sleep 60 >/dev/null 2>&1 & echo $!; exit 0"))
+    job = RemoteJob.start(session, workspace, script("setsid sleep 60 >/dev/null 2>&1 & echo $!; exit 0"))
     pid = int(gather(job)["stdout"])
     assert ends(pid)
     assert job.exit_status == 0
 
 
 def test_a_killed_leader_is_no_success(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("echo up; exec sleep 60"))
+    job = RemoteJob.start(session, workspace, script("echo up; exec sleep 60"))
     follower = until(job, b"up\n")
     os.kill(job.began.group, 9)
     assert all(chunk is None for chunk in follower)
@@ -367,28 +373,28 @@ def test_a_killed_leader_is_no_success(session: Session, workspace: Workspace) -
 
 
 def test_a_killed_command_names_the_signal(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("kill -s KILL $$"))
+    job = RemoteJob.start(session, workspace, script("kill -s KILL $$"))
     gather(job)
     assert (job.exit_status, job.reason) == (137, "ended by SIGKILL")
 
 
 def test_removing_the_workspace_ends_its_jobs(session: Session, tmp_path: Path) -> None:
     made = make_workspace(session, str(tmp_path))
-    job = Job.start(session, made, ["sleep", "60"])
+    job = RemoteJob.start(session, made, ["sleep", "60"])
     remove_workspace(session, made)
     assert ends(job.pid)
     assert processes_with(made.nonce) == []
     gather(job)
-    assert (job.exit_status, job.reason) == (None, "its directory on the host was removed")
+    assert (job.exit_status, job.reason) == (None, MESSAGES["its_directory_on_the_host"])
 
 
 def test_a_job_survives_its_session(workspace: Workspace) -> None:
     session = LocalSession()
-    job = Job.start(session, workspace, script("echo up; while [ ! -e go ]; do sleep 0.05; done; echo done"))
+    job = RemoteJob.start(session, workspace, script("echo up; while [ ! -e go ]; do sleep 0.05; done; echo done"))
     until(job, b"up\n")
     session.close()
     other = LocalSession()
-    again = Job(other, workspace, job.directory, job.began)
+    again = RemoteJob(other, workspace, job.directory, job.began)
     assert again.running()
     Path(workspace.path, "go").touch()
     assert gather(again)["stdout"] == b"up\ndone\n"
@@ -396,7 +402,7 @@ def test_a_job_survives_its_session(workspace: Workspace) -> None:
 
 
 def test_endless_output_stops_the_job(session: Session, workspace: Workspace) -> None:
-    job = Job.start(session, workspace, script("while :; do echo 0123456789; done"), limit=100_000)
+    job = RemoteJob.start(session, workspace, script("while :; do echo 0123456789; done"), limit=100_000)
     received: list[Chunk | None] = []
     with pytest.raises(OutputLimitError, match="more than 100000 bytes on stdout"):
         received.extend(job.follow())
@@ -406,4 +412,4 @@ def test_endless_output_stops_the_job(session: Session, workspace: Workspace) ->
 
 def test_a_job_without_its_workspace_is_not_started(session: Session, tmp_path: Path) -> None:
     with pytest.raises(JobError, match="is gone"):
-        Job.start(session, Workspace(str(tmp_path / "benchwright-00"), "00"), ["true"])
+        RemoteJob.start(session, Workspace(str(tmp_path / "benchwright-00"), "00"), ["true"])

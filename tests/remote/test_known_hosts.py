@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from remote.errors import ConnectError, Outcome
+from remote.errors import ConnectError, ConnectOutcome
 from remote.ssh.known_hosts import (
+    HostKeyStatus,
     Marker,
-    Standing,
     append,
     authorities,
     fingerprint,
@@ -36,23 +36,23 @@ def written(folder: Path, *lines: str, name: str = "known_hosts") -> Path:
     return path
 
 
-def standing(path: Path, host: str, port: int, shown: str) -> Standing:
-    return verdict(read([path]), host, port, key(shown)).standing
+def status_of(path: Path, host: str, port: int, shown: str) -> HostKeyStatus:
+    return verdict(read([path]), host, port, key(shown)).status
 
 
 def test_a_host_nobody_wrote_down_is_unknown(tmp_path: Path) -> None:
     path = written(tmp_path, f"other ssh-ed25519 {KEYS['one']}")
-    assert standing(path, "host", 22, "one") is Standing.UNKNOWN
-    assert standing(tmp_path / "missing", "host", 22, "one") is Standing.UNKNOWN
+    assert status_of(path, "host", 22, "one") is HostKeyStatus.UNKNOWN
+    assert status_of(tmp_path / "missing", "host", 22, "one") is HostKeyStatus.UNKNOWN
 
 
 def test_the_same_key_is_trusted_and_another_has_changed(tmp_path: Path) -> None:
     path = written(tmp_path, "# a comment", "", f"host,10.0.0.1 ssh-ed25519 {KEYS['one']} a comment")
-    assert standing(path, "host", 22, "one") is Standing.TRUSTED
-    assert standing(path, "HOST", 22, "one") is Standing.TRUSTED
-    assert standing(path, "10.0.0.1", 22, "one") is Standing.TRUSTED
+    assert status_of(path, "host", 22, "one") is HostKeyStatus.TRUSTED
+    assert status_of(path, "HOST", 22, "one") is HostKeyStatus.TRUSTED
+    assert status_of(path, "10.0.0.1", 22, "one") is HostKeyStatus.TRUSTED
     changed = verdict(read([path]), "host", 22, key("two"))
-    assert changed.standing is Standing.CHANGED
+    assert changed.status is HostKeyStatus.CHANGED
     assert changed.line is not None
     assert (changed.line.path, changed.line.number) == (path, 3)
 
@@ -60,35 +60,35 @@ def test_the_same_key_is_trusted_and_another_has_changed(tmp_path: Path) -> None
 def test_a_key_of_another_type_has_changed_too(tmp_path: Path) -> None:
     # OpenSSH says so as well: to shift a host to a type that is not known yet would be an easy way in.
     path = written(tmp_path, f"host ssh-rsa {KEYS['one']}")
-    assert standing(path, "host", 22, "two") is Standing.CHANGED
+    assert status_of(path, "host", 22, "two") is HostKeyStatus.CHANGED
 
 
 def test_a_second_line_may_hold_the_right_key(tmp_path: Path) -> None:
     path = written(tmp_path, f"host ssh-rsa {KEYS['one']}", f"host ssh-ed25519 {KEYS['two']}")
-    assert standing(path, "host", 22, "two") is Standing.TRUSTED
+    assert status_of(path, "host", 22, "two") is HostKeyStatus.TRUSTED
 
 
 def test_another_port_is_another_host_unless_the_very_key_is_known(tmp_path: Path) -> None:
     path = written(tmp_path, f"host ssh-ed25519 {KEYS['one']}", f"[host]:2222 ssh-ed25519 {KEYS['two']}")
-    assert standing(path, "host", 2222, "two") is Standing.TRUSTED
-    assert standing(path, "host", 2222, "one") is Standing.CHANGED
-    assert standing(path, "host", 2200, "one") is Standing.TRUSTED
-    assert standing(path, "host", 2200, "two") is Standing.UNKNOWN
+    assert status_of(path, "host", 2222, "two") is HostKeyStatus.TRUSTED
+    assert status_of(path, "host", 2222, "one") is HostKeyStatus.CHANGED
+    assert status_of(path, "host", 2200, "one") is HostKeyStatus.TRUSTED
+    assert status_of(path, "host", 2200, "two") is HostKeyStatus.UNKNOWN
 
 
 def test_wildcards_and_negation(tmp_path: Path) -> None:
     path = written(tmp_path, f"*.example.org,!bad.example.org ssh-ed25519 {KEYS['one']}")
-    assert standing(path, "web.example.org", 22, "one") is Standing.TRUSTED
-    assert standing(path, "bad.example.org", 22, "one") is Standing.UNKNOWN
+    assert status_of(path, "web.example.org", 22, "one") is HostKeyStatus.TRUSTED
+    assert status_of(path, "bad.example.org", 22, "one") is HostKeyStatus.UNKNOWN
 
 
 def test_a_revoked_key_is_refused_whatever_else_is_written(tmp_path: Path) -> None:
     path = written(tmp_path, f"host ssh-ed25519 {KEYS['one']}", f"@revoked * ssh-ed25519 {KEYS['one']}")
     judged = verdict(read([path]), "host", 22, key("one"))
-    assert judged.standing is Standing.REVOKED
+    assert judged.status is HostKeyStatus.REVOKED
     assert judged.line is not None
     assert judged.line.number == 2
-    assert standing(path, "host", 22, "two") is Standing.CHANGED
+    assert status_of(path, "host", 22, "two") is HostKeyStatus.CHANGED
 
 
 def test_a_certificate_authority_is_understood_and_makes_no_plain_key_trusted(tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_a_certificate_authority_is_understood_and_makes_no_plain_key_trusted(tm
     assert [line.number for line in authorities(read([path]), "host", 22)] == [1]
     assert [line.number for line in authorities(read([path]), "host", 2222)] == [1]
     assert [line.marker for line in read([path])] == [Marker.CERTIFICATE_AUTHORITY, Marker.NONE]
-    assert standing(path, "host", 22, "two") is Standing.TRUSTED
-    assert standing(path, "elsewhere", 22, "one") is Standing.UNKNOWN
+    assert status_of(path, "host", 22, "two") is HostKeyStatus.TRUSTED
+    assert status_of(path, "elsewhere", 22, "one") is HostKeyStatus.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ def test_a_certificate_authority_is_understood_and_makes_no_plain_key_trusted(tm
 )
 def test_what_cannot_be_understood_harms_no_other_line(tmp_path: Path, line: str) -> None:
     path = written(tmp_path, line, f"good ssh-ed25519 {KEYS['one']}")
-    assert standing(path, "host", 22, "one") is Standing.UNKNOWN
-    assert standing(path, "good", 22, "one") is Standing.TRUSTED
+    assert status_of(path, "host", 22, "one") is HostKeyStatus.UNKNOWN
+    assert status_of(path, "good", 22, "one") is HostKeyStatus.TRUSTED
 
 
 def test_all_of_several_files_are_read(tmp_path: Path) -> None:
     first = written(tmp_path, f"a ssh-ed25519 {KEYS['one']}")
     second = written(tmp_path, f"@revoked a ssh-ed25519 {KEYS['one']}", name="known_hosts2")
-    assert verdict(read([first, second]), "a", 22, key("one")).standing is Standing.REVOKED
+    assert verdict(read([first, second]), "a", 22, key("one")).status is HostKeyStatus.REVOKED
 
 
 def test_openssh_files_are_read_in_its_order() -> None:
@@ -156,7 +156,7 @@ def test_a_key_is_appended_to_a_new_file_that_only_the_user_can_read(tmp_path: P
     assert path.read_text() == f"[host]:2222 ssh-ed25519 {KEYS['one']}\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert standing(path, "host", 2222, "one") is Standing.TRUSTED
+    assert status_of(path, "host", 2222, "one") is HostKeyStatus.TRUSTED
 
 
 def test_what_was_there_stays_byte_for_byte(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_no_line_is_ever_dropped(tmp_path: Path, before: bytes, *, hashed: bool)
     after = path.read_bytes()
     assert after.startswith(before)
     assert after.count(b"\n") == before.count(b"\n") + (0 if before.endswith(b"\n") or not before else 1) + 1
-    assert standing(path, "new", 2222, "two") is Standing.TRUSTED
+    assert status_of(path, "new", 2222, "two") is HostKeyStatus.TRUSTED
     if KEYS["one"].encode() in before:
-        assert standing(path, "a", 22, "one") is Standing.TRUSTED
+        assert status_of(path, "a", 22, "one") is HostKeyStatus.TRUSTED
 
 
 def test_a_hashed_name_is_found_by_ssh_keygen_and_by_nobody_who_reads(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConnectError) as caught:
         append(tmp_path / "file" / "known_hosts", "host", 22, "ssh-ed25519", key("one"))
-    assert caught.value.outcome is Outcome.KEY_UNKNOWN
+    assert caught.value.outcome is ConnectOutcome.KEY_UNKNOWN
     assert str(tmp_path / "file") in caught.value.message
 
 

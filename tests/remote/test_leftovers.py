@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remote.jobs.job import Job, make_workspace, remove_workspace
+from remote.jobs.job import RemoteJob, make_workspace, remove_workspace
 from remote.jobs.leftovers import FoundWorkspace, find_workspaces
 from remote.session import Session
 from tests.host_shells import Prefixed
@@ -30,7 +30,7 @@ def found_in(session: Session, place: Path) -> list[FoundWorkspace]:
 
 def test_a_workspace_is_found_with_what_runs_in_it(session: Session, place: Path) -> None:
     made = make_workspace(session, str(place))
-    Job.start(session, made, ["sleep", "60"])
+    RemoteJob.start(session, made, ["sleep", "60"])
     Path(made.path, "file").write_bytes(bytes(100_000))
     (found,) = found_in(session, place)
     assert (found.path, found.nonce, found.own) == (made.path, made.nonce, True)

@@ -24,7 +24,7 @@ def session() -> Iterator[LocalSession]:
 def read_all(channel: Channel) -> list[Chunk]:
     chunks = []
     while not channel.ended:
-        chunks += channel.read(5.0)
+        chunks += channel.read(60.0)
     return chunks
 
 
@@ -51,7 +51,7 @@ def test_input_is_sent_whole_and_closed(session: LocalSession) -> None:
 
 def test_input_that_is_kept_open_is_fed_bit_by_bit(session: LocalSession) -> None:
     channel = session.open(["sh", "-c", "read first; echo $first heard; cat"], stdin=b"one\n", keep_input=True)
-    assert b"".join(chunk.data for chunk in channel.read(5.0)) == b"one heard\n"
+    assert b"".join(chunk.data for chunk in channel.read(60.0)) == b"one heard\n"
     data = os.urandom(300_000)  # more than a pipe takes at once
     channel.send(data[:1000], last=False)
     channel.send(data[1000:], last=True)
@@ -88,7 +88,7 @@ def test_a_command_that_takes_too_long_is_ended(session: LocalSession) -> None:
     started = time.monotonic()
     with pytest.raises(RemoteTimeoutError, match=r"did not end within 0\.2 s"):
         session.run(["sh", "-c", "trap '' HUP; sleep 60"], timeout=0.2)
-    assert time.monotonic() - started < 3.0
+    assert time.monotonic() - started < 20.0
 
 
 def test_endless_output_is_cut_off(session: LocalSession) -> None:
@@ -98,7 +98,7 @@ def test_endless_output_is_cut_off(session: LocalSession) -> None:
 
 def test_lines_arrive_while_the_command_runs(session: LocalSession) -> None:
     channel = session.open(["sh", "-c", "echo first; exec sleep 60"])
-    assert channel.read(5.0) == [Chunk("stdout", b"first\n")]
+    assert channel.read(60.0) == [Chunk("stdout", b"first\n")]
     assert not channel.ended
     assert channel.exit_status is None
     assert channel.read(0.0) == []
@@ -108,7 +108,7 @@ def test_lines_arrive_while_the_command_runs(session: LocalSession) -> None:
 
 def test_closing_ends_the_whole_group(session: LocalSession) -> None:
     channel = session.open(["sh", "-c", "trap '' HUP; sleep 60 & echo $!; wait"])
-    (chunk,) = channel.read(5.0)
+    (chunk,) = channel.read(60.0)
     channel.close()
     channel.close()
     assert ends(int(chunk.data))
@@ -119,8 +119,8 @@ def test_closing_from_another_thread_ends_a_read(session: LocalSession) -> None:
     closer = threading.Timer(0.1, channel.close)
     closer.start()
     started = time.monotonic()
-    assert channel.read(30.0) == []
-    assert time.monotonic() - started < 5.0
+    assert channel.read(50.0) == []
+    assert time.monotonic() - started < 40.0
     assert channel.ended
     closer.join()
 
@@ -131,7 +131,7 @@ def test_closing_the_session_closes_what_it_opened() -> None:
     session.close()
     session.close()
     assert channel.ended
-    with pytest.raises(ConnectionLostError, match="was closed"):
+    with pytest.raises(ConnectionLostError, match="is closed"):
         session.run(["true"])
 
 

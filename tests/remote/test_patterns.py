@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote.ssh.patterns import matches, matches_list
+from remote.ssh.ssh_config import matches, matches_list
 
 
 @pytest.mark.parametrize(

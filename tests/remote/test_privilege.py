@@ -38,7 +38,7 @@ def host(behind: Behind, folder: Path, sudo: str | None) -> Session:
     return behind("/usr/bin/env", f"PATH={folder}:{tools}")
 
 
-def heard(folder: Path) -> str:
+def received(folder: Path) -> str:
     """Return what the fake sudo read on its input."""
     path = folder / "heard"
     return path.read_text() if path.exists() else ""
@@ -52,7 +52,7 @@ def test_a_host_without_sudo_says_so(behind: Behind, tmp_path: Path) -> None:
 def test_a_sudo_that_wants_no_password_but_refuses_is_quoted(behind: Behind, tmp_path: Path) -> None:
     refusing = '#!/bin/sh\nprintf "ann may not run sudo\\033[31m here" >&2\nexit 1\n'
     asker = AnsweringAsker(secrets=[SECRET])
-    with pytest.raises(PrivilegeError, match="sudo says “ann may not run sudo \\[31m here”"):
+    with pytest.raises(PrivilegeError, match="sudo prints “ann may not run sudo \\[31m here”"):
         as_root(host(behind, tmp_path, refusing), asker, "set it")
     assert asker.secret_questions == []
 
@@ -62,9 +62,9 @@ def test_another_prompt_than_ours_gets_no_password(
 ) -> None:
     monkeypatch.setattr(privilege, "PATIENCE", 0.5)
     fake = f"{ASKING}printf '[sudo] password for ann: ' >&2\ncat >{tmp_path}/heard\n"
-    with pytest.raises(PrivilegeError, match=r"wants something other than a password.*password for ann"):
+    with pytest.raises(PrivilegeError, match=r"did not start the command within .*password for ann"):
         as_root(host(behind, tmp_path, fake), AnsweringAsker(secrets=[SECRET]), "set it")
-    assert heard(tmp_path) == ""
+    assert received(tmp_path) == ""
 
 
 def test_a_prompt_on_standard_output_gets_no_password(
@@ -74,7 +74,7 @@ def test_a_prompt_on_standard_output_gets_no_password(
     fake = f'{ASKING}printf %s "$prompt"\ncat >{tmp_path}/heard\n'
     with pytest.raises(PrivilegeError):
         as_root(host(behind, tmp_path, fake), AnsweringAsker(secrets=[SECRET]), "set it")
-    assert heard(tmp_path) == ""
+    assert received(tmp_path) == ""
 
 
 def test_a_command_that_repeats_the_prompt_gets_no_password(behind: Behind, tmp_path: Path) -> None:
@@ -85,14 +85,14 @@ def test_a_command_that_repeats_the_prompt_gets_no_password(behind: Behind, tmp_
     )
     root = as_root(host(behind, tmp_path, fake), AnsweringAsker(secrets=[SECRET]), "set it")
     root.run(["anything"], stdin=b"only this")
-    assert heard(tmp_path) == "only this"
+    assert received(tmp_path) == "only this"
 
 
 def test_a_sudo_that_never_stops_talking_is_let_go_of(behind: Behind, tmp_path: Path) -> None:
     fake = f"{ASKING}head -c 300000 /dev/zero >&2\ncat >{tmp_path}/heard\n"
     with pytest.raises(PrivilegeError, match="did not start the command"):
         as_root(host(behind, tmp_path, fake), AnsweringAsker(secrets=[SECRET]), "set it")
-    assert heard(tmp_path) == ""
+    assert received(tmp_path) == ""
 
 
 def test_a_sudo_that_ends_before_the_command_begins_is_no_success(behind: Behind, tmp_path: Path) -> None:
@@ -104,5 +104,5 @@ def test_a_sudo_that_ends_before_the_command_begins_is_no_success(behind: Behind
 def test_a_host_that_does_not_say_who_its_user_is(behind: Behind, tmp_path: Path) -> None:
     session = host(behind, tmp_path, None)
     (tmp_path / "id").write_text("#!/bin/sh\nexit 1\n")
-    with pytest.raises(PrivilegeError, match="did not say who its user is"):
+    with pytest.raises(PrivilegeError, match="no answer to id and sudo"):
         as_root(session, AnsweringAsker(), "set it")

@@ -14,14 +14,17 @@ import pytest
 
 from remote.errors import JobError
 from remote.jobs.files import put_file
-from remote.jobs.job import Job, Workspace, make_workspace, remove_workspace
+from remote.jobs.job import RemoteJob, Workspace, make_workspace, remove_workspace
 from remote.jobs.leftovers import find_workspaces
-from remote.jobs.workspace import unsafe, unsafe_words
+from remote.jobs.workspace import unsafe, unsafe_text
 from remote.probe import read_facts
 from remote.script import script
 from remote.session import Session
 from suites.facts import SAFE
+from tests.messages import messages
 from tests.processes import ends, processes_with
+
+MESSAGES = messages("remote", "test_shared_directory")
 
 OTHER = 65534
 
@@ -75,9 +78,9 @@ def test_what_was_put_in_its_place_is_never_started(
     session: Session, imitated: Callable[[], tuple[Workspace, Path]]
 ) -> None:
     made, place = imitated()
-    with pytest.raises(JobError, match=r"not the directory that was made; what is there now belongs to nobody"):
-        Job.start(session, made, ["./probe"])
-    with pytest.raises(JobError, match="not the directory that was made"):
+    with pytest.raises(JobError, match=r"not the workspace that was created.*nobody"):
+        RemoteJob.start(session, made, ["./probe"])
+    with pytest.raises(JobError, match="not the workspace that was created"):
         put_file(session, made, "data", b"secret")
     assert sorted(path.name for path in place.iterdir()) == [".benchwright", "probe"]
 
@@ -86,7 +89,7 @@ def test_what_was_put_in_its_place_is_never_removed(
     session: Session, imitated: Callable[[], tuple[Workspace, Path]]
 ) -> None:
     made, place = imitated()
-    with pytest.raises(JobError, match=r"not removed: it is not the directory that was made.*belongs to nobody"):
+    with pytest.raises(JobError, match=r"not removed: it is not the workspace that was created.*nobody"):
         remove_workspace(session, made)
     assert (place / "probe").exists()
     assert [found.own for found in find_workspaces(session, [str(place.parent)]) if found.path == made.path] == [False]
@@ -94,7 +97,7 @@ def test_what_was_put_in_its_place_is_never_removed(
 
 def test_a_job_under_way_ends_though_its_directory_was_replaced(session: Session, shared: Path) -> None:
     made = make_workspace(session, str(shared))
-    job = Job.start(session, made, ["sleep", "60"])
+    job = RemoteJob.start(session, made, ["sleep", "60"])
     victim = subprocess.Popen(["sleep", "60"], start_new_session=True)  # a process that the attacker wants ended
     started = Path(f"/proc/{victim.pid}/stat").read_text().rsplit(")")[1].split()[19]
     shared.chmod(0o777)
@@ -105,7 +108,7 @@ def test_a_job_under_way_ends_though_its_directory_was_replaced(session: Session
     assert ends(job.pid)
     assert (job.exit_status, job.reason) == (
         None,
-        "its directory on the host was replaced, or opened to other accounts",
+        MESSAGES["its_directory_on_the_host"],
     )
     assert victim.poll() is None
     victim.kill()
@@ -114,10 +117,10 @@ def test_a_job_under_way_ends_though_its_directory_was_replaced(session: Session
 
 def test_removing_ends_the_job_of_a_replaced_directory(session: Session, shared: Path) -> None:
     made = make_workspace(session, str(shared))
-    job = Job.start(session, made, ["sleep", "60"])
+    job = RemoteJob.start(session, made, ["sleep", "60"])
     shared.chmod(0o777)
     attack(IMITATE, made.path, made.nonce)
-    with pytest.raises(JobError, match="not the directory that was made"):
+    with pytest.raises(JobError, match="not the workspace that was created"):
         remove_workspace(session, made)
     assert ends(job.pid)
     assert processes_with(made.nonce) == []
@@ -127,8 +130,8 @@ def test_a_link_to_ours_is_not_followed(session: Session, shared: Path) -> None:
     made = make_workspace(session, str(shared))
     shared.chmod(0o777)
     attack('mv -- "$1" "$1.away"; ln -s -- "$1.away" "$1"', made.path)
-    with pytest.raises(JobError, match="not the directory that was made"):
-        Job.start(session, made, ["true"])
+    with pytest.raises(JobError, match="not the workspace that was created"):
+        RemoteJob.start(session, made, ["true"])
 
 
 def test_another_directory_of_the_same_account_is_not_taken_for_it(session: Session, shared: Path) -> None:
@@ -136,12 +139,12 @@ def test_another_directory_of_the_same_account_is_not_taken_for_it(session: Sess
     Path(made.path).rename(shared / "away")
     Path(made.path).mkdir(mode=0o700)
     Path(made.path, ".benchwright").write_text(f"{made.nonce}\n")
-    with pytest.raises(JobError, match="not the directory that was made"):
-        Job.start(session, made, ["true"])
-    Job.start(session, replace(made, identity=""), ["true"])  # a library of before knows no identity
+    with pytest.raises(JobError, match="not the workspace that was created"):
+        RemoteJob.start(session, made, ["true"])
+    RemoteJob.start(session, replace(made, identity=""), ["true"])  # a library of before knows no identity
     boot, _, rest = made.identity.partition(":")
     of_another_boot = replace(made, identity=f"{boot[::-1]}:{rest}")
-    Job.start(session, of_another_boot, ["true"])  # device numbers may change
+    RemoteJob.start(session, of_another_boot, ["true"])  # device numbers may change
     remove_workspace(session, of_another_boot)
 
 
@@ -149,18 +152,18 @@ def test_a_workspace_that_others_may_write_in_is_refused(session: Session, share
     made = make_workspace(session, str(shared))
     Path(made.path).chmod(0o770)
     with pytest.raises(JobError, match="other accounts may write in it"):
-        Job.start(session, made, ["true"])
+        RemoteJob.start(session, made, ["true"])
     Path(made.path).chmod(0o755)  # looked into, not written in
-    Job.start(session, made, ["true"])
+    RemoteJob.start(session, made, ["true"])
     remove_workspace(session, made)
 
 
 OPEN = pytest.mark.parametrize(
     ("how", "words"),  # mode, owner and group
     [
-        ((0o777, 0, 0), "may be written by every account and has no sticky bit"),
-        ((0o757, 0, 0), "may be written by every account and has no sticky bit"),
-        ((0o775, 0, OTHER), "may be written by the group nogroup and has no sticky bit"),
+        ((0o777, 0, 0), "is writable by every account and has no sticky bit"),
+        ((0o757, 0, 0), "is writable by every account and has no sticky bit"),
+        ((0o775, 0, OTHER), "is writable by the group nogroup and has no sticky bit"),
         ((0o755, OTHER, 0), "belongs to nobody"),
         ((0o1777, OTHER, 0), "belongs to nobody"),
     ],
@@ -200,17 +203,17 @@ def test_a_directory_that_only_the_account_can_change_is_taken(session: Session,
     os.chown(shared, 0, OTHER if mode == 0o1775 else 0)
     shared.chmod(mode)
     made = make_workspace(session, str(shared))
-    Job.start(session, made, ["true"])
+    RemoteJob.start(session, made, ["true"])
     remove_workspace(session, made)
     assert list(shared.iterdir()) == []
 
 
 def test_a_directory_that_is_opened_between_two_trials_is_refused(session: Session, shared: Path) -> None:
     made = make_workspace(session, str(shared))
-    Job.start(session, made, ["true"])
+    RemoteJob.start(session, made, ["true"])
     shared.chmod(0o777)
     with pytest.raises(JobError, match="has no sticky bit"):
-        Job.start(session, made, ["true"])
+        RemoteJob.start(session, made, ["true"])
     remove_workspace(session, made)
     assert list(shared.iterdir()) == []
 
@@ -219,7 +222,7 @@ def test_a_link_to_a_shared_directory_is_judged_by_where_it_leads(session: Sessi
     (shared / "open").mkdir()
     (shared / "open").chmod(0o777)
     (shared / "link").symlink_to("open")
-    with pytest.raises(JobError, match=f"{shared}/open may be written by every account"):
+    with pytest.raises(JobError, match=f"{shared}/open is writable by every account"):
         make_workspace(session, str(shared / "link"))
 
 
@@ -237,14 +240,14 @@ def test_a_group_directory_is_taken_where_the_account_is_alone_in_the_group(
 ) -> None:
     daemon, directory = account_with(behind, shared, group)
     made = make_workspace(daemon, str(directory))
-    Job.start(daemon, made, ["true"])
+    RemoteJob.start(daemon, made, ["true"])
     remove_workspace(daemon, made)
     assert list(directory.iterdir()) == []
 
 
 def test_a_directory_of_another_group_is_refused(behind: Callable[..., Session], shared: Path) -> None:
     daemon, directory = account_with(behind, shared, "nogroup")
-    with pytest.raises(JobError, match="may be written by the group nogroup"):
+    with pytest.raises(JobError, match="is writable by the group nogroup"):
         make_workspace(daemon, str(directory))
 
 
@@ -264,10 +267,11 @@ def test_an_acl_is_seen_behind_a_private_group(behind: Callable[..., Session], s
     acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
     os.setxattr(shared, "system.posix_acl_access", acl)  # as `setfacl -m u:65534:rwx` does; acl(5)
     assert shared.stat().st_mode & 0o777 == 0o775
-    with pytest.raises(JobError, match="may be written by the group root"):
+    with pytest.raises(JobError, match="is writable by the group root"):
         make_workspace(behind("env"), str(shared))
 
 
+@pytest.mark.usefixtures("few_programs")
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o1777, 0o775, 0o707])
 def test_the_facts_say_of_a_directory_what_a_run_says(session: Session, shared: Path, mode: int) -> None:
     below = shared / "below"
@@ -281,7 +285,7 @@ def test_the_facts_say_of_a_directory_what_a_run_says(session: Session, shared: 
         assert found.guard == SAFE
         remove_workspace(session, make_workspace(session, str(below)))
         return
-    words = unsafe_words(str(found.guard))
+    words = unsafe_text(str(found.guard))
     assert words is not None
     with pytest.raises(JobError, match=re.escape(words[0])) as caught:
         make_workspace(session, str(below))
@@ -290,19 +294,19 @@ def test_the_facts_say_of_a_directory_what_a_run_says(session: Session, shared: 
 
 def complaints() -> list[str]:
     """Return what guard.sh says of directories that are not safe, one example for each place that says so."""
-    said = re.findall(r'unsafe="(unsafe [^\n]*)"(?:$|[ ;&])', script("job.sh").decode(), re.MULTILINE)
-    assert len(said) == script("job.sh").count(b'"unsafe ')
-    return [re.sub(r"\$\([^)]*\)", "NAME", one).replace("$parent", "/srv/bench") for one in said]
+    shown = re.findall(r'unsafe="(unsafe [^\n]*)"(?:$|[ ;&])', script("job.sh").decode(), re.MULTILINE)
+    assert len(shown) == script("job.sh").count(b'"unsafe ')
+    return [re.sub(r"\$\([^)]*\)", "NAME", one).replace("$parent", "/srv/bench") for one in shown]
 
 
 @pytest.mark.parametrize("complaint", complaints())
 @pytest.mark.parametrize("name", ["staff", "domain users", "UNKNOWN", ""])
 @pytest.mark.parametrize("parent", ["/srv/bench", "/", "/srv/a b/c"])
 def test_each_complaint_about_a_directory_has_its_words(complaint: str, name: str, parent: str) -> None:
-    said = complaint.replace("NAME", name).replace("/srv/bench", parent)
-    error = unsafe("web-1", said)
-    assert error is not None, said
+    shown = complaint.replace("NAME", name).replace("/srv/bench", parent)
+    error = unsafe("web-1", shown)
+    assert error is not None, shown
     assert error.message.startswith(f"Nothing was run on web-1: {parent} ")
-    assert "so another account could replace the programs of the test" in error.message
+    assert MESSAGES["so_another_account_could"] in error.message
     assert "unsafe" not in error.message
     assert name in error.message or "NAME" not in complaint

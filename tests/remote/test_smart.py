@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from remote.devices import read_devices
+from remote.devices import read_devices, wear_of
 from remote.local import LocalSession
-from remote.smart import wear_of
 from suites.facts import Absent
 from tests.host_shells import Prefixed
 from tests.loop_devices import MakeLoop, make_loop
@@ -29,7 +28,7 @@ def test_an_nvme_drive_tells_its_share_and_its_bytes() -> None:
 def test_an_ata_drive_may_tell_its_share_alone() -> None:
     used, written = wear_of('{"endurance_used": {"current_percent": 12}}')
     assert used == 12.0
-    assert written == Absent("SMART tells no bytes written")
+    assert written == Absent("SMART reports no bytes written")
 
 
 @pytest.mark.parametrize(
@@ -39,11 +38,11 @@ def test_an_ata_drive_may_tell_its_share_alone() -> None:
      '{"nvme_smart_health_information_log": {"percentage_used": true, "data_units_written": 1e300}}'],
 )  # fmt: skip
 def test_what_is_no_such_answer_is_missing_with_the_reason(text: str) -> None:
-    assert wear_of(text) == (Absent("SMART tells no share of the endurance"), Absent("SMART tells no bytes written"))
+    assert wear_of(text) == (Absent("SMART reports no endurance used"), Absent("SMART reports no bytes written"))
 
 
 def test_who_may_not_ask_and_what_is_not_there_are_told_apart() -> None:
-    assert wear_of(None)[0] == Absent("only root may ask the drive")
+    assert wear_of(None)[0] == Absent("SMART needs root")
     assert wear_of("missing\n")[0] == Absent("smartctl is not installed")
 
 

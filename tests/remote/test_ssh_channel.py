@@ -10,7 +10,7 @@ from paramiko.buffered_pipe import BufferedPipe, PipeTimeout
 
 from remote.errors import ConnectionLostError
 from remote.session import Chunk
-from remote.ssh.ssh_channel import SshChannel
+from remote.ssh.ssh_session import SshChannel
 from remote.ssh.transport import BoundedTransport
 
 MARKER = "m" * 32
@@ -83,15 +83,15 @@ def test_output_that_arrives_while_the_other_stream_is_emptied_is_not_waited_for
     chunks: list[Chunk] = []
 
     def read() -> None:
-        chunks.extend(channel.read(30.0))
+        chunks.extend(channel.read(120.0))
         done.set()
 
     threading.Thread(target=read, daemon=True).start()
     try:
-        assert done.wait(5.0)
+        assert done.wait(60.0)
     finally:
         fake.in_buffer.feed(b"!")  # lets a reader go that missed the first
-        done.wait(5.0)
+        done.wait(60.0)
     assert chunks == [Chunk("stdout", b"out")]
 
 

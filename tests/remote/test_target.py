@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from remote.errors import ConnectError, Outcome
-from remote.questions import LocalProgramQuestion, Refuse
+from remote.errors import ConnectError, ConnectOutcome
+from remote.questions import LocalProgramQuestion, RefusingAsker
 from remote.ssh import local_program, ssh_config
-from remote.ssh.target import NO_IDENTITY, Target, aliases, resolve
+from remote.ssh.target import NO_IDENTITY, SshTarget, aliases, resolve
 from tests.remote.targets import config, resolved
 
 __all__ = ["config"]  # a fixture
@@ -53,7 +53,7 @@ def test_a_name_as_typed(config: Path, name: str, host: str, port: int, user: st
 def test_what_is_no_name(config: Path, name: str) -> None:
     with pytest.raises(ConnectError) as caught:
         resolve(name, config=config)
-    assert caught.value.outcome is Outcome.CONFIG
+    assert caught.value.outcome is ConnectOutcome.CONFIG
 
 
 def test_an_alias_is_looked_up(config: Path) -> None:
@@ -74,7 +74,7 @@ Host *
     Port 22
 """,
     )
-    assert target == Target(
+    assert target == SshTarget(
         name="lab",
         host_name="10.0.0.7",
         port=2222,
@@ -178,7 +178,7 @@ def test_match_criteria(config: Path) -> None:
     assert resolved(config, text, "fifth").connect_timeout == 7.0
 
 
-class Programs(Refuse):
+class Programs(RefusingAsker):
     """Answers only whether programs may run, and records which were asked about."""
 
     def __init__(self, *, allow: bool) -> None:
@@ -207,7 +207,7 @@ def test_match_exec_is_never_executed_without_a_yes(config: Path, command: tuple
     for asker in (None, Programs(allow=False)):
         with pytest.raises(ConnectError) as caught:
             resolve("lab", config=config, asker=asker)
-        assert caught.value.outcome is Outcome.NOT_ALLOWED
+        assert caught.value.outcome is ConnectOutcome.NOT_ALLOWED
         assert f"{config}, line 1" in caught.value.message
         assert str(path) in caught.value.message
     assert not ran.exists()
@@ -229,11 +229,11 @@ def test_match_exec_decides_once_it_is_allowed(config: Path, command: tuple[Path
 def test_a_name_that_a_shell_would_act_on_is_never_given_to_one(config: Path, name: str) -> None:
     for text in ("Match exec 'true %n'\n Port 1\n", "ProxyCommand nc %h %p\n", "ProxyCommand nc gate.%n\n"):
         config.write_text(text)
-        with pytest.raises(ConnectError, match="handed to a shell") as caught:
+        with pytest.raises(ConnectError, match="passed to a shell") as caught:
             resolve(name, config=config, asker=Programs(allow=True))
-        assert caught.value.outcome is Outcome.CONFIG
+        assert caught.value.outcome is ConnectOutcome.CONFIG
     config.write_text("ProxyCommand nc %r\n")
-    with pytest.raises(ConnectError, match="handed to a shell"):
+    with pytest.raises(ConnectError, match="passed to a shell"):
         resolve("lab", user=name, config=config)
 
 
@@ -260,7 +260,7 @@ def test_names_are_not_made_canonical(config: Path) -> None:
 
 
 def test_a_criterion_that_is_not_known_is_an_error_where_it_matters(config: Path) -> None:
-    assert refused(config, "Match localnetwork 10.0.0.0/8\n Port 1\n").outcome is Outcome.NOT_ALLOWED
+    assert refused(config, "Match localnetwork 10.0.0.0/8\n Port 1\n").outcome is ConnectOutcome.NOT_ALLOWED
     assert resolved(config, "Match originalhost other localnetwork 10.0.0.0/8\n Port 1\n").port == 22
 
 
@@ -318,8 +318,8 @@ def test_none_means_no_jump_host(config: Path) -> None:
 )
 def test_jump_hosts_in_a_circle_are_an_error(config: Path, text: str) -> None:
     error = refused(config, text)
-    assert error.outcome is Outcome.CONFIG
-    assert "in a circle" in error.message
+    assert error.outcome is ConnectOutcome.CONFIG
+    assert "form a loop" in error.message
 
 
 @pytest.mark.parametrize(
@@ -348,12 +348,12 @@ def test_jump_hosts_in_a_circle_are_an_error(config: Path, text: str) -> None:
 )
 def test_an_error_names_the_file_and_the_line(config: Path, text: str, line: int) -> None:
     error = refused(config, text)
-    assert error.outcome is Outcome.CONFIG
+    assert error.outcome is ConnectOutcome.CONFIG
     assert f"{config}, line {line}:" in error.message
 
 
 def test_a_bad_jump_host_is_an_error(config: Path) -> None:
-    assert refused(config, "ProxyJump gate:port\n").outcome is Outcome.CONFIG
+    assert refused(config, "ProxyJump gate:port\n").outcome is ConnectOutcome.CONFIG
 
 
 def test_an_address_given_by_hand_counts_where_host_names_are_matched(config: Path) -> None:

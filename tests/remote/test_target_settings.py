@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remote.ssh.target_settings import ALIVE, Alive, HostKeyRules
+from remote.ssh.target import ALIVE, HostKeyRules, Keepalive
 from tests.remote.targets import config, resolved
 
 __all__ = ["config"]  # a fixture
@@ -35,7 +35,7 @@ def test_how_host_keys_are_checked(config: Path) -> None:
 def test_a_key_is_never_accepted_without_a_word_whatever_is_configured(config: Path, word: str) -> None:
     rules = resolved(config, f"StrictHostKeyChecking {word}\n").host_key
     assert rules.ask
-    assert f"StrictHostKeyChecking {word} ({config}, line 1) is not followed" in rules.note
+    assert f"StrictHostKeyChecking {word} ({config}, line 1) is ignored" in rules.note
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_which_agent(config: Path, monkeypatch: pytest.MonkeyPatch, text: str, e
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("ServerAliveInterval 2\n", Alive(2.0, 6.0)),
-        ("ServerAliveInterval 2\nServerAliveCountMax 5\n", Alive(2.0, 10.0)),
-        ("ServerAliveInterval 1m\n", Alive(5.0, 180.0)),  # a stall is told at once, however long it is borne
+        ("ServerAliveInterval 2\n", Keepalive(2.0, 6.0)),
+        ("ServerAliveInterval 2\nServerAliveCountMax 5\n", Keepalive(2.0, 10.0)),
+        ("ServerAliveInterval 1m\n", Keepalive(5.0, 180.0)),  # a stall is told at once, however long it is borne
         ("ServerAliveInterval 0\n", ALIVE),
         ("ServerAliveCountMax 1\n", ALIVE),
     ],
 )
-def test_how_long_silence_is_borne(config: Path, text: str, expected: Alive) -> None:
+def test_how_long_silence_is_borne(config: Path, text: str, expected: Keepalive) -> None:
     assert resolved(config, text).alive == expected
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from remote.local import LocalSession
 from remote.session import Channel, Session
-from remote.telemetry.telemetry import TELEMETRY_METRICS, Telemetry, TelemetryError
+from remote.telemetry.telemetry import Telemetry, TelemetryError
 from suites.vocab import Sample
+from tests.remote.test_telemetry_ticks import TELEMETRY_METRICS
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def telemetry(shell_session: Session) -> Iterator[Telemetry]:
 
 
 def ticks(telemetry: Telemetry, count: int) -> list[tuple[Sample, ...]]:
-    return [telemetry.read(timeout=5.0) for _ in range(count)]
+    return [telemetry.read(timeout=60.0) for _ in range(count)]
 
 
 def uptime() -> float:
@@ -41,7 +42,7 @@ def test_samples_come_on_the_hosts_clock(telemetry: Telemetry) -> None:
     assert {sample.metric for found in rates for sample in found} <= set(TELEMETRY_METRICS)
     times = [found[0].time for found in (levels, *rates)]
     assert times == sorted(times)
-    assert before - 0.011 <= times[0]
+    assert before - 1 <= times[0]  # the first look may be from before the clock was read here
     assert times[-1] <= uptime()
 
 
@@ -68,13 +69,13 @@ def test_a_loop_device_is_watched_where_it_is_asked_for(shell_session: Session) 
 
 
 def test_stop_ends_a_read_and_the_script(shell_session: Session) -> None:
-    telemetry = Telemetry.start(shell_session, interval=30.0)
-    assert telemetry.read(timeout=5.0)
+    telemetry = Telemetry.start(shell_session, interval=120.0)
+    assert telemetry.read(timeout=60.0)
     stopper = threading.Timer(0.1, telemetry.stop)
     stopper.start()
     started = time.monotonic()
-    assert telemetry.read(timeout=20.0) == ()
-    assert time.monotonic() - started < 5.0
+    assert telemetry.read(timeout=100.0) == ()
+    assert time.monotonic() - started < 60.0
     stopper.join()
     telemetry.stop()
     assert telemetry.read(timeout=1.0) == ()
@@ -102,7 +103,7 @@ def test_the_script_ends_when_nobody_reads() -> None:
 
 def test_an_end_that_nobody_asked_for_is_told(behind: Callable[..., Session]) -> None:
     telemetry = Telemetry.start(behind("sh", "-c", "echo no such luck >&2; exit 1"))
-    words = r"testhost is no longer watched: its telemetry script ended \(no such luck\)"
+    words = r"Telemetry of testhost stopped: its script ended \(no such luck\)"
     with pytest.raises(TelemetryError, match=words):
         ticks(telemetry, 2)
     telemetry.stop()
@@ -111,12 +112,16 @@ def test_an_end_that_nobody_asked_for_is_told(behind: Callable[..., Session]) ->
 class Lying(LocalSession):
     """A host whose uptime goes back, whatever the script would say."""
 
-    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:  # noqa: ARG002
+    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
         mark = argv[3]
-        said = [f"@@{mark} page KernelPageSize:        4 kB", f"@@{mark} disks sda"]
+        shown = [f"@@{mark} page KernelPageSize:        4 kB", f"@@{mark} disks sda"]
         for uptime in (100.0, 101.0, 50.0, 60.0, 102.0):
-            said += [f"@@{mark} tick 0 {uptime} {1e9 + uptime}", "/proc/loadavg:0.5 0.5 0.5 1/100 1", f"@@{mark} end"]
-        return super().open(["printf", "%s\\n", *said])
+            shown += [
+                f"@@{mark} tick 0 {uptime} {1e9 + uptime}",
+                "/proc/loadavg:0.5 0.5 0.5 1/100 1",
+                f"@@{mark} end",
+            ]
+        return super().open(["printf", "%s\\n", *shown])
 
 
 def test_time_that_goes_back_is_no_sample() -> None:

@@ -10,14 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remote.telemetry.telemetry_metrics import TELEMETRY_METRICS
+from remote.telemetry import telemetry_metrics
 from remote.telemetry.telemetry_rates import samples, seconds_between
 from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.units import Unit
-from suites.vocab import Labels, Sample
+from suites.vocab import Labels, Metric, Sample
 
 MARK = "0123456789abcdef"
 CAPTURED = (Path(__file__).parent.parent / "data" / "telemetry" / "debian12-vm.txt").read_bytes()
+
+_DEFINED = vars(telemetry_metrics).values()
+TELEMETRY_METRICS = [
+    metric
+    for found in _DEFINED
+    for metric in (found.values() if isinstance(found, dict) else [found])
+    if isinstance(metric, Metric)
+]
 
 
 def ticks_of(output: bytes) -> list[Tick]:
@@ -118,9 +126,9 @@ def test_disks_are_counted_once_and_in_bytes() -> None:
 
 def test_of_loop_devices_only_those_that_are_asked_for_are_counted() -> None:
     lines = [f"/proc/diskstats:   7 {number} loop{number} 1 0 8 9 2 0 16 9 0 4 9 0 0 0 0 0 0" for number in range(3)]
-    told = tick(100.0, *lines, disks="loop0 loop1 loop2 ")
-    assert next(TickReader(MARK).feed(told)).disks == {}
-    assert list(next(TickReader(MARK, ("loop1", "loop9")).feed(told)).disks) == ["loop1"]
+    reported = tick(100.0, *lines, disks="loop0 loop1 loop2 ")
+    assert next(TickReader(MARK).feed(reported)).disks == {}
+    assert list(next(TickReader(MARK, ("loop1", "loop9")).feed(reported)).disks) == ["loop1"]
 
 
 def test_each_processor_is_told_and_the_busiest_of_them() -> None:

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.comparing.centre import centre_of
-from app.comparing.compare import judge
-from app.comparing.intervals import Ratio, holm, ratio_of
-from app.comparing.verdicts import Verdict
+from app.comparison.estimates import Ratio, centre_of, holm, ratio_of
+from app.comparison.verdicts import ComparisonVerdict
+from app.events import Decision
 from app.plans.plan import Order, Plan, Repetition, make_step
-from app.plans.repetition import Decision, Rule, UntilInterval, UntilVerdict
+from app.plans.repetition import Rule, UntilInterval, UntilVerdict
+from app.runs.samples import start_of
 from app.runs.schedule import Schedule
-from app.runs.unsteady_start import start_of
 from suites.units import Unit
-from suites.vocab import Better, Kind, Metric
+from suites.vocab import Better, Metric, MetricKind
+from tests.app.other_tools import judge
 from tests.simulation.noise import Draw, autoregressive, hosts, normal, trials_of_samples
 
-RATE = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
-CLAIMS = {Verdict.BETTER, Verdict.WORSE}
+RATE = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+CLAIMS = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +104,16 @@ class Verdicts:
 
 def until_verdict(factor: float, tries: int, *, confidence: float = 0.95, seed: int = 1) -> Verdicts:
     """Return what the rule says of a true ratio `factor` against ten stored trials, all with a spread of 3 %."""
-    counts, said = [], []
+    counts, shown = [], []
     for rng in _generators(tries, seed):
         baseline = normal(0.03)(rng, 10)
         rule = UntilVerdict(tuple(baseline), Better.HIGHER, 0.05, confidence, 6, 30)
         decision = _followed(rule, [factor * value for value in normal(0.03)(rng, 30)])
         counts.append(decision.trials)
-        said.append(decision.reason.rpartition(": ")[2] if decision.settled else "")
-    found = [Share(sum(word.startswith(what) for word in said), tries) for what in ("better", "worse", "no difference")]
+        shown.append(decision.reason.rpartition(": ")[2] if decision.settled else "")
+    found = [
+        Share(sum(word.startswith(what) for word in shown), tries) for what in ("better", "worse", "no difference")
+    ]
     return Verdicts(float(np.mean(counts)), *found)
 
 
@@ -216,9 +218,9 @@ def drifting(order: Order, tries: int, seed: int = 1) -> Share:
         schedule = Schedule(plan)
         values: dict[str, list[float]] = {"a": [], "b": []}
         host = 1 + 0.02 * autoregressive(rng, 16, 0.8)
-        for moment, turn in enumerate(schedule.turns()):
-            values[turn.step.name].append(float(host[moment] * (1 + 0.01 * rng.normal())))
-            schedule.took(turn, [], 1.0, 1.0)
+        for moment, slot in enumerate(schedule.slots()):
+            values[slot.step.name].append(float(host[moment] * (1 + 0.01 * rng.normal())))
+            schedule.record_trial(slot, [], 1.0, 1.0)
         return beyond(ratio_of(values["a"], values["b"]), 0.0)
 
     return share(map(differs, _generators(tries, seed)))

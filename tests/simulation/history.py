@@ -4,29 +4,29 @@ from pathlib import Path
 
 import numpy as np
 
+from app.change_points import change_points
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
-from app.history.change_points import change_points
 from app.services import Workstation
 from app.store import Store
 from suites.vocab import Figure
-from tests.app import recorded
+from tests.app import run_events
 from tests.simulation.noise import Numbers
 
 
-def results(rng: np.random.Generator, count: int, spread: float, hanging: float = 0.0) -> Numbers:
-    """Return `count` results around 1000; neighbours hang together with `hanging` (first-order autoregressive)."""
+def results(rng: np.random.Generator, count: int, spread: float, autocorrelation: float = 0.0) -> Numbers:
+    """Return `count` results around 1000; first-order autoregressive with `autocorrelation`."""
     noise = rng.normal(size=count)
     found = np.empty(count)
     found[0] = noise[0]
     for place in range(1, count):
-        found[place] = hanging * found[place - 1] + np.sqrt(1 - hanging**2) * noise[place]
+        found[place] = autocorrelation * found[place - 1] + np.sqrt(1 - autocorrelation**2) * noise[place]
     return np.asarray(1000 * np.exp(spread * found))
 
 
-def false_alarms(spread: float, hanging: float, rounds: int, count: int = 60) -> float:
+def false_alarms(spread: float, autocorrelation: float, rounds: int, count: int = 60) -> float:
     """Return in which share of histories without a change one is claimed."""
     rng = np.random.default_rng(1)
-    found = (change_points(list(results(rng, count, spread, hanging))) for _ in range(rounds))
+    found = (change_points(list(results(rng, count, spread, autocorrelation))) for _ in range(rounds))
     return sum(bool(each.changes) and each.claimed for each in found) / rounds
 
 
@@ -38,7 +38,7 @@ def power(step: float, after: int, rounds: int, spread: float = 0.03) -> float:
         values = results(rng, 52 + after, spread)
         values[52:] *= 1 + step
         found = change_points(list(values))
-        hits += found.claimed and any(abs(change.place - 52) <= 3 for change in found.changes)
+        hits += found.claimed and any(abs(change.index - 52) <= 3 for change in found.changes)
     return hits / rounds
 
 
@@ -53,11 +53,11 @@ def store_of_history(
         run_id = f"2026-{number:06d}-h"
         started = f"2026-{1 + number // 600 % 12:02d}-{1 + number // 24 % 25:02d}T{number % 24:02d}:00:00+00:00"
         with store.recorder(run_id) as recorder:
-            recorder.record(RunStarted(run_id, recorded.plan(hosts=(host,), trials=trials), started))
-            recorder.record(FactsRead(host, Moment.BEFORE, recorded.facts(host, kernel)))
+            recorder.record(RunStarted(run_id, run_events.plan(hosts=(host,), trials=trials), started))
+            recorder.record(FactsRead(host, Moment.BEFORE, run_events.facts(host, kernel)))
             for trial in range(1, trials + 1):
-                figures = [Figure(recorded.IOPS, float(value), recorded.READ)]
-                for event in recorded.trial_events(recorded.trial(trial, host=host), figures):
+                figures = [Figure(run_events.IOPS, float(value), run_events.READ)]
+                for event in run_events.trial_events(run_events.trial(trial, host=host), figures):
                     recorder.record(event)
             recorder.record(RunEnded(run_id, State.DONE))
     store.close()

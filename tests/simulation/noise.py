@@ -23,11 +23,11 @@ def skewed(cov: float) -> Draw:
     return lambda rng, count: _list(rng.lognormal(0, cov, count) / centre)
 
 
-def two_levels(apart: float, cov: float) -> Draw:
-    """Return trials that fall on one of two levels with equal chance, `apart` of the middle from each other."""
+def two_levels(separate: float, cov: float) -> Draw:
+    """Return trials that fall on one of two levels with equal chance, `separate` of the middle from each other."""
 
     def draw(rng: np.random.Generator, count: int) -> list[float]:
-        level = np.where(rng.random(count) < 0.5, 1 - apart / 2, 1 + apart / 2)
+        level = np.where(rng.random(count) < 0.5, 1 - separate / 2, 1 + separate / 2)
         return _list(level * (1 + cov * rng.normal(size=count)))
 
     return draw

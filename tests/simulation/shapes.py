@@ -7,10 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from app.distributions.percentiles import percentiles, shifts
-from app.distributions.values import Source, TrialValues, harrell_davis, trial_values
-from app.noise.noise import spread_of
-from app.scaling import Fit, fit_models
+from app.distributions.percentiles import TrialValues, ValueLevel, harrell_davis, percentiles, shifts, trial_values
+from app.noise import spread_of
+from app.scaling.models import Fit, fit_models
 from tests.simulation.experiments import Share, _generators, share
 from tests.simulation.noise import Draw, trials_of_samples
 
@@ -34,7 +33,9 @@ def percentile_coverage(percentile: float, count: int, tries: int) -> Share:
     truth = true_percentile(percentile)
 
     def holds(rng: np.random.Generator) -> bool:
-        found = next(each for each in percentiles(_trials(rng, count), Source.SAMPLES) if each.percentile == percentile)
+        found = next(
+            each for each in percentiles(_trials(rng, count), ValueLevel.SAMPLES) if each.percentile == percentile
+        )
         return (found.low or 0) <= truth <= (found.high or 0)
 
     return share(holds(rng) for rng in _generators(tries, 21))
@@ -57,7 +58,7 @@ def shift_coverage(percentile: float, factor: float, count: int, tries: int) -> 
     """Return how often the interval of the ratio at a decile holds a factor by which every sample is larger."""
 
     def holds(rng: np.random.Generator) -> bool:
-        found = shifts(_trials(rng, count, factor), _trials(rng, count), Source.SAMPLES)
+        found = shifts(_trials(rng, count, factor), _trials(rng, count), ValueLevel.SAMPLES)
         at = next(each for each in found if each.percentile == percentile)
         return (at.ratio_low or 0) <= factor <= (at.ratio_high or 0)
 
@@ -71,7 +72,7 @@ def figures_shift_coverage(count: int, tries: int) -> Share:
         return [trial_values("run", n, "host", [value]) for n, value in enumerate(rng.normal(middle, 2, count), 1)]
 
     def holds(rng: np.random.Generator) -> bool:
-        found = shifts(one(rng, 105), one(rng, 100), Source.TRIALS)
+        found = shifts(one(rng, 105), one(rng, 100), ValueLevel.TRIALS)
         at = next(each for each in found if each.percentile == 50)
         return (at.low or 0) <= 5 <= (at.high or 0)
 

@@ -10,13 +10,13 @@ from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnde
 from app.plans.plan import Plan, Repetition
 from app.services import Workstation
 from app.store import Store
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Metric, Sample
-from tests.app.recorded import STEP, facts, trial
+from suites.vocab import Better, Figure, Metric, MetricKind, Sample
+from tests.app.run_events import STEP, facts, trial
 from tests.simulation.noise import Numbers
 
-_METRIC = Metric("metric", "Metric", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+_METRIC = Metric("metric", "Metric", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
 
 def store_of_groups(
@@ -54,6 +54,6 @@ def _store_run(store: Store, name: str, began: datetime, values: Numbers) -> Non
         recorder.record(RunStarted(name, plan, began.isoformat()))
         recorder.record(FactsRead("web-1", Moment.BEFORE, facts("web-1")))
         recorder.record(TrialStarted(replace(trial(1), started=began.isoformat()), 1.0))
-        recorder.record(TrialEnded(1, State.DONE, 0, Parsed(figures, read)))
+        recorder.record(TrialEnded(1, State.DONE, 0, ParsedTrial(figures, read)))
         recorder.record(FactsRead("web-1", Moment.AFTER, facts("web-1")))
         recorder.record(RunEnded(name, State.DONE))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from suites.base import Parsed, TrialParser
+from suites.base import ParsedTrial, TrialParser
 from suites.vocab import Sample, labels
 
 DATA = Path(__file__).parent.parent / "data"
@@ -20,7 +20,7 @@ class Capture:
     stderr: bytes
     exit_status: int
 
-    def parse(self, parser: TrialParser, *, mixed: bool = False) -> Parsed:
+    def parse(self, parser: TrialParser, *, mixed: bool = False) -> ParsedTrial:
         """Return what `parser` makes of it, its streams apart or mixed into one."""
         parser.feed(self.stdout)
         parser.feed(self.stderr, "stdout" if mixed else "stderr")
@@ -43,7 +43,7 @@ def captures(tool: str) -> list[str]:
     return sorted(str(path.relative_to(DATA).with_suffix("")) for path in (DATA / tool).glob("*/*.stdout"))
 
 
-def figures(parsed: Parsed) -> dict[str, float]:
+def figures(parsed: ParsedTrial) -> dict[str, float]:
     """Return the figures by name, with their labels' values behind: ``throughput receiver send``."""
     return {
         " ".join((figure.metric.name, *(value for _name, value in figure.labels))): figure.value
@@ -58,3 +58,17 @@ def series(samples: Iterable[Sample], metric: str, **marks: str) -> list[tuple[f
         for sample in samples
         if sample.metric.name == metric and (not marks or sample.labels == labels(**marks))
     ]
+
+
+def whole_outputs() -> dict[str, Path]:
+    """Return by suite a whole output of its tool: the fullest stream of the capture whose .txt names the suite."""
+    found: dict[str, Path] = {}
+    for text in sorted(DATA.glob("**/*.txt")):
+        named = re.search(r"^suite: (.+)$", text.read_text(errors="replace"), re.MULTILINE)
+        if named:
+            streams = (path for path in text.parent.glob(f"{text.stem}.*") if path != text)
+            found |= dict.fromkeys(named[1].split(), max(streams, key=lambda path: path.stat().st_size))
+    return found
+
+
+WHOLE = whole_outputs()

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from suites.base import Context, Suite, complete_values
-from suites.checks import CannotTell, StepCheck, StepEvidence
+from suites.base import Context, StepCheck, StepEvidence, Suite, complete_values
+from suites.checks import NotChecked
 from suites.facts import Absent, Cache, CpuFacts, Facts, Interface, MemoryFacts, SystemFacts, Tool
 from suites.vocab import Finding
 
@@ -51,7 +51,7 @@ def evidence(suite: Suite, context: Context, **given: object) -> StepEvidence:
     return StepEvidence("step", suite, complete_values(suite, given), context, "web-1")
 
 
-def spoken(step: StepEvidence) -> dict[str, Finding]:
+def raised(step: StepEvidence) -> dict[str, Finding]:
     """Return the findings of all checks of the step's suite, by id."""
     found = (check.finding(step) for check in step.suite.checks)
     return {finding.id: finding for finding in found if isinstance(finding, Finding)}
@@ -59,10 +59,10 @@ def spoken(step: StepEvidence) -> dict[str, Finding]:
 
 def silent(step: StepEvidence) -> set[str]:
     """Return the ids of the checks that cannot tell."""
-    return {check.id for check in step.suite.checks if isinstance(check.finding(step), CannotTell)}
+    return {check.id for check in step.suite.checks if isinstance(check.finding(step), NotChecked)}
 
 
 def applied(step: StepEvidence, check: StepCheck | str) -> StepEvidence:
     """Return the step with the changes of a finding made."""
-    finding = spoken(step)[check if isinstance(check, str) else check.id]
+    finding = raised(step)[check if isinstance(check, str) else check.id]
     return replace(step, values=complete_values(step.suite, {**step.values, **finding.changes}))

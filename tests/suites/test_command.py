@@ -4,16 +4,19 @@ import shlex
 
 import pytest
 
-from suites.base import Context, Parsed, Purpose, complete_values, metrics_of
+from suites.base import Context, ParsedTrial, Purpose, complete_values
 from suites.command.output import MAXIMUM_JSON
-from suites.command.suite import OwnCommand
+from suites.command.suite import UserCommand
 from suites.errors import ParameterError
 from suites.units import Unit
-from suites.vocab import Better, Kind
+from suites.vocab import Better, MetricKind
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures
-from tests.suites.host_facts import applied, evidence, spoken
+from tests.suites.host_facts import applied, evidence, raised
 
-SUITE = OwnCommand()
+MESSAGES = messages("suites", "test_command")
+
+SUITE = UserCommand()
 SCORE = {"figure": "pattern", "pattern": "score = ([0-9.]+)", "metric": "Own score", "unit": "MB/s"}
 TIMED = b"\nbenchwright-timed 1.500000 s, status 0, resolution 0.000001 s, accepted\n"
 
@@ -23,11 +26,11 @@ def lines(**given: object) -> list[tuple[Purpose, str]]:
     return [(command.purpose, shlex.join(command.argv)) for command in commands]
 
 
-def parsed(name: str, **given: object) -> Parsed:
+def parsed(name: str, **given: object) -> ParsedTrial:
     return capture(f"command/1/{name}").parse(SUITE.parser(complete_values(SUITE, given)))
 
 
-def read(output: bytes, **given: object) -> Parsed:
+def read(output: bytes, **given: object) -> ParsedTrial:
     parser = SUITE.parser(complete_values(SUITE, given))
     parser.feed(output)
     parser.feed(TIMED, "stderr")
@@ -35,7 +38,7 @@ def read(output: bytes, **given: object) -> Parsed:
 
 
 def findings(**given: object) -> set[str]:
-    return set(spoken(evidence(SUITE, Context(), **given)))
+    return set(raised(evidence(SUITE, Context(), **given)))
 
 
 def test_words_go_to_the_program_as_they_are() -> None:
@@ -64,9 +67,7 @@ def test_what_runs_before_each_trial_is_not_timed_and_seen_only_where_it_fails()
     parser.feed(b"No rule for clean\nbenchwright-before failed\n")
     found = parser.finish(2)
     assert (found.complete, found.figures) == (False, ())
-    assert found.notes == (
-        "What runs before each trial failed, so that nothing was measured. It printed last: No rule for clean",
-    )
+    assert found.notes == (MESSAGES["what_runs_before_each_trial"],)
 
 
 def test_a_figure_without_a_line_break_is_found() -> None:
@@ -85,10 +86,10 @@ def test_values_that_mean_nothing_are_refused(name: str, value: str) -> None:
 
 
 def test_the_metric_is_the_users() -> None:
-    figure, wall = metrics_of(SUITE, complete_values(SUITE, {**SCORE, "better": "lower"}))
+    figure, wall = SUITE.metrics_of(complete_values(SUITE, {**SCORE, "better": "lower"}))
     assert (figure.name, figure.title, figure.unit) == ("own_own_score", "Own score", Unit.MB_PER_SECOND)
-    assert (figure.better, figure.kind) == (Better.LOWER, Kind.RATE)
-    assert metrics_of(SUITE, complete_values(SUITE, {})) == (wall,)
+    assert (figure.better, figure.kind) == (Better.LOWER, MetricKind.RATE)
+    assert SUITE.metrics_of(complete_values(SUITE, {})) == (wall,)
     assert (wall.unit, wall.better) == (Unit.SECOND, Better.LOWER)
 
 
@@ -96,13 +97,13 @@ def test_the_wall_time_is_the_figure_unless_another_is_asked_for() -> None:
     found = parsed("sleep")
     assert found.complete
     assert figures(found)["wall_time"] == pytest.approx(0.25, abs=0.02)
-    assert found.notes == ("The clock counts in steps of 1e-06 s.",)
+    assert found.notes == (MESSAGES["the_clock_counts_in_steps_of"],)
 
 
 def test_without_perl_the_clock_is_coarser_and_says_so() -> None:
     found = parsed("uptime")
     assert figures(found)["wall_time"] == pytest.approx(0.25, abs=0.02)
-    assert found.notes == ("The clock counts in steps of 0.01 s.",)
+    assert found.notes == (MESSAGES["the_clock_counts_in_steps_of_2"],)
     assert (found.tool_version, parsed("sleep").tool_version) == ("clock of 0.01 s", "clock of 1e-06 s")
 
 
@@ -115,13 +116,13 @@ def test_the_pattern_reads_the_last_line_or_the_first() -> None:
 def test_a_pattern_that_finds_nothing_or_no_number_gives_no_figure() -> None:
     nothing = parsed("score", **{**SCORE, "pattern": "rate = (.*)"})
     assert (nothing.complete, set(figures(nothing))) == (False, {"wall_time"})
-    assert "No line of the output matches" in nothing.notes[0]
+    assert MESSAGES["no_line_of_the_output"] in nothing.notes[0]
     word = parsed("score", **{**SCORE, "pattern": "score = [0-9.]+ (.*)"})
-    assert (word.complete, word.notes[0]) == (False, "What the pattern found is no number: “MB/s”.")
+    assert (word.complete, word.notes[0]) == (False, MESSAGES["what_the_pattern_found_is_no"])
     broken = parsed("score", **{**SCORE, "pattern": "score = ("})
     assert (broken.complete, broken.notes[0]) == (
         False,
-        "A parenthesis of the pattern is not closed. Close it, or write \\( for a plain one.",
+        MESSAGES["a_parenthesis_of_the_pattern"],
     )
 
 
@@ -140,34 +141,34 @@ def test_json_is_read_at_its_path(output: bytes, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "path", "said"),
+    ("output", "path", "shown"),
     [
         (b'{"rate": 1}', "rates", "there is no “rates”"),
-        (b'{"rate": true}', "rate", "no number"),
-        (b'{"rate": NaN}', "rate", "NaN is no figure"),
-        (b'{"rate": 1e999}', "rate", "no figure"),
+        (b'{"rate": true}', "rate", "not a number"),
+        (b'{"rate": NaN}', "rate", "NaN is not a number"),
+        (b'{"rate": 1e999}', "rate", "not a number"),
         (b'{"rate": 1', "rate", "cannot be read"),
         (b"[" * 100_000, "0", "cannot be read"),
         (b"x" * 1000 + b"\n", "0", "cannot be read"),
-        ((b"x" * 4095 + b"\n") * (MAXIMUM_JSON // 4095 + 2), "0", "more than 4 MiB"),
+        ((b"x" * 4095 + b"\n") * (MAXIMUM_JSON // 4095 + 2), "0", "exceeds 4 MiB"),
         (b"", "0", "cannot be read"),
     ],
 )
-def test_json_that_has_no_number_there_gives_no_figure(output: bytes, path: str, said: str) -> None:
+def test_json_that_has_no_number_there_gives_no_figure(output: bytes, path: str, shown: str) -> None:
     found = read(output, figure="json", json_path=path)
     assert (found.complete, set(figures(found))) == (False, {"wall_time"})
-    assert said in found.notes[0]
+    assert shown in found.notes[0]
 
 
 def test_how_it_failed_is_said() -> None:
     late = parsed("timeout", timeout=1)
-    assert (late.complete, late.notes) == (False, ("The command took longer than its time limit of 1 s.",))
+    assert (late.complete, late.notes) == (False, (MESSAGES["the_command_took_longer_than"],))
     missing = parsed("missing")
     assert not missing.complete
     assert "exit status 127" in missing.notes[0]
     assert "no-such-program: No such file or directory" in missing.notes[0]
     killed = SUITE.parser(complete_values(SUITE, {})).finish(137)
-    assert killed.notes == ("The command was cut off: its clock printed no time. It was ended by SIGKILL.",)
+    assert killed.notes == (MESSAGES["the_command_was_cut_off_its"],)
 
 
 def test_a_time_of_a_few_steps_is_named_and_one_of_none_is_no_figure() -> None:
@@ -175,7 +176,7 @@ def test_a_time_of_a_few_steps_is_named_and_one_of_none_is_no_figure() -> None:
     parser.feed(b"\nbenchwright-timed 0.05 s, status 0, resolution 0.01 s, accepted\n", "stderr")
     found = parser.finish(0)
     assert (found.complete, figures(found)) == (True, {"wall_time": 0.05})
-    assert "less than 10 steps of the clock" in found.notes[1]
+    assert MESSAGES["less_than_10_steps_of_the"] in found.notes[1]
     parser = SUITE.parser(complete_values(SUITE, {}))
     parser.feed(b"\nbenchwright-timed 0.00 s, status 0, resolution 0.01 s, accepted\n", "stderr")
     nothing = parser.finish(0)

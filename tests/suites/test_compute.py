@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
-from suites.compute.suite import Compute
+from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.compute import Compute
 from suites.facts import Facts
 from suites.vocab import labels
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series
-from tests.suites.host_facts import evidence, host, silent, spoken
+from tests.suites.host_facts import evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_compute")
 
 SUITE = Compute()
 DEFAULTS = complete_values(SUITE, {})
@@ -22,7 +25,7 @@ def server(**given: object) -> Facts:
     return replace(facts, system=system, cpu=cpu)
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"compute/1/{name}").parse(SUITE.parser(DEFAULTS))
 
 
@@ -33,7 +36,7 @@ def last_command(context: Context, **given: object) -> tuple[str, ...]:
 def test_the_command_is_what_an_expert_types() -> None:
     assert last_command(Context(server(cpus=4)), operation="float", time="10 min", sweep="single") == (
         "./compute", "--time", "600", "--threads", "4", "--sweep", "single", "--kind", "float", "--peak",
-        "48 GFLOPS a core, 2 cores: 3 GHz x 16 a cycle (avx2 and fma: two FMA units of 4 doubles assumed)",
+        MESSAGES["48_gflops_a_core_2_cores_3"],
     )  # fmt: skip
 
 
@@ -50,20 +53,19 @@ def test_the_estimate_is_the_time_of_every_count_and_kind() -> None:
 
 
 def test_it_brings_its_tool() -> None:
-    assert isinstance(SUITE, BringsTool)
-    assert not SUITE.needs_tool(DEFAULTS)
+    assert SUITE.program not in SUITE.programs(DEFAULTS, None)
 
 
 @pytest.mark.parametrize("facts", [server(), server(cpus=1), server(cpus=64, quota=2)])
 def test_tuned_values_on_a_quiet_host_raise_nothing(facts: Facts) -> None:
     context = Context(facts)
     step = evidence(SUITE, context, **tuned_values(SUITE, context))
-    assert spoken(step) == {}
+    assert raised(step) == {}
     assert silent(step) == set()
 
 
 def test_traps_are_warned_about() -> None:
-    found = spoken(evidence(SUITE, Context(server(cpus=4)), threads=9, time=2))
+    found = raised(evidence(SUITE, Context(server(cpus=4)), threads=9, time=2))
     assert set(found) == {"short-runtime", "more-threads-than-cpus"}
 
 
@@ -109,18 +111,13 @@ def test_ten_minutes_of_samples_are_all_read() -> None:
 
 def test_the_peak_is_told_with_its_formula_and_doubted_where_it_was_passed() -> None:
     notes = parsed("both").notes
-    assert notes[0] == (
-        "Theoretical peak of 2 cores: 2 x 2.6 GHz x 32 a cycle (avx512f: two FMA units of 8 doubles assumed) "
-        "= 166.4 GFLOPS; 2 threads reached 66% of it."
-    )
-    assert notes[1].startswith("That is more than can be")
+    assert notes[0] == (MESSAGES["theoretical_peak_of_2_cores"])
+    assert notes[1].startswith("More than 100 %")
 
 
 def test_a_missing_peak_is_said_and_has_no_share() -> None:
     found = parsed("float_no_peak")
-    assert found.notes == (
-        "There is no theoretical peak to compare with: the host does not tell the processor's frequency.",
-    )
+    assert found.notes == (MESSAGES["there_is_no_theoretical_peak"],)
     assert not any(name.startswith("peak_share") for name in figures(found))
     assert "integer_rate" not in figures(found)
 

@@ -9,19 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
-from suites.checks import CannotTell
-from suites.cp.output import CpParser
-from suites.cp.suite import Cp
+from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.checks import NotChecked
+from suites.cp import Cp, CpParser
 from suites.errors import ParameterError
 from tests.disk_host import DATA, GIB, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures
+
+MESSAGES = messages("suites", "test_cp")
 
 CP = Cp()
 DATA_OF_CP = Path(__file__).parent.parent / "data/cp/9.1"
 DEFAULTS: dict[str, object] = {"read": "cached", "flush": "none", "reflink": "default"}
 MEASURED = (
-    "Measured: one file read, dropped from memory before, and written, until it was on the disk; "
+    "Measured: one file read after its pages were dropped from the page cache and written and synced to the disk; "
     "both on one disk, in one figure."
 )
 
@@ -31,28 +33,28 @@ def lines(**values: object) -> list[tuple[Purpose, str]]:
     return [(command.purpose, shlex.join(command.argv)) for command in commands]
 
 
-def parse(text: str | bytes, exit_status: int | None = 0) -> Parsed:
+def parse(text: str | bytes, exit_status: int | None = 0) -> ParsedTrial:
     parser = CpParser(cold=True, flushed=True)
     parser.feed(text.encode() if isinstance(text, str) else text)
     return parser.finish(exit_status)
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"cp/9.1/{name}").parse(CpParser(cold=True, flushed=True))
 
 
 def test_defaults_are_what_everybody_types() -> None:
     (prepare, layout), (measure, line) = lines(size="2 MiB")
     assert (prepare, measure) == (Purpose.PREPARE, Purpose.MEASURE)
-    assert layout == "dd if=/dev/urandom of=benchwright.dat bs=1M count=2 iflag=fullblock conv=fdatasync"
-    assert "time { cp benchwright.dat benchwright.copy; } && stat " in line
+    assert layout == MESSAGES["dd_if_dev_urandom_of"]
+    assert MESSAGES["time_cp_benchwright_dat"] in line
     assert "nocache" not in line
 
 
 def test_a_careful_copy_is_the_one_that_was_captured() -> None:
     line = shlex.split(lines(read="cold", flush="sync", reflink="never")[1][1])
-    told = (DATA_OF_CP / "cold_sync.txt").read_text().splitlines()[0]
-    assert " ".join(line) == told.removeprefix("command: ")
+    reported = (DATA_OF_CP / "cold_sync.txt").read_text().splitlines()[0]
+    assert " ".join(line) == reported.removeprefix("command: ")
 
 
 @pytest.mark.parametrize(("name", "value"), [("size", 1000), ("read", "warm"), ("reflink", "always"), ("count", 1)])
@@ -86,22 +88,22 @@ def test_the_default_step_is_warned_of_and_the_changes_mend_it() -> None:
     facts = disk_host(replace(DATA, kind="xfs"))
     step = tuned_step(CP, facts, **{**DEFAULTS, "size": 512 * MIB})
     assert set(outcomes(step)) == {"source-in-memory", "unflushed-write", "reflink", "short-runtime"}
-    assert "16 GiB of memory keep them" in measured(step, "source-in-memory")
-    mended = dict(step.values)
+    assert MESSAGES["16_gib_of_memory_keep_them"] in measured(step, "source-in-memory")
+    remedied = dict(step.values)
     for check in outcomes(step):
-        mended |= changes(step, check)  # type: ignore[arg-type]  # changes are values
-    assert outcomes(replace(step, values=mended)) == {}
+        remedied |= changes(step, check)  # type: ignore[arg-type]  # changes are values
+    assert outcomes(replace(step, values=remedied)) == {}
 
 
 def test_a_source_of_twice_the_memory_does_not_stay_there() -> None:
     assert "source-in-memory" not in outcomes(tuned_step(CP, read="cached", size=32 * GIB))
     unknown = replace(tuned_step(CP, read="cached", reflink="auto"), context=Context())
-    assert isinstance(outcomes(unknown)["source-in-memory"], CannotTell)
-    assert isinstance(outcomes(unknown)["reflink"], CannotTell)
+    assert isinstance(outcomes(unknown)["source-in-memory"], NotChecked)
+    assert isinstance(outcomes(unknown)["reflink"], NotChecked)
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("btrfs", "its files can share blocks"), ("nfs4", "its server can copy by itself")]
+    ("kind", "words"), [("btrfs", "its files can share blocks"), ("nfs4", "its server can copy on its own")]
 )
 def test_copies_that_move_nothing_are_warned_of(kind: str, words: str) -> None:
     step = tuned_step(CP, disk_host(replace(DATA, kind=kind)), reflink="auto")
@@ -128,14 +130,14 @@ def test_the_rate_is_the_copys_bytes_by_the_clock() -> None:
 
 def test_each_result_says_what_it_did_not_measure() -> None:
     found = capture("cp/9.1/cached").parse(CpParser(cold=False, flushed=False))
-    assert "possibly from memory" in found.notes[0]
-    assert "as far as memory only" in found.notes[0]
+    assert "possibly from the" in found.notes[0]
+    assert "page cache only" in found.notes[0]
 
 
 def test_holes_and_coarse_times_are_told() -> None:
     holes, coarse = parsed("sparse").notes[1:]
-    assert "occupies 0: it has holes" in holes
-    assert "0.005 s is close to the clock's step" in coarse
+    assert "occupies 0: sparse" in holes
+    assert MESSAGES["0_005_s_is_close_to_the"] in coarse
     assert len(parsed("tiny").notes) == 2
 
 
@@ -162,7 +164,7 @@ def test_a_copy_that_was_cut_off_has_no_figure() -> None:
     found = parsed("sigterm")
     assert not found.complete
     assert found.figures == ()
-    assert found.notes == ("The copy was cut off: its time or its size is missing.", "The copy was ended by SIGTERM.")
+    assert found.notes == (MESSAGES["the_copy_was_cut_off_its"], MESSAGES["the_copy_was_ended_by"])
     whole = (DATA_OF_CP / "cold_sync.screen").read_bytes()
     for length in range(len(whole) - 1):
         assert not parse(whole[:length]).complete

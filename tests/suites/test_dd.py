@@ -5,14 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import Context, Purpose, complete_values, tuned_values
-from suites.checks import CannotTell, Outcome, StepCheck
+from suites.base import Context, Purpose, StepCheck, complete_values, tuned_values
+from suites.checks import CheckOutcome, NotChecked
 from suites.dd.suite import Dd
 from suites.errors import ParameterError
 from suites.facts import Absent
 from suites.fio.suite import Fio
-from suites.vocab import Level
+from suites.vocab import Severity
 from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_dd")
 
 DD = Dd()
 REFUSING = replace(DATA, direct=False)
@@ -29,7 +32,7 @@ def check(name: str) -> StepCheck:
 
 
 def test_defaults_are_what_everybody_types() -> None:
-    assert lines() == [(Purpose.MEASURE, "dd if=/dev/zero of=benchwright.dat bs=512 count=1024 status=progress")]
+    assert lines() == [(Purpose.MEASURE, MESSAGES["dd_if_dev_zero_of"])]
 
 
 @pytest.mark.parametrize(
@@ -43,13 +46,13 @@ def test_writes_are_flushed_as_asked(flush: str, words: str) -> None:
 
 def test_random_bytes_come_in_whole_blocks() -> None:
     ((_purpose, line),) = lines(input="/dev/urandom", block_size="64 MiB", count=2)
-    assert line == "dd if=/dev/urandom of=benchwright.dat bs=64M count=2 iflag=fullblock status=progress"
+    assert line == MESSAGES["dd_if_dev_urandom_of"]
 
 
 def test_a_file_is_written_and_flushed_before_it_is_read_back() -> None:
     assert lines(input="file", block_size="4 KiB", count=1000, read="direct", flush="dsync") == [
-        (Purpose.PREPARE, "dd if=/dev/urandom of=benchwright.dat bs=1M count=4 iflag=fullblock conv=fdatasync"),
-        (Purpose.MEASURE, "dd if=benchwright.dat of=/dev/null bs=4K count=1000 iflag=direct status=progress"),
+        (Purpose.PREPARE, MESSAGES["dd_if_dev_urandom_of_2"]),
+        (Purpose.MEASURE, MESSAGES["dd_if_benchwright_dat_of_dev"]),
     ]
 
 
@@ -75,7 +78,7 @@ def test_tuning_follows_the_facts() -> None:
 
 def test_the_tuned_step_only_says_that_zeros_compress() -> None:
     assert set(outcomes(tuned_step(DD))) == {"zero-source"}
-    assert check("zero-source").level is Level.INFO
+    assert check("zero-source").severity is Severity.INFO
 
 
 def test_the_tuned_step_reading_back_raises_nothing() -> None:
@@ -84,8 +87,8 @@ def test_the_tuned_step_reading_back_raises_nothing() -> None:
 
 def test_the_default_step_is_warned_of_in_every_way() -> None:
     step = tuned_step(DD, block_size=512, count=1024, flush="none")
-    said = set(outcomes(step))
-    assert said == {"page-cache", "unflushed-write", "short-runtime", "small-blocks", "zero-source"}
+    shown = set(outcomes(step))
+    assert shown == {"page-cache", "unflushed-write", "short-runtime", "small-blocks", "zero-source"}
 
 
 def test_the_offered_changes_mend_the_default_step() -> None:
@@ -97,14 +100,14 @@ def test_the_offered_changes_mend_the_default_step() -> None:
 
 def test_unflushed_writes_are_warned_of_whatever_their_size() -> None:
     step = tuned_step(DD, flush="none", count=80 * 1024)
-    assert "80 GiB are written with neither" in measured(step, "unflushed-write")
+    assert MESSAGES["80_gib_are_written_with"] in measured(step, "unflushed-write")
     assert changes(step, "unflushed-write") == {"flush": "fdatasync"}
     assert "page-cache" not in outcomes(step)
 
 
 def test_reading_what_was_just_written_is_warned_of() -> None:
     step = tuned_step(DD, input="file", read="cached")
-    assert "The 4 GiB are read right after they were written" in measured(step, "read-after-write")
+    assert MESSAGES["the_4_gib_are_read_right"] in measured(step, "read-after-write")
     assert changes(step, "read-after-write") == {"read": "direct"}
     assert changes(step, "page-cache") == {"read": "direct"}
     assert "read-after-write" not in outcomes(tuned_step(DD, input="file", read="cached", count=64 * 1024))
@@ -125,7 +128,7 @@ def test_where_direct_io_is_refused_another_way_past_memory_is_offered() -> None
 
 def test_a_copy_of_less_than_a_second_is_warned_of() -> None:
     step = tuned_step(DD, count=100)
-    assert "100 MiB take 0.1 s at the 1 GB/s of a solid-state volume" in measured(step, "short-runtime")
+    assert MESSAGES["100_mib_take_0_1_s_at_the_1"] in measured(step, "short-runtime")
     assert int(str(changes(step, "short-runtime")["count"])) * MIB >= 4e9
     assert "short-runtime" not in outcomes(tuned_step(DD, count=1000))
     assert "short-runtime" not in outcomes(tuned_step(DD, count=250, directory="/home/ann"))  # a rotating disk
@@ -134,7 +137,7 @@ def test_a_copy_of_less_than_a_second_is_warned_of() -> None:
 
 def test_a_random_source_is_warned_of_with_its_measured_rate() -> None:
     step = tuned_step(DD, input="/dev/urandom")
-    assert "/dev/urandom gives 460 MB/s on this host (measured)" in measured(step, "random-source")
+    assert "/dev/urandom delivers 460 MB/s on this host (measured)" in measured(step, "random-source")
     assert changes(step, "random-source") == {"input": "/dev/zero"}
     unknown = tuned_step(DD, disk_host(urandom=None), input="/dev/urandom")
     assert "was not measured" in measured(unknown, "random-source")
@@ -143,22 +146,22 @@ def test_a_random_source_is_warned_of_with_its_measured_rate() -> None:
 
 def test_a_random_source_twice_as_fast_as_the_disk_is_only_mentioned() -> None:
     slow = outcomes(tuned_step(DD, input="/dev/urandom", directory="/home/ann"))["random-source"]
-    assert isinstance(slow, Outcome)
-    assert slow.level is Level.INFO
+    assert isinstance(slow, CheckOutcome)
+    assert slow.severity is Severity.INFO
 
 
 def test_refused_direct_io_is_an_error_only_where_it_is_asked_for() -> None:
     step = tuned_step(DD, disk_host(REFUSING), flush="direct")
-    assert check("direct-refused").level is Level.ERROR
+    assert check("direct-refused").severity is Severity.ERROR
     assert changes(step, "direct-refused") == {"flush": "fdatasync", "read": "cached"}
     assert "direct-refused" not in outcomes(tuned_step(DD, disk_host(REFUSING), flush="fdatasync", read="direct"))
     untried = tuned_step(DD, disk_host(replace(DATA, direct=Absent("not tried"))), flush="direct")
-    assert isinstance(outcomes(untried)["direct-refused"], CannotTell)
+    assert isinstance(outcomes(untried)["direct-refused"], NotChecked)
 
 
 def test_unknown_memory_is_not_judged() -> None:
     facts = disk_host()
     facts = replace(facts, memory=replace(facts.memory, total=Absent("no /proc"), limit=Absent("no cgroup")))
-    said = outcomes(tuned_step(DD, facts, input="file", read="cached"))
-    assert isinstance(said["page-cache"], CannotTell)
-    assert isinstance(said["read-after-write"], CannotTell)
+    shown = outcomes(tuned_step(DD, facts, input="file", read="cached"))
+    assert isinstance(shown["page-cache"], NotChecked)
+    assert isinstance(shown["read-after-write"], NotChecked)

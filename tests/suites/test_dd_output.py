@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.dd.output import DdParser
 from suites.vocab import Sample
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
 
+MESSAGES = messages("suites", "test_dd_output")
 
-def parse(text: str | bytes, exit_status: int | None = None) -> Parsed:
+
+def parse(text: str | bytes, exit_status: int | None = None) -> ParsedTrial:
     parser = DdParser()
     parser.feed(text.encode() if isinstance(text, str) else text, "stderr")
     return parser.finish(exit_status)
@@ -90,13 +93,13 @@ def test_failures_are_named(name: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "status"), [("", 0), ("dd: error reading '/srv': Is a directory\n", 1)], ids=["nothing", "an error"]
+    ("shown", "status"), [("", 0), ("dd: error reading '/srv': Is a directory\n", 1)], ids=["nothing", "an error"]
 )
-def test_a_copy_of_nothing_has_no_rate(said: str, status: int) -> None:
+def test_a_copy_of_nothing_has_no_rate(shown: str, status: int) -> None:
     report = "0+0 records in\n0+0 records out\n0 bytes copied, 4.92e-05 s, 0.0 kB/s\n"
-    found = parse(said + report, status)
+    found = parse(shown + report, status)
     assert (found.complete, found.figures) == (False, ())
-    assert "dd copied nothing, so there is no figure." in found.notes
+    assert MESSAGES["dd_copied_nothing_so_there"] in found.notes
 
 
 def test_what_was_written_before_the_disk_was_full_is_kept() -> None:
@@ -113,14 +116,14 @@ def test_busybox_without_a_time_has_no_rate() -> None:
 def test_a_killed_dd_leaves_its_last_progress() -> None:
     parsed = capture("dd/9.1/sigkill").parse(DdParser())
     assert not parsed.complete
-    assert "closing report is missing" in parsed.notes[0]
+    assert MESSAGES["closing_report_is_missing"] in parsed.notes[0]
     assert figures(parsed)["copied"] == 55_185_408
 
 
 def test_an_interrupted_dd_says_so_by_its_exit_status() -> None:
     parsed = capture("dd/9.1/sigint").parse(DdParser())
     assert not parsed.complete
-    assert parsed.notes == ("dd ended with exit status 124.",)
+    assert parsed.notes == (MESSAGES["dd_ended_with_exit_status"],)
     assert figures(parsed)["copied"] == 32_411_648
 
 
@@ -130,7 +133,7 @@ def test_blocks_read_in_part_are_told() -> None:
         "0+2 records in\n0+2 records out\n67108862 bytes (67 MB, 64 MiB) copied, 0.2 s, 336 MB/s\n"
     )
     assert parsed.complete
-    assert parsed.notes == ("2 blocks were read only in part: the input gave less at a time than the block size.",)
+    assert parsed.notes == (MESSAGES["2_blocks_were_read_only_in"],)
 
 
 def test_an_interim_report_is_no_end() -> None:
@@ -147,7 +150,7 @@ def test_what_is_no_report_is_said(text: str) -> None:
     assert "bandwidth" not in figures(parsed)
 
 
-def lives(chunks: list[bytes]) -> tuple[list[Sample], Parsed]:
+def lives(chunks: list[bytes]) -> tuple[list[Sample], ParsedTrial]:
     parser = DdParser()
     samples = [sample for chunk in chunks for sample in parser.feed(chunk, "stderr")]
     return samples, parser.finish(None)

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from app.plans.plan import make_step
-from suites.base import Context, Purpose, complete_values, destroys, device_of
-from suites.checks import CannotTell, Outcome
+from suites.base import Context, Purpose, complete_values
+from suites.checks import CheckOutcome, NotChecked
 from suites.errors import ParameterError
 from suites.facts import Absent, Facts, RawDevice, SystemFacts
 from suites.fio.parameters import RW
 from suites.fio.suite import Fio
 from suites.sysbench.cpu import SysbenchCpu
-from suites.vocab import Level
+from suites.vocab import Severity
 from tests.disk_host import GIB, disk_host, outcomes, tuned_step
 
 FIO = Fio()
@@ -44,14 +44,14 @@ def host(device: RawDevice = FREE, user: str = "ann") -> Facts:
     return replace(disk_host(user=user), devices=(device,))
 
 
-def said(device: RawDevice = FREE, **given: object) -> dict[str, Outcome | CannotTell]:
+def shown(device: RawDevice = FREE, **given: object) -> dict[str, CheckOutcome | NotChecked]:
     step = tuned_step(FIO, host(device), device=PATH, **given)
     ids = ("device-unusable", "device-in-use", "destroys-data", "device-never-written")
     return {name: outcome for name, outcome in outcomes(step).items() if name in ids}
 
 
-def measured(outcome: Outcome | CannotTell) -> str:
-    assert isinstance(outcome, Outcome)
+def measured(outcome: CheckOutcome | NotChecked) -> str:
+    assert isinstance(outcome, CheckOutcome)
     return outcome.measured
 
 
@@ -105,71 +105,71 @@ def test_whoever_may_read_it_needs_no_root_and_whoever_writes_does() -> None:
 @pytest.mark.parametrize("pattern", [choice.value for choice in RW.choices])
 def test_every_pattern_but_the_two_that_only_read_counts_as_writing(pattern: str) -> None:
     values = complete_values(FIO, {"device": PATH, "rw": pattern})
-    assert destroys(FIO, values) is (pattern not in {"read", "randread"})
-    assert "destroys-data" in said(rw=pattern) or pattern in {"read", "randread"}
+    assert FIO.destroys(values) is (pattern not in {"read", "randread"})
+    assert "destroys-data" in shown(rw=pattern) or pattern in {"read", "randread"}
 
 
 @pytest.mark.parametrize("pattern", ["trim", "randtrim", "trimwrite", "randtrimwrite", "readwrite", "verify", ""])
 def test_a_pattern_that_fio_may_learn_counts_as_writing(pattern: str) -> None:
-    assert destroys(FIO, {**complete_values(FIO, {"device": PATH}), "rw": pattern})
+    assert FIO.destroys({**complete_values(FIO, {"device": PATH}), "rw": pattern})
 
 
 def test_only_what_works_on_a_device_destroys_one() -> None:
-    assert not destroys(FIO, complete_values(FIO, {"rw": "randwrite"}))
-    assert device_of(SysbenchCpu(), complete_values(SysbenchCpu(), {})) == ""
+    assert not FIO.destroys(complete_values(FIO, {"rw": "randwrite"}))
+    assert SysbenchCpu().device(complete_values(SysbenchCpu(), {})) == ""
 
 
 def test_writing_says_everything_that_is_lost_and_how_it_is_confirmed() -> None:
-    found = said(rw="randrw")
+    found = shown(rw="randrw")
     assert set(found) == {"destroys-data"}
     outcome = found["destroys-data"]
     assert measured(outcome) == (
         f"{PATH} (/dev/sdb): Samsung SSD 870, serial S6P1, ata-Samsung_SSD_870_S6P1, 931 GiB. "
-        "randrw writes over what is on it. Its first or last MiB is not empty: something was written there."
+        "randrw overwrites its content. Its first or last MiB is not empty: it holds data."
     )
-    assert isinstance(outcome, Outcome)
+    assert isinstance(outcome, CheckOutcome)
     assert "“S6P1”" in str(outcome.remedy)
     check = next(check for check in FIO.checks if check.id == "destroys-data")
-    assert check.level is Level.ERROR
+    assert check.severity is Severity.ERROR
 
 
 def test_what_is_in_use_is_not_offered_to_be_lost() -> None:
-    found = said(replace(FREE, uses=("mount sdb1 /srv", "part sdb1")), rw="write")
+    found = shown(replace(FREE, uses=("mount sdb1 /srv", "part sdb1")), rw="write")
     assert set(found) == {"device-in-use"}
     assert "sdb1 is mounted on /srv." in measured(found["device-in-use"])
 
 
 def test_reading_what_is_in_use_is_allowed_and_told() -> None:
-    found = said(replace(FREE, uses=("mount sdb1 /srv",)), rw="read")
+    found = shown(replace(FREE, uses=("mount sdb1 /srv",)), rw="read")
     assert set(found) == {"device-in-use"}
     outcome = found["device-in-use"]
-    assert isinstance(outcome, Outcome)
-    assert outcome.level is Level.INFO
-    assert said(rw="read") == {}
+    assert isinstance(outcome, CheckOutcome)
+    assert outcome.severity is Severity.INFO
+    assert shown(rw="read") == {}
 
 
 def test_what_a_user_cannot_see_is_looked_at_as_root_when_it_starts() -> None:
-    assert set(said(SEEN_BY_A_USER, rw="randwrite")) == {"destroys-data"}
-    assert set(said(replace(SEEN_BY_A_USER, uses=("swap sdb2",)), rw="randwrite")) == {"device-in-use"}
+    assert set(shown(SEEN_BY_A_USER, rw="randwrite")) == {"destroys-data"}
+    assert set(shown(replace(SEEN_BY_A_USER, uses=("swap sdb2",)), rw="randwrite")) == {"device-in-use"}
 
 
 def test_a_device_that_is_none_or_too_small_is_unusable() -> None:
     missing = RawDevice(path=PATH, node=Absent("there is no such device"))
-    assert set(said(missing, rw="randwrite")) == {"device-unusable"}
-    small = said(replace(FREE, size=3 * GIB), rw="randread", size="2 GiB", numjobs=2)["device-unusable"]
+    assert set(shown(missing, rw="randwrite")) == {"device-unusable"}
+    small = shown(replace(FREE, size=3 * GIB), rw="randread", size="2 GiB", numjobs=2)["device-unusable"]
     assert measured(small) == f"{PATH} has 3 GiB; the jobs work on 4 GiB."
-    assert isinstance(small, Outcome)
+    assert isinstance(small, CheckOutcome)
     assert small.changes == {"size": 3 * GIB // 2}
 
 
 def test_reading_what_was_never_written_is_warned_of() -> None:
-    assert "nothing but zeros" in measured(said(replace(FREE, written=False), rw="randread")["device-never-written"])
-    assert "device-never-written" not in said(replace(FREE, written=False), rw="randwrite")
+    assert "only zeros" in measured(shown(replace(FREE, written=False), rw="randread")["device-never-written"])
+    assert "device-never-written" not in shown(replace(FREE, written=False), rw="randwrite")
 
 
 def test_a_device_nobody_looked_at_is_not_judged() -> None:
     step = tuned_step(FIO, replace(disk_host(), devices=()), device=PATH, rw="randwrite")
-    found = {name: outcome for name, outcome in outcomes(step).items() if isinstance(outcome, CannotTell)}
+    found = {name: outcome for name, outcome in outcomes(step).items() if isinstance(outcome, NotChecked)}
     assert {"device-unusable", "destroys-data"} <= set(found)
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.fio import documents as fio_documents
-from suites.fio.documents import Document, DocumentReader, Piece, Refused, TextLine
+from suites.fio import report as fio_documents
+from suites.fio.report import Document, DocumentReader, Piece, Refused, TextLine
 
 TWO = b'note: capped\n{\n  "a" : 1\n}\n{\n  "a" : 2\n}\nfio: done\n'
 
@@ -26,8 +26,8 @@ def test_a_document_is_read_as_soon_as_it_ends() -> None:
 
 
 def test_text_that_falls_into_a_document_is_taken_out() -> None:
-    said = b'{\n  "a" : 1,\nfio: terminating on signal 15\n  "b" : 2\n}\n'
-    assert read(said) == [TextLine("fio: terminating on signal 15"), Document({"a": 1, "b": 2})]
+    shown = b'{\n  "a" : 1,\nfio: terminating on signal 15\n  "b" : 2\n}\n'
+    assert read(shown) == [TextLine("fio: terminating on signal 15"), Document({"a": 1, "b": 2})]
 
 
 def test_windows_line_ends_and_a_byte_order_mark_make_no_difference() -> None:
@@ -39,7 +39,7 @@ def test_a_document_on_one_line_is_read() -> None:
 
 
 def test_a_document_that_another_interrupts_is_refused() -> None:
-    assert read(b'{\n  "a" : 1,\n{\n  "a" : 2\n}\n') == [Refused("it ends before it is whole"), Document({"a": 2})]
+    assert read(b'{\n  "a" : 1,\n{\n  "a" : 2\n}\n') == [Refused("it is truncated"), Document({"a": 2})]
 
 
 def test_an_unfinished_document_is_seen() -> None:
@@ -59,8 +59,8 @@ def test_what_is_longer_than_any_document_is_refused(monkeypatch: pytest.MonkeyP
 
 
 @given(st.lists(st.binary(max_size=40), max_size=20), st.sampled_from([TWO, b"{\n{\n}\n", b"{\r\n}", b"a\rb\n"]))
-def test_pieces_do_not_depend_on_how_the_bytes_arrive(noise: list[bytes], told: bytes) -> None:
-    chunks = [chunk for pair in zip(noise, [told] * len(noise), strict=True) for chunk in pair]
+def test_pieces_do_not_depend_on_how_the_bytes_arrive(noise: list[bytes], reported: bytes) -> None:
+    chunks = [chunk for pair in zip(noise, [reported] * len(noise), strict=True) for chunk in pair]
     reader = DocumentReader()
     found = [piece for chunk in chunks for piece in reader.feed(chunk)]
     assert [*found, *reader.finish()] == read(b"".join(chunks))

@@ -5,11 +5,14 @@ from dataclasses import replace
 import pytest
 
 from suites.base import Context, tuned_values
-from suites.checks import CannotTell
+from suites.checks import NotChecked
 from suites.facts import Absent, Facts, Tool
 from suites.fio.suite import Fio
-from suites.vocab import Level
+from suites.vocab import Severity
 from tests.disk_host import ENGINES, changes, disk_host, measured, outcomes, tuned_step
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_fio_engines")
 
 FIO = Fio()
 
@@ -23,9 +26,9 @@ def host(*engines: str, io_uring: int | None = None, user: str = "ann") -> Facts
 
 def test_an_engine_that_fio_lacks_is_an_error_with_one_that_it_has() -> None:
     step = tuned_step(FIO, host("psync", "libaio"), ioengine="io_uring")
-    assert measured(step, "engine-missing") == "fio on this host has no io_uring; it has psync, libaio."
+    assert measured(step, "engine-missing") == MESSAGES["fio_on_this_host_has_no_io"]
     assert changes(step, "engine-missing") == {"ioengine": "libaio"}
-    assert next(check.level for check in FIO.checks if check.id == "engine-missing") is Level.ERROR
+    assert next(check.severity for check in FIO.checks if check.id == "engine-missing") is Severity.ERROR
     bare = tuned_step(FIO, host("psync"), ioengine="libaio")
     assert changes(bare, "engine-missing") == {"ioengine": "psync", "iodepth": 1}
 
@@ -56,4 +59,4 @@ def test_a_fio_without_libaio_is_tuned_to_one_io_at_a_time() -> None:
 def test_engines_that_are_not_known_are_not_judged() -> None:
     facts = disk_host()
     step = tuned_step(FIO, replace(facts, tools=(Tool(name="fio", version="fio-3.33"),)))
-    assert isinstance(outcomes(step)["engine-missing"], CannotTell)
+    assert isinstance(outcomes(step)["engine-missing"], NotChecked)

@@ -1,12 +1,14 @@
 """Steps of fio as job files: what is shared stands once, points follow each other, and reading it gives the step."""
 
 from suites.base import Context, Suite, complete_values
-from suites.fio.export import job_file_of
-from suites.fio.suite import Fio
+from suites.fio.suite import Fio, job_file_of
 from suites.fio_job.file import read_job_file
+from suites.fio_job.section_values import section_values
 from suites.fio_job.suite import FioJob
-from suites.fio_job.values import section_values
 from suites.fio_sweep.suite import FioSweep
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_fio_export")
 
 CONTEXT = Context()
 
@@ -56,8 +58,8 @@ def test_a_sweep_is_a_section_for_each_point() -> None:
     sections = read_job_file(written(FioSweep(), depths="1, 8", job_counts="2", rw="randread"))
     assert [section.name for section in sections] == [
         "layout",
-        "bs 4k, numjobs 2, iodepth 1",
-        "bs 4k, numjobs 2, iodepth 8",
+        MESSAGES["bs_4k_numjobs_2_iodepth_1"],
+        MESSAGES["bs_4k_numjobs_2_iodepth_8"],
     ]
     assert ["stonewall" in section.options for section in sections] == [False, True, True]
     assert {section.options["filename_format"] for section in sections} == {"benchwright.$jobnum"}

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.fio.heat import Slice, latency_slices
-from suites.fio.histogram import latency_bins
+from suites.fio.metrics import latency_bins, latency_slices
+from suites.vocab import LatencySlice
 from tests.suites.captured_outputs import capture
 
 
-def added(slices: list[Slice]) -> dict[tuple[tuple[str, str], ...], dict[int, int]]:
+def added(slices: list[LatencySlice]) -> dict[tuple[tuple[str, str], ...], dict[int, int]]:
     found: dict[tuple[tuple[str, str], ...], dict[int, int]] = {}
     for one in slices:
         bins = found.setdefault(one.labels, {})

@@ -6,12 +6,15 @@ from dataclasses import replace
 import pytest
 
 from suites.base import Context, complete_values, directories_of, tuned_values
-from suites.checks import Outcome
+from suites.checks import CheckOutcome
 from suites.errors import ParameterError
 from suites.fio_job.suite import FioJob
 from suites.parameters import MAXIMUM_TEXT
-from suites.vocab import Level
+from suites.vocab import Severity
 from tests.disk_host import MIB, disk_host, measured, outcomes, tuned_step
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_fio_job")
 
 JOB = FioJob()
 GOOD = """[global]
@@ -81,43 +84,43 @@ def test_a_good_file_raises_nothing() -> None:
 def test_the_checks_of_fio_are_asked_of_every_section() -> None:
     buffered = tuned_step(JOB, job=GOOD.replace("direct=1", "direct=0"))
     assert measured(buffered, "page-cache").startswith("[random]: ")
-    assert measured(buffered, "page-cache").endswith("Alike: [sequence].")
+    assert measured(buffered, "page-cache").endswith("Also: [sequence].")
     assert measured(tuned_step(JOB, job=GOOD.replace("libaio", "psync")), "depth-without-async-engine").startswith(
-        "[random]: iodepth 16 with psync"
+        MESSAGES["random_iodepth_16_with_psync"]
     )
-    (said,) = [outcome for name, outcome in outcomes(buffered).items() if name == "page-cache"]
-    assert isinstance(said, Outcome)
-    assert said.changes == {}
+    (shown,) = [outcome for name, outcome in outcomes(buffered).items() if name == "page-cache"]
+    assert isinstance(shown, CheckOutcome)
+    assert shown.changes == {}
 
 
 @pytest.mark.parametrize(
-    ("job", "check", "said"),
+    ("job", "check", "shown"),
     [
         ("", "job-file-unreadable", "no section"),
         ("[a]\nsize=${SIZE}\n", "job-file-variable", "[a] uses ${SIZE}."),
         ("[a]\nsize=1m\nrw=write\nfilename=/dev/sdb\n", "job-file-writes-device", "[a] writes to /dev/sdb"),
-        ("[a]\nsize=1m\nread_iolog=trace\n", "job-file-writes-device", "[a] replays what another file says"),
+        ("[a]\nsize=1m\nread_iolog=trace\n", "job-file-writes-device", "[a] replays another file's I/O"),
         ("[a]\nsize=1m\nrw=write\nfilename=/etc/motd\n", "job-file-writes-outside", "[a] writes to /etc/motd."),
         ("[a]\nsize=1m\nexec_prerun=reboot\n", "job-file-runs-programs", "[a] runs “reboot”."),
         ("[a]\nrw=read\n", "job-file-without-size", "[a] has no size."),
         ("[a]\nsize=1m\nopendir=/srv\n", "job-file-unjudged", "[a] has opendir, which works on every file"),
         ("[a]\nsize=1m\nioengine=rbd\n", "job-file-unjudged", "[a] has ioengine=rbd"),
-        ("[a]\nsize=1m\nnosuch=1\n", "job-file-unjudged", "[a] has nosuch, which Benchwright does not know"),
-        ("[a]\nsize=1m\nrw=read\nrw=write\n", "job-file-unjudged", "[a] gives rw more than once"),
-        ("[a;]\nsize=1m\n", "job-file-unreadable", "is no section"),
+        ("[a]\nsize=1m\nnosuch=1\n", "job-file-unjudged", "[a] has nosuch, unknown to Benchwright"),
+        ("[a]\nsize=1m\nrw=read\nrw=write\n", "job-file-unjudged", "[a] sets rw more than once"),
+        ("[a;]\nsize=1m\n", "job-file-unreadable", "is not a section"),
         ("[a b]\nsize=1m\nexec_prerun=x\n", "job-file-unjudged", "its name would be part of their shell"),
-        ("[a]\nsize=1m\nexec_prerun=dd of=$1 'x\n", "job-file-unjudged", "without its other one"),
+        ("[a]\nsize=1m\nexec_prerun=dd of=$1 'x\n", "job-file-unjudged", "unmatched quotation mark"),
         ("[a]\nsize=1m\nioengine=exec\nprogram=x\narguments=-y\n", "job-file-runs-programs", "[a] runs “x -y”."),
         ("[a]\nsize=1m\nrw=read\nunlink=1\nfilename=/srv/x\n", "job-file-writes-outside", "writes to /srv/x."),
         ("[a]\nsize=1m\nrw=read\nwrite_bw_log=/srv/x\n", "job-file-writes-outside", "writes to /srv/x_bw*"),
     ],
 )
-def test_what_is_special_to_job_files(job: str, check: str, said: str) -> None:
+def test_what_is_special_to_job_files(job: str, check: str, shown: str) -> None:
     step = tuned_step(JOB, job=job)
-    assert said in measured(step, check)
-    level = next(known.level for known in JOB.checks if known.id == check)
+    assert shown in measured(step, check)
+    level = next(known.severity for known in JOB.checks if known.id == check)
     blocking = {"job-file-unreadable", "job-file-variable", "job-file-writes-device", "job-file-unjudged"}
-    assert (level is Level.ERROR) == (check in blocking)
+    assert (level is Severity.ERROR) == (check in blocking)
 
 
 READ = "[global]\nsize=1m\nrw=randread\n"
@@ -139,10 +142,10 @@ def test_files_that_a_read_makes_outside_stay_unless_fio_removes_them(sections: 
         assert measured(tuned_step(JOB, job=READ + sections), "job-file-leaves-files").endswith(f" in {named} first.")
 
 
-@pytest.mark.parametrize(("option", "told"), [("", True), ("randrepeat=0\n", False), ("randrepeat=1\n", True)])
-def test_sections_that_go_to_the_same_blocks_each_time_are_told(option: str, *, told: bool) -> None:
+@pytest.mark.parametrize(("option", "reported"), [("", True), ("randrepeat=0\n", False), ("randrepeat=1\n", True)])
+def test_sections_that_go_to_the_same_blocks_each_time_are_told(option: str, *, reported: bool) -> None:
     evidence = replace(tuned_step(JOB, job=f"[a]\nrw=randread\n{option}"), trials=2)
-    assert ("same-blocks-again" in outcomes(evidence)) == told
+    assert ("same-blocks-again" in outcomes(evidence)) == reported
 
 
 def test_the_directories_of_its_sections_are_looked_at_too() -> None:
@@ -154,7 +157,7 @@ def test_the_directories_of_its_sections_are_looked_at_too() -> None:
 
 def test_many_sections_are_counted_not_listed() -> None:
     job = "".join(f"[s{number}]\nrw=read\n" for number in range(8))
-    assert measured(tuned_step(JOB, job=job), "job-file-without-size").endswith("[s4] has no size; 3 more.")
+    assert measured(tuned_step(JOB, job=job), "job-file-without-size").endswith(MESSAGES["s4_has_no_size_3_more"])
 
 
 def test_the_text_may_have_many_lines_and_no_control_characters() -> None:

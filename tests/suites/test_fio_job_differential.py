@@ -15,8 +15,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from suites.facts import CpuFacts, Facts, MemoryFacts
-from suites.fio_job.file import JobFileError, Section, effective_sections, read_job_file
-from suites.fio_job.options import ALIASES, ENGINES, KNOWN, REFUSED
+from suites.fio_job.file import (
+    ALIASES,
+    ENGINES,
+    KNOWN,
+    REFUSED,
+    JobFileError,
+    Section,
+    effective_sections,
+    read_job_file,
+)
 from suites.fio_job.targets import targets_of
 from suites.targets import Match, Target, reasons
 from tests.processes import processes_with

@@ -15,8 +15,8 @@ from suites.fio_job.file import (
     read_environment,
     read_job_file,
 )
+from suites.fio_job.section_values import fio_seconds, fio_size, may_write_device, raw_devices, section_values
 from suites.fio_job.targets import names_of
-from suites.fio_job.values import fio_seconds, fio_size, may_write_device, raw_devices, section_values
 
 FILE = """; a comment
 [global]
@@ -55,8 +55,8 @@ def test_global_options_rule_the_sections_after_them() -> None:
 
 def test_the_page_size_is_the_hosts() -> None:
     text = "[j]\nbs=4*$pagesize\nsize=$pagesize"
-    told = replace(FACTS, memory=replace(FACTS.memory, page_size=16384))
-    assert dict(effective_sections(text, {}, told)[0].options) == {"bs": "65536", "size": "16384"}
+    reported = replace(FACTS, memory=replace(FACTS.memory, page_size=16384))
+    assert dict(effective_sections(text, {}, reported)[0].options) == {"bs": "65536", "size": "16384"}
     assert effective_sections(text, {}, FACTS)[0].options["size"] == "$pagesize"
 
 
@@ -68,24 +68,24 @@ def test_what_is_not_known_stays_as_it_is_written_or_is_missed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "shown"),
     [
         ("", "no section"),
         ("[global]\nrw=read\n", "no section"),
-        ("rw=read\n[job]\n", "Line 1 stands before"),
-        ("[job\nrw=read\n", "Line 1 is no section"),
-        ("[job]\n=4\n", "Line 2 is no option"),
+        ("rw=read\n[job]\n", "Line 1 is outside any section"),
+        ("[job\nrw=read\n", "Line 1 is not a section"),
+        ("[job]\n=4\n", "Line 2 is not an option"),
         ("[job]\ninclude other.fio\n", "Line 2 includes"),
         ("[job]\nincludes=1\n", "Line 2 includes"),
-        ("[job]\nsize=${X\n", "without an end"),
+        ("[job]\nsize=${X\n", "unterminated"),
         ("[job]\nfilename=x$ncpusy\n", "keyword in a path"),
         ("[job]\nrw=read\x0cy\n", "control character"),
         ("[job]\nfilename=" + "x" * 5000, "longer than"),
         ("[job]\n" * 3000, "3000 lines"),
     ],
 )
-def test_what_is_no_job_file_is_refused_with_its_line(text: str, said: str) -> None:
-    with pytest.raises(JobFileError, match=said):
+def test_what_is_no_job_file_is_refused_with_its_line(text: str, shown: str) -> None:
+    with pytest.raises(JobFileError, match=shown):
         read_job_file(text)
 
 

@@ -9,17 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.fio import output as fio_output
 from suites.fio.output import FioParser
 from suites.vocab import Sample
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
+
+MESSAGES = messages("suites", "test_fio_output")
 
 RANDRW = "fio/3.39/jsonplus_status1_randrw"
 RAMP = "fio/3.33/randrw_libaio_ramp"
 
 
-def parse(stdout: bytes, stderr: bytes = b"", exit_status: int | None = None) -> Parsed:
+def parse(stdout: bytes, stderr: bytes = b"", exit_status: int | None = None) -> ParsedTrial:
     parser = FioParser()
     parser.feed(stdout)
     parser.feed(stderr, "stderr")
@@ -62,10 +65,10 @@ def test_figures_are_those_of_fios_last_document(path: str) -> None:
     found = figures(parsed)
     assert parsed.complete
     for operation in ("read", "write"):
-        told = last["jobs"][0][operation]
-        latency, scale = (told["clat_ns"], 1) if "clat_ns" in told else (told["clat"], 1000)
-        assert found[f"iops {operation}"] == told["iops"]
-        assert found[f"bandwidth {operation}"] == told.get("bw_bytes", told["bw"] * 1024)
+        reported = last["jobs"][0][operation]
+        latency, scale = (reported["clat_ns"], 1) if "clat_ns" in reported else (reported["clat"], 1000)
+        assert found[f"iops {operation}"] == reported["iops"]
+        assert found[f"bandwidth {operation}"] == reported.get("bw_bytes", reported["bw"] * 1024)
         assert found[f"latency_mean {operation}"] == latency["mean"] * scale
         assert found[f"latency_max {operation}"] == latency["max"] * scale
         for name, key in (("p50", "50.000000"), ("p95", "95.000000"), ("p99", "99.000000"), ("p99_9", "99.900000")):
@@ -119,7 +122,7 @@ def test_a_job_that_ends_within_its_ramp_measured_nothing() -> None:
     parsed = capture("fio/3.33/ramp_only").parse(FioParser())
     assert not parsed.complete
     assert parsed.figures == ()
-    assert "within its ramp" in parsed.notes[0]
+    assert "within ramp_time" in parsed.notes[0]
 
 
 def test_device_and_issued_ios_cover_the_same_span() -> None:
@@ -175,7 +178,7 @@ def test_jobs_of_other_names_are_told_apart() -> None:
         ("bad_value", "failed parsing rw=sideways"),
         ("missing_directory", "/missing is not a directory"),
         ("unknown_engine", "engine libwarp not loadable"),
-        ("sigterm", "stopped by signal 15; the figures are those of its first 2.2 s"),
+        ("sigterm", "stopped by signal 15; the figures are of its first 2.2 s"),
     ],
 )
 def test_failures_are_named(name: str, words: str, mixed: bool) -> None:  # noqa: FBT001 (pytest's parameter)
@@ -199,14 +202,14 @@ def test_what_was_measured_before_a_signal_is_kept() -> None:
 def test_the_capped_queue_depth_is_told_and_no_failure() -> None:
     parsed = capture("fio/3.33/depth_psync").parse(FioParser())
     assert parsed.complete
-    assert "queue depth will be capped at 1" in parsed.notes[0]
+    assert MESSAGES["queue_depth_will_be_capped"] in parsed.notes[0]
 
 
 def test_an_output_that_just_ends_is_seen_to_be_cut_off() -> None:
     captured = capture("fio/3.33/sigkill")
     parsed = parse(captured.stdout)
     assert not parsed.complete
-    assert "killed or cut off; the figures are those of its first 1.9 s" in parsed.notes[0]
+    assert MESSAGES["killed_or_cut_off_the"] in parsed.notes[0]
     assert figures(parsed)["iops read"] == pytest.approx(19532.7, abs=0.1)
 
 
@@ -215,15 +218,13 @@ def test_an_output_cut_within_a_document_keeps_the_figures_before() -> None:
     parsed = parse(stdout[: len(stdout) // 2])
     _first, second, *_ = documents(stdout)
     assert not parsed.complete
-    assert "cut off within a document" in parsed.notes[0]
+    assert MESSAGES["cut_off_within_a_document"] in parsed.notes[0]
     assert figures(parsed)["iops read"] == second["jobs"][0]["read"]["iops"]
 
 
 def test_an_output_cut_within_its_first_document_has_no_figure() -> None:
     parsed = parse(capture(RANDRW).stdout[:5000])
-    assert parsed == Parsed(
-        notes=("The output is cut off within its first document: there is no figure in it.",), complete=False
-    )
+    assert parsed == ParsedTrial(notes=(MESSAGES["the_output_is_cut_off_within"],), complete=False)
 
 
 @pytest.mark.parametrize("path", captures("fio"))
@@ -237,13 +238,13 @@ def test_every_beginning_of_a_capture_is_read(path: str) -> None:
 @pytest.mark.parametrize(
     ("stdout", "words"),
     [
-        (b"", "no result of fio"),
-        (b"hello\n", "no result of fio"),
-        (b'{\n  "jobs" : 3\n}\n', "it has no jobs"),
-        (b'{\n  "jobs" : [ NaN ]\n}\n', "NaN is no figure"),
-        (b'{\n  "jobs" : [ 1e999 ]\n}\n', "1e999 is no figure"),
+        (b"", "No fio result"),
+        (b"hello\n", "No fio result"),
+        (b'{\n  "jobs" : 3\n}\n', "it lacks the jobs array"),
+        (b'{\n  "jobs" : [ NaN ]\n}\n', "NaN is not a number"),
+        (b'{\n  "jobs" : [ 1e999 ]\n}\n', "1e999 is not a number"),
         (b'{\n  "jobs" : ' + b"[" * 50_000 + b"\n}\n", "nested too deep"),
-        (b'{\n  "jobs" : [ 1 ],\n  "jobs" : [ 2 ]\n}\n', "two values"),
+        (b'{\n  "jobs" : [ 1 ],\n  "jobs" : [ 2 ]\n}\n', "it has “jobs” twice"),
         (b"3;fio-3.33;benchwright;0;0;134217728;1129931\n", "--output-format=json+"),
     ],
 )
@@ -257,7 +258,7 @@ def test_what_cannot_be_read_is_said(stdout: bytes, words: str) -> None:
 def test_a_last_document_that_cannot_be_read_is_said() -> None:
     parsed = parse(document(read=read(100, 2000)) + b'{\n  "jobs" : [ NaN ]\n}\n')
     assert not parsed.complete
-    assert "because NaN is no figure; the figures are those of its first 2.0 s" in parsed.notes[0]
+    assert MESSAGES["because_nan_is_no_figure_the"] in parsed.notes[0]
     assert figures(parsed)["iops read"] == 100
 
 
@@ -290,7 +291,7 @@ def test_samples_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     stdout = b"".join(document(read=read(100 * number, 1000 * number)) for number in range(1, 50))
     parsed = parse(stdout)
     assert len(parsed.samples) <= 12
-    assert "Only the first 10 samples were kept." in parsed.notes
+    assert MESSAGES["only_the_first_10_samples"] in parsed.notes
 
 
 def test_escape_sequences_do_not_reach_the_notes() -> None:
@@ -301,10 +302,10 @@ def test_escape_sequences_do_not_reach_the_notes() -> None:
 def test_exit_status_says_more_than_the_output() -> None:
     stdout = capture(RANDRW).stdout
     assert parse(stdout, exit_status=0).complete
-    assert parse(stdout, exit_status=3).notes == ("fio ended with exit status 3.",)
+    assert parse(stdout, exit_status=3).notes == (MESSAGES["fio_ended_with_exit_status_3"],)
 
 
-def lives(chunks: list[bytes]) -> tuple[list[Sample], Parsed]:
+def lives(chunks: list[bytes]) -> tuple[list[Sample], ParsedTrial]:
     parser = FioParser()
     samples = [sample for chunk in chunks for sample in parser.feed(chunk)]
     return samples, parser.finish(None)
@@ -364,4 +365,4 @@ def test_a_section_behind_a_stonewall_stands_where_it_ran() -> None:
 
 def test_an_option_that_fio_does_not_know_is_named() -> None:
     parsed = parse(b"", b"Bad option <nosuch=1>\nDid you mean numjobs?\nfio: job x dropped\n", exit_status=1)
-    assert parsed.notes[0] == "fio says: Bad option <nosuch=1>"
+    assert parsed.notes[0] == MESSAGES["fio_says_bad_option_nosuch_1"]

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from suites.fio.documents import Document, DocumentReader
-from suites.fio.report import Latency, percentile_of, read_report
+from suites.fio.report import Document, DocumentReader, Latency, percentile_of, read_report
 from tests.suites.captured_outputs import capture
 
 WITH_BINS = [

@@ -2,16 +2,15 @@
 
 import pytest
 
-from suites.base import Context, complete_values
-from suites.checks import StepEvidence
-from suites.fio_job.section_checks import SECTION_CHECKS
+from suites.base import Context, StepEvidence, complete_values
+from suites.fio_job.checks import SECTION_CHECKS
 from suites.fio_job.suite import FioJob
-from suites.vocab import Finding, Level
+from suites.vocab import Finding, Severity
 
 JOB = FioJob()
 
 
-def said(*lines: str) -> dict[str, Finding]:
+def shown(*lines: str) -> dict[str, Finding]:
     text = "\n".join(["[job]", "size=8g", *lines])
     step = StepEvidence("step", JOB, complete_values(JOB, {"job": text}), Context(), "web-1")
     found = (check.finding(step) for check in SECTION_CHECKS)
@@ -26,14 +25,14 @@ def said(*lines: str) -> dict[str, Finding]:
         (["rw=write", "direct=1", "zero_buffers"], "repeated-data", "[job] has zero_buffers."),
         (["rw=randrw", "direct=1", "buffer_pattern=0xdeadbeef"], "repeated-data", "one pattern"),
         (["rw=write", "direct=1", "dedupe_percentage=80"], "repeated-data", "dedupe_percentage=80"),
-        (["rw=read", "direct=1", "time_based"], "time-based-without-runtime", "time_based, and no runtime"),
+        (["rw=read", "direct=1", "time_based"], "time-based-without-runtime", "time_based without runtime"),
         (["rw=write", "direct=1", "verify=crc32c"], "verified-writes", "has verify=crc32c."),
         (["rw=write", "verify=md5", "numjobs=4", "filename=x"], "verified-writes", "by several writers of one file"),
     ],
 )
 def test_an_option_that_fools_people_is_warned_of(lines: list[str], check: str, words: str) -> None:
-    (found,) = said(*lines).values()
-    assert (found.id, found.level) == (check, Level.WARNING)
+    (found,) = shown(*lines).values()
+    assert (found.id, found.severity) == (check, Severity.WARNING)
     assert words in found.measured
     assert found.changes == {}
 
@@ -53,4 +52,4 @@ def test_an_option_that_fools_people_is_warned_of(lines: list[str], check: str, 
     ],
 )
 def test_its_clean_twin_is_not(lines: list[str]) -> None:
-    assert said(*lines) == {}
+    assert shown(*lines) == {}

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from suites.base import Context, Purpose, complete_values, tuned_values
-from suites.checks import StepEvidence
+from suites.base import Context, Purpose, StepEvidence, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.fio.suite import Fio
-from suites.fio_sweep.parameters import SweepPoint, point_values, points
+from suites.fio_sweep.parameters import FioSweepPoint, point_values, points
 from suites.fio_sweep.suite import FioSweep
 from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_fio_sweep")
 
 SWEEP = FioSweep()
 
@@ -76,7 +78,7 @@ def test_a_point_said_twice_is_measured_once() -> None:
 
 def test_a_point_is_a_step_of_fio() -> None:
     values = complete_values(SWEEP, {"rw": "randrw", "rwmixread": 70})
-    step = point_values(values, SweepPoint(8192, 2, 16))
+    step = point_values(values, FioSweepPoint(8192, 2, 16))
     assert complete_values(Fio(), step) == step
     assert (step["block_size"], step["numjobs"], step["iodepth"], step["rwmixread"]) == (8192, 2, 16, 70)
 
@@ -100,10 +102,10 @@ def test_it_is_tuned_to_the_host_and_then_raises_nothing() -> None:
 
 def test_the_checks_of_fio_are_asked_of_every_point() -> None:
     step = tuned_step(SWEEP, ioengine="psync", depths="1, 8", job_counts="1")
-    assert measured(step, "depth-without-async-engine").startswith("At 4 KiB, 1 job, depth 8: iodepth 8 with psync")
+    assert measured(step, "depth-without-async-engine").startswith(MESSAGES["at_4_kib_1_job_depth_8"])
     assert changes(step, "depth-without-async-engine") == {"ioengine": "libaio"}
     small = tuned_step(SWEEP, size=MIB, blocks="4k, 2m")
-    assert "Blocks of 2 MiB" in measured(small, "block-over-file")
+    assert "bs is 2 MiB" in measured(small, "block-over-file")
     buffered = tuned_step(SWEEP, disk_host(DATA), direct=False, job_counts="1, 4", size=GIB)
     assert "page-cache" in outcomes(buffered)
 
@@ -119,4 +121,4 @@ def test_changes_that_a_sweep_has_no_parameter_for_are_not_offered() -> None:
 
 def test_a_sweep_of_more_than_an_hour_is_remarked_upon() -> None:
     step = tuned_step(SWEEP, runtime=300, depths="1,2,4,8,16,32,64", job_counts="1,4")
-    assert measured(step, "sweep-takes-long") == "14 points of 302 s take 70 min a trial."
+    assert measured(step, "sweep-takes-long") == MESSAGES["14_points_of_302_s_take_70"]

@@ -6,22 +6,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Parsed, complete_values
+from suites.base import ParsedTrial, complete_values
 from suites.fio_sweep.suite import FioSweep
 from suites.vocab import Sample
+from tests.messages import messages
 from tests.suites.captured_outputs import capture
+
+MESSAGES = messages("suites", "test_fio_sweep_output")
 
 SWEEP = FioSweep()
 CAPTURE = capture("fio/3.33/sweep")
 VALUES = complete_values(SWEEP, {"depths": "1, 4, 16", "blocks": "4k, 64k"})
 
 PRICE = (
-    "The price of depth, read IOPS in 4 KiB, 1 job: 1 to 4 gives 3.80x at 1.10x the p99; 4 to 16 gives 2.58x at 1.82x "
+    "Cost of depth, read IOPS in 4 KiB, 1 job: 1 to 4 gives 3.80x at 1.10x the p99; 4 to 16 gives 2.58x at 1.82x "
     "the p99; 16 to 64 gives 1.02x at 4.50x the p99."
 )
 
 
-def parse(output: bytes, exit_status: int | None = 0, depths: str = "1, 4, 16", blocks: str = "4k, 64k") -> Parsed:
+def parse(output: bytes, exit_status: int | None = 0, depths: str = "1, 4, 16", blocks: str = "4k, 64k") -> ParsedTrial:
     parser = SWEEP.parser(complete_values(SWEEP, {"depths": depths, "blocks": blocks}))
     parser.feed(output)
     return parser.finish(exit_status)
@@ -93,8 +96,8 @@ def test_the_knee_and_the_price_of_each_step() -> None:
     assert found["step_price", "64"] == pytest.approx(4.5)
     assert ("step_gain", "1") not in found
     assert parsed.notes == (
-        "Most read IOPS: 4 KiB, 1 job, depth 64.",
-        "read IOPS in 4 KiB, 1 job: the knee is at 16 in flight, with 98% of the best; more give hardly more.",
+        MESSAGES["most_read_iops_4_kib_1_job"],
+        MESSAGES["read_iops_in_4_kib_1_job_the"],
         PRICE,
     )
 
@@ -102,7 +105,7 @@ def test_the_knee_and_the_price_of_each_step() -> None:
 def test_a_curve_that_still_grows_has_no_knee() -> None:
     parsed = parse(point(1, 1000, 9) + point(2, 2000, 9) + point(4, 4000, 9), depths="1,2,4", blocks="4k")
     assert "knee_in_flight" not in {figure.metric.name for figure in parsed.figures}
-    assert "still growing with 4 in flight" in parsed.notes[1]
+    assert MESSAGES["still_growing_with_4_in"] in parsed.notes[1]
 
 
 def test_a_sweep_of_somebody_elses_points_is_whole() -> None:
@@ -129,8 +132,8 @@ def test_a_point_whose_engine_is_missing_is_named() -> None:
     output = point(1, 100, 9) + b"fio: engine libaio not loadable\nfio: failed to load engine\n"
     parsed = parse(output, 1, depths="1, 4", blocks="4k")
     assert not parsed.complete
-    assert parsed.notes[0] == "4 KiB, 1 job, depth 4: fio says: engine libaio not loadable"
-    assert "1 of 2 points were measured." in parsed.notes
+    assert parsed.notes[0] == MESSAGES["4_kib_1_job_depth_4_fio_says"]
+    assert MESSAGES["1_of_2_points_were_measured"] in parsed.notes
 
 
 def test_nothing_at_all_is_told_as_fio_would() -> None:
@@ -143,7 +146,7 @@ def test_nothing_at_all_is_told_as_fio_would() -> None:
 def test_a_document_that_does_not_say_its_point_is_refused() -> None:
     parsed = parse(b'{\n  "jobs": [{"jobname": "x"}]\n}\n', 0)
     assert not parsed.complete
-    assert "does not say its depth" in parsed.notes[0]
+    assert "lacks its depth" in parsed.notes[0]
 
 
 @settings(max_examples=60)

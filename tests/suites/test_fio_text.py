@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.fio.output import FioParser
-from suites.fio.text import read_text
+from suites.fio.output import FioParser, read_text
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures
+
+MESSAGES = messages("suites", "test_fio_text")
 
 OF_2_2_10 = b"""benchwright: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=psync, iodepth=1
 fio-2.2.10
@@ -67,7 +69,7 @@ def test_a_text_without_its_summary_is_cut_off() -> None:
     parser.feed(stdout[: stdout.index(b"Run status")])
     parsed = parser.finish(None)
     assert not parsed.complete
-    assert "closing summary is missing" in parsed.notes[0]
+    assert MESSAGES["closing_summary_is_missing"] in parsed.notes[0]
 
 
 def test_figures_in_thousands_are_scaled() -> None:

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import BringsTool, Context, Parsed, Purpose, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
 from suites.facts import Facts, Tool
-from suites.geekbench.output import GeekbenchParser
-from suites.geekbench.suite import Geekbench
-from suites.vocab import Level
+from suites.geekbench import Geekbench, GeekbenchParser
+from suites.vocab import Severity
 from tests.suites.captured_outputs import capture, captures, figures
-from tests.suites.host_facts import applied, evidence, host, silent, spoken
+from tests.suites.host_facts import applied, evidence, host, raised, silent
 
 SUITE = Geekbench()
 DEFAULTS = complete_values(SUITE, {})
@@ -35,7 +34,7 @@ def installed(folder: str) -> Facts:
     return replace(host(), tools=(Tool(name="geekbench", path=folder),))
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"geekbench/documented/{name}").parse(GeekbenchParser())
 
 
@@ -79,18 +78,17 @@ def test_the_folder_that_was_found_is_used() -> None:
 
 
 def test_it_brings_its_tool() -> None:
-    assert isinstance(SUITE, BringsTool)
-    assert not SUITE.needs_tool(DEFAULTS)
+    assert SUITE.program not in SUITE.programs(DEFAULTS, None)
 
 
 def test_what_is_missing_or_public_is_said() -> None:
-    assert spoken(evidence(SUITE, Context(host())))["geekbench-nowhere"].level is Level.ERROR
+    assert raised(evidence(SUITE, Context(host())))["geekbench-nowhere"].severity is Severity.ERROR
     step = evidence(SUITE, Context(installed("/opt/Geekbench-6")))
-    assert spoken(applied(step, "geekbench-nowhere")) == {}
+    assert raised(applied(step, "geekbench-nowhere")) == {}
     assert "geekbench-nowhere" in silent(evidence(SUITE, Context()))
     step = evidence(SUITE, Context(host()), folder="/x", upload=True)
-    assert spoken(step)["geekbench-uploads"].level is Level.WARNING
-    assert spoken(applied(step, "geekbench-uploads")) == {}
+    assert raised(step)["geekbench-uploads"].severity is Severity.WARNING
+    assert raised(applied(step, "geekbench-uploads")) == {}
 
 
 def test_scores_sections_and_workloads_are_read() -> None:

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import Context, Suite, complete_values
-from suites.checks import CannotTell, StepEvidence
-from suites.cp.suite import Cp
+from suites.base import Context, StepEvidence, Suite, complete_values
+from suites.checks import NotChecked
+from suites.cp import Cp
 from suites.dd.suite import Dd
 from suites.facts import Absent, Facts, MemoryFacts, RawDevice, Tool
 from suites.fio.suite import Fio
 from suites.fio_sweep.suite import FioSweep
-from suites.geekbench.suite import GEEKBENCH_MEMORY, Geekbench
+from suites.geekbench import GEEKBENCH_MEMORY, Geekbench
 from suites.snia.suite import FioSnia
-from suites.vocab import Finding, Level
+from suites.vocab import Finding, Severity
 from tests.disk_host import GIB, disk_host
 
 
@@ -24,9 +24,9 @@ def slow(tool: str, seconds: float | Absent) -> Facts:
 def finding(suite: Suite, facts: Facts, check: str, **given: object) -> Finding | None:
     step = StepEvidence("step", suite, complete_values(suite, given), Context(facts), "web-1")
     (chosen,) = [each for each in suite.checks if each.id == check]
-    said = chosen.finding(step)
-    assert not isinstance(said, CannotTell)
-    return said
+    shown = chosen.finding(step)
+    assert not isinstance(shown, NotChecked)
+    return shown
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_geekbench_wants_some_memory(available: int, *, warned: bool) -> None:
 
 def test_memory_that_is_not_known_is_not_judged() -> None:
     step = StepEvidence("s", Geekbench(), complete_values(Geekbench(), {}), Context(disk_host()), "h")
-    assert isinstance(GEEKBENCH_MEMORY.finding(step), CannotTell)
-    assert isinstance(GEEKBENCH_MEMORY.finding(replace(step, context=Context())), CannotTell)
+    assert isinstance(GEEKBENCH_MEMORY.finding(step), NotChecked)
+    assert isinstance(GEEKBENCH_MEMORY.finding(replace(step, context=Context())), NotChecked)
 
 
 def device(*, written: bool, node: str = "/dev/nvme0n1") -> Facts:
@@ -65,7 +65,7 @@ def test_writing_to_a_fresh_device_is_warned_of() -> None:
     given = {"device": "/dev/x", "rw": "randwrite"}
     found = finding(Fio(), device(written=False), "fresh-device", **given)
     assert found is not None
-    assert found.level is Level.WARNING
+    assert found.severity is Severity.WARNING
     assert finding(Fio(), device(written=True), "fresh-device", **given) is None
     assert finding(Fio(), device(written=False), "fresh-device", device="/dev/x", rw="read") is None
     assert finding(Fio(), device(written=False, node="/dev/sda"), "fresh-device", **given) is None  # it rotates
@@ -79,4 +79,4 @@ def test_a_worn_drive_is_told(suite: Suite, used: float | Absent, *, warned: boo
     facts = replace(disk_host(), devices=(RawDevice(path="/dev/x", node="/dev/nvme0n1", endurance_used=used),))
     found = finding(suite, facts, "device-worn", device="/dev/x")
     assert (found is not None) is warned
-    assert found is None or "92 % of the writes" in found.measured
+    assert found is None or "92 % of its rated writes" in found.measured

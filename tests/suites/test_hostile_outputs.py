@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from app.plans.plan import make_step
-from suites.base import Parsed, Suite
+from suites.base import ParsedTrial, Suite
 from suites.registry import SUITES
-from tests.app.test_cli_parse import DATA, WHOLE
-from tests.app.test_quiet_hosts import CHOSEN
+from tests.app.test_false_warnings import CHOSEN
+from tests.suites.captured_outputs import WHOLE
 
 NO_OUTPUT: dict[str, bytes] = {
     "nothing": b"",
@@ -33,14 +33,14 @@ def outputs(suite: Suite) -> Iterator[tuple[str, bytes]]:
     lots = random.Random(4)
     yield from NO_OUTPUT.items()
     yield "random bytes", lots.randbytes(20_000)
-    whole = (DATA / WHOLE[suite.id]).read_bytes()
+    whole = WHOLE[suite.id].read_bytes()
     for share in (10, 25, 50, 75, 90):
         if share <= MATTERS_LITTLE.get(suite.id, 100):
             yield f"cut at {share} %", whole[: len(whole) * share // 100]
     yield "digits that are none", re.sub(rb"\d", b"x", whole)
 
 
-def read(suite: Suite, data: bytes, stream: str, status: int | None) -> Parsed:
+def read(suite: Suite, data: bytes, stream: str, status: int | None) -> ParsedTrial:
     parser = suite.parser(make_step(suite.id, CHOSEN.get(suite.id, {})).values)
     parser.feed(data, stream)
     return parser.finish(status)
@@ -59,7 +59,7 @@ def test_what_is_no_whole_output_is_incomplete_and_says_why(suite: Suite) -> Non
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: str(suite.id))
 def test_bytes_changed_by_lot_never_raise(suite: Suite) -> None:
     lots = random.Random(5)
-    whole = (DATA / WHOLE[suite.id]).read_bytes()
+    whole = WHOLE[suite.id].read_bytes()
     for _round in range(5):
         data = bytearray(whole)
         for _change in range(len(data) // 50 + 1):

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Context, Parsed, complete_values, tuned_values
-from suites.checks import Outcome
+from suites.base import Context, ParsedTrial, complete_values, tuned_values
+from suites.checks import CheckOutcome
 from suites.errors import ParameterError
-from suites.ioping.output import IopingParser
-from suites.ioping.suite import Ioping
+from suites.ioping import Ioping, IopingParser
 from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
+
+MESSAGES = messages("suites", "test_ioping")
 
 IOPING = Ioping()
 REFUSING = replace(DATA, direct=False)
@@ -25,13 +27,13 @@ def line(**values: object) -> str:
     return shlex.join(command.argv)
 
 
-def parse(data: bytes, exit_status: int | None = 0) -> Parsed:
+def parse(data: bytes, exit_status: int | None = 0) -> ParsedTrial:
     parser = IopingParser(0.1)
     parser.feed(data)
     return parser.finish(exit_status)
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"ioping/1.3/{name}").parse(IopingParser(0.1))
 
 
@@ -72,16 +74,16 @@ def test_the_tuned_step_raises_nothing() -> None:
 def test_the_default_step_is_warned_of_and_the_changes_mend_it() -> None:
     step = tuned_step(IOPING, count=10, working_set=MIB, cache="cached")
     assert set(outcomes(step)) == {"few-requests", "small-working-set", "cached-requests"}
-    mended = dict(step.values)
+    remedied = dict(step.values)
     for check in outcomes(step):
-        mended |= changes(step, check)  # type: ignore[arg-type]  # changes are values
-    assert mended["cache"] == "direct"
-    assert outcomes(replace(step, values=mended)) == {}
+        remedied |= changes(step, check)  # type: ignore[arg-type]  # changes are values
+    assert remedied["cache"] == "direct"
+    assert outcomes(replace(step, values=remedied)) == {}
 
 
 def test_cached_writes_are_named_as_such() -> None:
     step = tuned_step(IOPING, disk_host(REFUSING), operation="write", cache="cached")
-    assert "written to memory and not flushed" in measured(step, "cached-requests")
+    assert MESSAGES["written_to_memory_and_not"] in measured(step, "cached-requests")
     assert changes(step, "cached-requests") == {"cache": "default"}
 
 
@@ -89,7 +91,7 @@ def test_what_ioping_would_refuse_is_an_error_before() -> None:
     assert changes(tuned_step(IOPING, block_size=1000), "unaligned-direct") == {"block_size": 4096}
     assert changes(tuned_step(IOPING, block_size=GIB), "block-beyond-set") == {"working_set": GIB}
     refused = outcomes(tuned_step(IOPING, disk_host(REFUSING), cache="direct"))["direct-refused"]
-    assert isinstance(refused, Outcome)
+    assert isinstance(refused, CheckOutcome)
     assert dict(refused.changes) == {"cache": "default"}
 
 
@@ -139,8 +141,8 @@ def test_a_stopped_run_keeps_its_requests() -> None:
     assert found.figures == ()
     assert len(found.samples) == 6
     assert found.notes == (
-        "ioping was cut off: it printed no statistics. The times of 6 requests are kept.",
-        "ioping was ended by SIGTERM.",
+        MESSAGES["ioping_was_cut_off_it"],
+        MESSAGES["ioping_was_ended_by_sigterm"],
     )
     assert parsed("sigint").complete
 
@@ -155,7 +157,7 @@ def test_an_output_cut_anywhere_is_never_complete_nor_wrong() -> None:
         assert set(found.samples) <= set(truth.samples)
 
 
-def lives(chunks: list[bytes]) -> Parsed:
+def lives(chunks: list[bytes]) -> ParsedTrial:
     parser = IopingParser(0.1)
     live = [sample for chunk in chunks for sample in parser.feed(chunk)]
     found = parser.finish(0)

@@ -10,7 +10,7 @@ from suites.errors import ParameterError
 from suites.facts import Interface
 from suites.iperf3.link import is_loopback, link_speed
 from suites.iperf3.suite import Iperf3
-from suites.network_path import Meeting
+from suites.network_path import Rendezvous
 from suites.peer import peer_address
 from tests.suites.host_facts import host
 
@@ -66,7 +66,7 @@ def test_each_parameter_has_its_option(given: dict[str, object], words: str) -> 
 
 def test_port_0_is_the_one_that_was_found_free() -> None:
     values = complete_values(SUITE, {"port": 0})
-    serve, measure = SUITE.commands(values, replace(OLD, meeting=Meeting(20001, "n")))
+    serve, measure = SUITE.commands(values, replace(OLD, meeting=Rendezvous(20001, "n")))
     assert "-p 20001" in shlex.join(serve.argv)
     assert "-p 20001" in shlex.join(measure.argv)
     assert "-p '<a free port>'" in shlex.join(SUITE.commands(values, OLD)[0].argv)

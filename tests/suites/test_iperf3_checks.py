@@ -4,37 +4,40 @@ import pytest
 
 from suites.base import Context, tuned_values
 from suites.iperf3.suite import Iperf3
-from suites.vocab import Level
-from tests.suites.host_facts import applied, evidence, host, silent, spoken
+from suites.vocab import Severity
+from tests.messages import messages
+from tests.suites.host_facts import applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_iperf3_checks")
 
 SUITE = Iperf3()
-APART = Context(host(iperf3="iperf 3.18", speed=10**9), host("db-1", iperf3="iperf 3.18", speed=10**9), "10.0.0.2")
+SEPARATE = Context(host(iperf3="iperf 3.18", speed=10**9), host("db-1", iperf3="iperf 3.18", speed=10**9), "10.0.0.2")
 OLD = Context(host(iperf3="iperf 3.12"), host("db-1", iperf3="iperf 3.12"), "10.0.0.2")
 ANCIENT = Context(host(iperf3="iperf 3.18"), host("db-1", iperf3="iperf 3.1.3"), "10.0.0.2")
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_tuned_values_between_quiet_hosts_raise_nothing(protocol: str) -> None:
-    step = evidence(SUITE, APART, **{**tuned_values(SUITE, APART), "protocol": protocol})
-    assert spoken(step) == {}
+    step = evidence(SUITE, SEPARATE, **{**tuned_values(SUITE, SEPARATE), "protocol": protocol})
+    assert raised(step) == {}
     assert silent(step) == set()
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1"])
 def test_a_loopback_address_is_no_link(address: str) -> None:
-    assert address in spoken(evidence(SUITE, APART, address=address))["same-host-peer"].measured
+    assert address in raised(evidence(SUITE, SEPARATE, address=address))["same-host-peer"].measured
     context = Context(peer_address=address)
-    assert spoken(evidence(SUITE, context))["same-host-peer"].level is Level.WARNING
+    assert raised(evidence(SUITE, context))["same-host-peer"].severity is Severity.WARNING
 
 
 def test_two_names_of_one_kernel_are_no_link() -> None:
     context = Context(host("web-1", boot="x"), host("web-1-private", boot="x"), "10.0.0.1")
-    assert "same boot" in spoken(evidence(SUITE, context))["same-host-peer"].measured
+    assert "same boot" in raised(evidence(SUITE, context))["same-host-peer"].measured
 
 
 def test_hosts_that_boot_apart_are_a_link() -> None:
-    assert "same-host-peer" not in spoken(evidence(SUITE, APART))
-    assert "same-host-peer" not in silent(evidence(SUITE, APART))
+    assert "same-host-peer" not in raised(evidence(SUITE, SEPARATE))
+    assert "same-host-peer" not in silent(evidence(SUITE, SEPARATE))
 
 
 def test_a_peer_that_was_not_read_is_not_guessed_about() -> None:
@@ -43,38 +46,36 @@ def test_a_peer_that_was_not_read_is_not_guessed_about() -> None:
 
 def test_loopback_on_a_quiet_host_raises_nothing_but_that_it_is_loopback() -> None:
     context = Context(host(iperf3="iperf 3.12"), host(iperf3="iperf 3.12"), "127.0.0.1")
-    assert set(spoken(evidence(SUITE, context, **tuned_values(SUITE, context)))) == {"same-host-peer"}
+    assert set(raised(evidence(SUITE, context, **tuned_values(SUITE, context)))) == {"same-host-peer"}
 
 
 def test_the_default_rate_of_udp_measures_itself() -> None:
-    step = evidence(SUITE, APART, protocol="udp")
-    finding = spoken(step)["udp-default-rate"]
-    assert finding.level is Level.WARNING
-    assert finding.measured == "bitrate is 1 Mbit/s, iperf3's default; the slower interface does 1 Gbit/s."
+    step = evidence(SUITE, SEPARATE, protocol="udp")
+    finding = raised(step)["udp-default-rate"]
+    assert finding.severity is Severity.WARNING
+    assert finding.measured == MESSAGES["bitrate_is_1_mbit_s_iperf3_s"]
     assert finding.changes == {"bitrate": 900.0}
-    assert "udp-default-rate" not in spoken(applied(step, "udp-default-rate"))
+    assert "udp-default-rate" not in raised(applied(step, "udp-default-rate"))
 
 
 def test_without_a_known_speed_the_remedy_is_no_limit() -> None:
-    assert spoken(evidence(SUITE, OLD, protocol="udp"))["udp-default-rate"].changes == {"bitrate": 0.0}
+    assert raised(evidence(SUITE, OLD, protocol="udp"))["udp-default-rate"].changes == {"bitrate": 0.0}
 
 
 def test_tcp_has_no_rate_to_warn_about() -> None:
-    assert "udp-default-rate" not in spoken(evidence(SUITE, APART))
+    assert "udp-default-rate" not in raised(evidence(SUITE, SEPARATE))
 
 
 def test_datagrams_above_the_mtu_are_fragments() -> None:
-    step = evidence(SUITE, APART, protocol="udp", bitrate=100, length=9000)
-    assert spoken(step)["udp-fragments"].measured == (
-        "length is 9000 B; the largest MTU is 1500 B, which holds 1472 B of data."
-    )
-    assert "udp-fragments" not in spoken(applied(step, "udp-fragments"))
+    step = evidence(SUITE, SEPARATE, protocol="udp", bitrate=100, length=9000)
+    assert raised(step)["udp-fragments"].measured == (MESSAGES["length_is_9000_b_the_largest"])
+    assert "udp-fragments" not in raised(applied(step, "udp-fragments"))
 
 
 @pytest.mark.parametrize("given", [{"length": 1472}, {"length": 0}, {"length": 9000, "protocol": "tcp"},
                                    {"length": 9000, "address": "127.0.0.1"}])  # fmt: skip
 def test_datagrams_that_fit_are_none(given: dict[str, object]) -> None:
-    assert "udp-fragments" not in spoken(evidence(SUITE, APART, **{"protocol": "udp", **given}))
+    assert "udp-fragments" not in raised(evidence(SUITE, SEPARATE, **{"protocol": "udp", **given}))
 
 
 def test_an_unknown_mtu_is_not_guessed() -> None:
@@ -84,30 +85,30 @@ def test_an_unknown_mtu_is_not_guessed() -> None:
 
 @pytest.mark.parametrize(("length", "refused"), [(15, True), (16, False), (65507, False), (65508, True), (0, False)])
 def test_lengths_that_udp_refuses(length: int, refused: bool) -> None:  # noqa: FBT001 (a table's column)
-    step = evidence(SUITE, APART, protocol="udp", length=length)
-    assert ("iperf3-length-refused" in spoken(step)) is refused
+    step = evidence(SUITE, SEPARATE, protocol="udp", length=length)
+    assert ("iperf3-length-refused" in raised(step)) is refused
 
 
 def test_slow_start_in_a_short_run_is_worth_a_hint() -> None:
-    step = evidence(SUITE, APART)
-    assert spoken(step)["omit-missing"].level is Level.INFO
-    assert "omit-missing" not in spoken(applied(step, "omit-missing"))
-    assert "omit-missing" not in spoken(evidence(SUITE, APART, time=30))
-    assert "omit-missing" not in spoken(evidence(SUITE, APART, protocol="udp"))
+    step = evidence(SUITE, SEPARATE)
+    assert raised(step)["omit-missing"].severity is Severity.INFO
+    assert "omit-missing" not in raised(applied(step, "omit-missing"))
+    assert "omit-missing" not in raised(evidence(SUITE, SEPARATE, time=30))
+    assert "omit-missing" not in raised(evidence(SUITE, SEPARATE, protocol="udp"))
 
 
 def test_streams_of_an_old_iperf3_share_a_cpu() -> None:
-    assert "3.12 at one end" in spoken(evidence(SUITE, OLD, streams=4))["single-stream-old-iperf"].measured
-    assert "single-stream-old-iperf" not in spoken(evidence(SUITE, OLD))
-    assert "single-stream-old-iperf" not in spoken(evidence(SUITE, APART, streams=4))
+    assert "3.12 at one end" in raised(evidence(SUITE, OLD, streams=4))["single-stream-old-iperf"].measured
+    assert "single-stream-old-iperf" not in raised(evidence(SUITE, OLD))
+    assert "single-stream-old-iperf" not in raised(evidence(SUITE, SEPARATE, streams=4))
     assert "single-stream-old-iperf" in silent(evidence(SUITE, Context(), streams=4))
 
 
 def test_an_end_that_cannot_send_both_ways_is_an_error() -> None:
-    assert spoken(evidence(SUITE, ANCIENT, direction="both"))["iperf3-bidir-too-old"].level is Level.ERROR
-    assert "iperf3-bidir-too-old" not in spoken(evidence(SUITE, OLD, direction="both"))
+    assert raised(evidence(SUITE, ANCIENT, direction="both"))["iperf3-bidir-too-old"].severity is Severity.ERROR
+    assert "iperf3-bidir-too-old" not in raised(evidence(SUITE, OLD, direction="both"))
     assert "iperf3-bidir-too-old" in silent(evidence(SUITE, Context(), direction="both"))
 
 
 def test_a_short_run_is_said_to_be_short() -> None:
-    assert spoken(evidence(SUITE, APART, time=3))["short-runtime"].level is Level.WARNING
+    assert raised(evidence(SUITE, SEPARATE, time=3))["short-runtime"].severity is Severity.WARNING

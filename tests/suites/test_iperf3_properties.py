@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.iperf3.output import Iperf3Parser
 from tests.suites.captured_outputs import capture, captures
 
@@ -29,7 +29,7 @@ PIECES = [
 ]
 
 
-def read(data: bytes) -> Parsed:
+def read(data: bytes) -> ParsedTrial:
     parser = Iperf3Parser()
     parser.feed(data)
     return parser.finish()

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import MAXIMUM_LINE, LineSplitter
+from suites.line_parser import MAXIMUM_LINE, LineSplitter
 
 
 def split(chunks: list[bytes], maximum: int = MAXIMUM_LINE) -> list[str]:

@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.linpack.output import LinpackParser
-from suites.linpack.parameters import grid, matrix_bytes, sizes_of
-from suites.linpack.suite import Linpack
-from suites.vocab import Level
+from suites.linpack.suite import Linpack, grid, matrix_bytes, sizes_of
+from suites.vocab import Severity
+from tests.messages import messages
 from tests.suites.captured_outputs import Capture, capture, captures, figures
-from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken
+from tests.suites.host_facts import GIB, MIB, applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_linpack")
 
 SUITE = Linpack()
 DEFAULTS = complete_values(SUITE, {})
@@ -40,7 +42,7 @@ def cluster_node(**given: object) -> Facts:
     return replace(facts, cpu=replace(facts.cpu, cores=4))
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"linpack/{name}").parse(LinpackParser())
 
 
@@ -83,7 +85,7 @@ def test_intels_program_gets_its_own_data() -> None:
     given = {"program": "intel", "path": "/opt/intel/xlinpack_xeon64", "threads": 8, "sizes": "1000,5001"}
     assert lines(**given) == [
         "cat lininput",
-        "env OMP_NUM_THREADS=8 MKL_NUM_THREADS=8 /opt/intel/xlinpack_xeon64 lininput",
+        MESSAGES["env_omp_num_threads_8_mkl"],
     ]
     (file,) = SUITE.commands(complete_values(SUITE, given), Context())[0].files
     assert "1000 5001 # problem sizes\n1000 5008 # leading dimensions\n" in file.text
@@ -122,38 +124,35 @@ def test_there_is_a_process_for_each_core() -> None:
 
 
 def test_the_tool_is_needed_unless_the_user_names_one() -> None:
-    assert isinstance(SUITE, BringsTool)
-    assert SUITE.needs_tool(DEFAULTS)
-    assert not SUITE.needs_tool(complete_values(SUITE, {"program": "xhpl", "path": "/x"}))
+    assert SUITE.programs(DEFAULTS, None) == (SUITE.program,)
+    assert SUITE.programs(complete_values(SUITE, {"program": "xhpl", "path": "/x"}), None) == ()
 
 
 @pytest.mark.parametrize("facts", [cluster_node(), cluster_node(cpus=1), cluster_node(cpus=192, available=700 * GIB)])
 def test_tuned_values_on_a_quiet_host_raise_no_warning(facts: Facts) -> None:
     context = Context(facts)
     step = evidence(SUITE, context, **tuned_values(SUITE, context))
-    assert {name: finding.level for name, finding in spoken(step).items()} == {"linpack-library": Level.INFO}
+    assert {name: finding.severity for name, finding in raised(step).items()} == {"linpack-library": Severity.INFO}
     assert silent(step) == set()
 
 
 def test_small_matrices_are_warned_about() -> None:
     step = evidence(SUITE, Context(cluster_node(cache=32 * MIB)), sizes="1000", threads=4)
-    assert spoken(step)["linpack-small"].measured == (
-        "The largest matrix, of order 1000, takes 7.63 MiB; the last-level cache holds 32 MiB."
-    )
-    assert "linpack-small" not in spoken(applied(step, "linpack-small"))
+    assert raised(step)["linpack-small"].measured == (MESSAGES["the_largest_matrix_of_order"])
+    assert "linpack-small" not in raised(applied(step, "linpack-small"))
 
 
 def test_a_matrix_that_does_not_fit_is_an_error() -> None:
     step = evidence(SUITE, Context(cluster_node(available=GIB)), sizes="20000", threads=4)
-    assert "takes 2.98 GiB; 1 GiB are available" in spoken(step)["memory-too-small"].measured
-    assert "memory-too-small" not in spoken(applied(step, "memory-too-small"))
+    assert MESSAGES["takes_2_98_gib_1_gib_are"] in raised(step)["memory-too-small"].measured
+    assert "memory-too-small" not in raised(applied(step, "memory-too-small"))
 
 
 def test_what_the_run_needs_is_looked_for() -> None:
-    assert "linpack-no-mpi" in spoken(evidence(SUITE, Context(host(hpcc="1.5.0"))))
-    assert "linpack-no-mpi" not in spoken(evidence(SUITE, Context(host()), program="intel", path="/x"))
-    assert "linpack-no-path" in spoken(evidence(SUITE, Context(host()), program="intel"))
-    assert "linpack-library" not in spoken(evidence(SUITE, Context(host()), program="xhpl", path="/x"))
+    assert "linpack-no-mpi" in raised(evidence(SUITE, Context(host(hpcc="1.5.0"))))
+    assert "linpack-no-mpi" not in raised(evidence(SUITE, Context(host()), program="intel", path="/x"))
+    assert "linpack-no-path" in raised(evidence(SUITE, Context(host()), program="intel"))
+    assert "linpack-library" not in raised(evidence(SUITE, Context(host()), program="xhpl", path="/x"))
 
 
 def test_figures_are_those_of_the_results() -> None:
@@ -173,27 +172,27 @@ def test_figures_are_those_of_the_results() -> None:
 def test_the_reference_library_is_named() -> None:
     found = parsed("hpcc-1.5.0/reference")
     assert found.complete
-    assert found.tool_version == "hpcc 1.5.0, HPLinpack 2.0, the reference BLAS"
-    assert "says BLAS, not CPU" in found.notes[0]
+    assert found.tool_version == MESSAGES["hpcc_1_5_0_hplinpack_2_0_the"]
+    assert "not the CPU's" in found.notes[0]
 
 
 def test_a_run_of_built_in_defaults_is_not_taken_for_the_one_that_was_asked() -> None:
     found = parsed("hpcc-1.5.0/too_few")
     assert found.figures == ()
     assert found.notes == (
-        "LINPACK failed: Need at least 4 processes for these tests.",
-        "Size 3520 on 1 x 2 processes ran, which nobody asked for: the program did not take its input file.",
-        "Without a result: size 500.",
+        MESSAGES["linpack_failed_need_at_least"],
+        MESSAGES["size_3520_on_1_x_2_processes"],
+        MESSAGES["without_a_result_size_500"],
     )
 
 
 def test_a_refusal_of_root_is_named() -> None:
     found = parsed("hpcc-1.5.0/no_root")
     assert not found.complete
-    assert "mpirun has detected an attempt to run as root." in found.notes[0]
+    assert MESSAGES["mpirun_has_detected_an"] in found.notes[0]
 
 
-def changed(name: str, old: bytes, new: bytes) -> Parsed:
+def changed(name: str, old: bytes, new: bytes) -> ParsedTrial:
     case = capture(f"linpack/{name}")
     return Capture(name, case.stdout.replace(old, new), case.stderr, 0).parse(LinpackParser())
 
@@ -202,19 +201,19 @@ def test_a_failed_residual_means_no_figure() -> None:
     found = changed("hpcc-1.5.0/openblas", b"0.0039687 ...... PASSED", b"4211.1 ...... FAILED")
     assert not found.complete
     assert set(figures(found)) == {"linpack", "linpack_by_size 500", "solve_time 500"}
-    assert "The residual check of size 1000 failed: there is no figure of it." in found.notes
+    assert MESSAGES["the_residual_check_of_size"] in found.notes
 
 
 def test_a_residual_that_was_not_checked_means_no_figure() -> None:
     found = changed("documented/xhpl_2.3", b"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   3.01", b"x")
-    assert "The residual of size 8000 was not checked: there is no figure of it." in found.notes
+    assert MESSAGES["the_residual_of_size_8000"] in found.notes
     assert "linpack_by_size 8000" not in figures(found)
 
 
 def test_a_size_that_nobody_asked_for_has_no_figure() -> None:
     found = changed("hpcc-1.5.0/openblas", b"500 1000         Ns", b"500 2000         Ns")
     assert "linpack_by_size 1000" not in figures(found)
-    assert "Without a result: size 2000." in found.notes
+    assert MESSAGES["without_a_result_size_2000"] in found.notes
 
 
 def test_hpl_by_itself_is_read() -> None:
@@ -246,16 +245,16 @@ def test_a_failed_check_of_intels_program_means_no_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "words"),
+    ("shown", "status", "words"),
     [
         (b"env: '/opt/xhpl': No such file or directory\n", 127, "No such file or directory"),
         (b"", 0, "was cut off"),
-        (b"HPLinpack 2.3  --  High\nEnd of Tests.\n", 0, "no result of LINPACK"),
+        (b"HPLinpack 2.3  --  High\nEnd of Tests.\n", 0, "No LINPACK result"),
     ],
 )
-def test_what_gives_no_result_is_explained(said: bytes, status: int, words: str) -> None:
+def test_what_gives_no_result_is_explained(shown: bytes, status: int, words: str) -> None:
     parser = LinpackParser()
-    parser.feed(said, "stderr")
+    parser.feed(shown, "stderr")
     found = parser.finish(status)
     assert not found.complete
     assert found.figures == ()

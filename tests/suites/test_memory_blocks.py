@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
-from suites.memory_blocks.suite import MemoryBlocks
-from suites.vocab import Level, labels
+from suites.memory_blocks import MemoryBlocks
+from suites.vocab import Severity, labels
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, series
-from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken
+from tests.suites.host_facts import GIB, MIB, applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_memory_blocks")
 
 SUITE = MemoryBlocks()
 DEFAULTS = complete_values(SUITE, {})
@@ -21,7 +24,7 @@ def server(**given: object) -> Facts:
     return replace(facts, system=replace(facts.system, architecture="x86_64"))
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"memory-blocks/1/{name}").parse(SUITE.parser(DEFAULTS))
 
 
@@ -76,24 +79,23 @@ def test_the_estimate_counts_every_combination() -> None:
 
 
 def test_it_brings_its_tool() -> None:
-    assert isinstance(SUITE, BringsTool)
-    assert not SUITE.needs_tool(DEFAULTS)
+    assert SUITE.program not in SUITE.programs(DEFAULTS, None)
 
 
 @pytest.mark.parametrize("facts", [server(), server(cpus=1), server(cpus=192, cache=768 * MIB, available=700 * GIB)])
 def test_tuned_values_on_a_quiet_host_raise_nothing(facts: Facts) -> None:
     context = Context(facts)
     step = evidence(SUITE, context, **tuned_values(SUITE, context))
-    assert spoken(step) == {}
+    assert raised(step) == {}
     assert silent(step) == set()
 
 
 def test_memory_within_the_cache_is_warned_about() -> None:
     step = evidence(SUITE, Context(server(cache=32 * MIB)), memory="16 MiB")
-    finding = spoken(step)["blocks-in-cache"]
-    assert finding.level is Level.WARNING
-    assert finding.measured == "The blocks lie in 16 MiB: 0.5 times the 32 MiB of last-level cache."
-    assert "blocks-in-cache" not in spoken(applied(step, "blocks-in-cache"))
+    finding = raised(step)["blocks-in-cache"]
+    assert finding.severity is Severity.WARNING
+    assert finding.measured == MESSAGES["the_blocks_lie_in_16_mib_0_5"]
+    assert "blocks-in-cache" not in raised(applied(step, "blocks-in-cache"))
 
 
 @pytest.mark.parametrize(
@@ -105,13 +107,13 @@ def test_memory_within_the_cache_is_warned_about() -> None:
     ],
 )
 def test_what_does_not_fit_is_an_error(given: dict[str, object], needed: str) -> None:
-    finding = spoken(evidence(SUITE, Context(server(available=GIB, cache=16 * MIB)), **given))["memory-too-small"]
-    assert finding.level is Level.ERROR
+    finding = raised(evidence(SUITE, Context(server(available=GIB, cache=16 * MIB)), **given))["memory-too-small"]
+    assert finding.severity is Severity.ERROR
     assert finding.measured == f"Source and target take {needed}; 1 GiB are available."
 
 
 def test_a_block_that_the_probe_refuses_is_said_before() -> None:
-    assert "blocks-refused" in spoken(evidence(SUITE, Context(server(available=99 * GIB)), blocks="1, 5 GiB"))
+    assert "blocks-refused" in raised(evidence(SUITE, Context(server(available=99 * GIB)), blocks="1, 5 GiB"))
 
 
 def test_what_is_not_known_is_not_judged() -> None:
@@ -126,9 +128,9 @@ def test_figures_are_those_of_the_results() -> None:
     assert found.complete
     rates = {figure.labels: figure.value for figure in found.figures if figure.metric.name == "throughput"}
     assert len(rates) == 3 * 2 * 4
-    told = capture("memory-blocks/1/all").stdout.decode()
+    reported = capture("memory-blocks/1/all").stdout.decode()
     for marks, rate in rates.items():
-        assert f" rate {rate:.6f} each" in told
+        assert f" rate {rate:.6f} each" in reported
         assert {name for name, _value in marks} == {"operation", "pattern", "block", "threads"}
     assert found.figures[0].value == max(rates.values())
     assert found.figures[0].metric == SUITE.metrics[0]
@@ -160,7 +162,7 @@ def test_missing_large_pages_are_said() -> None:
     parser.feed(
         b"# benchwright-blocks 1\n# huge-pages always madvise [never]\nchase time 1.0 set 4096 steps 9 ns 1.5\ndone\n"
     )
-    assert parser.finish(0).notes[1].startswith("The kernel gives no large pages")
+    assert parser.finish(0).notes[1].startswith(MESSAGES["the_kernel_gives_no_large"])
 
 
 def test_every_second_is_a_sample() -> None:

@@ -5,14 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import BringsTool, Context, Parsed, Purpose, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.net_blocks.suite import NetBlocks
-from suites.network_path import Meeting
-from suites.vocab import Level, labels
+from suites.network_path import Rendezvous
+from suites.vocab import Severity, labels
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, series
-from tests.suites.host_facts import applied, evidence, host, silent, spoken
+from tests.suites.host_facts import applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_net_blocks")
 
 SUITE = NetBlocks()
 DEFAULTS = complete_values(SUITE, {})
@@ -23,10 +26,10 @@ def end(name: str, *, compiler: bool = True, **given: object) -> Facts:
     return replace(facts, system=replace(facts.system, architecture="x86_64"))
 
 
-BOTH = Context(end("web-1"), end("db-1"), "10.0.0.2", Meeting(20001, "0123456789abcdef"))
+BOTH = Context(end("web-1"), end("db-1"), "10.0.0.2", Rendezvous(20001, "0123456789abcdef"))
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"net-blocks/1/{name}").parse(SUITE.parser(DEFAULTS))
 
 
@@ -108,13 +111,12 @@ def test_the_estimate_counts_every_combination() -> None:
 
 
 def test_it_brings_its_tool() -> None:
-    assert isinstance(SUITE, BringsTool)
-    assert not SUITE.needs_tool(DEFAULTS)
+    assert SUITE.program not in SUITE.programs(DEFAULTS, None)
 
 
 def test_tuned_values_on_quiet_hosts_raise_nothing() -> None:
     step = evidence(SUITE, BOTH, **tuned_values(SUITE, BOTH))
-    assert spoken(step) == {}
+    assert raised(step) == {}
     assert silent(step) == set()
 
 
@@ -125,19 +127,19 @@ def test_datagrams_are_tuned_to_a_smaller_packet() -> None:
 
 def test_datagrams_that_travel_in_fragments_are_warned_about() -> None:
     step = evidence(SUITE, BOTH, datagram=8192)
-    assert spoken(step)["net-blocks-fragments"].level is Level.WARNING
-    assert spoken(applied(step, "net-blocks-fragments")) == {}
-    assert spoken(evidence(SUITE, BOTH, datagram=8192, protocol="tcp")) == {}
+    assert raised(step)["net-blocks-fragments"].severity is Severity.WARNING
+    assert raised(applied(step, "net-blocks-fragments")) == {}
+    assert raised(evidence(SUITE, BOTH, datagram=8192, protocol="tcp")) == {}
 
 
 def test_what_cannot_work_is_an_error_before() -> None:
-    assert "net-blocks-refused" in spoken(evidence(SUITE, BOTH, buffers="128 MiB"))
+    assert "net-blocks-refused" in raised(evidence(SUITE, BOTH, buffers="128 MiB"))
     riscv = replace(end("db-1"), system=replace(end("db-1").system, architecture="riscv64"))
     odd = replace(BOTH, peer_facts=riscv)
-    assert spoken(evidence(SUITE, odd)) == {}
-    finding = spoken(evidence(SUITE, odd, build="shipped"))["probe-no-compiler-peer"]
-    assert finding.measured == "On the peer: The host is riscv64."
-    assert "same-host-peer" in spoken(evidence(SUITE, replace(BOTH, peer_address="127.0.0.1")))
+    assert raised(evidence(SUITE, odd)) == {}
+    finding = raised(evidence(SUITE, odd, build="shipped"))["probe-no-compiler-peer"]
+    assert finding.measured == MESSAGES["on_the_peer_the_host_is"]
+    assert "same-host-peer" in raised(evidence(SUITE, replace(BOTH, peer_address="127.0.0.1")))
 
 
 def test_rates_are_by_protocol_direction_buffer_and_flows() -> None:
@@ -161,10 +163,10 @@ def test_loss_is_of_what_was_sent() -> None:
 def test_percentiles_are_told_of_as_many_round_trips_as_they_need() -> None:
     found = parsed("two_seconds")
     few, many = (labels(protocol="udp", buffer="1 KiB", threads=threads) for threads in ("1", "2"))
-    told = {figure.metric.name: figure.value for figure in found.figures if figure.labels == few}
-    assert told["round_trip_p50"] == 11.840
-    assert told["round_trip_max"] == 337.207
-    assert "round_trip_p99" not in told  # of 98 round trips
+    reported = {figure.metric.name: figure.value for figure in found.figures if figure.labels == few}
+    assert reported["round_trip_p50"] == 11.840
+    assert reported["round_trip_max"] == 337.207
+    assert "round_trip_p99" not in reported  # of 98 round trips
     assert {figure.metric.name for figure in found.figures if figure.labels == many} >= {"round_trip_p99"}
     assert any(figure.metric.name == "round_trip_p999" for figure in parsed("all").figures)
 
@@ -185,14 +187,14 @@ def test_every_second_is_a_sample() -> None:
 
 def test_what_never_came_back_is_said() -> None:
     notes = parsed("all").notes
-    assert "No buffer came back whole: buffer 1 MiB, protocol udp, threads 1." in notes
-    assert "Over UDP, a buffer of 64 KiB went in 45 datagrams of at most 1472 B." in notes
+    assert MESSAGES["no_buffer_came_back_whole"] in notes
+    assert MESSAGES["over_udp_a_buffer_of_64_kib"] in notes
 
 
 def test_nagle_and_the_loopback_are_said() -> None:
     assert any(note.startswith("TCP_NODELAY was on") for note in parsed("all").notes)
-    assert any("over the loopback" in note for note in parsed("sigterm").notes)
-    assert not any("over the loopback" in note for note in parsed("all").notes)
+    assert any("used the loopback" in note for note in parsed("sigterm").notes)
+    assert not any("used the loopback" in note for note in parsed("all").notes)
     parser = SUITE.parser(DEFAULTS)
     parser.feed(b"# benchwright-netblocks 1\n# nodelay off\ndone\n")
     assert any(note.startswith("TCP_NODELAY was off") for note in parser.finish(0).notes)

@@ -14,7 +14,7 @@ from suites.network_path import NONCE_BYTES, PORTS, NetworkPath, draw_meeting
         ),
         (
             NetworkPath("10.1.0.3", "10.0.0.2", "eth0", "10.0.0.1", on_link=False, mtu=9001, same_host=True),
-            "web-1 (10.0.0.2, eth0, MTU 9001 B) to db-1 (10.1.0.3): by the router 10.0.0.1, one host.",
+            "web-1 (10.0.0.2, eth0, MTU 9001 B) to db-1 (10.1.0.3): via router 10.0.0.1, one host.",
         ),
         (
             NetworkPath("127.0.0.1", "127.0.0.1", "lo", on_link=True, mtu=65536, same_host=True),
@@ -22,7 +22,7 @@ from suites.network_path import NONCE_BYTES, PORTS, NetworkPath, draw_meeting
         ),
         (
             NetworkPath(),
-            "web-1 (MTU not known) to db-1: route not known, whether these are two hosts is not known.",
+            "web-1 (MTU not known) to db-1: route not known, not known whether two hosts.",
         ),
     ],
 )

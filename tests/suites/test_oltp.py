@@ -5,14 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Tool
 from suites.oltp.suite import SysbenchOltp
 from suites.sysbench.cpu import SysbenchCpu
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
-from tests.suites.host_facts import evidence, spoken
+from tests.suites.host_facts import evidence, raised
+
+MESSAGES = messages("suites", "test_oltp")
 
 SUITE = SysbenchOltp()
 NAMED = {"server": "named", "database": "bench", "address": "db-1", "user": "ann"}
@@ -23,7 +26,7 @@ def lines(**given: object) -> list[tuple[Purpose, str]]:
     return [(command.purpose, shlex.join(command.argv)) for command in commands]
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"oltp/sysbench-1.0.20/{name}").parse(SUITE.parser(complete_values(SUITE, {})))
 
 
@@ -111,17 +114,17 @@ def test_tuning_follows_the_facts() -> None:
 )
 def test_what_is_warned_of(given: dict[str, object], found: str) -> None:
     step = evidence(SUITE, Context(disk_host()), **given)
-    assert found in spoken(step)
-    changes = spoken(step)[found].changes
+    assert found in raised(step)
+    changes = raised(step)[found].changes
     if changes:
-        assert found not in spoken(replace(step, values=complete_values(SUITE, {**step.values, **changes})))
+        assert found not in raised(replace(step, values=complete_values(SUITE, {**step.values, **changes})))
 
 
 def test_an_old_sysbench_is_refused() -> None:
     facts = replace(disk_host(), tools=(Tool(name="sysbench", version="sysbench 0.4.12"),))
-    assert "oltp-needs-sysbench-1" in spoken(evidence(SUITE, Context(facts)))
+    assert "oltp-needs-sysbench-1" in raised(evidence(SUITE, Context(facts)))
     facts = replace(disk_host(), tools=(Tool(name="sysbench", version="sysbench 1.0.20"),))
-    assert "oltp-needs-sysbench-1" not in spoken(evidence(SUITE, Context(facts)))
+    assert "oltp-needs-sysbench-1" not in raised(evidence(SUITE, Context(facts)))
 
 
 def test_the_figures_are_those_that_are_printed() -> None:
@@ -155,12 +158,12 @@ def test_each_workload_is_read(name: str, rate: float) -> None:
 def test_transactions_that_were_tried_again_are_told() -> None:
     found = parsed("pg_contended")
     assert found.complete
-    assert "2.8 transactions a second failed and were tried again, 19.4 % of" in found.notes[0]
+    assert MESSAGES["2_8_transactions_a_second"] in found.notes[0]
     assert series(found.samples, "latency_p95") == [(1.0, 36.89)]
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "shown"),
     [
         ("pg_already", 'relation "sbtest1" already exists'),
         ("pg_no_tables", 'relation "sbtest1" does not exist'),
@@ -169,22 +172,22 @@ def test_transactions_that_were_tried_again_are_told() -> None:
         ("maria_cut", "cut off: it printed no complete summary. The live figures up to 2 s are kept."),
     ],
 )
-def test_how_it_failed_is_said(name: str, said: str) -> None:
+def test_how_it_failed_is_said(name: str, shown: str) -> None:
     found = parsed(name)
     assert (found.complete, found.figures) == (False, ())
-    assert said in " ".join(found.notes)
+    assert shown in " ".join(found.notes)
 
 
 def test_a_server_that_did_not_start_is_named() -> None:
     parser = SUITE.parser(complete_values(SUITE, {}))
     parser.feed(b"The server did not start: FATAL: could not map memory\n", "stderr")
-    assert parser.finish(1).notes[0] == "sysbench failed: The server did not start: FATAL: could not map memory"
+    assert parser.finish(1).notes[0] == MESSAGES["sysbench_failed_the_server"]
 
 
 def test_the_version_is_that_of_the_server_too() -> None:
     parser = SUITE.parser(complete_values(SUITE, {}))
-    said = b"benchwright-server mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n"
-    parser.feed(said, "stderr")
+    shown = b"benchwright-server mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n"
+    parser.feed(shown, "stderr")
     parser.feed(b"sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n")
     assert parser.finish(0).tool_version == "sysbench 1.0.20, MariaDB 10.11.19"
 

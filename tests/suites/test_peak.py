@@ -5,8 +5,11 @@ from dataclasses import replace
 import pytest
 
 from suites.facts import Absent, Facts
-from suites.peak import Peak, peak_of
+from suites.sweep import Peak, peak_of
+from tests.messages import messages
 from tests.suites.host_facts import host
+
+MESSAGES = messages("suites", "test_peak")
 
 
 def processor(flags: tuple[str, ...] | Absent, frequency: float | Absent = 2600.0, cores: int | Absent = 4) -> Facts:
@@ -33,9 +36,14 @@ def test_the_widest_unit_counts(flags: tuple[str, ...], core: float) -> None:
 def test_the_formula_is_shown_with_its_assumption() -> None:
     peak = peak_of(processor(("avx512f",)))
     assert isinstance(peak, Peak)
-    assert peak.words() == (
-        "83.2 GFLOPS a core, 4 cores: 2.6 GHz x 32 a cycle (avx512f: two FMA units of 8 doubles assumed)"
-    )
+    assert peak.words() == (MESSAGES["83_2_gflops_a_core_4_cores_2"])
+
+
+def test_what_the_probe_prints_is_read_back_and_so_is_what_earlier_versions_had_it_print() -> None:
+    peak = Peak(83.2, 4, "2.6 GHz x 32 a cycle")
+    assert Peak.parse(peak.words()) == peak
+    assert Peak.parse("83.2 GFLOPS a core, 4 cores: 2.6 GHz x 32 a cycle") == peak
+    assert Peak.parse("core=0 cores=4 unknown") is None
 
 
 def test_threads_beyond_the_cores_add_nothing() -> None:

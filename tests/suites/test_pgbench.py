@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
 from suites.errors import ParameterError
-from suites.pgbench.log import SUMMARY, fitting_share, log_size
-from suites.pgbench.output import PgbenchParser
+from suites.pgbench.output import SUMMARY, PgbenchParser, fitting_share, log_size
 from suites.pgbench.suite import Pgbench
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
-from tests.suites.host_facts import evidence, spoken
+from tests.suites.host_facts import evidence, raised
+
+MESSAGES = messages("suites", "test_pgbench")
 
 SUITE = Pgbench()
 NAMED = {"server": "named", "database": "bench", "address": "db-1", "user": "ann"}
@@ -27,7 +29,7 @@ def lines(**given: object) -> list[tuple[Purpose, str]]:
     return [(command.purpose, shlex.join(command.argv)) for command in commands]
 
 
-def parsed(name: str, *, mixed: bool = False) -> Parsed:
+def parsed(name: str, *, mixed: bool = False) -> ParsedTrial:
     return capture(f"pgbench/15.18/{name}").parse(PgbenchParser(), mixed=mixed)
 
 
@@ -51,7 +53,7 @@ def test_a_server_that_runs_already_is_asked_as_a_person_would() -> None:
     )
     assert (make[0], drop[0]) == (Purpose.PREPARE, Purpose.CLEAN_UP)
     assert make[1].endswith(" pgbench 1 bench -h db-1 -p 6000 -U ann")
-    assert drop[1].endswith(" pgbench -h db-1 -p 6000 -U ann bench")
+    assert drop[1].endswith(MESSAGES["pgbench_h_db_1_p_6000_u_ann"])
     assert [purpose for purpose, _line in lines(**NAMED, tables="keep")] == [Purpose.MEASURE]
 
 
@@ -101,8 +103,8 @@ def test_the_host_finds_the_same_percentiles_as_the_definition(tmp_path: Path) -
     os.utime(stale, (1, 1))
     ranked = sorted(times)
     p50, p95, p99 = (ranked[math.ceil(share * 1501) - 1] for share in (0.5, 0.95, 0.99))
-    said = read_log(tmp_path)
-    assert said == f"1501 logged transactions: p50 = {p50} us, p95 = {p95} us, p99 = {p99} us\n"
+    shown = read_log(tmp_path)
+    assert shown == f"1501 logged transactions: p50 = {p50} us, p95 = {p95} us, p99 = {p99} us\n"
     assert [path.name for path in tmp_path.iterdir()] == ["percentiles.sh"]
     assert read_log(tmp_path).startswith("0 logged transactions: ")
 
@@ -151,16 +153,16 @@ def test_tuning_follows_the_facts() -> None:
 )
 def test_what_is_warned_of(given: dict[str, object], found: str) -> None:
     step = evidence(SUITE, Context(disk_host()), **given)
-    assert found in spoken(step)
-    changes = spoken(step)[found].changes
+    assert found in raised(step)
+    changes = raised(step)[found].changes
     if changes:
-        assert found not in spoken(replace(step, values=complete_values(SUITE, {**step.values, **changes})))
+        assert found not in raised(replace(step, values=complete_values(SUITE, {**step.values, **changes})))
 
 
 def test_what_is_not_warned_of() -> None:
-    assert set(spoken(evidence(SUITE, Context(disk_host()), **NAMED, tables="keep"))) == set()
-    assert "pgbench-in-memory" not in spoken(evidence(SUITE, Context(disk_host()), scale=2000))
-    assert "pgbench-contended" not in spoken(evidence(SUITE, Context(), scale=1, clients=9, script="simple-update"))
+    assert set(raised(evidence(SUITE, Context(disk_host()), **NAMED, tables="keep"))) == set()
+    assert "pgbench-in-memory" not in raised(evidence(SUITE, Context(disk_host()), scale=2000))
+    assert "pgbench-contended" not in raised(evidence(SUITE, Context(), scale=1, clients=9, script="simple-update"))
 
 
 @pytest.mark.parametrize("mixed", [False, True])
@@ -182,28 +184,28 @@ def test_the_figures_are_those_that_are_printed(*, mixed: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("logged", "ranks", "said"),
+    ("logged", "ranks", "shown"),
     [
         (12380, (50, 95, 99), ()),
         (
             6190,
             (50, 95, 99),
-            ("The latency percentiles are those of 6,190 transactions that were logged, 50 % of all.",),
+            ("The latency percentiles are of 6,190 logged transactions, 50 % of all.",),
         ),
-        (99, (50, 95), ("The latency percentiles are those of 99 transactions that were logged, 0.8 % of all.",)),
-        (0, (), ("pgbench logged no transaction: there are no percentiles.",)),
+        (99, (50, 95), ("The latency percentiles are of 99 logged transactions, 0.8 % of all.",)),
+        (0, (), ("pgbench logged no transaction: no percentiles.",)),
     ],
 )
-def test_percentiles_say_of_what_they_are(logged: int, ranks: tuple[int, ...], said: tuple[str, ...]) -> None:
+def test_percentiles_say_of_what_they_are(logged: int, ranks: tuple[int, ...], shown: tuple[str, ...]) -> None:
     parser, output = PgbenchParser(), capture("pgbench/15.18/tpcb")
     parser.feed(output.stderr, "stderr")
     parser.feed(output.stdout)
     parser.feed(b"%d logged transactions: p50 = 701 us, p95 = 1250 us, p99 = 2500 us\n" % logged)
     found = parser.finish(0)
-    told = {50: 0.701, 95: 1.25, 99: 2.5}
+    reported = {50: 0.701, 95: 1.25, 99: 2.5}
     percentiles = {one.metric.percentile: one.value for one in found.figures if one.metric.percentile is not None}
-    assert percentiles == {rank: told[rank] for rank in ranks}
-    assert (found.complete, found.notes) == (True, said)
+    assert percentiles == {rank: reported[rank] for rank in ranks}
+    assert (found.complete, found.notes) == (True, shown)
     assert found.figures[0].metric == SUITE.metrics[0]
 
 
@@ -218,7 +220,7 @@ def test_a_rate_that_includes_reconnecting_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "shown"),
     [
         ("no_role", 'role "nobody" does not exist'),
         ("no_table", 'relation "pgbench_branches" does not exist'),
@@ -226,10 +228,10 @@ def test_a_rate_that_includes_reconnecting_is_read() -> None:
         ("interrupted", "cut off: it printed no summary. The live figures up to 3 s are kept."),
     ],
 )
-def test_how_it_failed_is_said(name: str, said: str) -> None:
+def test_how_it_failed_is_said(name: str, shown: str) -> None:
     found = parsed(name)
     assert (found.complete, found.figures) == (False, ())
-    assert said in " ".join(found.notes)
+    assert shown in " ".join(found.notes)
 
 
 OLD = b"""pgbench (13.14, server 9.6.24)
@@ -274,7 +276,7 @@ def test_failed_transactions_are_remarked_upon() -> None:
     parser.feed(OLD % 9 + b"number of failed transactions: 12 (57.143%)\n")
     found = parser.finish(0)
     assert found.complete
-    assert found.notes == ("12 transactions failed; the rate counts the others.",)
+    assert found.notes == (MESSAGES["12_transactions_failed_the"],)
 
 
 @pytest.mark.parametrize("name", captures("pgbench"))

@@ -8,12 +8,15 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from suites.base import Context, Parsed, Purpose, complete_values, tuned_values
-from suites.network_path import Meeting
-from suites.ping.suite import LatencyUnderLoad
+from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
+from suites.network_path import Rendezvous
+from suites.ping import LatencyUnderLoad
 from suites.programs import COMPILER
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
-from tests.suites.host_facts import applied, evidence, host, silent, spoken
+from tests.suites.host_facts import applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_ping")
 
 SUITE = LatencyUnderLoad()
 DEFAULTS = complete_values(SUITE, {})
@@ -22,11 +25,11 @@ BOTH = Context(
     host("web-1", iperf3="iperf 3.12", gcc="gcc 12.2"),
     host("db-1", iperf3="iperf 3.12", gcc="gcc 12.2"),
     "10.0.0.2",
-    Meeting(20001, "0123456789abcdef", 20002),
+    Rendezvous(20001, "0123456789abcdef", 20002),
 )
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"latency-under-load/1/{name}").parse(SUITE.parser(VALUES))
 
 
@@ -63,20 +66,23 @@ def test_the_load_is_what_iperf3_is_told() -> None:
 
 def test_tuned_values_on_quiet_hosts_raise_nothing() -> None:
     step = evidence(SUITE, BOTH, **tuned_values(SUITE, BOTH))
-    assert (spoken(step), silent(step)) == ({}, set())
+    assert (raised(step), silent(step)) == ({}, set())
     assert SUITE.estimate(DEFAULTS, BOTH).duration == 64
 
 
 def test_what_would_fool_somebody_is_said_before() -> None:
     step = evidence(SUITE, BOTH, time=10)
-    finding = spoken(step)["few-round-trips"]
-    assert finding.measured == "10 s at one every 0.2 s are 50 round trips in each phase."
-    assert spoken(applied(step, "few-round-trips")) == {}
-    assert "udp-default-rate" in spoken(evidence(SUITE, BOTH, protocol="udp"))
-    assert "probe-no-compiler" in spoken(evidence(SUITE, BOTH, method="probe", build="shipped"))
-    assert spoken(evidence(SUITE, BOTH, build="shipped")) == {}
-    assert SUITE.programs(complete_values(SUITE, {"method": "probe", "build": "host"}), BOTH.facts) == (COMPILER,)
-    assert SUITE.programs(complete_values(SUITE, {"method": "ping", "build": "host"}), BOTH.facts) == ()
+    finding = raised(step)["few-round-trips"]
+    assert finding.measured == MESSAGES["10_s_at_one_every_0_2_s_are"]
+    assert raised(applied(step, "few-round-trips")) == {}
+    assert "udp-default-rate" in raised(evidence(SUITE, BOTH, protocol="udp"))
+    assert "probe-no-compiler" in raised(evidence(SUITE, BOTH, method="probe", build="shipped"))
+    assert raised(evidence(SUITE, BOTH, build="shipped")) == {}
+    needed = {
+        method: SUITE.programs(complete_values(SUITE, {"method": method, "build": "host"}), BOTH.facts)
+        for method in ("probe", "ping")
+    }
+    assert needed == {"probe": (SUITE.program, COMPILER), "ping": (SUITE.program,)}
 
 
 def test_the_increase_is_the_difference_of_the_phases() -> None:
@@ -107,7 +113,7 @@ def test_the_probe_tells_percentiles_of_its_own() -> None:
     assert values["round_trip loaded"] == pytest.approx(54.788, abs=0.001)
     assert values["latency_increase"] == pytest.approx(54.788 - 0.076, abs=0.001)
     assert "latency_p99 idle" not in values
-    assert "Fewer than 100 round trips" in parsed("probe").notes[-1]
+    assert MESSAGES["fewer_than_100_round_trips"] in parsed("probe").notes[-1]
     assert len(series(parsed("probe").samples, "round_trip", phase="loaded")) == 5
 
 
@@ -120,9 +126,9 @@ def test_busybox_counts_from_nought() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("load_refused", "The load broke off: there is no increase under load to tell."),
-        ("unreachable", "No round trip came back while the network was idle."),
-        ("no_ping", "ping is not installed on this host: install it, or let Benchwright's probe time the round trips."),
+        ("load_refused", "The load broke off: no increase under load."),
+        ("unreachable", "No round trip completed while the network was idle."),
+        ("no_ping", "ping is not installed on this host: install it, or set the method to Benchwright's probe."),
     ],
 )
 def test_a_failure_is_named_and_gives_no_increase(name: str, words: str) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suites.base import Suite, complete_values
-from suites.compute.suite import Compute
-from suites.memory_blocks.suite import MemoryBlocks
+from suites.compute import Compute
+from suites.memory_blocks import MemoryBlocks
 from suites.net_blocks.suite import NetBlocks
 from suites.stream.suite import Stream
 from tests.suites.captured_outputs import capture, captures

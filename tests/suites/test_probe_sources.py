@@ -119,10 +119,10 @@ def test_what_it_does_not_understand_it_refuses(plain: Path, words: tuple[str, .
 
 def test_an_end_that_the_client_hears_first_breaks_no_flow(tmp_path: Path) -> None:
     """As on a busy host: the server end is held up for a moment after it has said that the test is over."""
-    said = 'tell("end", test, control, &whole_time);'
+    shown = 'tell("end", test, control, &whole_time);'
     source = (PROBES / "netblocks.c").read_text()
-    assert said in source
-    (tmp_path / "netblocks.c").write_text(source.replace(said, f"{said} sleep_until(now() + 0.05);"))
+    assert shown in source
+    (tmp_path / "netblocks.c").write_text(source.replace(shown, f"{shown} sleep_until(now() + 0.05);"))
     program = tmp_path / "netblocks"
     words = ["gcc", "-std=gnu11", "-pthread", "-I", str(PROBES), "-o", str(program), str(tmp_path / "netblocks.c")]
     subprocess.run(words, check=True)

@@ -6,6 +6,9 @@ from remote.devices import _device
 from remote.facts.items import parse_items
 from suites.facts import Absent, RawDevice
 from suites.raw_device import confirmation, described, needs_root_to_judge, objections
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_raw_device")
 
 MARK = "0123456789abcdef"
 
@@ -43,10 +46,10 @@ USES = {
     "loop sdb loop3": "sdb is behind loop3.",
     "open sdb 812 qemu-system-x86": "A process has sdb open: 812 (qemu-system-x86).",
     "signature sdb gpt": "sdb holds gpt: a partition table.",
-    "signature sdb1 LVM2_member": "sdb1 holds LVM2_member: data or a member of something.",
-    "signature sdb linux_raid_member": "sdb holds linux_raid_member: data or a member of something.",
-    "signature sdb zfs_member": "sdb holds zfs_member: data or a member of something.",
-    "signature sdb1 crypto_LUKS": "sdb1 holds crypto_LUKS: data or a member of something.",
+    "signature sdb1 LVM2_member": "sdb1 holds LVM2_member: data or a member of a larger device.",
+    "signature sdb linux_raid_member": "sdb holds linux_raid_member: data or a member of a larger device.",
+    "signature sdb zfs_member": "sdb holds zfs_member: data or a member of a larger device.",
+    "signature sdb1 crypto_LUKS": "sdb1 holds crypto_LUKS: data or a member of a larger device.",
 }
 
 
@@ -66,9 +69,7 @@ def test_a_virtual_disk_without_one_is_confirmed_by_a_name_that_people_can_tell_
 def test_a_disk_that_nothing_tells_from_another_cannot_be_given_up() -> None:
     nameless = device(NAMELESS.replace("by-id virtio-data-1\n", ""))
     assert isinstance(confirmation(nameless), Absent)
-    assert objections(nameless) == (
-        "It has neither a serial number nor a name in /dev/disk/by-id: nothing tells it from another.",
-    )
+    assert objections(nameless) == (MESSAGES["it_has_neither_a_serial"],)
 
 
 @pytest.mark.parametrize("use", sorted(USES))
@@ -84,25 +85,25 @@ def test_only_whole_disks_can_be_given_up(kind: str) -> None:
 def test_what_the_kernel_says_counts_alone() -> None:
     """A member of a btrfs or ZFS pool is in no list: only the claim tells."""
     busy = device(FREE.replace("exclusive free", "exclusive busy"))
-    assert objections(busy) == ("The kernel says that it is in use (O_EXCL).",)
+    assert objections(busy) == (MESSAGES["the_kernel_says_that_it_is"],)
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "shown"),
     [
         (FREE.replace("exclusive free", "exclusive unknown Operation not permitted"), "Operation not permitted"),
-        (FREE.replace("exclusive free\n", ""), "it was not tried"),
+        (FREE.replace("exclusive free\n", ""), "not tested"),
         (FREE + "unread only root may read it\n", "only root may read it"),
     ],
 )
-def test_what_could_not_be_looked_at_speaks_against_it(state: str, said: str) -> None:
+def test_what_could_not_be_looked_at_speaks_against_it(state: str, shown: str) -> None:
     found = device(state)
-    assert said in objections(found)[0]
+    assert shown in objections(found)[0]
     assert needs_root_to_judge(found)
 
 
 def test_root_is_not_asked_about_what_is_in_use_anyway() -> None:
-    assert not needs_root_to_judge(device(FREE + "unread only root may read it\nmount sdb /srv\n"))
+    assert not needs_root_to_judge(device(FREE + MESSAGES["unread_only_root_may_read_it"]))
     assert not needs_root_to_judge(device(FREE))
 
 

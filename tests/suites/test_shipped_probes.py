@@ -13,11 +13,14 @@ import pytest
 import resources
 from suites.base import Context, complete_values
 from suites.facts import Facts
-from suites.memory_blocks.suite import MemoryBlocks
-from suites.probe.probe import ARCHITECTURES
+from suites.memory_blocks import MemoryBlocks
+from suites.probe import ARCHITECTURES
 from suites.stream.output import StreamParser
+from tests.messages import messages
 from tests.suites.host_facts import host
 from tests.suites.test_probe_sources import SHORT, SOURCES
+
+MESSAGES = messages("suites", "test_shipped_probes")
 
 ROOT = Path(resources.__file__).parent.parent
 SHIPPED = Path(resources.__file__).parent / "probes" / "bin"
@@ -60,9 +63,7 @@ def test_every_probe_is_shipped_for_every_architecture_and_named_by_its_digest()
 
 
 def test_the_licences_of_what_is_linked_in_are_beside_them() -> None:
-    assert "musl as a whole is licensed under the following standard MIT license" in (
-        (SHIPPED / "LICENSE.musl").read_text()
-    )
+    assert MESSAGES["musl_as_a_whole_is_licensed"] in ((SHIPPED / "LICENSE.musl").read_text())
     assert "The MIT License" in (SHIPPED / "LICENSE.zig").read_text()
 
 
@@ -87,7 +88,7 @@ def test_it_runs_and_says_the_digest_of_its_own_file(name: str) -> None:
     head = done.stdout.splitlines()[:5]
     assert re.fullmatch(rf"# benchwright-{probe} \d+", head[0])
     assert head[1] == "# compiler zig cc 0.13.0, clang 18.1.6"
-    assert head[2] == "# options -std=gnu11 -O3 -pthread -static, musl"
+    assert head[2] == MESSAGES["options_std_gnu11_o3_pthread"]
     assert head[3] == f"# sha256 {digest_of(name)}"
     assert re.fullmatch(r"# level (x86-64(-v[34])?|armv8-a)", head[4])
 
@@ -111,8 +112,8 @@ def test_the_digest_is_right_for_files_of_any_length(length: int, tmp_path: Path
     program = source.read_bytes()
     source.write_bytes(program + bytes(-len(program) % 64) + b"x" * length)
     source.chmod(0o700)
-    said = subprocess.run([source], capture_output=True, text=True, check=True).stdout
-    assert f"# sha256 {hashlib.sha256(source.read_bytes()).hexdigest()}\n" in said
+    shown = subprocess.run([source], capture_output=True, text=True, check=True).stdout
+    assert f"# sha256 {hashlib.sha256(source.read_bytes()).hexdigest()}\n" in shown
 
 
 def test_the_result_names_the_shipped_probe_by_its_digest() -> None:
@@ -149,8 +150,6 @@ def test_blocks_measures_the_c_library_of_the_host_where_it_can() -> None:
 @pytest.mark.slow
 def test_the_sources_give_the_same_bytes(tmp_path: Path) -> None:
     """What `make probes` does, into another directory: with the compiler that its digest names, fetched anew."""
-    done = subprocess.run(
-        [ROOT / ".make" / "probes", tmp_path / "bin"], capture_output=True, text=True, check=False, timeout=800
-    )
+    done = subprocess.run([ROOT / ".make" / "probes", tmp_path / "bin"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "bin" / "SHA256SUMS").read_text() == (SHIPPED / "SHA256SUMS").read_text()

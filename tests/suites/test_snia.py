@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from suites.base import Command, Context, Purpose, complete_values, destroys, device_of, tuned_values
-from suites.checks import CannotTell, StepEvidence
+from suites.base import Command, Context, Purpose, StepEvidence, complete_values, tuned_values
+from suites.checks import NotChecked
 from suites.errors import ParameterError
 from suites.facts import Absent, Facts, RawDevice
 from suites.snia.parameters import SniaPoint, most_rounds, points, tracked
 from suites.snia.suite import FioSnia
 from suites.units import Unit
-from suites.vocab import Level
+from suites.vocab import Severity
 from tests.disk_host import GIB, changes, disk_host, measured, outcomes, tuned_step
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_snia")
 
 SNIA = FioSnia()
 
@@ -62,7 +65,7 @@ def test_with_other_points_the_nearest_is_tracked() -> None:
 
 def test_a_device_is_purged_then_written_over_twice_then_measured() -> None:
     purge, fill, rounds = commands(device="/dev/nvme1n1", test="latency")
-    assert (purge.line, purge.purpose) == ("sudo blkdiscard -f /dev/nvme1n1", Purpose.PREPARE)
+    assert (purge.line, purge.purpose) == (MESSAGES["sudo_blkdiscard_f_dev"], Purpose.PREPARE)
     assert fill.line == (
         "sudo fio --name=benchwright --filename=/dev/nvme1n1 --rw=write --bs=128k --iodepth=16 --direct=1 "
         "--ioengine=libaio --loops=2 --end_fsync=1 --thread=1"
@@ -82,9 +85,9 @@ def test_a_device_is_purged_then_written_over_twice_then_measured() -> None:
 
 def test_every_step_on_a_device_destroys_and_every_line_is_words() -> None:
     values = complete_values(SNIA, {"device": "/dev/disk/by-id/a:b", "mixes": "100"})
-    assert device_of(SNIA, values) == "/dev/disk/by-id/a:b"
-    assert destroys(SNIA, values)
-    assert not destroys(SNIA, complete_values(SNIA, {"size": "1 GiB"}))
+    assert SNIA.device(values) == "/dev/disk/by-id/a:b"
+    assert SNIA.destroys(values)
+    assert not SNIA.destroys(complete_values(SNIA, {"size": "1 GiB"}))
     for line in SNIA.commands(values, Context())[-1].argv[7:]:
         assert shlex.split(line, posix=False) == line.split()
         assert r"--filename=/dev/disk/by-id/a\:b" in line
@@ -140,14 +143,14 @@ def test_the_estimate_is_that_of_all_rounds() -> None:
 def test_tuned_to_a_host_it_warns_of_nothing_and_says_what_it_costs() -> None:
     step = tuned_step(SNIA)
     found = outcomes(step)
-    assert {name for name, one in found.items() if not isinstance(one, CannotTell)} == {
+    assert {name for name, one in found.items() if not isinstance(one, NotChecked)} == {
         "cannot-purge",
         "steady-state-cost",
     }
     assert measured(step, "steady-state-cost").startswith(
         "56 points of 60 s: 9.3 h (10 rounds) to 23.3 h (25 rounds), writing up to "
     )
-    assert "10 GiB is written over twice before" in measured(step, "cannot-purge")
+    assert MESSAGES["10_gib_is_written_over_twice"] in measured(step, "cannot-purge")
     assert tuned_values(SNIA, Context(disk_host()))["size"] == 10 * GIB
 
 
@@ -155,7 +158,7 @@ def test_on_a_device_the_loss_has_to_be_confirmed() -> None:
     found = outcomes(on_device())
     assert {"destroys-data", "cannot-purge", "steady-state-cost"} <= set(found)
     assert "S1" in getattr(found["destroys-data"], "remedy", "")
-    assert "Before, 800 GiB are written in sequence, in 14 min to 2.4 h" in measured(on_device(), "steady-state-cost")
+    assert MESSAGES["before_800_gib_are_written"] in measured(on_device(), "steady-state-cost")
     busy = tuned_step(SNIA, with_device(uses=("mount nvme1n1 /data",)), device="/dev/nvme1n1", size=0)
     assert "is mounted on /data" in measured(busy, "device-in-use")
     assert measured(on_device(test="saturation"), "steady-state-cost").startswith(
@@ -164,18 +167,16 @@ def test_on_a_device_the_loss_has_to_be_confirmed() -> None:
 
 
 def test_the_wear_is_told_where_smart_tells_it() -> None:
-    def told(**changed: Any) -> str:
+    def reported(**changed: Any) -> str:
         step = tuned_step(
             SNIA, with_device(**changed), device="/dev/nvme1n1", size=0, test="saturation", fill=4, passes=2
         )
         return measured(step, "steady-state-cost").rpartition("MB/s. ")[2]
 
-    assert told(endurance_used=4.0, lifetime_written=60_000 * GIB) == (
-        "4 % of the rated endurance are used, by 58.6 TiB; this adds up to 0.16 %."
-    )
-    assert told(endurance_used=0.0, lifetime_written=60 * GIB) == "0 % of the rated endurance are used."
-    absent = told(endurance_used=Absent("smartctl is not installed"))
-    assert absent == "The wear is not known: smartctl is not installed."
+    assert reported(endurance_used=4.0, lifetime_written=60_000 * GIB) == (MESSAGES["4_of_the_rated_endurance_are"])
+    assert reported(endurance_used=0.0, lifetime_written=60 * GIB) == MESSAGES["0_of_the_rated_endurance_are"]
+    absent = reported(endurance_used=Absent("smartctl is not installed"))
+    assert absent == MESSAGES["the_wear_is_not_known"]
 
 
 def test_reads_alone_lose_what_is_on_the_device_too() -> None:
@@ -188,14 +189,11 @@ def test_reads_alone_lose_what_is_on_the_device_too() -> None:
 
 def test_a_shortened_test_is_none_of_the_standards() -> None:
     step = tuned_step(SNIA, runtime=5, rounds=10, blocks="4k", mixes="0", passes=1)
-    assert measured(step, "not-by-the-standard") == (
-        "5 s a point instead of 1 min; preconditioned by one pass instead of two; 10 rounds at most instead of 25; "
-        "other block sizes; other shares of reads."
-    )
+    assert measured(step, "not-by-the-standard") == (MESSAGES["5_s_a_point_instead_of_1_min"])
     short = tuned_step(SNIA, test="saturation", fill=1, fill_time=60)
-    assert "neither four times the range nor 24 h" in measured(short, "not-by-the-standard").lower()
+    assert MESSAGES["neither_four_times_the_range"] in measured(short, "not-by-the-standard").lower()
     checks = {check.id: check for check in SNIA.checks}
-    assert checks["not-by-the-standard"].level is Level.WARNING
+    assert checks["not-by-the-standard"].severity is Severity.WARNING
 
 
 def test_the_window_alone_is_warned_of() -> None:
@@ -210,9 +208,9 @@ def test_blocks_below_the_devices_own_are_left_out() -> None:
         facts, block_devices=tuple(replace(device, sector=4096) for device in facts.block_devices)
     )  # fmt: skip
     step = tuned_step(SNIA, small)
-    assert measured(step, "block-under-sector") == "nvme0n1 takes blocks of 4 KiB and more; 512 B is tested."
+    assert measured(step, "block-under-sector") == MESSAGES["nvme0n1_takes_blocks_of_4"]
     assert changes(step, "block-under-sector") == {"blocks": "1024k, 128k, 64k, 32k, 16k, 8k, 4k"}
-    assert isinstance(outcomes(tuned_step(SNIA)).get("block-under-sector"), CannotTell | None)
+    assert isinstance(outcomes(tuned_step(SNIA)).get("block-under-sector"), NotChecked | None)
 
 
 def test_a_fio_before_3_is_refused() -> None:

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Parsed, complete_values
+from suites.base import ParsedTrial, complete_values
 from suites.snia.suite import FioSnia
 from suites.vocab import Sample
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series
+
+MESSAGES = messages("suites", "test_snia_output")
 
 SNIA = FioSnia()
 CAPTURE = capture("fio-snia/3.33/iops")
@@ -57,7 +60,7 @@ def rounds_of(values: Sequence[float], ended: str = "steady") -> bytes:
     return rounds + (f"benchwright: ended after round {len(values)}: {ended}\n".encode() if ended else b"")
 
 
-def parse(output: bytes, exit_status: int | None = 0, **changed: object) -> Parsed:
+def parse(output: bytes, exit_status: int | None = 0, **changed: object) -> ParsedTrial:
     parser = SNIA.parser(complete_values(SNIA, {"blocks": "4k", "mixes": "0", "size": "8 MiB", **changed}))
     parser.feed(output)
     return parser.finish(exit_status)
@@ -82,8 +85,8 @@ def test_every_point_has_the_means_of_fios_own_figures_over_the_window() -> None
     assert found["rounds"] == 6
     assert "steady_after" not in found
     assert found["window_range"] == pytest.approx(100 * (max(written) - min(written)) / (sum(written) / 5))
-    assert parsed.notes[0].startswith("Steady state was not reached in 6 of 6 rounds, by writes of 4 KiB: ")
-    assert parsed.notes[1].startswith("Not by the standard: 1 s a point instead of 1 min; 6 rounds at most instead of")
+    assert parsed.notes[0].startswith(MESSAGES["steady_state_was_not_reached"])
+    assert parsed.notes[1].startswith(MESSAGES["not_by_the_standard_1_s_a"])
 
 
 def test_of_latencies_the_longest_of_the_window_is_kept() -> None:
@@ -123,20 +126,14 @@ def test_a_steady_state_is_told_with_its_round() -> None:
     assert (found["window_iops 4 KiB write"], found["steady_after"], found["rounds"]) == (1000, 13, 13)
     assert (found["window_range"], found["windows_apart"]) == (0, 0)
     reached, departs = parsed.notes
-    assert reached == (
-        "Steady state was reached in round 13, by writes of 4 KiB: the last 5 rounds range over 0.0 % and change by "
-        "0.0 %; 0.0 % from the five before."
-    )
-    assert departs == (
-        "Not by the standard: other block sizes; other shares of reads; on a file, whose device can be neither purged "
-        "nor written over as a whole."
-    )
+    assert reached == (MESSAGES["steady_state_was_reached_in"])
+    assert departs == (MESSAGES["not_by_the_standard_other"])
 
 
 def test_the_window_alone_is_told_as_what_it_is() -> None:
     parsed = parse(rounds_of([1000.0] * 5), criterion="pts")
     assert figures(parsed)["steady_after"] == 5
-    assert "also calls a slow decay steady" in parsed.notes[1]
+    assert MESSAGES["also_calls_a_slow_decay"] in parsed.notes[1]
     assert "steady_after" not in figures(parse(rounds_of([1000.0] * 5, "not steady"), rounds=5))
 
 
@@ -152,7 +149,7 @@ def test_writing_until_enough_says_how_much() -> None:
     assert parsed.complete
     assert figures(parsed)["written"] == pytest.approx(2700 * 4096)
     assert "rounds" not in figures(parsed)
-    assert parsed.notes[0].startswith("10.5 MiB written in 3 rounds")
+    assert parsed.notes[0].startswith(MESSAGES["10_5_mib_written_in_3_rounds"])
 
 
 def test_sequential_points_are_told_by_their_direction() -> None:
@@ -168,7 +165,7 @@ def test_a_test_that_was_stopped_keeps_its_whole_rounds() -> None:
         assert not parsed.complete
         assert figures(parsed)["rounds"] == 6
         assert figures(parsed)["window_iops 4 KiB write"] == 1000
-        assert any("The test ended in round 7, before it was over." in note for note in parsed.notes)
+        assert any(MESSAGES["the_test_ended_in_round_7"] in note for note in parsed.notes)
 
 
 def test_a_point_that_fails_is_named() -> None:
@@ -180,7 +177,7 @@ def test_a_point_that_fails_is_named() -> None:
     )
     parsed = parse(failed, 1)
     assert not parsed.complete
-    assert parsed.notes[0].startswith("Round 2, writes of 512 B: fio failed with error 22 (EINVAL)")
+    assert parsed.notes[0].startswith(MESSAGES["round_2_writes_of_512_b_fio"])
 
 
 def test_rounds_that_do_not_follow_each_other_are_not_read() -> None:
@@ -188,7 +185,7 @@ def test_rounds_that_do_not_follow_each_other_are_not_read() -> None:
         point(1, 1, 1000.0, uptime=1.0) + point(7, 1, 9.0, uptime=3.0) + point(2, 1, 9.0, uptime=4.0, places=2)
     )
     assert not parsed.complete
-    assert "Round 7 does not follow what came before it, and was not read." in parsed.notes
+    assert MESSAGES["round_7_does_not_follow_what"] in parsed.notes
     assert figures(parsed)["rounds"] == 1
 
 
@@ -198,7 +195,7 @@ def test_a_test_of_somebody_elses_points_is_read_by_its_lines() -> None:
     found = figures(parser.finish(0))
     own = figures(CAPTURE.parse(SNIA.parser(VALUES)))
     assert found == own
-    assert "which point is not told" in parse(point(1, 1, 5.0, uptime=1.0, bs="x")).notes[0]
+    assert "unknown point" in parse(point(1, 1, 5.0, uptime=1.0, bs="x")).notes[0]
 
 
 def test_nothing_at_all_is_told_as_fio_would() -> None:

@@ -83,7 +83,7 @@ def test_a_window_tells_its_line_and_the_five_before() -> None:
     window = window_of([500.0] * 5 + [100.0, 110.0, 120.0, 130.0, 140.0])
     assert window is not None
     assert (window.mean, window.before, window.step, window.intercept) == pytest.approx((120, 500, 10, 100))
-    assert (window.range, window.slope, window.apart) == pytest.approx((40 / 120, 40 / 120, 0.76))
+    assert (window.range, window.slope, window.difference) == pytest.approx((40 / 120, 40 / 120, 0.76))
     assert window_of([]) is None
     assert window_of([0.0]) is None
 

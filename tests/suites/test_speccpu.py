@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import BringsTool, Context, Parsed, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts, Tool
-from suites.speccpu.output import UNOFFICIAL, SpecCpuParser
-from suites.speccpu.suite import SpecCpu
-from suites.vocab import Level
+from suites.speccpu import UNOFFICIAL, SpecCpu, SpecCpuParser
+from suites.vocab import Severity
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures
-from tests.suites.host_facts import GIB, applied, evidence, host, silent, spoken
+from tests.suites.host_facts import GIB, applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_speccpu")
 
 SUITE = SpecCpu()
 DEFAULTS = complete_values(SUITE, {})
@@ -40,7 +42,7 @@ def installed(folder: str, **given: object) -> Facts:
     return replace(facts, tools=(Tool(name="speccpu", path=folder),))
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"speccpu/documented/{name}").parse(SpecCpuParser())
 
 
@@ -95,36 +97,35 @@ def test_copies_are_tuned_to_cpus_and_memory() -> None:
 
 
 def test_it_brings_its_tool() -> None:
-    assert isinstance(SUITE, BringsTool)
-    assert not SUITE.needs_tool(DEFAULTS)
+    assert SUITE.program not in SUITE.programs(DEFAULTS, None)
 
 
 def test_what_is_missing_is_said() -> None:
-    assert spoken(evidence(SUITE, Context(host())))["speccpu-nowhere"].level is Level.ERROR
-    assert "config" in spoken(evidence(SUITE, Context(host()), folder="/x"))["speccpu-nowhere"].measured
+    assert raised(evidence(SUITE, Context(host())))["speccpu-nowhere"].severity is Severity.ERROR
+    assert "config" in raised(evidence(SUITE, Context(host()), folder="/x"))["speccpu-nowhere"].measured
     step = evidence(SUITE, Context(installed("/opt/cpu2017")), config="mine.cfg")
-    assert spoken(applied(step, "speccpu-nowhere")) == {}
+    assert raised(applied(step, "speccpu-nowhere")) == {}
     assert "speccpu-nowhere" in silent(evidence(SUITE, Context()))
 
 
 def test_too_little_memory_for_the_copies_is_an_error() -> None:
     step = evidence(SUITE, Context(host(cpus=8, available=9 * GIB)), **THERE, threads=8)
-    finding = spoken(step)["memory-too-small"]
-    assert (finding.measured, finding.changes) == ("SPEC wants 16 GiB; 9 GiB are available.", {"threads": 4})
-    assert spoken(applied(step, "memory-too-small")) == {}
+    finding = raised(step)["memory-too-small"]
+    assert (finding.measured, finding.changes) == (MESSAGES["spec_wants_16_gib_9_gib_are"], {"threads": 4})
+    assert raised(applied(step, "memory-too-small")) == {}
 
 
 def test_of_2006_429_mcf_is_left_out_with_a_word() -> None:
     step = evidence(SUITE, Context(host(cpus=8, available=9 * GIB)), **THERE, threads=8, generation="2006")
-    assert spoken(step)["memory-too-small"].changes == {"without_mcf": True}
-    after = spoken(applied(step, "memory-too-small"))
+    assert raised(step)["memory-too-small"].changes == {"without_mcf": True}
+    after = raised(applied(step, "memory-too-small"))
     assert set(after) == {"speccpu-without-mcf"}
-    assert after["speccpu-without-mcf"].level is Level.INFO
+    assert after["speccpu-without-mcf"].severity is Severity.INFO
 
 
 def test_a_speed_run_wants_memory_too() -> None:
-    finding = spoken(evidence(SUITE, Context(host(available=9 * GIB)), **THERE, mode="speed"))["memory-too-small"]
-    assert (finding.measured, finding.changes) == ("SPEC wants 16 GiB; 9 GiB are available.", {})
+    finding = raised(evidence(SUITE, Context(host(available=9 * GIB)), **THERE, mode="speed"))["memory-too-small"]
+    assert (finding.measured, finding.changes) == (MESSAGES["spec_wants_16_gib_9_gib_are"], {})
 
 
 def test_the_composite_leads_and_every_benchmark_follows() -> None:
@@ -144,7 +145,7 @@ def test_without_a_composite_of_specs_the_mean_is_our_own_and_said_to_be() -> No
     assert figures(found)["base_ratio 401.bzip2"] == 23.0, "the median of three iterations"
     mean = geometric_mean([32.5, 23.0, 31.6, 27.6])
     assert figures(found)["composite geometric mean of 4"] == pytest.approx(mean)
-    assert "SPEC gives no composite of these" in found.notes[1]
+    assert MESSAGES["spec_gives_no_composite_of"] in found.notes[1]
 
 
 def test_a_benchmark_that_failed_has_no_figure() -> None:
@@ -155,16 +156,16 @@ def test_a_benchmark_that_failed_has_no_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "words"),
+    ("shown", "status", "words"),
     [
         (b"speccpu: 1: cd: can't cd to /nowhere\n", 2, "can't cd to /nowhere"),
         (b"ERROR: config file 'none.cfg' not found\n", 1, "config file 'none.cfg' not found"),
         (b"", 0, "left no result"),
     ],
 )
-def test_what_gives_no_result_is_explained(said: bytes, status: int, words: str) -> None:
+def test_what_gives_no_result_is_explained(shown: bytes, status: int, words: str) -> None:
     parser = SpecCpuParser()
-    parser.feed(said, "stderr")
+    parser.feed(shown, "stderr")
     found = parser.finish(status)
     assert not found.complete
     assert words in " ".join(found.notes)

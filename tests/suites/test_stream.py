@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from suites.base import BringsTool, Context, Purpose, complete_values, tuned_values
+from suites.base import Context, Purpose, complete_values, tuned_values
 from suites.facts import Facts
 from suites.programs import COMPILER
 from suites.stream.suite import Stream
-from suites.vocab import Level
-from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken
+from suites.vocab import Severity
+from tests.messages import messages
+from tests.suites.host_facts import GIB, MIB, applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_stream")
 
 SUITE = Stream()
 DEFAULTS = complete_values(SUITE, {})
@@ -89,14 +92,13 @@ def test_threads_keep_within_the_quota_and_the_probe_counts_where_nothing_is_kno
 
 
 def test_no_tool_need_be_installed() -> None:
-    assert isinstance(SUITE, BringsTool)
-    assert not SUITE.needs_tool(DEFAULTS)
+    assert SUITE.program not in SUITE.programs(DEFAULTS, None)
 
 
 def test_the_arrays_are_four_times_the_cache() -> None:
     tuned = SUITE.tune(Context(x86(cpus=8, cache=32 * MIB)))
     assert tuned["array_size"].value == 128 * MIB
-    assert "4 times the 32 MiB of last-level cache, all sockets together" in tuned["array_size"].why
+    assert MESSAGES["4_times_the_32_mib_of_last"] in tuned["array_size"].why
     assert "sweep" not in tuned
 
 
@@ -107,7 +109,7 @@ def test_the_arrays_of_a_large_cache_are_rounded_up() -> None:
 def test_the_arrays_leave_half_of_the_memory() -> None:
     tuned = SUITE.tune(Context(x86(cache=256 * MIB, available=3 * GIB)))
     assert tuned["array_size"].value == 512 * MIB
-    assert "would not fit" in tuned["array_size"].why
+    assert "do not fit" in tuned["array_size"].why
 
 
 def test_an_unknown_cache_is_not_guessed_at_but_left_far_behind() -> None:
@@ -137,23 +139,23 @@ def test_the_estimate_is_the_sum_of_the_sweep() -> None:
 def test_tuned_values_on_a_quiet_host_raise_nothing(facts: Facts) -> None:
     context = Context(facts)
     step = evidence(SUITE, context, **tuned_values(SUITE, context))
-    assert spoken(step) == {}
+    assert raised(step) == {}
     assert silent(step) == set()
 
 
 def test_arrays_within_the_cache_are_warned_about() -> None:
     step = evidence(SUITE, Context(x86(cache=32 * MIB, gcc="12")), array_size="4 MiB")
-    finding = spoken(step)["stream-array-in-cache"]
-    assert finding.level is Level.WARNING
-    assert finding.measured == "Each array has 4 MiB: 0.12 times the 32 MiB of last-level cache."
-    assert spoken(applied(step, "stream-array-in-cache")) == {}
+    finding = raised(step)["stream-array-in-cache"]
+    assert finding.severity is Severity.WARNING
+    assert finding.measured == MESSAGES["each_array_has_4_mib_0_12"]
+    assert raised(applied(step, "stream-array-in-cache")) == {}
 
 
 def test_arrays_that_do_not_fit_are_an_error() -> None:
     step = evidence(SUITE, Context(x86(available=GIB, gcc="12")), array_size="1 GiB")
-    finding = spoken(step)["memory-too-small"]
-    assert finding.measured == "The three arrays take 3 GiB; 1 GiB are available."
-    assert "memory-too-small" not in spoken(applied(step, "memory-too-small"))
+    finding = raised(step)["memory-too-small"]
+    assert finding.measured == MESSAGES["the_three_arrays_take_3_gib"]
+    assert "memory-too-small" not in raised(applied(step, "memory-too-small"))
 
 
 def test_what_is_not_known_is_not_judged() -> None:
@@ -168,21 +170,21 @@ def test_what_is_not_known_is_not_judged() -> None:
 def test_an_architecture_without_a_shipped_one_needs_a_compiler(build: str) -> None:
     facts = replace(host(), system=replace(host().system, architecture="riscv64"))
     assert SUITE.programs(complete_values(SUITE, {"build": build}), facts) == (COMPILER,)
-    assert "probe-no-compiler" not in spoken(evidence(SUITE, Context(facts), build=build))
+    assert "probe-no-compiler" not in raised(evidence(SUITE, Context(facts), build=build))
 
 
 @pytest.mark.parametrize("build", ["shipped", "here"])
 def test_a_build_that_is_not_made_for_the_architecture_is_moved_to_the_host(build: str) -> None:
     facts = replace(host(), system=replace(host().system, architecture="riscv64"))
     step = evidence(SUITE, Context(facts), build=build)
-    finding = spoken(step)["probe-no-compiler"]
-    assert (finding.level, finding.measured) == (Level.ERROR, "The host is riscv64.")
+    finding = raised(step)["probe-no-compiler"]
+    assert (finding.severity, finding.measured) == (Severity.ERROR, "The host is riscv64.")
     assert finding.changes == {"build": "host"}
-    assert "probe-no-compiler" not in spoken(applied(step, "probe-no-compiler"))
-    assert "probe-no-compiler" not in spoken(evidence(SUITE, Context(x86()), build=build))
+    assert "probe-no-compiler" not in raised(applied(step, "probe-no-compiler"))
+    assert "probe-no-compiler" not in raised(evidence(SUITE, Context(x86()), build=build))
 
 
 def test_the_users_own_program_has_arrays_of_its_own() -> None:
     step = evidence(SUITE, Context(x86(cache=32 * MIB)), program="/opt/stream", array_size="1 MiB")
-    assert set(spoken(step)) == {"stream-own-array"}
-    assert "at least 128 MiB on this host" in spoken(step)["stream-own-array"].measured
+    assert set(raised(step)) == {"stream-own-array"}
+    assert MESSAGES["at_least_128_mib_on_this"] in raised(step)["stream-own-array"].measured

@@ -2,29 +2,32 @@
 
 import pytest
 
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.stream.metrics import METRICS
 from suites.stream.output import StreamParser
 from suites.vocab import labels
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series
+
+MESSAGES = messages("suites", "test_stream_output")
 
 ORIGINAL = capture("stream/5.10/one_thread")
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"stream/{name}").parse(StreamParser())
 
 
 def test_figures_are_those_of_the_results() -> None:
     found = parsed("1/sweep")
     assert (found.complete, found.notes) == (True, ())
-    told = capture("stream/1/sweep").stdout.decode()
+    reported = capture("stream/1/sweep").stdout.decode()
     assert found.figures[0].metric == METRICS[0]
-    assert f"kernel triad best {found.figures[0].value:.1f} " in told
+    assert f"kernel triad best {found.figures[0].value:.1f} " in reported
     by_name = figures(found)
     for kernel in ("copy", "scale", "add", "triad"):
         for threads in (1, 2):
-            assert f"threads {threads} kernel {kernel} best {by_name[f'{kernel} {threads}']:.1f} " in told
+            assert f"threads {threads} kernel {kernel} best {by_name[f'{kernel} {threads}']:.1f} " in reported
     assert by_name["bandwidth"] == max(by_name["triad 1"], by_name["triad 2"])
 
 
@@ -65,15 +68,15 @@ def test_samples_arrive_as_their_lines_do() -> None:
 
 def test_a_sweep_tells_its_knee() -> None:
     (note,) = parsed("1/four_threads").notes
-    assert note == "triad still grows at 4 threads: there is no knee below that."
+    assert note == MESSAGES["triad_still_grows_at_4"]
 
 
 def test_wrong_arrays_give_no_figure() -> None:
     found = parsed("1/invalid")
     assert not found.complete
     assert found.figures == ()
-    assert "stream failed: the arrays are not what the kernels should have made of them." in found.notes
-    assert "With 2 threads the arrays were wrong at the end: there is no figure." in found.notes
+    assert MESSAGES["stream_failed_the_arrays_are"] in found.notes
+    assert MESSAGES["with_2_threads_the_arrays"] in found.notes
 
 
 def test_a_time_that_the_clock_cannot_resolve_is_said() -> None:
@@ -82,7 +85,7 @@ def test_a_time_that_the_clock_cannot_resolve_is_said() -> None:
         b"# benchwright-stream 1\nresult threads 1 kernel triad best 9.0 mean 9.0 worst 9.0 time 0.04 ticks 10\n"
         b"valid threads 1 error 0.000e+00\ndone\n"
     )
-    assert "only 10 steps of the clock" in parser.finish(0).notes[0]
+    assert MESSAGES["only_10_steps_of_the_clock"] in parser.finish(0).notes[0]
 
 
 @pytest.mark.parametrize(
@@ -108,18 +111,18 @@ def test_a_run_that_was_stopped_keeps_its_samples_and_no_half_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "words"),
+    ("shown", "status", "words"),
     [
         (b"sh: 1: exec: ./stream: Permission denied\n", 126, "mounted with noexec"),
         (b"env: '/opt/stream': No such file or directory\n", 127, "No such file or directory"),
         (b"# benchwright-stream 1\nIllegal instruction (core dumped)\n", 132, "set build to “shipped”"),
-        (b"", 0, "not the output of Benchwright's probe stream"),
-        (b"Triad: 1.0\n", 0, "not the output of Benchwright's probe stream"),
+        (b"", 0, "Not the output of Benchwright's probe stream"),
+        (b"Triad: 1.0\n", 0, "Not the output of Benchwright's probe stream"),
     ],
 )
-def test_a_probe_that_cannot_run_is_explained(said: bytes, status: int, words: str) -> None:
+def test_a_probe_that_cannot_run_is_explained(shown: bytes, status: int, words: str) -> None:
     parser = StreamParser()
-    parser.feed(said, "stderr")
+    parser.feed(shown, "stderr")
     found = parser.finish(status)
     assert not found.complete
     assert found.figures == ()
@@ -135,9 +138,7 @@ def test_the_original_is_recognised() -> None:
     assert by_name["copy 1"] == 37682.6
     assert by_name["spread copy 1"] == pytest.approx(100 * (0.009003 / 0.008492 - 1))
     assert found.samples == ()
-    assert found.notes == (
-        "Its arrays have 152.6 MiB each: less than four times the last-level cache measures the cache.",
-    )
+    assert found.notes == (MESSAGES["its_arrays_have_152_6_mib"],)
 
 
 def test_several_runs_of_the_original_are_a_sweep() -> None:
@@ -154,7 +155,7 @@ def test_several_runs_of_the_original_are_a_sweep() -> None:
     ("valid", "words"),
     [
         (b"Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)", "did not validate"),
-        (b"", "did not say that the solution validates"),
+        (b"", "its validation line is missing"),
     ],
 )
 def test_the_original_without_a_valid_solution_gives_no_figure(valid: bytes, words: str) -> None:
@@ -170,4 +171,4 @@ def test_the_original_without_a_valid_solution_gives_no_figure(valid: bytes, wor
 def test_too_few_clock_ticks_of_the_original_are_said() -> None:
     parser = StreamParser()
     parser.feed(ORIGINAL.stdout.replace(b"(= 6100 clock ticks)", b"(= 6 clock ticks)"))
-    assert "only 6 steps of the clock" in " ".join(parser.finish(0).notes)
+    assert MESSAGES["only_6_steps_of_the_clock"] in " ".join(parser.finish(0).notes)

@@ -6,14 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Context, Parsed, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.facts import Facts
-from suites.stress_ng.output import StressNgParser
-from suites.stress_ng.suite import StressNg
+from suites.stress_ng import StressNg, StressNgParser
 from suites.units import Unit
-from suites.vocab import Level
+from suites.vocab import Severity
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures
-from tests.suites.host_facts import GIB, MIB, applied, evidence, host, silent, spoken
+from tests.suites.host_facts import GIB, MIB, applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_stress_ng")
 
 SUITE = StressNg()
 CASES = captures("stress-ng")
@@ -27,7 +29,7 @@ PIECES = [
 ]
 
 
-def parsed(name: str, *, mixed: bool = False) -> Parsed:
+def parsed(name: str, *, mixed: bool = False) -> ParsedTrial:
     return capture(f"stress-ng/{name}").parse(StressNgParser(), mixed=mixed)
 
 
@@ -48,33 +50,33 @@ def test_the_commands_are_what_an_expert_types() -> None:
 def test_tuned_values_on_a_quiet_host_raise_nothing(facts: Facts, method: str) -> None:
     context = Context(facts)
     step = evidence(SUITE, context, **{**tuned_values(SUITE, context), "method": method})
-    assert spoken(step) == {}
+    assert raised(step) == {}
     assert silent(step) == set()
 
 
 def test_the_tools_own_day_is_warned_about() -> None:
     step = evidence(SUITE, Context(host()))
-    assert spoken(step)["stress-ng-endless"].measured == "time is 24 h."
-    assert spoken(applied(step, "stress-ng-endless")) == {}
+    assert raised(step)["stress-ng-endless"].measured == "time is 24 h."
+    assert raised(applied(step, "stress-ng-endless")) == {}
 
 
 def test_a_run_too_short_for_a_rate_is_warned_about() -> None:
     step = evidence(SUITE, Context(host()), time=9)
-    assert spoken(step)["stress-ng-short"].level is Level.WARNING
-    assert spoken(applied(step, "stress-ng-short")) == {}
+    assert raised(step)["stress-ng-short"].severity is Severity.WARNING
+    assert raised(applied(step, "stress-ng-short")) == {}
 
 
 def test_memory_within_the_cache_is_warned_about() -> None:
     step = evidence(SUITE, Context(host(cache=32 * MIB)), method="memrate", memrate_bytes="1 MiB", threads=2, time=30)
-    assert spoken(step)["stress-ng-in-cache"].measured == "2 x 1 MiB for 32 MiB of last-level cache."
-    assert spoken(applied(step, "stress-ng-in-cache")) == {}
+    assert raised(step)["stress-ng-in-cache"].measured == MESSAGES["2_x_1_mib_for_32_mib_of_last"]
+    assert raised(applied(step, "stress-ng-in-cache")) == {}
 
 
 def test_memory_that_does_not_fit_is_an_error() -> None:
     given_values = {"method": "memrate", "memrate_bytes": "1 GiB", "threads": 4, "time": 30}
     step = evidence(SUITE, Context(host(available=GIB)), **given_values)
-    assert spoken(step)["memory-too-small"].measured == "All instances take 4 GiB; 1 GiB are available."
-    assert "memory-too-small" not in spoken(applied(step, "memory-too-small"))
+    assert raised(step)["memory-too-small"].measured == MESSAGES["all_instances_take_4_gib_1"]
+    assert "memory-too-small" not in raised(applied(step, "memory-too-small"))
 
 
 def test_what_is_not_known_is_not_judged() -> None:
@@ -105,10 +107,10 @@ def test_every_method_of_memrate_is_a_figure() -> None:
 
 def test_a_mean_of_instances_is_multiplied_and_said() -> None:
     found = parsed("0.15.06/memrate_two")
-    told = capture("stress-ng/0.15.06/memrate_two").stderr.decode()
-    (mean,) = (float(each.split()[4]) for each in told.splitlines() if " memset MB per sec" in each)
+    reported = capture("stress-ng/0.15.06/memrate_two").stderr.decode()
+    (mean,) = (float(each.split()[4]) for each in reported.splitlines() if " memset MB per sec" in each)
     assert figures(found)["method_bandwidth memset"] == pytest.approx(2 * mean)
-    assert found.notes == ("stress-ng prints the mean of 2 instances: shown 2 times that.",)
+    assert found.notes == (MESSAGES["stress_ng_prints_the_mean_of"],)
 
 
 def test_the_lines_of_early_versions_are_read() -> None:
@@ -129,9 +131,9 @@ def test_the_lines_of_early_versions_are_read() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("0.12.06/stream_short", "worked for too short"),
-        ("0.15.06/stream_short", "worked for too short"),
-        ("0.15.06/sigterm", "worked for too short"),
+        ("0.12.06/stream_short", "too short for a memory rate"),
+        ("0.15.06/stream_short", "too short for a memory rate"),
+        ("0.15.06/sigterm", "too short for a memory rate"),
         ("0.15.06/bad_option", "unrecognized option '--bogus'"),
         ("0.15.06/bad_size", "is out of range for memrate-bytes"),
     ],

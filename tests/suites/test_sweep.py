@@ -5,6 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.sweep import knee, knee_note, thread_counts
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_sweep")
 
 
 @pytest.mark.parametrize(
@@ -44,8 +47,6 @@ def test_the_knee_is_the_fewest_threads_that_reach_nearly_the_best(values: dict[
 
 
 def test_the_knee_is_told_in_words() -> None:
-    assert knee_note({1: 12000.0, 2: 39000.0, 4: 40000.0}, "triad") == [
-        "The knee of triad is at 2: 2 threads give 98% of the best, and more threads hardly more."
-    ]
+    assert knee_note({1: 12000.0, 2: 39000.0, 4: 40000.0}, "triad") == [MESSAGES["the_knee_of_triad_is_at_2_2"]]
     assert "still grows at 4" in knee_note({1: 10.0, 2: 20.0, 4: 40.0}, "triad")[0]
     assert knee_note({1: 10.0}, "triad") == []

@@ -2,17 +2,20 @@
 
 import pytest
 
-from suites.base import Context, Parsed, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.sysbench.cpu import SysbenchCpu
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import host
+
+MESSAGES = messages("suites", "test_sysbench_cpu")
 
 SUITE = SysbenchCpu()
 DEFAULTS = complete_values(SUITE, {})
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"sysbench/{name}").parse(SUITE.parser(DEFAULTS))
 
 
@@ -47,7 +50,7 @@ def test_older_versions_get_their_own_syntax(version: str) -> None:
 def test_tuned_values_use_every_cpu_and_say_how_many() -> None:
     context = Context(host(cpus=8))
     assert tuned_values(SUITE, context) == {**DEFAULTS, "cpu_max_prime": 20000, "threads": 8, "time": 30.0}
-    assert "8 CPUs" in SUITE.tune(context)["threads"].why
+    assert "8 usable CPUs" in SUITE.tune(context)["threads"].why
 
 
 def test_tuned_threads_keep_within_the_quota() -> None:
@@ -133,8 +136,8 @@ def test_a_run_that_was_stopped_keeps_its_samples_and_says_so() -> None:
     assert found.figures == ()
     assert len(series(found.samples, "events_per_second")) == 2
     assert found.notes == (
-        "sysbench was cut off: it printed no complete summary. The live figures up to 2 s are kept.",
-        "sysbench was ended by SIGTERM.",
+        MESSAGES["sysbench_was_cut_off_it"],
+        MESSAGES["sysbench_was_ended_by"],
     )
 
 
@@ -159,8 +162,8 @@ def test_a_failure_is_named_and_gives_no_figure(case: str, words: str) -> None:
 
 def test_stderr_may_be_mixed_in() -> None:
     case = capture("sysbench/1.0.20/cpu_init_rng")
-    apart, mixed = case.parse(SUITE.parser(DEFAULTS)), case.parse(SUITE.parser(DEFAULTS), mixed=True)
-    assert apart == mixed
+    separate, mixed = case.parse(SUITE.parser(DEFAULTS)), case.parse(SUITE.parser(DEFAULTS), mixed=True)
+    assert separate == mixed
 
 
 def test_a_missing_tool_is_named() -> None:

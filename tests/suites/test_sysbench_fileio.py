@@ -6,12 +6,15 @@ from dataclasses import replace
 import pytest
 
 from suites.base import Context, Purpose, complete_values, tuned_values
-from suites.checks import CannotTell, Outcome
+from suites.checks import CheckOutcome, NotChecked
 from suites.errors import ParameterError
 from suites.facts import Tool
 from suites.sysbench.fileio import SysbenchFileio
-from suites.vocab import Level
+from suites.vocab import Severity
 from tests.disk_host import DATA, GIB, changes, disk_host, measured, outcomes, tuned_step
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_sysbench_fileio")
 
 SUITE = SysbenchFileio()
 REFUSING = replace(DATA, direct=False)
@@ -23,9 +26,9 @@ def lines(context: Context | None = None, **given: object) -> list[tuple[Purpose
     return [(command.purpose, shlex.join(command.argv)) for command in commands]
 
 
-def check_level(name: str) -> Level:
+def check_level(name: str) -> Severity:
     (found,) = [check for check in SUITE.checks if check.id == name]
-    return found.level
+    return found.severity
 
 
 def test_the_defaults_are_the_tools_own() -> None:
@@ -105,9 +108,9 @@ def test_the_defaults_are_warned_of() -> None:
     values: dict[str, object] = {**complete_values(SUITE, {"mode": "rndrw"}), "directory": "/srv"}
     step = tuned_step(SUITE, None, **values)
     assert set(outcomes(step)) == {"page-cache", "fsync-of-every-file", "throughput-ceiling", "one-io-in-flight"}
-    assert "2 GiB, sysbench's own default, of files" in measured(step, "page-cache")
+    assert MESSAGES["2_gib_sysbench_s_own_default"] in measured(step, "page-cache")
     assert changes(step, "page-cache") == {"extra_flags": "direct"}
-    assert "1.3 fsyncs for a request" in measured(step, "fsync-of-every-file")
+    assert "1.3 fsyncs per request" in measured(step, "fsync-of-every-file")
     for check in outcomes(step):
         values |= changes(step, check)
     assert outcomes(tuned_step(SUITE, None, **values)) == {}
@@ -115,10 +118,8 @@ def test_the_defaults_are_warned_of() -> None:
 
 def test_sixteen_kibibytes_are_only_remarked_upon() -> None:
     step = tuned_step(SUITE, block_size="16 KiB")
-    assert measured(step, "throughput-ceiling") == (
-        "Blocks of 16 KiB, sysbench's own default: 10,000 I/Os a second of them are 164 MB/s."
-    )
-    assert check_level("throughput-ceiling") is Level.INFO
+    assert measured(step, "throughput-ceiling") == (MESSAGES["blocks_of_16_kib_sysbench_s"])
+    assert check_level("throughput-ceiling") is Severity.INFO
     assert "throughput-ceiling" not in outcomes(tuned_step(SUITE, mode="seqrd", block_size="1 MiB"))
 
 
@@ -137,21 +138,21 @@ def test_writes_that_each_wait_for_the_disk_cannot_be_cached(given: dict[str, ob
 
 def test_memory_that_is_not_known_cannot_be_judged() -> None:
     step = replace(tuned_step(SUITE, extra_flags="none"), context=Context())
-    assert isinstance(outcomes(step)["page-cache"], CannotTell)
+    assert isinstance(outcomes(step)["page-cache"], NotChecked)
 
 
 def test_writes_without_any_flush_are_warned_of() -> None:
     step = tuned_step(SUITE, mode="rndwr", extra_flags="none", fsync_freq=0)
-    assert "comes only when the time is up" in measured(step, "unflushed-write")
+    assert MESSAGES["comes_only_when_the_time_is"] in measured(step, "unflushed-write")
     assert changes(step, "unflushed-write") == {"extra_flags": "direct"}
     assert "unflushed-write" not in outcomes(tuned_step(SUITE, mode="rndwr", extra_flags="none", fsync_freq=1000))
 
 
 def test_direct_io_that_would_fail_is_an_error() -> None:
-    assert check_level("unaligned-direct") is Level.ERROR
+    assert check_level("unaligned-direct") is Severity.ERROR
     assert changes(tuned_step(SUITE, block_size=1000), "unaligned-direct") == {"block_size": 4096}
     refused = outcomes(tuned_step(SUITE, disk_host(REFUSING), extra_flags="direct"))["direct-refused"]
-    assert isinstance(refused, Outcome)
+    assert isinstance(refused, CheckOutcome)
     assert dict(refused.changes) == {"extra_flags": "none"}
 
 
@@ -174,7 +175,7 @@ def test_requests_are_handed_over_as_asked() -> None:
 
 def test_the_latency_of_handing_over_is_told_from_that_of_the_request() -> None:
     step = tuned_step(SUITE, io_mode="async", threads=1)
-    assert "128 at once" in measured(step, "async-latency")
+    assert "128 in flight" in measured(step, "async-latency")
     assert "one-io-in-flight" not in outcomes(step)
 
 

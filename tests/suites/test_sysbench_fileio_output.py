@@ -6,16 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import Parsed, complete_values
+from suites.base import ParsedTrial, complete_values
 from suites.sysbench.fileio import SysbenchFileio
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
+
+MESSAGES = messages("suites", "test_sysbench_fileio_output")
 
 SUITE = SysbenchFileio()
 DEFAULTS = complete_values(SUITE, {})
 FILEIO = [path for path in captures("sysbench") if "/fileio_" in path]
 
 
-def parsed(path: str) -> Parsed:
+def parsed(path: str) -> ParsedTrial:
     return capture(f"sysbench/{path}").parse(SUITE.parser(DEFAULTS))
 
 
@@ -70,9 +73,7 @@ def test_a_mode_has_figures_of_what_it_does_alone(mode: str, operations: set[str
 def test_flushes_are_counted_and_their_part_in_the_latency_is_told() -> None:
     found = parsed("1.0.20/fileio_fsync_all")
     assert figures(found)["fsyncs_per_second"] == 2480.68
-    assert found.notes == (
-        "sysbench counts each fsync as an event: the latencies are of reads, writes and fsyncs together.",
-    )
+    assert found.notes == (MESSAGES["sysbench_counts_each_fsync"],)
     assert series(found.samples, "fsyncs_per_second")[0] == (1, 3619.80)
 
 
@@ -90,7 +91,7 @@ def test_the_old_generations_rates_come_from_operations_and_seconds() -> None:
         "latency_max": 2.71,
     }
     assert "below its resolution" in found.notes[0]
-    assert "its operations, and their bytes, in 3.0001 s" in found.notes[1]
+    assert MESSAGES["its_operations_and_their"] in found.notes[1]
 
 
 @pytest.mark.parametrize(
@@ -107,16 +108,16 @@ def test_failures_are_named(name: str, words: str) -> None:
     assert not found.complete
     assert found.figures == ()
     assert words in found.notes[0]
-    said = any("the preparation did not run" in note for note in found.notes)
-    assert said == (name in {"no_prepare", "size_mismatch"})
+    shown = any("prepare did not run" in note for note in found.notes)
+    assert shown == (name in {"no_prepare", "size_mismatch"})
 
 
 def test_a_stopped_run_keeps_its_live_figures() -> None:
     found = parsed("1.0.20/fileio_sigterm")
     assert not found.complete
     assert found.notes == (
-        "sysbench was cut off: it printed no complete summary. The live figures up to 2 s are kept.",
-        "sysbench was ended by SIGTERM.",
+        MESSAGES["sysbench_was_cut_off_it"],
+        MESSAGES["sysbench_was_ended_by"],
     )
     assert series(found.samples, "bandwidth") == [(1, 3691.44), (2, 3769.88)]
 
@@ -131,7 +132,7 @@ def test_a_stall_is_a_sample_of_nothing_and_an_operation_not_done_is_none() -> N
 def test_another_tests_output_is_refused() -> None:
     found = parsed("1.0.20/cpu_default")
     assert not found.complete
-    assert found.notes == ("This is not the output of sysbench's fileio test: it is of sysbench's cpu test.",)
+    assert found.notes == (MESSAGES["this_is_not_the_output_of"],)
 
 
 @pytest.mark.parametrize("case", ["1.0.20/fileio_rndrw", "0.4.12/fileio_rndrw"])

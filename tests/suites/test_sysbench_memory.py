@@ -2,18 +2,20 @@
 
 import pytest
 
-from suites.base import Context, Parsed, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.facts import Facts
-from suites.sysbench.memory import SysbenchMemory
-from suites.sysbench.memory_size import footprint, tuned_block
+from suites.sysbench.memory import SysbenchMemory, footprint, tuned_block
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import GIB, MIB, host, limited
+
+MESSAGES = messages("suites", "test_sysbench_memory")
 
 SUITE = SysbenchMemory()
 DEFAULTS = complete_values(SUITE, {})
 
 
-def parsed(name: str, **given: object) -> Parsed:
+def parsed(name: str, **given: object) -> ParsedTrial:
     return capture(f"sysbench/{name}").parse(SUITE.parser(complete_values(SUITE, given)))
 
 
@@ -55,7 +57,7 @@ def test_tuned_blocks_exceed_the_caches_fourfold_and_say_so() -> None:
     assert (tuned["block_size"], tuned["scope"], tuned["threads"]) == (128 * MIB, "local", 8)
     why = SUITE.tune(context)["block_size"].why
     assert "8 x 128 MiB" in why
-    assert "32 MiB of last-level cache" in why
+    assert MESSAGES["32_mib_of_last_level_cache"] in why
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ def test_a_run_without_work_is_no_zero() -> None:
     found = parsed("1.0.20/memory_total_too_small")
     assert not found.complete
     assert found.figures == ()
-    assert "did no work" in found.notes[0]
+    assert "counted 0 events" in found.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,21 @@
 
 import pytest
 
-from suites.base import Context, Parsed, Suite, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, Suite, complete_values, tuned_values
 from suites.facts import Facts
 from suites.sysbench.mutex import SysbenchMutex
 from suites.sysbench.threads import SysbenchThreads
-from suites.vocab import Better, Level
+from suites.vocab import Better, Severity
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures, series
-from tests.suites.host_facts import applied, evidence, host, silent, spoken
+from tests.suites.host_facts import applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_sysbench_threads")
 
 THREADS, MUTEX = SysbenchThreads(), SysbenchMutex()
 
 
-def parsed(suite: Suite, name: str) -> Parsed:
+def parsed(suite: Suite, name: str) -> ParsedTrial:
     return capture(f"sysbench/{name}").parse(suite.parser(complete_values(suite, {})))
 
 
@@ -56,29 +59,29 @@ def test_older_versions_get_their_own_syntax() -> None:
 def test_tuned_values_on_a_quiet_host_raise_nothing(suite: Suite, facts: Facts) -> None:
     context = Context(facts)
     step = evidence(suite, context, **tuned_values(suite, context))
-    assert spoken(step) == {}
+    assert raised(step) == {}
     assert silent(step) == set()
 
 
 def test_threads_need_company() -> None:
     assert tuned_values(THREADS, Context(host(cpus=1)))["threads"] == 2
     step = evidence(THREADS, Context(host(cpus=8)))
-    assert spoken(step)["sysbench-threads-alone"].changes == {"threads": 8}
-    assert spoken(applied(step, "sysbench-threads-alone")) == {}
+    assert raised(step)["sysbench-threads-alone"].changes == {"threads": 8}
+    assert raised(applied(step, "sysbench-threads-alone")) == {}
 
 
 @pytest.mark.parametrize(
     ("locks", "loops", "level"),
-    [(50_000, 10_000, Level.WARNING), (1_500_000, 10_000, Level.INFO), (1, 2**30, Level.WARNING)],
+    [(50_000, 10_000, Severity.WARNING), (1_500_000, 10_000, Severity.INFO), (1, 2**30, Severity.WARNING)],
 )
-def test_work_that_is_over_at_once_is_warned_about(locks: int, loops: int, level: Level) -> None:
+def test_work_that_is_over_at_once_is_warned_about(locks: int, loops: int, level: Severity) -> None:
     step = evidence(MUTEX, Context(host()), mutex_locks=locks, mutex_loops=loops)
-    assert spoken(step)["sysbench-mutex-short"].level is level
-    assert "sysbench-mutex-short" not in spoken(applied(step, "sysbench-mutex-short"))
+    assert raised(step)["sysbench-mutex-short"].severity is level
+    assert "sysbench-mutex-short" not in raised(applied(step, "sysbench-mutex-short"))
 
 
 def test_the_work_of_locks_alone_is_not_guessed() -> None:
-    assert spoken(evidence(MUTEX, Context(host()), mutex_loops=0)) == {}
+    assert raised(evidence(MUTEX, Context(host()), mutex_loops=0)) == {}
 
 
 def test_the_threads_figures_are_those_of_the_summary() -> None:
@@ -92,7 +95,7 @@ def test_the_threads_figures_are_those_of_the_summary() -> None:
         "latency_p95": 7.84,
         "latency_max": 43.50,
     }
-    assert found.notes == ("sysbench prints no rate for this test: events per second is 2271 events in 3.0034 s.",)
+    assert found.notes == (MESSAGES["sysbench_prints_no_rate_for"],)
     assert series(found.samples, "events_per_second") == [(1, 1003.87), (2, 599.78), (3, 664.88)]
 
 

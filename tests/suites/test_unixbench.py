@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import BringsTool, Context, Parsed, Purpose, complete_values, tuned_values
+from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
 from suites.facts import Facts, Tool
-from suites.unixbench.output import UnixBenchParser
-from suites.unixbench.suite import UnixBench
-from suites.vocab import Level
+from suites.unixbench import UnixBench, UnixBenchParser
+from suites.vocab import Severity
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures
-from tests.suites.host_facts import applied, evidence, host, silent, spoken
+from tests.suites.host_facts import applied, evidence, host, raised, silent
+
+MESSAGES = messages("suites", "test_unixbench")
 
 SUITE = UnixBench()
 DEFAULTS = complete_values(SUITE, {})
@@ -36,7 +38,7 @@ def found_at(folder: str, **given: object) -> Facts:
     return replace(facts, tools=(Tool(name="unixbench", path=folder),))
 
 
-def parsed(name: str) -> Parsed:
+def parsed(name: str) -> ParsedTrial:
     return capture(f"unixbench/{name}").parse(UnixBenchParser())
 
 
@@ -90,29 +92,28 @@ def test_the_estimate_is_what_was_measured() -> None:
 
 
 def test_it_brings_its_tool() -> None:
-    assert isinstance(SUITE, BringsTool)
-    assert not SUITE.needs_tool(DEFAULTS)
+    assert SUITE.program not in SUITE.programs(DEFAULTS, None)
 
 
 def test_nothing_to_run_is_an_error_mended_by_what_was_found() -> None:
-    finding = spoken(evidence(SUITE, Context(host())))["unixbench-nowhere"]
-    assert (finding.level, finding.changes) == (Level.ERROR, {})
+    finding = raised(evidence(SUITE, Context(host())))["unixbench-nowhere"]
+    assert (finding.severity, finding.changes) == (Severity.ERROR, {})
     step = evidence(SUITE, Context(found_at("/opt/UnixBench")))
-    assert "unixbench-nowhere" not in spoken(applied(step, "unixbench-nowhere"))
+    assert "unixbench-nowhere" not in raised(applied(step, "unixbench-nowhere"))
     assert "unixbench-nowhere" in silent(evidence(SUITE, Context()))
 
 
 def test_more_than_sixteen_copies_are_doubted() -> None:
     step = evidence(SUITE, Context(host(cpus=32)), folder="/x")
-    assert spoken(step)["unixbench-sixteen"].measured == "32 copies for 32 CPUs."
-    assert "unixbench-sixteen" not in spoken(evidence(SUITE, Context(host(cpus=32)), folder="/x", copies="single"))
-    assert "unixbench-sixteen" not in spoken(evidence(SUITE, Context(host(cpus=16)), folder="/x"))
+    assert raised(step)["unixbench-sixteen"].measured == "32 copies for 32 CPUs."
+    assert "unixbench-sixteen" not in raised(evidence(SUITE, Context(host(cpus=32)), folder="/x", copies="single"))
+    assert "unixbench-sixteen" not in raised(evidence(SUITE, Context(host(cpus=16)), folder="/x"))
 
 
 def test_the_whole_index_of_many_copies_is_explained() -> None:
     step = evidence(SUITE, Context(host(cpus=4)), folder="/x")
-    assert spoken(step)["unixbench-mixed"].level is Level.INFO
-    assert spoken(applied(step, "unixbench-mixed")) == {}
+    assert raised(step)["unixbench-mixed"].severity is Severity.INFO
+    assert raised(applied(step, "unixbench-mixed")) == {}
 
 
 def test_the_index_leads_and_its_parts_stand_beside_it() -> None:
@@ -144,7 +145,7 @@ def test_an_empty_section_is_a_failure_whatever_the_exit_status() -> None:
     found = parsed("5.1.3/dhry2reg_c32")
     assert not found.complete
     assert found.figures == ()
-    assert "With 32 copies UnixBench 5.1.3 ran nothing at all and called that a success" in found.notes[0]
+    assert MESSAGES["with_32_copies_unixbench_5_1"] in found.notes[0]
 
 
 def test_a_patched_build_is_recognised() -> None:
@@ -152,7 +153,7 @@ def test_a_patched_build_is_recognised() -> None:
     parser.feed(INDEX.stdout.replace(b"running 1 parallel copy", b"running 32 parallel copies"))
     found = parser.finish(0)
     assert found.complete
-    assert found.notes == ("This build runs more than 16 copies: it is 6.0 or later, or patched.",)
+    assert found.notes == (MESSAGES["this_build_runs_more_than_16"],)
 
 
 def test_two_passes_show_what_does_not_scale() -> None:
@@ -164,21 +165,21 @@ def test_two_passes_show_what_does_not_scale() -> None:
     found = parser.finish(0)
     assert found.complete
     assert [figure.labels for figure in found.figures[:2]] == [(("copies", "4"),), (("copies", "1"),)]
-    assert "From 1 to 4 copies the index grows 2.03 times, Dhrystone 3.89 times" in found.notes[0]
+    assert MESSAGES["from_1_to_4_copies_the_index"] in found.notes[0]
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "words_of_it"),
+    ("shown", "status", "words_of_it"),
     [
         (b"unixbench: 1: cd: can't cd to /nowhere\n", 2, "can't cd to /nowhere"),
         (b"no UnixBench in this archive\n", 1, "no UnixBench in this archive"),
         (b"make: *** [Makefile:129: pgms/dhry2] Error 127\n", 2, "make: *** [Makefile:129"),
-        (b"", 0, "cut off before it reported"),
+        (b"", 0, "cut off before its report"),
     ],
 )
-def test_what_gives_no_report_is_explained(said: bytes, status: int, words_of_it: str) -> None:
+def test_what_gives_no_report_is_explained(shown: bytes, status: int, words_of_it: str) -> None:
     parser = UnixBenchParser()
-    parser.feed(said, "stderr")
+    parser.feed(shown, "stderr")
     found = parser.finish(status)
     assert not found.complete
     assert words_of_it in " ".join(found.notes)

@@ -1,6 +1,8 @@
 """What tests of the window share: a workstation of its own, and an end to whatever runs in the background."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,9 +11,39 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.services import Workstation
+from remote import probe
+from remote.local import LocalSession
+from remote.session import Session
+from suites import registry
+from suites.facts import Facts
 from widgets import jobs
 
 W = TypeVar("W", bound=QWidget)
+
+_facts_of: dict[object, tuple[str, Facts]] = {}
+"""The facts of this computer as it was found, with the home that was looked at."""
+
+
+@pytest.fixture(autouse=True)
+def this_computer_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the facts of this computer for a window once in all: that starts a hundred processes.
+
+    What a run reads is read each time, and so is what depends on the directories that a test names.
+    """
+    read = probe.read_facts
+
+    def known(session: Session, directories: Sequence[str] = ()) -> Facts:
+        if directories or type(session) is not LocalSession:
+            return read(session, directories)
+        home, suites = os.environ["HOME"], tuple(each.id for each in registry.SUITES)
+        key = (suites, registry.programs, os.environ["PATH"].replace(home, ""), os.environ.get("BENCHWRIGHT_DMI"))
+        if key not in _facts_of:
+            _facts_of[key] = home, read(session)
+        before, facts = _facts_of[key]
+        found = tuple(replace(each, path=each.path.replace(before, home)) for each in facts.directories)
+        return replace(facts, directories=found)
+
+    monkeypatch.setattr(probe, "read_facts", known)
 
 
 @pytest.fixture
@@ -26,7 +58,7 @@ def workstation(tmp_path: Path) -> Iterator[Workstation]:
 def idle(qtbot: QtBot) -> Iterator[None]:
     """Wait, before the test's widgets go, until every job has delivered its end."""
     yield
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 @pytest.fixture

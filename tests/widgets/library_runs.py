@@ -31,20 +31,20 @@ from app.events import (
 from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
 from app.store import Recorder
-from suites.base import Command, Parsed
+from suites.base import Command, ParsedTrial
 from suites.facts import CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
 from suites.sysbench.cpu import EVENTS_PER_SECOND
 from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
-from suites.vocab import Better, Figure, Finding, Kind, Level, Metric, Sample, labels
+from suites.vocab import Better, Figure, Finding, Metric, MetricKind, Sample, Severity, labels
 
 READ = labels(operation="read")
 DISK = "disk random read"
 BLOCK = 4096
 SECONDS = 10
 CLOCK = 5000.0
-CPU_USER = Metric("cpu_user", "CPU, programs", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+CPU_USER = Metric("cpu_user", "CPU, programs", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
 STEADY = (412e3, 409e3, 415e3, 411e3, 413e3, 410e3, 414e3, 412e3)
 
 
@@ -75,7 +75,7 @@ class Made:
 
 
 FINDING = Finding(
-    "interval", Level.WARNING, "Three trials decide nothing", "3 trials", "One odd trial changes the median.",
+    "interval", Severity.WARNING, "Fewer than 6 trials", "3 trials", "One odd trial changes the median.",
     "Run six or more.", "benchstat", DISK, None,
 )  # fmt: skip
 
@@ -132,9 +132,9 @@ def events(made: Made) -> Iterator[Event]:
 def _judged(made: Made) -> Iterator[Event]:
     if made.trust is None:
         return
-    said = f"{made.trust.value.capitalize()}: IOPS, median of {len(made.iops)} trials, limited by the device."
+    shown = f"{made.trust.value.capitalize()}: IOPS, median of {len(made.iops)} trials, limited by the device."
     findings = () if made.trust is Trust.VALID else (FINDING,)
-    verdict = Verdict(made.trust, Limiter.DEVICE, said, findings, DISK, made.host)
+    verdict = Verdict(made.trust, Limiter.DEVICE, shown, findings, DISK, made.host)
     yield VerdictReached(verdict)
     yield VerdictReached(replace(verdict, step=None, host=None))
 
@@ -149,7 +149,7 @@ def _disk(made: Made) -> Iterator[Event]:
         watched = (Sample(CLOCK * number + second, CPU_USER, 30 + second % 5) for second in range(SECONDS))
         yield TelemetryRead(made.host, tuple(watched))
         broke = made.state is State.FAILED
-        parsed = Parsed(() if broke else figures(made, value), complete=not broke)
+        parsed = ParsedTrial(() if broke else figures(made, value), complete=not broke)
         state = State.FAILED if broke else State.DONE
         yield TrialEnded(trial.id, state, 1 if broke else 0, parsed, made.reason if broke else "")
 
@@ -160,7 +160,7 @@ def _cpu(made: Made) -> Iterator[Event]:
         trial = _trial(made, 100 + number, number, step="cpu", command=command, version="1.0.20")
         yield TrialStarted(trial, float(SECONDS))
         yield from (SampleRead(trial.id, Sample(float(second), EVENTS_PER_SECOND, value)) for second in range(SECONDS))
-        yield TrialEnded(trial.id, State.DONE, 0, Parsed((Figure(EVENTS_PER_SECOND, value),)))
+        yield TrialEnded(trial.id, State.DONE, 0, ParsedTrial((Figure(EVENTS_PER_SECOND, value),)))
 
 
 def figures(made: Made, value: float) -> tuple[Figure, ...]:

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 
 from app.events import Event, RunStarted, SampleRead, State, Trial, TrialEnded, TrialStarted
 from app.plans.plan import Plan, Repetition, make_step
-from suites.base import Command, Parsed
+from suites.base import Command, ParsedTrial
 from suites.fio.metrics import IOPS, LATENCY_P99
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
-from widgets.live.model import Place, RunModel
+from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, labels
+from widgets.live.model import RunModel, StepKey
 
 READ = labels(operation="read")
 WRITE = labels(operation="write")
-PLACE: Place = ("disk", "web-1")
-CPU_USER = Metric("cpu_user", "CPU, programs", Unit.PERCENT, Better.LOWER, Kind.SHARE)
+PLACE: StepKey = ("disk", "web-1")
+CPU_USER = Metric("cpu_user", "CPU, programs", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
 CLOCK = 5000.0
 
 
@@ -44,7 +44,7 @@ def sample(
 def end(value: float | None, id_: int = 1, state: State = State.DONE, reason: str = "") -> TrialEnded:
     """Return the end of a trial with `value` as its IOPS, and a p99 of 2 ms."""
     figures = () if value is None else (Figure(IOPS, value, READ), Figure(LATENCY_P99, 2e6, READ))
-    return TrialEnded(id_, state, 0 if value is not None else 1, Parsed(figures), reason)
+    return TrialEnded(id_, state, 0 if value is not None else 1, ParsedTrial(figures), reason)
 
 
 def folded(events: Iterable[Event], of: Plan | None = None) -> RunModel:

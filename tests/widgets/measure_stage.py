@@ -5,11 +5,11 @@ from pathlib import Path
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.services import Workstation
 from widgets import jobs
-from widgets.measure.measure_page import MeasurePage
-from widgets.measure.parameter_row import ParameterRow
+from widgets.wizard.measure_page import MeasurePage
+from widgets.wizard.parameter_row import ParameterRow
 
 PATIENCE = 20_000
 """Milliseconds a probe of this computer may take on a busy machine."""
@@ -17,7 +17,7 @@ PATIENCE = 20_000
 
 def made_page(qtbot: QtBot, folder: Path) -> MeasurePage:
     """Return a shown page on a workstation of its own."""
-    page = MeasurePage(Workstation(folder / "runs.sqlite3", folder / "hosts.toml"), Refuse())
+    page = MeasurePage(Workstation(folder / "runs.sqlite3", folder / "hosts.toml"), RefusingAsker())
     qtbot.addWidget(page)
     qtbot.addWidget(page.panel)
     page.resize(1000, 760)

@@ -9,17 +9,17 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.chart import Axis, Chart, Mark, Series
-from app.questions import Refuse
+from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
+from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
-from widgets.charts.chart_dialog import ChartDialog
-from widgets.charts.chart_view import ChartView
-from widgets.charts.studies import show_noise, show_scaling
 from widgets.compare.compare_page import ComparePage
 from widgets.library.library_page import LibraryPage
 from widgets.parts.text import Text
+from widgets.plots.chart_dialog import ChartDialog
+from widgets.plots.chart_view import ChartView
+from widgets.plots.studies import show_noise, show_scaling
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -27,20 +27,22 @@ BEFORE, AFTER, BLOCKS = "20260112-081502-a1b2", "20260113-141230-e5f6", "2026011
 
 CHART = Chart(
     "Rate",
-    Axis("threads"),
-    Axis("", share=True, from_zero=True),
+    ChartAxis("threads"),
+    ChartAxis("", share=True, from_zero=True),
     (
-        Series("measured", (1.0, 2.0, 4.0), (0.2, 0.4, 0.5), Mark.DOTS, 0, (0.1, None, 0.4), (0.3, None, 0.6)),
-        Series("linear", (1.0, 4.0), (0.2, 0.8), colour=None, dashed=True),
-        Series("steps", (1.0, 2.0, 4.0), (0.1, 0.2, 0.3), Mark.STEPS, 1, (0.0, 0.1, 0.2), (0.2, 0.3, 0.4)),
-        Series("bars", (1.0, 2.0, 4.0), (0.1, 0.3, 0.0), Mark.BARS, 2),
+        ChartSeries(
+            "measured", (1.0, 2.0, 4.0), (0.2, 0.4, 0.5), ChartMark.DOTS, 0, (0.1, None, 0.4), (0.3, None, 0.6)
+        ),
+        ChartSeries("linear", (1.0, 4.0), (0.2, 0.8), colour=None, dashed=True),
+        ChartSeries("steps", (1.0, 2.0, 4.0), (0.1, 0.2, 0.3), ChartMark.STEPS, 1, (0.0, 0.1, 0.2), (0.2, 0.3, 0.4)),
+        ChartSeries("bars", (1.0, 2.0, 4.0), (0.1, 0.3, 0.0), ChartMark.BARS, 2),
     ),
     "What it is.",
 )
 
 
 def _settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 @pytest.fixture
@@ -62,8 +64,8 @@ def test_every_mark_is_drawn_in_its_colour(view: ChartView) -> None:
 
 def test_the_pointer_reads_a_point_and_nothing_beside_it(view: ChartView) -> None:
     point = view._frame(CHART).point(2.0, 0.4)
-    assert view.words_at(point).splitlines() == ["measured", "threads: 2", "40 %"]
-    assert view.words_at(point + QPointF(60, 5)) == ""
+    assert view.text_at(point).splitlines() == ["measured", "threads: 2", "40.0 %"]
+    assert view.text_at(point + QPointF(60, 5)) == ""
 
 
 def test_a_chart_is_copied_as_data_and_picture(view: ChartView) -> None:
@@ -79,7 +81,7 @@ def test_a_chart_is_copied_as_data_and_picture(view: ChartView) -> None:
 def test_nothing_to_show_draws_nothing(view: ChartView) -> None:
     view.show_chart(None)
     view.grab()
-    assert view.words_at(QPointF(10, 10)) == ""
+    assert view.text_at(QPointF(10, 10)) == ""
 
 
 def test_the_window_of_noise_reads_shows_and_exports(
@@ -113,7 +115,7 @@ def test_where_nothing_was_swept_the_window_says_so(qtbot: QtBot, keep: Keep, wo
     _settle(qtbot)
     assert dialog.views == []
     assert not dialog.export_button.isEnabled()
-    assert any("Nothing was swept" in text.text() for text in dialog.findChildren(Text))
+    assert any("No sweep" in text.text() for text in dialog.findChildren(Text))
     dialog.accept()
 
 
@@ -128,7 +130,7 @@ def test_runs_that_cannot_be_read_are_told(qtbot: QtBot, keep: Keep, workstation
 
 def test_the_library_opens_both_for_what_is_selected(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     copied_library(workstation)
-    page = LibraryPage(workstation, Refuse())
+    page = LibraryPage(workstation, RefusingAsker())
     keep(page)
     assert page.side is not None
     keep(page.side)
@@ -146,7 +148,7 @@ def test_the_library_opens_both_for_what_is_selected(qtbot: QtBot, keep: Keep, w
 
 def test_the_comparison_shows_how_values_are_distributed(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     copied_library(workstation)
-    page = ComparePage(workstation, Refuse())
+    page = ComparePage(workstation, RefusingAsker())
     keep(page)
     keep(page.explanation)
     page.resize(1000, 700)
@@ -170,7 +172,7 @@ def test_the_comparison_shows_how_values_are_distributed(qtbot: QtBot, keep: Kee
 
 def test_what_is_not_comparable_has_no_shift_and_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     copied_library(workstation)
-    page = ComparePage(workstation, Refuse())
+    page = ComparePage(workstation, RefusingAsker())
     keep(page)
     keep(page.explanation)
     page.show()
@@ -180,15 +182,15 @@ def test_what_is_not_comparable_has_no_shift_and_says_why(qtbot: QtBot, keep: Ke
     pane = page.plots.distribution
     pane.kinds.setCurrentIndex(2)
     _settle(qtbot)
-    assert "block" in pane.words.text()
-    assert pane.words.isVisible()
+    assert "block" in pane.note.text()
+    assert pane.note.isVisible()
     pane.kinds.setCurrentIndex(1)
-    assert pane.words.text().startswith("Worst sample: A ")
+    assert pane.note.text().startswith("Worst sample: A ")
 
 
 def test_a_distribution_that_cannot_be_read_says_why(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     copied_library(workstation)
-    page = ComparePage(workstation, Refuse())
+    page = ComparePage(workstation, RefusingAsker())
     keep(page)
     keep(page.explanation)
     page.show()
@@ -198,4 +200,4 @@ def test_a_distribution_that_cannot_be_read_says_why(qtbot: QtBot, keep: Keep, w
     assert page.plots is not None
     page.plots.distribution.kinds.setCurrentIndex(1)
     _settle(qtbot)
-    assert "There is no run" in page.plots.distribution.words.text()
+    assert "There is no run" in page.plots.distribution.note.text()

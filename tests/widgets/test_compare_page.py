@@ -9,19 +9,22 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from app.comparing.compare import Verdict
-from app.comparing.gate import Weight
-from app.questions import Refuse
+from app.comparison.comparability import Weight
+from app.comparison.verdicts import ComparisonVerdict
+from app.questions import RefusingAsker
 from app.services import Workstation
+from tests.messages import messages
 from tests.widgets.library_runs import STEADY, Made, copied_library, record
 from widgets import jobs
-from widgets.charts.chart_dialog import ChartDialog
-from widgets.compare.compare_lines import CompareLine, Part
-from widgets.compare.compare_model import Column, CompareModel
 from widgets.compare.compare_page import ComparePage
-from widgets.compare.gate_panel import OverruleQuestion
-from widgets.compare.run_picker import RunPicker
-from widgets.parts.grouped_table import HEADING
+from widgets.compare.compare_rows import CompareLine, LineKind
+from widgets.compare.compare_table import INTERVAL, METRIC, RATIO, RUN, VALUE, VERDICT, N
+from widgets.compare.explanation_panel import OverruleQuestion
+from widgets.compare.pickers import RunPicker
+from widgets.parts.table import HEADING
+from widgets.plots.chart_dialog import ChartDialog
+
+MESSAGES = messages("widgets-compare", "test_compare_page")
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -34,14 +37,14 @@ BEFORE, AGAIN, AFTER, OTHER, BLOCKS = (
 
 
 def _settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 @pytest.fixture
 def page(qtbot: QtBot, keep: Keep, workstation: Workstation) -> Iterator[ComparePage]:
     """Return the page over a library of every kind of run, comparing nothing yet."""
     copied_library(workstation)
-    made = ComparePage(workstation, Refuse())
+    made = ComparePage(workstation, RefusingAsker())
     keep(made)
     keep(made.explanation)
     made.resize(1000, 700)
@@ -57,16 +60,15 @@ def _compare(qtbot: QtBot, page: ComparePage, *runs: str) -> None:
     _settle(qtbot)
 
 
-def _texts(page: ComparePage, column: Column) -> list[str]:
-    model = page.table.compared
-    return [model.index(row, column).data() for row in range(model.rowCount())]
+def _texts(page: ComparePage, column: int) -> list[str]:
+    return [row[column] for row in page.table.content.texts()[1:]]
 
 
 def _lines(page: ComparePage) -> Sequence[CompareLine]:
-    return page.table.compared.lines
+    return page.table.content.shown
 
 
-def _verdicts(page: ComparePage, title: str) -> list[Verdict]:
+def _verdicts(page: ComparePage, title: str) -> list[ComparisonVerdict]:
     return [
         line.against.verdict
         for line in _lines(page)
@@ -93,32 +95,32 @@ def test_without_runs_it_says_what_it_is_for_and_leads_to_the_library(qtbot: QtB
 def test_two_runs_stand_under_their_metric_with_the_verdict_in_words(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
     titles = ["disk random read · web-1", "I/Os per second, read", "", "Completion latency, p99, read"]
-    assert _texts(page, Column.METRIC)[:4] == titles
-    row = [page.table.compared.index(2, column).data() for column in Column]
+    assert _texts(page, METRIC)[:4] == titles
+    row = page.table.content.texts()[3]
     assert row[1:] == ["B", "374.9k IOPS", "± 2.7k", "8", "0.91x", "0.905 to 0.915", "worse ↓ 9 %"]
-    assert _texts(page, Column.VERDICT)[1] == "↑ higher is better"
-    assert _texts(page, Column.VERDICT)[3] == "↓ lower is better"
-    assert _verdicts(page, "Events per second") == [Verdict.SAME]
+    assert _texts(page, VERDICT)[1] == "↑ higher is better"
+    assert _texts(page, VERDICT)[3] == "↓ lower is better"
+    assert _verdicts(page, "Events per second") == [ComparisonVerdict.SAME]
 
 
 def test_the_table_is_a_sound_model_whose_metrics_reach_over_their_runs(
     qtbot: QtBot, qtmodeltester: ModelTester, page: ComparePage
 ) -> None:
     _compare(qtbot, page, BEFORE, AFTER, AGAIN)
-    qtmodeltester.check(page.table.compared)
-    assert page.table.rowSpan(1, Column.METRIC) == 3
-    assert page.table.columnSpan(0, Column.METRIC) == Column.INTERVAL
-    assert page.table.compared.index(0, 0).data(HEADING) == Column.INTERVAL
-    assert not page.table.compared.flags(page.table.compared.index(0, 0)) & Qt.ItemFlag.ItemIsSelectable
+    qtmodeltester.check(page.table.content)
+    assert page.table.rowSpan(1, METRIC) == 3
+    assert page.table.columnSpan(0, METRIC) == INTERVAL
+    assert page.table.content.index(0, 0).data(HEADING) == INTERVAL
+    assert not page.table.content.flags(page.table.content.index(0, 0)) & Qt.ItemFlag.ItemIsSelectable
 
 
 def test_only_what_leads_is_shown_until_everything_is_wanted(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
-    assert page.everything.text() == "Show all metrics (3 more)"
+    assert page.everything.text() == MESSAGES["show_all_metrics_3_more"]
     few = len(_lines(page))
     qtbot.mouseClick(page.everything, Qt.MouseButton.LeftButton, pos=QPoint(8, page.everything.height() // 2))
     assert len(_lines(page)) == few + 3 * 2
-    assert "Bandwidth, read" in _texts(page, Column.METRIC)
+    assert "Bandwidth, read" in _texts(page, METRIC)
 
 
 def test_the_chosen_line_is_explained_with_both_commands(qtbot: QtBot, page: ComparePage) -> None:
@@ -128,7 +130,7 @@ def test_the_chosen_line_is_explained_with_both_commands(qtbot: QtBot, page: Com
     assert "worse" in side.verdict.text()
     assert "A, baseline: 218.2 µs" in side.compared.text.text()
     assert "B: 239.7 µs" in side.compared.text.text()
-    assert "beyond the margin" in side.why.text.text()
+    assert "outside the margin" in side.why.text.text()
     assert "A margin above" in side.change.text.text()
     assert "kernel" in side.gate.lists[Weight.EXPLAINS].text()
     assert [view.text().split()[0] for view in side.commands] == ["fio", "fio"]
@@ -137,8 +139,8 @@ def test_the_chosen_line_is_explained_with_both_commands(qtbot: QtBot, page: Com
 def test_a_wider_margin_changes_the_verdict(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
     page.margin.setValue(20)
-    qtbot.waitUntil(lambda: _verdicts(page, "I/Os per second") == [Verdict.SAME], timeout=20_000)
-    assert _texts(page, Column.VERDICT)[2] == "no difference larger than 20 %"
+    qtbot.waitUntil(lambda: _verdicts(page, "I/Os per second") == [ComparisonVerdict.SAME])
+    assert _texts(page, VERDICT)[2] == MESSAGES["no_difference_larger_than_20"]
     with qtbot.waitSignal(page.export_requested) as asked:
         page.export()
     assert asked.args == [[BEFORE, AFTER], f"comparison-{BEFORE}", 0.2, ""]
@@ -150,7 +152,7 @@ def test_another_run_can_be_the_baseline(qtbot: QtBot, page: ComparePage) -> Non
     _settle(qtbot)
     assert page.compared is not None
     assert [run.id for run in page.compared.comparison.runs] == [AFTER, BEFORE]
-    assert _verdicts(page, "I/Os per second") == [Verdict.BETTER]
+    assert _verdicts(page, "I/Os per second") == [ComparisonVerdict.BETTER]
 
 
 def test_runs_are_added_from_the_library_and_taken_out(qtbot: QtBot, page: ComparePage) -> None:
@@ -159,12 +161,12 @@ def test_runs_are_added_from_the_library_and_taken_out(qtbot: QtBot, page: Compa
     qtbot.mouseClick(page.add_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     picker = next(found for found in page.findChildren(RunPicker) if found.isVisible())
-    offered = {line.id for line in picker.table.runs.shown}
+    offered = {line.id for line in picker.table.content.shown}
     assert not {BEFORE, AFTER} & offered
     qtbot.keyClicks(picker.search, "09:30")
     qtbot.keyClicks(picker.search, " volume")
     picker.search.clear()
-    picker.table.select([AGAIN])
+    picker.table.select(AGAIN)
     qtbot.mouseClick(picker.add_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     assert page.compared is not None
@@ -177,19 +179,19 @@ def test_runs_are_added_from_the_library_and_taken_out(qtbot: QtBot, page: Compa
 
 def test_what_cannot_be_compared_stays_with_its_reason(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, BLOCKS)
-    found = [line for line in _lines(page) if line.part is Part.RUN]
-    assert {line.against.verdict for line in found if line.against is not None} == {Verdict.NOT_COMPARABLE}
+    found = [line for line in _lines(page) if line.kind is LineKind.RUN]
+    assert {line.against.verdict for line in found if line.against is not None} == {ComparisonVerdict.NOT_COMPARABLE}
     row = _lines(page).index(found[0])
-    index = page.table.compared.index(row, Column.VERDICT)
-    assert "block_size 16 KiB against 4 KiB" in index.data()
+    index = page.table.content.index(row, VERDICT)
+    assert MESSAGES["block_size_16_kib_against_4"] in index.data()
     assert index.data(Qt.ItemDataRole.ForegroundRole) is not None
-    assert _texts(page, Column.VALUE)[row] == "412.0k IOPS"
+    assert _texts(page, VALUE)[row] == "412.0k IOPS"
     assert "block_size" in page.explanation.why.text.text()
 
 
 def test_a_metric_that_only_another_run_has_is_shown_too(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BLOCKS, BEFORE)
-    assert _verdicts(page, "Events per second") == [Verdict.NOT_COMPARABLE]
+    assert _verdicts(page, "Events per second") == [ComparisonVerdict.NOT_COMPARABLE]
 
 
 def test_every_trial_is_a_dot_and_every_run_a_curve(qtbot: QtBot, page: ComparePage) -> None:
@@ -216,11 +218,11 @@ def test_dots_that_would_lie_on_each_other_stand_apart_and_tell_their_trial(
     placed = [point for place, lane in lanes for _, point in dots._placed(axis, lane, dots._y(axis, place))]
     gaps = [(one - two).manhattanLength() for place, one in enumerate(placed) for two in placed[:place]]
     assert min(gaps) > 5
-    told: list[str] = []
-    monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: told.append(text))
+    reported: list[str] = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: reported.append(text))
     where = placed[0].toPoint()
     dots.event(QHelpEvent(QEvent.Type.ToolTip, where, dots.mapToGlobal(where)))
-    assert "A, trial " in told[0]
+    assert "A, trial " in reported[0]
     assert dots.dot_at(QPointF(0, 0)) is None
 
 
@@ -264,9 +266,9 @@ def test_it_fits_every_width(qtbot: QtBot, page: ComparePage, width: int) -> Non
     _compare(qtbot, page, BEFORE, AGAIN, AFTER, OTHER, BLOCKS)
     qtbot.waitUntil(lambda: bool(page.table.viewport().width() > 0))
     table = page.table
-    shown = [column for column in Column if not table.isColumnHidden(column)]
-    assert {Column.METRIC, Column.RUN, Column.VALUE, Column.N, Column.RATIO, Column.VERDICT} <= set(shown)
-    assert (Column.INTERVAL in shown) is (width > 480)
+    shown = [column for column in range(8) if not table.isColumnHidden(column)]
+    assert {METRIC, RUN, VALUE, N, RATIO, VERDICT} <= set(shown)
+    assert (INTERVAL in shown) is (width > 480)
     assert sum(table.columnWidth(column) for column in shown) <= table.viewport().width()
     assert page.width() == width
 
@@ -289,12 +291,11 @@ def test_names_of_runs_and_hosts_are_shown_literally(qtbot: QtBot, page: Compare
     runs = [Made(f"20260115-0{hour}0000-host", STEADY, name=markup, host=markup) for hour in (1, 2)]
     record(workstation, *runs)
     _compare(qtbot, page, *(run.run_id for run in runs))
-    assert markup in _texts(page, Column.METRIC)[0]
-    assert markup in page.chips.chips[0].words.text()
+    assert markup in _texts(page, METRIC)[0]
+    assert markup in page.chips.chips[0].label.text()
     assert "<img" not in page.chips.chips[0].toolTip()
-    tips = [page.table.compared.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in Column]
+    tips = [page.table.content.index(0, column).data(Qt.ItemDataRole.ToolTipRole) for column in range(8)]
     assert not any("<img" in tip for tip in tips)
-    assert isinstance(page.table.compared, CompareModel)
 
 
 def test_what_is_compared_can_be_shown_in_the_library(qtbot: QtBot, page: ComparePage) -> None:
@@ -318,11 +319,11 @@ def test_what_differs_is_listed_by_what_it_means(qtbot: QtBot, page: ComparePage
     _compare(qtbot, page, BEFORE, AFTER)
     gate = page.explanation.gate
     assert gate.isVisible()
-    assert gate.lists[Weight.EXPLAINS].text().startswith("May explain a difference:")
+    assert gate.lists[Weight.EXPLAINS].text().startswith(MESSAGES["may_explain_a_difference"])
     assert not gate.lists[Weight.FATAL].isVisible()
     assert not gate.overrule_button.isVisible()
     _compare(qtbot, page, BEFORE, BLOCKS)
-    assert "block_size 16 KiB against 4 KiB" in gate.lists[Weight.FATAL].text()
+    assert MESSAGES["block_size_16_kib_against_4"] in gate.lists[Weight.FATAL].text()
     assert gate.overrule_button.isVisible()
 
 
@@ -336,17 +337,17 @@ def test_the_gate_is_passed_with_a_reason_that_stands_everywhere_and_held_to_aga
     qtbot.keyClick(question.reason, Qt.Key.Key_Return)
     _settle(qtbot)
     assert page.compared is not None
-    assert page.compared.comparison.overruled == "the block size is the question"
-    assert Verdict.NOT_COMPARABLE not in _verdicts(page, "I/Os per second")
+    assert page.compared.comparison.overruled == MESSAGES["the_block_size_is_the"]
+    assert ComparisonVerdict.NOT_COMPARABLE not in _verdicts(page, "I/Os per second")
     gate = page.explanation.gate
     assert gate.overruled.text() == "Overruled: the block size is the question"
-    assert "overruled (the block size is the question)" in page.explanation.sentence.text()
+    assert MESSAGES["overruled_the_block_size_is"] in page.explanation.sentence.text()
     with qtbot.waitSignal(page.export_requested) as asked:
         page.export()
-    assert asked.args[3] == "the block size is the question"
+    assert asked.args[3] == MESSAGES["the_block_size_is_the"]
     qtbot.mouseClick(gate.restore_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
-    assert _verdicts(page, "I/Os per second") == [Verdict.NOT_COMPARABLE]
+    assert _verdicts(page, "I/Os per second") == [ComparisonVerdict.NOT_COMPARABLE]
 
 
 def test_other_runs_have_a_gate_of_their_own(qtbot: QtBot, page: ComparePage) -> None:
@@ -374,7 +375,7 @@ def test_runs_stand_together_and_apart_again(qtbot: QtBot, page: ComparePage) ->
     assert [side.n for side in row.sides if side is not None] == [16, 8]
     assert page.plots is not None
     assert [len(lane.dots) for lane in page.plots.dots._lanes] == [16, 8]
-    assert page.chips.chips[0].join_action.text() == "Take the group apart"
+    assert page.chips.chips[0].join_action.text() == "Split group"
     page.chips.chips[0].join_action.trigger()
     _settle(qtbot)
     assert [run.id for run in page.compared.comparison.runs] == [BEFORE, AGAIN, AFTER]
@@ -383,10 +384,10 @@ def test_runs_stand_together_and_apart_again(qtbot: QtBot, page: ComparePage) ->
 def test_a_side_tells_on_which_level_it_spreads(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
     _choose(page, "I/Os per second")
-    told = page.explanation.compared.text.text()
-    assert "A spreads " in told
-    assert "between trials (8 trials)" in told
-    assert "within a trial (" in told
+    reported = page.explanation.compared.text.text()
+    assert "A: CoV " in reported
+    assert MESSAGES["between_trials_8_trials"] in reported
+    assert "within a trial (" in reported
 
 
 def test_what_is_compared_can_be_studied_from_one_menu(qtbot: QtBot, page: ComparePage) -> None:

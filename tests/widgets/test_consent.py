@@ -14,13 +14,13 @@ from app.questions import ConsentItem, ConsentQuestion
 from app.services import Workstation
 from tests.widgets.measure_stage import settle
 from widgets import jobs
-from widgets.consent_dialog import ConsentDialog
-from widgets.jobs import Job
+from widgets.jobs import BackgroundJob
 from widgets.main_window import MainWindow
-from widgets.measure.measure_page import REVIEW, MeasurePage
 from widgets.parts.text import JOINER
+from widgets.question_dialogs import ConsentDialog
 from widgets.questions import WindowAsker
-from widgets.rail import Room
+from widgets.rail import PageName
+from widgets.wizard.measure_page import REVIEW, MeasurePage
 
 SHORT = ConsentQuestion(
     "nightly build",
@@ -41,10 +41,10 @@ def dialog_of(qtbot: QtBot, question: ConsentQuestion) -> ConsentDialog:
 
 def test_all_of_it_is_shown_and_enter_declines(qtbot: QtBot) -> None:
     dialog = dialog_of(qtbot, SHORT)
-    said = dialog.list.toPlainText()
+    shown_text = dialog.list.toPlainText()
     for item in SHORT.items:
-        assert item.action in said
-        assert item.text in said
+        assert item.action in shown_text
+        assert item.text in shown_text
     qtbot.waitUntil(dialog.accept_button.isEnabled)
     assert dialog.message.label.text() == ""
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
@@ -94,7 +94,7 @@ def test_the_answer_goes_to_the_run_that_asked(qtbot: QtBot, *, agrees: bool) ->
     window.show()
     asker = WindowAsker(window)
     answers: list[object] = []
-    job = Job(lambda: asker.consent(SHORT))
+    job = BackgroundJob(lambda: asker.consent(SHORT))
     job.returned.connect(answers.append)
     with qtbot.waitSignal(asker.asked) as opened:
         job.start()
@@ -115,14 +115,14 @@ def window(qtbot: QtBot, workstation: Workstation, keep: Callable[[MainWindow], 
     made = keep(MainWindow(workstation))
     with qtbot.waitExposed(made):
         made.show()
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
     yield made
     made.close()
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def measure_page(window: MainWindow) -> MeasurePage:
-    page = window.show_room(Room.MEASURE)
+    page = window.show_page(PageName.MEASURE)
     assert isinstance(page, MeasurePage)
     return page
 
@@ -136,20 +136,20 @@ def opened(qtbot: QtBot, window: MainWindow, path: Path) -> MeasurePage:
     page = measure_page(window)
     settle(qtbot, page)
     page.open_from(path)
-    qtbot.waitUntil(lambda: page.current == REVIEW and bool(page.draft.steps), timeout=20_000)
+    qtbot.waitUntil(lambda: page.current == REVIEW and bool(page.draft.steps))
     settle(qtbot, page)
     return page
 
 
 def start(qtbot: QtBot, page: MeasurePage) -> None:
-    qtbot.waitUntil(page.foot.next.isEnabled, timeout=20_000)
-    qtbot.mouseClick(page.foot.next, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(page.footer.next.isEnabled)
+    qtbot.mouseClick(page.footer.next, Qt.MouseButton.LeftButton)
 
 
 def ended(qtbot: QtBot, window: MainWindow) -> None:
-    live = window.rooms.live
+    live = window.pages.live
     assert live is not None
-    qtbot.waitUntil(lambda: not live.running, timeout=40_000)
+    qtbot.waitUntil(lambda: not live.running)
 
 
 @pytest.mark.lab
@@ -159,7 +159,7 @@ def test_a_plan_from_a_file_asks_when_it_is_started_and_a_no_runs_nothing(
     write_plan(marking(tmp_path), tmp_path / "plan.toml")
     page = opened(qtbot, window, tmp_path / "plan.toml")
     page.draft.name = "renamed here"
-    with qtbot.waitSignal(window.asker.asked, timeout=20_000) as asked:
+    with qtbot.waitSignal(window.asker.asked) as asked:
         start(qtbot, page)
     dialog = asked.args[0]
     assert isinstance(dialog, ConsentDialog)
@@ -169,7 +169,7 @@ def test_a_plan_from_a_file_asks_when_it_is_started_and_a_no_runs_nothing(
     assert not (tmp_path / "marker").exists()
     assert window.workstation.runs() == []
 
-    with qtbot.waitSignal(window.asker.asked, timeout=20_000) as asked:
+    with qtbot.waitSignal(window.asker.asked) as asked:
         start(qtbot, measure_page(window))
     dialog = asked.args[0]
     qtbot.waitUntil(dialog.accept_button.isEnabled)
@@ -184,6 +184,7 @@ def test_a_plan_from_a_file_asks_when_it_is_started_and_a_no_runs_nothing(
 
 
 @pytest.mark.lab
+@pytest.mark.slow
 def test_a_plan_made_in_the_window_does_not_ask(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     page = measure_page(window)
     page.begin([LOCAL])
@@ -210,10 +211,10 @@ def test_a_run_of_somebody_elses_library_asks_when_it_is_run_again(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     """What a library holds is a plan like any other: the page is given it, and knows nothing of who ran it."""
-    window.rooms.open_plan(marking(tmp_path))
+    window.pages.open_plan(marking(tmp_path))
     page = measure_page(window)
     settle(qtbot, page)
-    with qtbot.waitSignal(window.asker.asked, timeout=20_000) as asked:
+    with qtbot.waitSignal(window.asker.asked) as asked:
         start(qtbot, page)
     asked.args[0].reject()
     ended(qtbot, window)
@@ -227,7 +228,7 @@ def test_saving_a_strangers_plan_anew_agrees_to_nothing(qtbot: QtBot, window: Ma
     page.save_to(tmp_path / "copy.toml")
     settle(qtbot, page)
     page = opened(qtbot, window, tmp_path / "copy.toml")
-    with qtbot.waitSignal(window.asker.asked, timeout=20_000) as asked:
+    with qtbot.waitSignal(window.asker.asked) as asked:
         start(qtbot, page)
     asked.args[0].reject()
     ended(qtbot, window)

@@ -7,11 +7,14 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
+from tests.messages import messages
 from widgets import jobs
 from widgets.export_dialog import ExportDialog, safe_name
+
+MESSAGES = messages("widgets", "test_export_dialog")
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("idle")]
 
@@ -21,7 +24,7 @@ def run_id(workstation: Workstation) -> str:
     """Return a run of one second that was really made."""
     step = make_step("sysbench-cpu", {"time": 1})
     plan = Plan("short", (LOCAL,), (step,), repetition=Repetition(trials=1))
-    for _event in workstation.run(plan, Refuse(), Control()):
+    for _event in workstation.run(plan, RefusingAsker(), Control()):
         pass
     return workstation.runs()[0].id
 
@@ -29,14 +32,14 @@ def run_id(workstation: Workstation) -> str:
 def _shown(qtbot: QtBot, workstation: Workstation, run_id: str, place: Path) -> ExportDialog:
     dialog = ExportDialog(workstation, [run_id], "short")
     qtbot.addWidget(dialog)
-    dialog.place.setText(str(place))
+    dialog.path.setText(str(place))
     dialog.show()
     return dialog
 
 
 def _export(qtbot: QtBot, dialog: ExportDialog) -> None:
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def test_both_files_are_written_and_named(qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path) -> None:
@@ -47,7 +50,7 @@ def test_both_files_are_written_and_named(qtbot: QtBot, workstation: Workstation
     assert all(name in dialog.outcome.text() for name in written)
     assert dialog.open_button.isVisible()
     dialog.csv_box.setChecked(False)
-    assert dialog.message.label.text() == "short.png will be replaced."
+    assert dialog.message.label.text() == MESSAGES["short_png_will_be_replaced"]
 
 
 def test_nothing_ticked_or_named_cannot_be_exported(
@@ -59,7 +62,7 @@ def test_nothing_ticked_or_named_cannot_be_exported(
     assert not dialog.export_button.isEnabled()
     dialog.csv_box.setChecked(True)
     assert dialog.export_button.isEnabled()
-    dialog.place.setText("  ")
+    dialog.path.setText("  ")
     assert not dialog.export_button.isEnabled()
 
 
@@ -69,7 +72,7 @@ def test_a_place_that_cannot_be_written_to_is_said(
     (tmp_path / "file").write_text("in the way")
     dialog = _shown(qtbot, workstation, run_id, tmp_path / "file" / "short")
     _export(qtbot, dialog)
-    assert "cannot be made" in dialog.outcome.text()
+    assert "cannot be created" in dialog.outcome.text()
     assert dialog.export_button.isEnabled()
 
 

@@ -22,9 +22,8 @@ from suites.facts import (
     SystemFacts,
     Tool,
 )
-from widgets.hosts.facts_model import FactsModel
-from widgets.hosts.facts_rows import Row, as_text, fact_rows
-from widgets.hosts.facts_view import FactsView
+from widgets.hosts.facts_rows import FactRow, as_text, fact_rows
+from widgets.hosts.facts_view import FactsModel, FactsView
 
 NOBODY = Absent("no metadata service answered within 300 ms")
 HOSTILE = "<img src=file:///etc/passwd>\u202e\n"
@@ -46,8 +45,8 @@ FACTS = Facts(
 )
 
 
-def _row(*path: str) -> Row:
-    rows, found = fact_rows(FACTS), Row("")
+def _row(*path: str) -> FactRow:
+    rows, found = fact_rows(FACTS), FactRow("")
     for title in path:
         found = next(row for row in rows if row.title == title)
         rows = found.children
@@ -59,8 +58,8 @@ def _row(*path: str) -> Row:
     [
         (("System", "Uptime"), "3 d 4 h"),
         (("System", "Load, 1 minute"), "0.42"),
-        (("System", "Clock offset"), "−1.20 ms"),
-        (("CPU", "Highest frequency"), "3.6 GHz"),
+        (("System", "Clock offset"), "−1.2 ms"),
+        (("CPU", "Maximum frequency"), "3.6 GHz"),
         (("CPU", "Caches", "L3 unified"), "2 × 32 MiB · shared by 8"),
         (("CPU", "Flags"), "fpu, avx2"),
         (("Memory", "Total"), "15.4 GiB"),
@@ -68,7 +67,7 @@ def _row(*path: str) -> Row:
         (("Block devices", "vda"), "100 GiB · disk"),
         (("Block devices", "vda", "Rotational"), "no"),
         (("Block devices", "vda", "Readahead"), "128 KiB"),
-        (("Network interfaces", "eth0", "Speed"), "10.0 Gbit/s"),
+        (("Network interfaces", "eth0", "Speed"), "10 Gbit/s"),
         (("Network interfaces", "eth0", "MTU"), "1500 B"),
         (("Tools", "fio"), "fio-3.33"),
     ],
@@ -78,9 +77,9 @@ def test_each_fact_has_the_unit_people_expect(path: tuple[str, ...], value: str)
 
 
 def test_what_is_absent_keeps_its_reason() -> None:
-    assert _row("Tools", "iperf3") == Row("iperf3", "not installed", absent=True)
+    assert _row("Tools", "iperf3") == FactRow("iperf3", "not installed", absent=True)
     assert _row("CPU", "Governor").absent
-    assert _row("Cloud") == Row("Cloud", NOBODY.reason, absent=True)
+    assert _row("Cloud") == FactRow("Cloud", NOBODY.reason, absent=True)
     assert "iperf3: absent (not installed)" in as_text(fact_rows(FACTS))
 
 

@@ -5,20 +5,23 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from suites.vocab import Finding, Level
-from widgets.parts.finding_list import FindingList
+from suites.vocab import Finding, Severity
+from tests.messages import messages
+from widgets.parts.findings import FindingList
 from widgets.parts.severity import summary
 from widgets.parts.text import Text, visible
 
+MESSAGES = messages("widgets", "test_finding_list")
 
-def _finding(id_: str, level: Level, **more: object) -> Finding:
+
+def _finding(id_: str, level: Severity, **more: object) -> Finding:
     words = {"title": f"Title {id_}", "measured": "5 s", "why": "too short", "remedy": "60 s", "source": "manual"}
-    return Finding(id=id_, level=level, **(words | more))  # type: ignore[arg-type]  # the tests' own shorthand
+    return Finding(id=id_, severity=level, **(words | more))  # type: ignore[arg-type]  # the tests' own shorthand
 
 
-NOTE = _finding("note", Level.INFO)
-WARNING = _finding("warning", Level.WARNING, changes={"runtime": 60.0})
-ERROR = _finding("error", Level.ERROR, install="sudo apt-get install -y fio")
+NOTE = _finding("note", Severity.INFO)
+WARNING = _finding("warning", Severity.WARNING, changes={"runtime": 60.0})
+ERROR = _finding("error", Severity.ERROR, install="sudo apt-get install -y fio")
 
 
 def _shown(qtbot: QtBot, width: int = 800, *, actions: bool = True) -> FindingList:
@@ -104,7 +107,7 @@ def test_an_empty_list_says_so(qtbot: QtBot) -> None:
 def test_words_of_a_host_are_never_markup_and_never_widen_the_panel(qtbot: QtBot) -> None:
     shown = _shown(qtbot, width=300)
     hostile = "<img src=file:///etc/passwd>" + "x" * 500
-    shown.set_findings([_finding("hostile", Level.ERROR, title=hostile, host="h" * 300)])
+    shown.set_findings([_finding("hostile", Severity.ERROR, title=hostile, host="h" * 300)])
     (card,) = shown.cards()
     assert card.width() <= 300
     assert all(text.textFormat() is Qt.TextFormat.PlainText for text in card.findChildren(Text))
@@ -116,5 +119,5 @@ def test_invisible_characters_are_written_out() -> None:
 
 
 def test_summary_counts_in_words() -> None:
-    assert summary([NOTE, WARNING, ERROR, WARNING]) == "1 error, 2 warnings, 1 note"
+    assert summary([NOTE, WARNING, ERROR, WARNING]) == MESSAGES["1_error_2_warnings_1_note"]
     assert summary([]) == ""

@@ -10,14 +10,14 @@ from pytestqt.qtbot import QtBot
 
 import resources
 from app.checks.catalogue import catalogue, entry
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.services import Workstation
 from widgets.help_page import READING_WIDTH, TOPICS, HelpPage, text_of
 
 
 @pytest.fixture
 def page(qtbot: QtBot, workstation: Workstation) -> HelpPage:
-    made = HelpPage(workstation, Refuse())
+    made = HelpPage(workstation, RefusingAsker())
     qtbot.addWidget(made)
     made.show()
     return made
@@ -55,7 +55,7 @@ def test_each_check_has_a_page_of_its_own_words(page: HelpPage) -> None:
         assert page.topics.currentItem().text() == "Checks"
         shown = page.browser.toPlainText()
         assert shown.startswith(each.title)
-        assert each.wordings[0].check.why.rstrip(".") in shown
+        assert each.variants[0].check.why.rstrip(".") in shown
 
 
 def test_a_check_is_reached_and_left_by_links(page: HelpPage) -> None:

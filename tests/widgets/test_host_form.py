@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.hosts.hosts import HostEntry
-from widgets.hosts.host_form import Typed, entry, faults, typed
+from widgets.hosts.add_host_dialog import Typed, entry, faults, typed
 
 
 def test_a_name_alone_is_enough() -> None:
@@ -26,31 +26,31 @@ def test_everything_typed_is_kept_and_comes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "text", "said"),
+    ("field", "text", "shown"),
     [
-        ("name", "", "Give the host a name"),
+        ("name", "", "Enter a name"),
         ("name", "local", "this computer"),
         ("name", "web 1", "spaces"),
         ("name", "-oProxyCommand=sh", "leading dash"),
         ("name", "taken", "already"),
-        ("host_name", "a;rm", "not an address"),
-        ("host_name", "a" * 256, "longer"),
+        ("host_name", "a;rm", "Not an address"),
+        ("host_name", "a" * 256, "Longer"),
         ("port", "0", "1 to 65535"),
         ("port", "65536", "1 to 65535"),
         ("port", "2 2", "1 to 65535"),
         ("port", "²", "1 to 65535"),
-        ("user", "an n", "not a user name"),
-        ("identity_file", "/nowhere/key", "no such file"),
-        ("identity_file", "key.pub", "public half"),
+        ("user", "an n", "Not a user name"),
+        ("identity_file", "/nowhere/key", "No such file"),
+        ("identity_file", "key.pub", "public key"),
         ("jump", "bastion:port", "user@host:port"),
         ("jump", "-oProxyCommand=sh", "user@host:port"),
     ],
 )
-def test_each_fault_is_said_beside_its_field(field: str, text: str, said: str) -> None:
+def test_each_fault_is_said_beside_its_field(field: str, text: str, shown: str) -> None:
     texts = {"name": "web-1"} | {field: text}
     found = faults(Typed(**texts), frozenset({"taken"}))
     assert list(found) == [field]
-    assert said in found[field]
+    assert shown in found[field]
 
 
 @given(st.text(max_size=300))

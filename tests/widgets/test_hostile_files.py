@@ -17,13 +17,13 @@ from app.services import Workstation
 from remote import privilege
 from suites.base import Command
 from suites.errors import BenchwrightError
-from tests.app import recorded
+from tests.app import run_events
 from tests.lab_sshd import AnsweringAsker
 from tests.widgets.heartbeat import beating
 from widgets import jobs
 from widgets.export_dialog import ExportDialog
-from widgets.measure.install_dialog import InstallDialog
-from widgets.measure.plan_files import PlanFiles
+from widgets.wizard.install_dialog import InstallDialog
+from widgets.wizard.plan_files import PlanFiles
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -41,17 +41,17 @@ def window(qtbot: QtBot) -> QWidget:
 
 
 def settle(qtbot: QtBot, window: QWidget) -> None:
-    with beating(window, fewest=2):
-        qtbot.waitUntil(lambda: not jobs.running(), timeout=60_000)
+    with beating(window):
+        qtbot.waitUntil(lambda: not jobs.running())
         qtbot.wait(50)
 
 
 def hostile_run() -> Iterable[Event]:
     """Yield a run whose plan, tool and command are named by somebody who means no good."""
-    one = replace(recorded.trial(1), tool_version=FORMULA, commands=(Command((FORMULA, "@x")),))
-    for event in recorded.run_events(RUN):
+    one = replace(run_events.trial(1), tool_version=FORMULA, commands=(Command((FORMULA, "@x")),))
+    for event in run_events.run_events(RUN):
         if isinstance(event, RunStarted):
-            yield replace(event, plan=recorded.plan(name=FORMULA))
+            yield replace(event, plan=run_events.plan(name=FORMULA))
         elif isinstance(event, TrialStarted):
             yield replace(event, trial=one)
         else:
@@ -65,13 +65,13 @@ def test_an_export_writes_where_it_was_told_and_nothing_that_a_spreadsheet_runs(
         for event in hostile_run():
             recorder.record(event)
     dialog = ExportDialog(workstation, [RUN], LEADS_ELSEWHERE, window)
-    suggested = Path(dialog.place.text())
+    suggested = Path(dialog.path.text())
     assert suggested.parent.name == "Benchwright"
     assert "evil" in suggested.name
     assert suggested.name.isprintable()
 
     folder = tmp_path / "out"
-    dialog.place.setText(str(folder / "report"))
+    dialog.path.setText(str(folder / "report"))
     dialog.png_box.setChecked(False)  # a picture runs nothing
     dialog.show()
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
@@ -140,11 +140,11 @@ exec yes 'Sorry, try again. Password:' >&2
 def test_a_false_prompt_gets_no_password(
     qtbot: QtBot, workstation: Workstation, window: QWidget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard = tmp_path / "heard"
+    received = tmp_path / "heard"
     folder = tmp_path / "bin"
     folder.mkdir()
     scripts = {
-        "sudo": FAKE_SUDO.replace("HEARD", str(heard)),
+        "sudo": FAKE_SUDO.replace("HEARD", str(received)),
         "id": '#!/bin/sh\n[ "$1" = -u ] && echo 1000 || echo ann\n',
     }
     for name, text in scripts.items():
@@ -159,6 +159,6 @@ def test_a_false_prompt_gets_no_password(
     dialog.open()
     qtbot.mouseClick(dialog.run_button, Qt.MouseButton.LeftButton)
     settle(qtbot, window)
-    assert SECRET not in (heard.read_text() if heard.exists() else "")
+    assert SECRET not in (received.read_text() if received.exists() else "")
     assert "sudo" in dialog.notice.text()
     assert SECRET not in dialog.notice.text() + dialog.output.toPlainText()

@@ -13,15 +13,19 @@ from pytestqt.qtbot import QtBot
 from app.events import RunEnded, RunStarted, State
 from app.hosts.hosts import ConnectReport, HostEntry, Origin
 from app.plans.plan import LOCAL, Plan
-from app.questions import Asker, Outcome, Refuse
+from app.questions import Asker, ConnectOutcome, RefusingAsker
 from app.services import Workstation
 from suites.facts import Facts
+from tests.messages import messages
 from widgets import jobs
 from widgets.hosts.add_host_dialog import AddHostDialog
-from widgets.hosts.host_connections import Standing
-from widgets.hosts.hosts_model import HostsModel, address_text, connection_text
+from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_page import HostsPage
-from widgets.parts.question import Question
+from widgets.hosts.hosts_table import address_text, connection_text, host_columns
+from widgets.parts.dialogs import QuestionDialog
+from widgets.parts.table import TableModel
+
+MESSAGES = messages("widgets-hosts", "test_hosts_page")
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -41,13 +45,13 @@ def config() -> None:
 
 @pytest.fixture
 def page(qtbot: QtBot, workstation: Workstation, config: None) -> Iterator[HostsPage]:
-    made = HostsPage(workstation, Refuse())
+    made = HostsPage(workstation, RefusingAsker())
     qtbot.addWidget(made)
     qtbot.addWidget(made.facts_view)
     made.resize(700, 600)
     made.show()
     yield made
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def _names(page: HostsPage) -> list[str]:
@@ -56,7 +60,7 @@ def _names(page: HostsPage) -> list[str]:
 
 
 def _settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def _open(page: HostsPage, kind: type[Dialog]) -> Dialog:
@@ -75,7 +79,7 @@ def test_it_opens_on_this_computer_with_its_facts_and_one_obvious_next_step(qtbo
     page.activated()
     _settle(qtbot)
     assert _names(page) == ["This computer", "bastion"]
-    assert page.table.current().name == LOCAL
+    assert page.table.current_host().name == LOCAL
     assert page.facts_view.facts is not None
     assert page.start_card.isVisible()
     with qtbot.waitSignal(page.quick_requested) as asked:
@@ -99,7 +103,7 @@ def test_a_bad_ssh_config_is_said_and_the_other_hosts_are_there(qtbot: QtBot, pa
     page.activated()
     _settle(qtbot)
     assert _names(page) == ["This computer"]
-    assert "~/.ssh/config are not listed" in page.notice.text()
+    assert MESSAGES["ssh_config_are_not_listed"] in page.notice.text()
 
 
 def test_a_refused_connection_says_what_happened_and_what_to_do(qtbot: QtBot, page: HostsPage) -> None:
@@ -109,7 +113,7 @@ def test_a_refused_connection_says_what_happened_and_what_to_do(qtbot: QtBot, pa
     qtbot.mouseClick(page.card.test_button, Qt.MouseButton.LeftButton)
     assert page.card.working.isVisible()
     _settle(qtbot)
-    assert page.connections.of("bastion").words == Outcome.REFUSED.value
+    assert page.connections.of("bastion").text == ConnectOutcome.REFUSED.value
     assert page.card.notice.isVisible()
     assert "refused" in page.card.notice.text()
     assert page.card.notice.accessibleName().startswith("Error: ")
@@ -123,7 +127,7 @@ def test_waiting_can_be_given_up(qtbot: QtBot, page: HostsPage) -> None:
     qtbot.mouseClick(page.card.working.cancel_button, Qt.MouseButton.LeftButton)
     assert not page.card.working.isVisible()
     _settle(qtbot)
-    assert page.connections.of("bastion").words == "not tried"
+    assert page.connections.of("bastion").text == "not tried"
 
 
 def test_several_hosts_are_measured_together_by_keys_alone(qtbot: QtBot, page: HostsPage) -> None:
@@ -153,8 +157,8 @@ def test_a_host_is_added_tried_and_chosen(qtbot: QtBot, page: HostsPage) -> None
     qtbot.keyClick(dialog.fields["name"].edit, Qt.Key.Key_Return)
     _settle(qtbot)
     assert _names(page) == ["This computer", "web-1", "bastion"]
-    assert page.table.current() == HostEntry("web-1", Origin.SAVED, "127.0.0.1", NOBODY_LISTENS)
-    assert page.connections.of("web-1").words == Outcome.REFUSED.value
+    assert page.table.current_host() == HostEntry("web-1", Origin.SAVED, "127.0.0.1", NOBODY_LISTENS)
+    assert page.connections.of("web-1").text == ConnectOutcome.REFUSED.value
 
 
 def test_faults_stand_beside_their_fields_and_nothing_is_saved(qtbot: QtBot, page: HostsPage) -> None:
@@ -166,7 +170,7 @@ def test_faults_stand_beside_their_fields_and_nothing_is_saved(qtbot: QtBot, pag
     qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
     assert dialog.isVisible()
     assert "name" in dialog.fields["name"].message.label.text()
-    assert dialog.fields["port"].edit.accessibleDescription() == "Give a port from 1 to 65535."
+    assert dialog.fields["port"].edit.accessibleDescription().startswith("Enter a port ")
     assert not dialog.fields["user"].message.isVisible()
     assert dialog.focusWidget() is dialog.fields["name"].edit
 
@@ -196,13 +200,13 @@ def test_a_saved_host_is_changed_by_f2_and_removed_by_delete_after_a_question(qt
     dialog.fields["user"].edit.setText("ann")
     qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
-    assert page.table.current().user == "ann"
+    assert page.table.current_host().user == "ann"
     _press_in_table(qtbot, page, Qt.Key.Key_Delete)
-    question = _open(page, Question)
+    question = _open(page, QuestionDialog)
     qtbot.keyClick(question, Qt.Key.Key_Return)
     assert "web-1" in _names(page)
     _press_in_table(qtbot, page, Qt.Key.Key_Delete)
-    question = _open(page, Question)
+    question = _open(page, QuestionDialog)
     qtbot.mouseClick(question.accept_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     assert _names(page) == ["This computer", "bastion"]
@@ -217,7 +221,7 @@ def test_a_search_appears_with_many_hosts_and_keeps_the_matching_ones(qtbot: QtB
     qtbot.keyClick(page, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     qtbot.keyClicks(page.search, "100.3")
     assert _names(page) == ["fleet-3"]
-    assert page.table.current().name == "fleet-3"
+    assert page.table.current_host().name == "fleet-3"
     page.search.clear()
     assert len(_names(page)) == 10
 
@@ -241,7 +245,7 @@ def test_a_damaged_file_of_hosts_is_said_and_this_computer_stays(qtbot: QtBot, p
     (tmp_path / "hosts.toml").write_text("[web-1\n")
     page.activated()
     _settle(qtbot)
-    assert "cannot be read" in page.notice.text()
+    assert "hosts.toml: not valid TOML" in page.notice.text()
     assert _names(page) == ["This computer"]
     (tmp_path / "hosts.toml").unlink()
     page.activated()
@@ -270,8 +274,8 @@ def test_tab_goes_where_the_eye_goes(qtbot: QtBot, page: HostsPage) -> None:
 
 
 def test_the_table_is_a_sound_model(qtmodeltester: ModelTester) -> None:
-    model = HostsModel(lambda _name: Standing())
-    model.show_entries([HostEntry("a"), HostEntry("b", Origin.SSH_CONFIG)])
+    model = TableModel(host_columns(lambda _name: HostStatus()))
+    model.show_rows([HostEntry("a"), HostEntry("b", Origin.SSH_CONFIG)])
     qtmodeltester.check(model)
 
 
@@ -279,7 +283,7 @@ def test_the_table_is_a_sound_model(qtmodeltester: ModelTester) -> None:
     ("entry", "words"),
     [
         (HostEntry("web-1"), "web-1"),
-        (HostEntry("web-1", Origin.SSH_CONFIG), "as ~/.ssh/config says"),
+        (HostEntry("web-1", Origin.SSH_CONFIG), "from ~/.ssh/config"),
         (HostEntry("web-1", host_name="192.0.2.1", port=22, user="ann", jump="b"), "ann@192.0.2.1:22 via b"),
         (HostEntry("web-1", user="ann"), "ann@web-1"),
     ],
@@ -290,9 +294,9 @@ def test_the_way_to_a_host_is_written_as_ssh_writes_it(entry: HostEntry, words: 
 
 def test_this_computer_is_not_connected_to() -> None:
     here = HostEntry(LOCAL, Origin.THIS_COMPUTER)
-    assert connection_text(here, Standing()) == "here"
-    assert connection_text(here, Standing(facts=Facts(host=LOCAL, read_at=""))) == "ready"
-    assert connection_text(HostEntry("web-1"), Standing()) == "not tried"
+    assert connection_text(here, HostStatus()) == "local"
+    assert connection_text(here, HostStatus(facts=Facts(host=LOCAL, read_at=""))) == "ready"
+    assert connection_text(HostEntry("web-1"), HostStatus()) == "not tried"
 
 
 class _Reachable(Workstation):
@@ -305,7 +309,7 @@ class _Reachable(Workstation):
     def test_connection(self, name: str, asker: Asker, entry: HostEntry | None = None) -> ConnectReport:
         assert entry is None
         self.asked.append(f"test {name} as {type(asker).__name__}")
-        return ConnectReport(name, Outcome.CONNECTED, f"Connected to {name}.", "", 0.02)
+        return ConnectReport(name, ConnectOutcome.CONNECTED, f"Connected to {name}.", "", 0.02)
 
     def facts(self, name: str, asker: Asker, directories: object = (), devices: object = ()) -> Facts:
         assert not directories
@@ -316,13 +320,13 @@ class _Reachable(Workstation):
 
 def test_facts_are_read_right_after_a_connection_that_went_well(qtbot: QtBot, tmp_path: Path) -> None:
     workstation = _Reachable(tmp_path)
-    page = HostsPage(workstation, Refuse())
+    page = HostsPage(workstation, RefusingAsker())
     qtbot.addWidget(page)
     qtbot.addWidget(page.facts_view)
     page.connections.test("web-1")
     _settle(qtbot)
-    assert workstation.asked == ["test web-1 as Refuse", "facts web-1 as Refuse"]
-    assert page.connections.of("web-1").words == "connected"
+    assert workstation.asked == [f"{what} web-1 as RefusingAsker" for what in ("test", "facts")]
+    assert page.connections.of("web-1").text == "connected"
     assert page.connections.of("web-1").facts is not None
 
 
@@ -339,16 +343,16 @@ class _Keeping(Workstation):
 
 @pytest.mark.usefixtures("config")
 def test_what_is_kept_for_a_host_can_be_forgotten(qtbot: QtBot, tmp_path: Path) -> None:
-    page = HostsPage(_Keeping(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml"), Refuse())
+    page = HostsPage(_Keeping(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml"), RefusingAsker())
     qtbot.addWidget(page)
     qtbot.addWidget(page.facts_view)
     page.activated()
     _settle(qtbot)
     page.table.select("bastion")
     forget = next(action for action in page.table.actions() if action.text().startswith("Forget"))
-    for said in ("Forgot 2 of bastion.", "Nothing was kept for bastion."):
+    for shown in ("Forgot 2 secrets of bastion.", "No passwords or passphrases stored for bastion."):
         forget.trigger()
         _settle(qtbot)
-        assert said in page.notice.text()
+        assert shown in page.notice.text()
     page.table.select(LOCAL)
     assert not forget.isEnabled()

@@ -9,24 +9,24 @@ from pytestqt.qtbot import QtBot
 
 from suites.errors import BenchwrightError
 from widgets import jobs
-from widgets.jobs import Job
+from widgets.jobs import BackgroundJob
 
 
-def _told(job: Job) -> list[object]:
-    told: list[object] = []
-    job.yielded.connect(lambda value: told.append(("yielded", value)))
-    job.returned.connect(lambda value: told.append(("returned", value)))
-    job.failed.connect(lambda error: told.append(("failed", str(error))))
-    job.finished.connect(lambda: told.append("finished"))
-    return told
+def _reported(job: BackgroundJob) -> list[object]:
+    reported: list[object] = []
+    job.yielded.connect(lambda value: reported.append(("yielded", value)))
+    job.returned.connect(lambda value: reported.append(("returned", value)))
+    job.failed.connect(lambda error: reported.append(("failed", str(error))))
+    job.finished.connect(lambda: reported.append("finished"))
+    return reported
 
 
 def test_what_is_yielded_arrives_in_order_and_the_end_last(qtbot: QtBot) -> None:
-    job = Job(lambda: iter(range(3)))
-    told = _told(job)
+    job = BackgroundJob(lambda: iter(range(3)))
+    reported = _reported(job)
     with qtbot.waitSignal(job.finished):
         job.start()
-    assert told == [("yielded", 0), ("yielded", 1), ("yielded", 2), "finished"]
+    assert reported == [("yielded", 0), ("yielded", 1), ("yielded", 2), "finished"]
     assert job not in jobs.running()
 
 
@@ -37,12 +37,12 @@ def test_an_error_for_people_arrives_as_it_is_and_a_defect_as_a_sentence(qtbot: 
     def break_down() -> object:
         raise ZeroDivisionError
 
-    for work, said in ((refuse, "The host is down. Start it."), (break_down, "ZeroDivisionError")):
-        job = Job(work)
-        told = _told(job)
+    for work, shown in ((refuse, "The host is down. Start it."), (break_down, "ZeroDivisionError")):
+        job = BackgroundJob(work)
+        reported = _reported(job)
         with qtbot.waitSignal(job.finished):
             job.start()
-        assert said in str(told[0])
+        assert shown in str(reported[0])
 
 
 def test_a_cancelled_generator_is_closed_at_its_next_yield(qtbot: QtBot) -> None:
@@ -57,7 +57,7 @@ def test_a_cancelled_generator_is_closed_at_its_next_yield(qtbot: QtBot) -> None
         finally:
             closed.set()
 
-    job = Job(count)
+    job = BackgroundJob(count)
     job.yielded.connect(lambda _value: job.cancel())
     with qtbot.waitSignal(job.finished):
         job.start()
@@ -65,7 +65,7 @@ def test_a_cancelled_generator_is_closed_at_its_next_yield(qtbot: QtBot) -> None
 
 
 def test_work_knows_the_job_it_is_done_for(qtbot: QtBot) -> None:
-    job = Job(jobs.current)
+    job = BackgroundJob(jobs.current)
     with qtbot.waitSignal(job.returned) as returned:
         job.start()
     assert returned.args == [job]
@@ -76,16 +76,16 @@ def test_work_knows_the_job_it_is_done_for(qtbot: QtBot) -> None:
 def test_a_job_whose_owner_is_gone_ends_in_silence(qtbot: QtBot) -> None:
     going_on = threading.Event()
     owner = QObject()
-    job = Job(going_on.wait, owner)
-    told = _told(job)
+    job = BackgroundJob(going_on.wait, owner)
+    reported = _reported(job)
     job.start()
     with qtbot.waitSignal(owner.destroyed):
         owner.deleteLater()
     assert job.cancelled
     assert job not in jobs.running()
     going_on.set()
-    assert job.wait(5)
-    assert told == []
+    assert job.wait(60.0)
+    assert reported == []
 
 
 def test_owners_may_go_while_their_jobs_speak(qtbot: QtBot) -> None:
@@ -94,7 +94,7 @@ def test_owners_may_go_while_their_jobs_speak(qtbot: QtBot) -> None:
 
     for _ in range(100):
         owner = QObject()
-        work = [Job(speak, owner) for _ in range(2)]
+        work = [BackgroundJob(speak, owner) for _ in range(2)]
         for job in work:
             job.start()
         qtbot.wait(1)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from suites.facts import Absent, CpuFacts, Facts, MemoryFacts, SystemFacts, Tool
-from widgets.library.fact_changes import Change, changes
+from widgets.library.facts_panel import FactChange, changes
 
 BEFORE = Facts(
     host="web-1",
@@ -25,12 +25,12 @@ def test_what_reads_otherwise_is_told_with_both_values_and_its_whole_title() -> 
         memory=replace(BEFORE.memory, available=Absent("cannot be read")),
     )
     assert changes(BEFORE, after) == [
-        Change("System · Load, 1 minute", "0.1", "1.9"),
-        Change("Memory · Available", "12 GiB", "absent (cannot be read)"),
+        FactChange("System · Load, 1 minute", "0.1", "1.9"),
+        FactChange("Memory · Available", "12 GiB", "absent (cannot be read)"),
     ]
 
 
 def test_what_was_there_only_once_is_told() -> None:
     after = replace(BEFORE, tools=(Tool(name="fio", version="3.33"),))
     found = changes(BEFORE, after)
-    assert [(change.before, change.after) for change in found] == [("not there", "3.33")]
+    assert [(change.before, change.after) for change in found] == [("missing", "3.33")]

@@ -1,5 +1,6 @@
 """The history of a run's metric: read when it is looked at, its dots open runs, its changes are named."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +8,13 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
-from app.history.history import HistoryError, Wanted
+from app.history import HistoryError, HistoryQuery, read_history
 from app.store import Store
+from tests.messages import messages
 from tests.simulation.history import results, store_of_history
 from widgets.library.history_panel import HistoryPanel
+
+MESSAGES = messages("widgets-library", "test_library_history")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +34,7 @@ def shown(qtbot: QtBot, stored: Path) -> HistoryPanel:
     qtbot.addWidget(panel)
     panel.resize(700, 420)
     panel.show()
-    panel.show_run(store.load("last"), store.history)
+    panel.show_run(store.load("last"), partial(read_history, store))
     qtbot.waitUntil(lambda: "fell by" in panel.changes.text())
     return panel
 
@@ -39,7 +43,7 @@ def test_a_change_is_named_with_what_changed_beside_it(qtbot: QtBot, stored: Pat
     panel = shown(qtbot, stored)
     assert panel.changes.text().startswith("▼1 ")
     assert "kernel 6.5.0 against 6.1.0" in panel.changes.text()
-    assert panel.notes.text().startswith("30 comparable runs, ↑ higher is better")
+    assert panel.notes.text().startswith(MESSAGES["30_comparable_runs_higher_is"])
     assert panel.metrics.currentText() == "I/O operations, read · random read"
 
 
@@ -55,7 +59,7 @@ def test_a_dot_opens_its_run_by_mouse_and_by_keys(qtbot: QtBot, stored: Path) ->
 
 
 def test_what_cannot_be_read_is_said(qtbot: QtBot, stored: Path) -> None:
-    def fail(_wanted: Wanted) -> None:
+    def fail(_wanted: HistoryQuery) -> None:
         raise HistoryError("There is no figure.")
 
     panel = HistoryPanel()

@@ -9,18 +9,23 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from app.runs import running
+from app.runs import recording
 from app.services import Workstation
 from app.store import StoreError
 from suites import registry
 from tests.lab.broken_libraries import locked
 from tests.lab.counting import Counting, counting_plan
+from tests.messages import messages
 from tests.widgets.test_library_newer import Keep, choose, library_page, opened, press, settle
 from widgets.library.library_bar import LibraryBar
 from widgets.live.live_page import LivePage
-from widgets.live.model import Phase
+from widgets.live.model import LivePhase
 from widgets.main_window import MainWindow
-from widgets.rail import Room
+from widgets.rail import PageName
+
+pytestmark = pytest.mark.usefixtures("few_programs")
+
+MESSAGES = messages("widgets-library", "test_library_lost")
 
 
 @pytest.fixture
@@ -29,9 +34,9 @@ def live(
 ) -> tuple[MainWindow, LivePage]:
     """Return a window whose run has counted to five, and that looks often whether the library is back."""
     monkeypatch.setattr(registry, "SUITES", (*registry.SUITES, Counting()))
-    monkeypatch.setattr(running, "FULL_AGAIN", 0.1)
-    window = opened(qtbot, keep, workstation, Room.LIVE)
-    page = window.rooms.made(Room.LIVE)
+    monkeypatch.setattr(recording, "FULL_RETRY", 0.1)
+    window = opened(qtbot, keep, workstation, PageName.LIVE)
+    page = window.pages.existing(PageName.LIVE)
     assert isinstance(page, LivePage)
     assert page.start_run(counting_plan(60, host="local"))
     qtbot.waitUntil(lambda: page.model is not None and bool(page.model.trials) and page.model.trials[1].latest() > 0.1)
@@ -56,12 +61,12 @@ def test_a_library_that_vanishes_is_said_and_the_run_is_saved_elsewhere(
     bar: LibraryBar = window.library_bar
     library = workstation.library_path
     remove(library)
-    qtbot.waitUntil(bar.isVisible, timeout=20_000)
+    qtbot.waitUntil(bar.isVisible)
     assert "is gone" in bar.text()
     assert [button.text() for button in bar._buttons if button.isVisible()] == ["Save as…"]
     picture_of(window, "lost-live")
-    window.show_room(Room.LIBRARY)
-    qtbot.waitUntil(library_page(window).unreadable.isVisible, timeout=20_000)
+    window.show_page(PageName.LIBRARY)
+    qtbot.waitUntil(library_page(window).unreadable.isVisible)
     assert bar.isVisible()
     assert not library_page(window).empty.isVisible()  # nobody says that there are no runs
     picture_of(window, "lost-library")
@@ -69,13 +74,13 @@ def test_a_library_that_vanishes_is_said_and_the_run_is_saved_elsewhere(
 
     press(qtbot, bar.save_as_button)
     choose(qtbot, window, tmp_path / "saved.sqlite3")
-    qtbot.waitUntil(lambda: not page.running, timeout=30_000)
+    qtbot.waitUntil(lambda: not page.running)
     settle(qtbot)
     assert page.model is not None
-    assert (page.model.phase, page.model.stored) == (Phase.DONE, True)
+    assert (page.model.phase, page.model.stored) == (LivePhase.DONE, True)
     assert workstation.library_path == tmp_path / "saved.sqlite3"
-    assert "The run is saved in another library." in bar.text()
-    assert library_page(window).table.runs.row_of(page.model.run_id) >= 0
+    assert MESSAGES["the_run_is_saved_in_another"] in bar.text()
+    assert library_page(window).table.row_of(page.model.run_id) >= 0
     picture_of(window, "lost-saved")
 
 
@@ -83,53 +88,54 @@ def test_a_run_that_could_not_be_stored_is_nowhere_called_kept(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window, page = live
-    monkeypatch.setattr("app.store.recorder.make_new", _refuse)
+    monkeypatch.setattr("app.store.recorder.create_file", _refuse)
     remove(workstation.library_path)
-    qtbot.waitUntil(window.library_bar.isVisible, timeout=20_000)
+    qtbot.waitUntil(window.library_bar.isVisible)
     page.stop()
-    qtbot.waitUntil(lambda: not page.running, timeout=30_000)
-    said = f"{page._outcome.message.text()} {page._outcome.detail.text()}"
-    assert "could not be saved" in said
+    qtbot.waitUntil(lambda: not page.running)
+    shown = f"{page._outcome.message.text()} {page._outcome.detail.text()}"
+    assert "could not be saved" in shown
     for word in ("kept", "is in the library", "are in the library"):
-        assert word not in said
+        assert word not in shown
     assert window.findChildren(QFileDialog) == []
 
 
 def test_a_library_in_use_is_said_until_it_is_free(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "BUSY_SAID", 1.0)
+    monkeypatch.setattr(recording, "BUSY_REPORTED", 1.0)
     window, page = live
     bar: LibraryBar = window.library_bar
     with locked(workstation.library_path):
-        qtbot.waitUntil(bar.isVisible, timeout=20_000)
-        assert "is in use by another program" in bar.text()
-        assert "Stop ends the run: if the library is still in use" in bar.text()
+        qtbot.waitUntil(bar.isVisible)
+        assert MESSAGES["is_in_use_by_another_program"] in bar.text()
+        assert MESSAGES["stop_ends_the_run_if_the"] in bar.text()
         assert [button.text() for button in bar._buttons if button.isVisible()] == ["Save as…"]
         picture_of(window, "in-use-live")
-    qtbot.waitUntil(lambda: not page.running, timeout=30_000)
+    qtbot.waitUntil(lambda: not page.running)
     settle(qtbot)
     assert page.model is not None
-    assert (page.model.phase, page.model.stored) == (Phase.DONE, True)
-    assert "The library takes the run again." in bar.text()
+    assert (page.model.phase, page.model.stored) == (LivePhase.DONE, True)
+    assert MESSAGES["the_library_is_writable"] in bar.text()
     assert workstation.load("last").trials[0].figures[0].value == 60
 
 
+@pytest.mark.slow
 def test_a_stop_saves_the_run_elsewhere_while_the_library_is_in_use(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "BUSY_SAID", 0.5)
-    monkeypatch.setattr(running, "STOPPING", 3.0)
+    monkeypatch.setattr(recording, "BUSY_REPORTED", 0.5)
+    monkeypatch.setattr(recording, "STOPPING", 3.0)
     window, page = live
     library = workstation.library_path
     with locked(library):
-        qtbot.waitUntil(window.library_bar.isVisible, timeout=20_000)
+        qtbot.waitUntil(window.library_bar.isVisible)
         page.stop()
-        qtbot.waitUntil(lambda: not page.running, timeout=30_000)
+        qtbot.waitUntil(lambda: not page.running)
         assert page.model is not None
-        assert (page.model.phase in {Phase.PARTIAL, Phase.DONE}, page.model.stored) == (True, True)
+        assert (page.model.phase in {LivePhase.PARTIAL, LivePhase.DONE}, page.model.stored) == (True, True)
         assert workstation.library_path != library
-        assert f"It is in {workstation.library_path}." in window.library_bar.text()
+        assert f"Library: {workstation.library_path}." in window.library_bar.text()
         assert workstation.load("last").trials[0].reason in {"", "Stopped by you."}  # it is short
 
 
@@ -142,12 +148,12 @@ def test_a_damaged_library_is_said_and_the_run_is_saved_from_memory(
     with library.open("r+b") as file:
         file.write(os.urandom(library.stat().st_size))
     os.truncate(f"{library}-wal", 0)
-    qtbot.waitUntil(bar.isVisible, timeout=20_000)
-    assert "is damaged" in bar.text()
-    assert "Free some space" not in bar.text()
+    qtbot.waitUntil(bar.isVisible)
+    assert "was overwritten" in bar.text()
+    assert "Free space" not in bar.text()
     picture_of(window, "damaged-live")
     page.stop()
-    qtbot.waitUntil(lambda: not page.running, timeout=30_000)
+    qtbot.waitUntil(lambda: not page.running)
     settle(qtbot)
     assert workstation.library_path != library
     with closing(sqlite3.connect(workstation.library_path)) as connection:

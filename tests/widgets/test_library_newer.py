@@ -13,12 +13,15 @@ from app.services import Workstation
 from tests.app.test_store_newer import make_newer
 from tests.app.test_store_salvage import damage
 from tests.lab.counting import Counting, counting_plan
+from tests.messages import messages
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.rail import Room
+from widgets.rail import PageName
+
+MESSAGES = messages("widgets-library", "test_library_newer")
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -35,22 +38,22 @@ def library(workstation: Workstation) -> Path:
 
 
 def settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
-def opened(qtbot: QtBot, keep: Keep, workstation: Workstation, room: Room) -> MainWindow:
+def opened(qtbot: QtBot, keep: Keep, workstation: Workstation, room: PageName) -> MainWindow:
     window = MainWindow(workstation)
     keep(window)
     with qtbot.waitExposed(window):
         window.show()
     settle(qtbot)
-    window.show_room(room)
+    window.show_page(room)
     settle(qtbot)
     return window
 
 
 def library_page(window: MainWindow) -> LibraryPage:
-    page = window.rooms.made(Room.LIBRARY)
+    page = window.pages.existing(PageName.LIBRARY)
     assert isinstance(page, LibraryPage)
     return page
 
@@ -81,18 +84,18 @@ def test_a_newer_library_is_shown_and_not_written_to(
     qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path
 ) -> None:
     before = make_newer(library, 6)
-    window = opened(qtbot, keep, workstation, Room.LIBRARY)
+    window = opened(qtbot, keep, workstation, PageName.LIBRARY)
     page, bar = library_page(window), window.library_bar
     assert bar.isVisible()
-    assert "of a newer Benchwright: it has format 9" in bar.text()
+    assert MESSAGES["of_a_newer_benchwright_it"] in bar.text()
     assert [button.text() for button in (bar.save_button, bar.other_button) if button.isVisible()] == ["Open another…"]
-    assert page.table.runs.row_of(NEWEST) >= 0
+    assert page.table.row_of(NEWEST) >= 0
     assert page.panel.opened is not None
     actions = page.actions_of_runs
     assert [action.isEnabled() for action in (actions.pin, actions.delete)] == [False, False]
-    assert "newer Benchwright" in actions.delete.toolTip()
+    assert "is read-only" in actions.delete.toolTip()
     assert actions.export.isEnabled()
-    assert not window.left_bar.isVisible()
+    assert not window.detached_bar.isVisible()
     workstation.close()
     assert library.read_bytes() == before
 
@@ -102,12 +105,12 @@ def test_measuring_into_a_newer_library_is_refused_in_words(
 ) -> None:
     monkeypatch.setattr("suites.registry.SUITES", (Counting(),))
     make_newer(library, 6)
-    window = opened(qtbot, keep, workstation, Room.LIVE)
-    live = window.rooms.made(Room.LIVE)
+    window = opened(qtbot, keep, workstation, PageName.LIVE)
+    live = window.pages.existing(PageName.LIVE)
     assert isinstance(live, LivePage)
     assert live.start_run(counting_plan(3, host="local"))
     settle(qtbot)
-    assert "of a newer Benchwright" in f"{live._outcome.message.text()} {live._outcome.detail.text()}"
+    assert "is read-only" in f"{live._outcome.message.text()} {live._outcome.detail.text()}"
     assert "--store" in live._outcome.detail.text()
 
 
@@ -115,7 +118,7 @@ def test_another_library_is_opened_from_the_window(
     qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path, tmp_path: Path
 ) -> None:
     make_newer(library, 6)
-    window = opened(qtbot, keep, workstation, Room.LIBRARY)
+    window = opened(qtbot, keep, workstation, PageName.LIBRARY)
     press(qtbot, window.library_bar.other_button)
     choose(qtbot, window, tmp_path / "mine.sqlite3")
     assert not window.library_bar.isVisible()
@@ -127,16 +130,16 @@ def test_what_can_be_read_of_a_damaged_library_is_saved_and_opened(
     qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path, tmp_path: Path
 ) -> None:
     before = spoil_verdicts(library)
-    window = opened(qtbot, keep, workstation, Room.HOSTS)
+    window = opened(qtbot, keep, workstation, PageName.HOSTS)
     bar = window.library_bar
     assert f"{library} is damaged" in bar.text()
     press(qtbot, bar.save_button)
     choose(qtbot, window, tmp_path / "saved.sqlite3")
     assert "runs saved to" in bar.text()
     assert f"benchwright --store {tmp_path / 'saved.sqlite3'}" in bar.text()
-    window.show_room(Room.LIBRARY)
+    window.show_page(PageName.LIBRARY)
     settle(qtbot)
-    assert library_page(window).table.runs.row_of(NEWEST) >= 0
+    assert library_page(window).table.row_of(NEWEST) >= 0
     workstation.close()
     assert library.read_bytes() == before
 
@@ -145,10 +148,10 @@ def test_the_place_of_the_runs_says_that_the_library_is_damaged(
     qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path, tmp_path: Path
 ) -> None:
     spoil_verdicts(library)
-    window = opened(qtbot, keep, workstation, Room.LIBRARY)
+    window = opened(qtbot, keep, workstation, PageName.LIBRARY)
     page = library_page(window)
     assert not page.table.isVisible()
-    qtbot.waitUntil(lambda: (place := page.unreadable.state) is not None and place.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: (place := page.unreadable.state) is not None and place.isVisible())
     place = page.unreadable.state
     assert place is not None
     assert place.button is not None
@@ -164,12 +167,12 @@ def test_no_file_is_overwritten_by_what_is_saved(
 ) -> None:
     spoil_verdicts(library)
     (tmp_path / "there.sqlite3").write_text("precious")
-    window = opened(qtbot, keep, workstation, Room.LIBRARY)
+    window = opened(qtbot, keep, workstation, PageName.LIBRARY)
     bar = window.library_bar
     assert not library_page(window).panel.isVisible()
     press(qtbot, bar.save_button)
     choose(qtbot, window, tmp_path / "there.sqlite3")
-    assert "exists already" in bar.text()
+    qtbot.waitUntil(lambda: "exists already" in bar.text())
     assert bar.save_button.isVisible()
     assert (tmp_path / "there.sqlite3").read_text() == "precious"
     assert workstation.library_path == library

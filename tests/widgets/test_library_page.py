@@ -10,16 +10,18 @@ from pytestqt.qtbot import QtBot
 
 from app.events import RunStarted
 from app.plans.plan import LOCAL
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.services import Workstation
+from tests.messages import messages
 from tests.widgets.library_runs import DISK, Made, copied_library, plan_of, record
 from widgets import jobs
-from widgets.library.delete_question import DeleteQuestion
 from widgets.library.library_page import LibraryPage
-from widgets.library.pin_dialog import PinDialog
 from widgets.library.run_actions import ActionButton
+from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.live.log_view import LINE_LIMIT
 from widgets.parts.text import Text
+
+MESSAGES = messages("widgets-library", "test_library_page")
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -33,11 +35,11 @@ BEFORE, AFTER, FAILED, STOPPED = (
 
 
 def _settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def _made(qtbot: QtBot, keep: Keep, workstation: Workstation) -> LibraryPage:
-    page = LibraryPage(workstation, Refuse())
+    page = LibraryPage(workstation, RefusingAsker())
     for widget in (page, page.side):
         if widget is not None:
             keep(widget)
@@ -74,7 +76,7 @@ def _press(qtbot: QtBot, page: LibraryPage, button: str) -> None:
 
 
 def _select(qtbot: QtBot, page: LibraryPage, *run_ids: str) -> None:
-    page.table.select(run_ids)
+    page.table.select(*run_ids)
     page.table.settle()
     _settle(qtbot)
 
@@ -96,7 +98,7 @@ def test_an_empty_library_says_what_it_is_for_and_offers_the_next_step(qtbot: Qt
 
 
 def test_the_newest_run_stands_on_top_and_is_open(page: LibraryPage) -> None:
-    assert page.table.runs.shown[0].id == NEWEST == _opened(page)
+    assert page.table.content.shown[0].id == NEWEST == _opened(page)
     assert page.panel.head.name.text() == "quick benchmark of local"
     assert page.panel.figures.isVisible()
     assert page.run_side.command.toPlainText().startswith("fio")
@@ -105,18 +107,18 @@ def test_the_newest_run_stands_on_top_and_is_open(page: LibraryPage) -> None:
 def test_runs_are_found_while_typing(qtbot: QtBot, page: LibraryPage) -> None:
     page.search.setFocus()
     qtbot.keyClicks(page.search, "web-2")
-    assert [line.summary.hosts for line in page.table.runs.shown] == [("web-2",)]
+    assert [line.summary.hosts for line in page.table.content.shown] == [("web-2",)]
     page.table.settle()
     _settle(qtbot)
-    assert _opened(page) == page.table.runs.shown[0].id
+    assert _opened(page) == page.table.content.shown[0].id
     qtbot.keyClick(page.search, Qt.Key.Key_Escape)
-    assert len(page.table.runs.shown) == 8
+    assert len(page.table.content.shown) == 8
 
 
 def test_a_search_that_finds_nothing_says_so_and_shows_no_run(qtbot: QtBot, page: LibraryPage) -> None:
-    with qtbot.waitSignal(page.status) as told:
+    with qtbot.waitSignal(page.status) as reported:
         page.search.setText("<b>db-7")
-    assert told.args == ["0 of 8 runs"]
+    assert reported.args == ["0 of 8 runs"]
     assert not page.panel.isVisible()
     assert not page.run_side.isVisible()
     assert page.export() is False
@@ -175,7 +177,7 @@ def test_deleting_asks_and_enter_cancels(qtbot: QtBot, page: LibraryPage, workst
     qtbot.keyClick(question, Qt.Key.Key_Return)
     _settle(qtbot)
     assert workstation.load(FAILED).summary.id == FAILED
-    assert len(page.table.runs.lines) == 8
+    assert len(page.table.content.rows) == 8
 
 
 def test_what_is_confirmed_is_deleted_and_the_cursor_goes_to_a_neighbour(
@@ -217,7 +219,7 @@ def test_a_run_under_way_cannot_be_deleted(qtbot: QtBot, page: LibraryPage, work
 def test_repeating_opens_the_very_plan(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
     _select(qtbot, page, AFTER)
     with qtbot.waitSignal(page.repeat_requested) as asked:
-        _press(qtbot, page, "Repeat")
+        _press(qtbot, page, "Run again")
     assert asked.args == [workstation.load(AFTER).plan]
 
 
@@ -237,11 +239,8 @@ def test_a_failed_run_says_why_and_has_no_figures(qtbot: QtBot, page: LibraryPag
 def test_what_the_run_changed_on_its_host_is_told(qtbot: QtBot, page: LibraryPage) -> None:
     _select(qtbot, page, BEFORE)
     page.panel.tabs.setCurrentWidget(page.panel.facts)
-    table = page.panel.facts.table
-    assert table.topLevelItemCount() == 1
-    item = table.topLevelItem(0)
-    assert item is not None
-    assert [item.text(column) for column in range(3)] == ["System · Load, 1 minute", "0.1", "1.9"]
+    _heads, *changes = page.panel.facts.table.content.texts()
+    assert changes == [["System · Load, 1 minute", "0.1", "1.9"]]
     assert page.panel.facts.facts.facts is not None
 
 
@@ -251,9 +250,9 @@ def test_plots_follow_the_chosen_figure_and_explain_it_on_the_side(qtbot: QtBot,
     page.panel.show_plots()
     view = page.panel.run_view
     assert view is not None
-    assert view.view.place == (DISK, "web-1")
-    page.panel.show_place(("cpu", "web-1"))
-    assert view.view.place == ("cpu", "web-1")
+    assert view.view.step_key == (DISK, "web-1")
+    page.panel.show_step_key(("cpu", "web-1"))
+    assert view.view.step_key == ("cpu", "web-1")
     assert page.run_side.command.toPlainText().startswith("sysbench")
 
 
@@ -290,7 +289,7 @@ def test_a_run_recorded_meanwhile_appears_and_the_cursor_stays(
     record(workstation, Made("20260116-080000-new1"))
     page.refresh()
     _settle(qtbot)
-    assert page.table.runs.shown[0].id == "20260116-080000-new1"
+    assert page.table.content.shown[0].id == "20260116-080000-new1"
     assert _opened(page) == BEFORE
 
 
@@ -324,16 +323,16 @@ def test_a_library_that_cannot_be_opened_says_why(qtbot: QtBot, keep: Keep, work
     assert page.unreadable.state is not None
     assert page.unreadable.state.isVisible()
     words = " ".join(label.text() for label in page.unreadable.state.findChildren(Text))
-    assert "cannot be opened: it is a directory" in words
+    assert MESSAGES["cannot_be_opened_it_is_a"] in words
 
 
 def test_a_damaged_library_is_for_the_window_to_say(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     workstation._store_path.write_bytes(b"this is no database, but long enough to look at" * 50)
-    page = LibraryPage(workstation, Refuse())
+    page = LibraryPage(workstation, RefusingAsker())
     keep(page)
-    with qtbot.waitSignal(page.library_damaged) as told:
+    with qtbot.waitSignal(page.library_damaged) as reported:
         page.activated()
     _settle(qtbot)
-    assert "is damaged or is none" in told.args[0].message
+    assert "damaged or not" in reported.args[0].message
     assert not page.notice.isVisible()
     assert not page.panel.isVisible()

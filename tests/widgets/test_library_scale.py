@@ -9,12 +9,11 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
-from widgets.library.run_lines import Column
 
 pytestmark = [pytest.mark.usefixtures("idle"), pytest.mark.alone]
 
@@ -67,13 +66,13 @@ def _multiply(workstation: Workstation) -> None:
 
 
 def _page(qtbot: QtBot, keep: Keep, workstation: Workstation) -> LibraryPage:
-    page = LibraryPage(workstation, Refuse())
+    page = LibraryPage(workstation, RefusingAsker())
     keep(page)
     if page.side is not None:
         keep(page.side)
     page.resize(900, 700)
     page.show()
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
     return page
 
 
@@ -88,12 +87,12 @@ def test_a_thousand_runs_are_read_found_and_sorted_without_holding_the_window_up
         gaps = Gaps(page)
         page.table.show_lines([])
         page.activated()
-        qtbot.waitUntil(lambda: len(page.table.runs.shown) == RUNS and not jobs.running(), timeout=20_000)
+        qtbot.waitUntil(lambda: len(page.table.content.shown) == RUNS and not jobs.running())
         for words in ("r", "ru", "run", "run 0", "run 05", ""):
             page.search.setText(words)
             qtbot.wait(1)
-        page.table.horizontalHeader().setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
-        qtbot.waitUntil(lambda: page.panel.opened is not None and not jobs.running(), timeout=20_000)
+        page.table.horizontalHeader().setSortIndicator(1, Qt.SortOrder.AscendingOrder)
+        qtbot.waitUntil(lambda: page.panel.opened is not None and not jobs.running())
         found.append(gaps.end())
         if found[-1] < LONGEST:
             break
@@ -108,7 +107,7 @@ def test_a_long_run_is_opened_without_holding_the_window_up(qtbot: QtBot, keep: 
         gaps = Gaps(page)
         with qtbot.waitSignal(page.table.rested):  # the run on top is chosen, and read from now on
             page.activated()
-        qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+        qtbot.waitUntil(lambda: not jobs.running())
         assert page.panel.opened is not None
         found.append(gaps.end())
         if found[-1] < LONGEST:

@@ -9,31 +9,31 @@ from pytestqt.qtbot import QtBot
 
 from app.events import State
 from app.services import Workstation
+from tests.messages import messages
 from tests.widgets.library_runs import Made, copied_library, record
-from widgets.library.figure_model import Column as FigureColumn
-from widgets.library.figure_model import FigureModel, figure_lines
-from widgets.library.figure_table import FigureTable
-from widgets.library.run_lines import Column, lines_of
-from widgets.library.run_model import RunModel
-from widgets.library.run_table import RunTable
-from widgets.parts.grouped_table import HEADING
+from widgets.library.figure_table import FIGURE_COLUMNS, FigureTable, figure_lines
+from widgets.library.run_rows import lines_of
+from widgets.library.run_table import RUN_COLUMNS, RunTable
+from widgets.parts.table import HEADING
+
+MESSAGES = messages("widgets-library", "test_library_tables")
 
 MARKUP = "<img src=file:///etc/passwd> & <b>bold</b>"
 TURNED = "abc\u202edef\u200b"
 
 
-def _row(model: RunModel, row: int) -> list[str]:
-    return [model.index(row, column).data() for column in Column]
+def _hidden(table: RunTable) -> set[str]:
+    return {column.name for number, column in enumerate(RUN_COLUMNS) if table.isColumnHidden(number)}
 
 
-@pytest.mark.usefixtures("qapp")
-def test_the_table_of_runs_is_a_sound_model(qtmodeltester: ModelTester, workstation: Workstation) -> None:
+def test_the_table_of_runs_is_a_sound_model(qtbot: QtBot, qtmodeltester: ModelTester, workstation: Workstation) -> None:
     copied_library(workstation)
-    model = RunModel()
-    model.show_lines(lines_of(workstation.runs()))
-    qtmodeltester.check(model)
-    model.search("web-1")
-    qtmodeltester.check(model)
+    table = RunTable()
+    qtbot.addWidget(table)
+    table.show_lines(lines_of(workstation.runs()))
+    qtmodeltester.check(table.content)
+    table.search("web-1")
+    qtmodeltester.check(table.content)
 
 
 def test_a_run_is_told_with_its_state_in_a_word_and_a_mark(qtbot: QtBot, workstation: Workstation) -> None:
@@ -41,20 +41,20 @@ def test_a_run_is_told_with_its_state_in_a_word_and_a_mark(qtbot: QtBot, worksta
     table = RunTable()
     qtbot.addWidget(table)
     table.show_lines(lines_of(workstation.runs()))
-    model = table.runs
-    by_id = {line.id: row for row, line in enumerate(model.shown)}
-    pinned = _row(model, by_id["20260112-081502-a1b2"])
-    assert pinned[1:] == [
+    heads, *rows = table.content.texts()
+    named = {line.id: dict(zip(heads, row, strict=True)) for line, row in zip(table.content.shown, rows, strict=True)}
+    pinned = named["20260112-081502-a1b2"]
+    assert list(pinned.values())[1:] == [
         "volume check", "web-1", "412k IOPS", "done", "valid", "16", "before the update", "disk random read, cpu",
-        "Is the volume as fast as promised?",
+        MESSAGES["is_the_volume_as_fast_as"],
     ]  # fmt: skip
-    failed = _row(model, by_id["20260114-101500-k1l2"])
-    assert (failed[Column.HEADLINE], failed[Column.STATE], failed[Column.TRIALS]) == ("—", "failed", "0")
-    unjudged = _row(model, by_id["20260114-090120-i9j0"])
-    assert (pinned[Column.VERDICT], failed[Column.VERDICT], unjudged[Column.VERDICT]) == ("valid", "invalid", "")
-    assert model.index(by_id["20260114-090120-i9j0"], Column.VERDICT).data(Qt.ItemDataRole.DecorationRole) is None
-    for row, state in ((by_id["20260114-101500-k1l2"], "failed"), (by_id["20260112-081502-a1b2"], "done")):
-        index = model.index(row, Column.STATE)
+    failed, unjudged = named["20260114-101500-k1l2"], named["20260114-090120-i9j0"]
+    assert (failed["Headline"], failed["State"], failed["Trials"]) == ("—", "failed", "0")
+    assert (pinned["Verdict"], failed["Verdict"], unjudged["Verdict"]) == ("valid", "invalid", "")
+    at = table.content.at
+    assert at(table.row_of("20260114-090120-i9j0"), "Verdict").data(Qt.ItemDataRole.DecorationRole) is None
+    for run_id, state in (("20260114-101500-k1l2", "failed"), ("20260112-081502-a1b2", "done")):
+        index = at(table.row_of(run_id), "State")
         assert index.data() == state
         assert not index.data(Qt.ItemDataRole.DecorationRole).isNull()
 
@@ -64,9 +64,9 @@ def test_hostile_names_are_shown_literally(qtbot: QtBot, workstation: Workstatio
     table = RunTable()
     qtbot.addWidget(table)
     table.show_lines(lines_of(workstation.runs()))
-    cells = [table.runs.index(0, column) for column in Column]
-    assert cells[Column.NAME].data() == MARKUP
-    assert cells[Column.HOSTS].data() == "abc\\u202edef\\u200b"
+    cells = [table.content.index(0, column) for column in range(len(RUN_COLUMNS))]
+    assert table.content.at(0, "Name").data() == MARKUP
+    assert table.content.at(0, "Hosts").data() == "abc\\u202edef\\u200b"
     for cell in cells:
         tip = cell.data(Qt.ItemDataRole.ToolTipRole) or ""
         assert "<img" not in tip
@@ -82,8 +82,8 @@ def test_the_cursor_stays_on_its_run_whatever_is_sorted_found_or_read_anew(
     qtbot.addWidget(table)
     table.show_lines(lines)
     chosen = [lines[2].id, lines[4].id]
-    table.select(chosen)
-    table.horizontalHeader().setSortIndicator(Column.NAME, Qt.SortOrder.AscendingOrder)
+    table.select(*chosen)
+    table.horizontalHeader().setSortIndicator(1, Qt.SortOrder.AscendingOrder)
     assert {line.id for line in table.chosen()} == set(chosen)
     assert table.current() == lines[2]
     table.show_lines([*lines, lines_of([replace(lines[0].summary, id="new")])[0]])
@@ -98,7 +98,7 @@ def test_when_the_run_under_the_cursor_is_gone_its_neighbour_takes_over(qtbot: Q
     table = RunTable()
     qtbot.addWidget(table)
     table.show_lines(lines)
-    table.select([lines[3].id])
+    table.select(lines[3].id)
     table.show_lines([line for line in lines if line is not lines[3]])
     assert table.current() == lines[4]
     table.show_lines([])
@@ -112,12 +112,11 @@ def test_columns_give_way_to_a_narrow_place_and_come_back(qtbot: QtBot, workstat
     table.resize(1400, 200)
     table.show()
     table.show_lines(lines_of(workstation.runs()))
-    assert not any(table.isColumnHidden(column) for column in Column)
+    assert not _hidden(table)
     table.resize(480, 200)
-    hidden = {column for column in Column if table.isColumnHidden(column)}
-    assert {Column.QUESTION, Column.STEPS} <= hidden
-    assert not {Column.STARTED, Column.NAME, Column.HEADLINE, Column.VERDICT} & hidden
-    assert table.columnWidth(Column.NAME) > 60
+    assert {"Question", "Steps"} <= _hidden(table)
+    assert not {"Started", "Name", "Headline", "Verdict"} & _hidden(table)
+    assert table.columnWidth(1) > 60
 
 
 def test_no_place_is_kept_for_baselines_while_none_is_pinned(qtbot: QtBot, workstation: Workstation) -> None:
@@ -127,53 +126,50 @@ def test_no_place_is_kept_for_baselines_while_none_is_pinned(qtbot: QtBot, works
     table.resize(1400, 200)
     table.show()
     table.show_lines(lines_of(workstation.runs()))
-    assert table.isColumnHidden(Column.BASELINE)
+    assert "Baseline" in _hidden(table)
     workstation.pin("20260112-081502-a1b2", "gold")
     table.show_lines(lines_of(workstation.runs()))
-    assert not table.isColumnHidden(Column.BASELINE)
+    assert "Baseline" not in _hidden(table)
 
 
 @pytest.fixture
-def figures(workstation: Workstation) -> FigureModel:
+def figures(qtbot: QtBot, workstation: Workstation) -> FigureTable:
     copied_library(workstation)
-    model = FigureModel()
-    model.show_lines(figure_lines(workstation.load("20260112-081502-a1b2")))
-    return model
+    table = FigureTable()
+    qtbot.addWidget(table)
+    table.show_run(workstation.load("20260112-081502-a1b2"))
+    return table
 
 
-def _figure(model: FigureModel, title: str) -> list[str]:
-    for row in range(model.rowCount()):
-        if model.index(row, 0).data() == title:
-            return [model.index(row, column).data() for column in FigureColumn]
-    raise AssertionError(title)
+def _figure(table: FigureTable, title: str) -> list[str]:
+    return next(row for row in table.content.texts()[1:] if row[0] == title)
 
 
-@pytest.mark.usefixtures("qapp")
-def test_the_table_of_figures_is_a_sound_model(qtmodeltester: ModelTester, figures: FigureModel) -> None:
-    qtmodeltester.check(figures)
+def test_the_table_of_figures_is_a_sound_model(qtmodeltester: ModelTester, figures: FigureTable) -> None:
+    qtmodeltester.check(figures.content)
 
 
-def test_figures_stand_under_their_step_what_leads_on_top(figures: FigureModel) -> None:
-    titles = [figures.index(row, 0).data() for row in range(figures.rowCount())]
-    assert titles[:3] == ["disk random read · web-1", "I/Os per second, read", "Completion latency, p99, read"]
+def test_figures_stand_under_their_step_what_leads_on_top(figures: FigureTable) -> None:
+    titles = [row[0] for row in figures.content.texts()[1:]]
+    assert titles[:3] == ["disk random read · web-1", "I/Os per second, read", MESSAGES["completion_latency_p99_read"]]
     assert titles[-2:] == ["cpu · web-1", "Events per second"]
-    assert [figures.index(row, 0).data(HEADING) > 0 for row in range(3)] == [True, False, False]
-    assert not figures.index(0, 0).flags() & Qt.ItemFlag.ItemIsSelectable
+    assert [figures.content.index(row, 0).data(HEADING) > 0 for row in range(3)] == [True, False, False]
+    assert not figures.content.index(0, 0).flags() & Qt.ItemFlag.ItemIsSelectable
 
 
-def test_a_figure_is_told_with_its_spread_its_trials_and_which_way_is_better(figures: FigureModel) -> None:
+def test_a_figure_is_told_with_its_spread_its_trials_and_which_way_is_better(figures: FigureTable) -> None:
     assert _figure(figures, "I/Os per second, read")[1:] == [
-        "412.0k IOPS", "± 3.0k", "0.49 %", "8", "409.0k to 415.0k IOPS", "↑ higher is better",
+        "412.0k IOPS", "± 3.0k", "0.49 %", "8", "409.0k to 415.0k IOPS", "↑ higher",
     ]  # fmt: skip
-    assert _figure(figures, "Completion latency, p99, read")[-1] == "↓ lower is better"
+    assert _figure(figures, "Completion latency, p99, read")[-1] == "↓ lower"
 
 
-def test_one_trial_has_no_spread(workstation: Workstation) -> None:
+def test_one_trial_has_no_spread(qtbot: QtBot, workstation: Workstation) -> None:
     record(workstation, Made("20260112-081502-a1b2", iops=(1000.0,)))
-    model = FigureModel()
-    model.show_lines(figure_lines(workstation.load("last")))
-    cells = _figure(model, "I/Os per second, read")
-    assert cells[FigureColumn.SPREAD : FigureColumn.BETTER] == ["—", "—", "1", "—"]
+    table = FigureTable()
+    qtbot.addWidget(table)
+    table.show_run(workstation.load("last"))
+    assert _figure(table, "I/Os per second, read")[2:6] == ["—", "—", "1", "—"]
 
 
 def test_a_failed_run_has_no_figures(workstation: Workstation) -> None:
@@ -181,7 +177,7 @@ def test_a_failed_run_has_no_figures(workstation: Workstation) -> None:
     assert figure_lines(workstation.load("last")) == []
 
 
-def test_figures_are_copied_whole_with_their_units(figures: FigureModel) -> None:
+def test_figures_are_copied_whole_with_their_units(figures: FigureTable) -> None:
     head, first, *_ = [line.split("\t") for line in figures.as_text().splitlines()]
     row = dict(zip(head, first, strict=True))
     assert (row["metric"], row["median"], row["unit"], row["n"], row["better"]) == (
@@ -198,9 +194,9 @@ def test_choosing_a_figure_asks_for_its_place(qtbot: QtBot, workstation: Worksta
     table = FigureTable()
     qtbot.addWidget(table)
     table.show_run(workstation.load("20260112-081502-a1b2"))
-    with qtbot.waitSignal(table.chosen) as asked:
-        table.setCurrentIndex(table.figures.index(table.figures.rowCount() - 1, 0))
+    with qtbot.waitSignal(table.chosen_step_key) as asked:
+        table.setCurrentIndex(table.content.index(table.content.rowCount() - 1, 0))
     assert asked.args == [("cpu", "web-1")]
     assert table.rowSpan(0, 0) == 1
-    assert table.columnSpan(0, 0) == len(FigureColumn)
+    assert table.columnSpan(0, 0) == len(FIGURE_COLUMNS)
     assert QModelIndex().data(HEADING) is None

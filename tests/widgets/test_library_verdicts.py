@@ -9,14 +9,13 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import State
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.records import RunSummary
 from app.services import Workstation
 from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
-from widgets.library.run_lines import Column
-from widgets.library.verdict_reader import VerdictReader
+from widgets.library.run_reader import VerdictReader
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -26,11 +25,11 @@ OLD, NEW = "20260112-081502-a1b2", "20260113-141230-e5f6"
 
 
 def _settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def _verdicts(page: LibraryPage) -> dict[str, str]:
-    return {line.id: line.texts[Column.VERDICT] for line in page.table.runs.lines}
+    return {line.id: line.summary.trust for line in page.table.content.rows}
 
 
 def test_runs_that_were_never_judged_are_judged_while_the_library_is_shown(
@@ -38,7 +37,7 @@ def test_runs_that_were_never_judged_are_judged_while_the_library_is_shown(
 ) -> None:
     record(workstation, Made(OLD), Made(NEW))
     stored = Path(workstation._store_path).read_bytes()
-    page = LibraryPage(workstation, Refuse())
+    page = LibraryPage(workstation, RefusingAsker())
     for widget in (page, page.side):
         if widget is not None:
             keep(widget)
@@ -56,10 +55,10 @@ def test_runs_that_were_never_judged_are_judged_while_the_library_is_shown(
 
 def test_a_library_that_nobody_looks_at_judges_nothing(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     record(workstation, Made(OLD))
-    page = LibraryPage(workstation, Refuse())
+    page = LibraryPage(workstation, RefusingAsker())
     keep(page)
     page.refresh()
-    qtbot.waitUntil(lambda: page.table.runs.lines != [], timeout=20_000)
+    qtbot.waitUntil(lambda: len(page.table.content.rows) == 1)
     assert _verdicts(page) == {OLD: ""}
 
 
@@ -68,15 +67,15 @@ def test_the_newest_is_judged_first_and_nothing_while_something_is_measured(
 ) -> None:
     record(workstation, Made(OLD), Made(NEW))
     owner = keep(QWidget())
-    reader, told = VerdictReader(workstation, owner), list[RunSummary]()
-    reader.judged.connect(told.append)
+    reader, reported = VerdictReader(workstation, owner), list[RunSummary]()
+    reader.computed.connect(reported.append)
     runs = workstation.runs()
     measured = replace(runs[0], id="20260114-081502-i9j0", state=State.RUNNING)
     reader.read([*runs, measured])
     assert not jobs.running()
-    reader.read([*reversed(runs), replace(measured, left=True)])
+    reader.read([*reversed(runs), replace(measured, detached=True)])
     _settle(qtbot)
-    assert [run.id for run in told] == [NEW, OLD]
+    assert [run.id for run in reported] == [NEW, OLD]
     reader.read(runs)
     assert not jobs.running(), "each is tried once"
 
@@ -85,8 +84,8 @@ def test_a_run_that_cannot_be_read_is_left_alone(qtbot: QtBot, keep: Keep, works
     record(workstation, Made(OLD), Made(NEW))
     runs = workstation.runs()
     workstation.delete(NEW)
-    reader, told = VerdictReader(workstation, keep(QWidget())), list[RunSummary]()
-    reader.judged.connect(told.append)
+    reader, reported = VerdictReader(workstation, keep(QWidget())), list[RunSummary]()
+    reader.computed.connect(reported.append)
     reader.read(runs)
     _settle(qtbot)
-    assert [run.id for run in told] == [OLD]
+    assert [run.id for run in reported] == [OLD]

@@ -13,15 +13,17 @@ from app.events import FactsRead, Moment, RunEnded, RunStarted, State
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.services import Workstation
 from suites.vocab import Figure
-from tests.app import recorded
+from tests.app import run_events
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
 from widgets.export_dialog import ExportDialog
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.measure.measure_page import MeasurePage
-from widgets.rail import Room
+from widgets.rail import PageName
+from widgets.wizard.measure_page import MeasurePage
+
+pytestmark = pytest.mark.usefixtures("few_programs")
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -43,11 +45,11 @@ def window(qtbot: QtBot, keep: Keep, workstation: Workstation) -> Iterator[MainW
 
 
 def _settle(qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=30_000)
+    qtbot.waitUntil(lambda: not jobs.running())
 
 
 def _library(qtbot: QtBot, window: MainWindow) -> LibraryPage:
-    page = window.show_room(Room.LIBRARY)
+    page = window.show_page(PageName.LIBRARY)
     assert isinstance(page, LibraryPage)
     _settle(qtbot)
     return page
@@ -55,18 +57,18 @@ def _library(qtbot: QtBot, window: MainWindow) -> LibraryPage:
 
 def _compare(qtbot: QtBot, window: MainWindow) -> ComparePage:
     page = _library(qtbot, window)
-    page.table.select([AFTER, BEFORE])
+    page.table.select(AFTER, BEFORE)
     page.table.settle()
     page.actions_of_runs.compare.trigger()
     _settle(qtbot)
-    front = window.middle.front
+    front = window.splitter.front
     assert isinstance(front, ComparePage)
     return front
 
 
 def _exported(qtbot: QtBot, window: MainWindow, place: Path) -> list[Path]:
     dialog = next(found for found in window.findChildren(ExportDialog) if found.isVisible())
-    dialog.place.setText(str(place))
+    dialog.path.setText(str(place))
     qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     dialog.reject()
@@ -74,22 +76,23 @@ def _exported(qtbot: QtBot, window: MainWindow, place: Path) -> list[Path]:
 
 
 @pytest.mark.lab
+@pytest.mark.slow
 def test_a_run_that_was_just_made_is_in_the_library_with_its_figures(qtbot: QtBot, window: MainWindow) -> None:
     page = _library(qtbot, window)
     step = make_step("sysbench-cpu", {"time": 1}, name="one second")
-    window.rooms.run(Plan("really made", (LOCAL,), (step,), repetition=Repetition(trials=1)), None)
-    live = window.rooms.live
+    window.pages.run(Plan("really made", (LOCAL,), (step,), repetition=Repetition(trials=1)), None)
+    live = window.pages.live
     assert live is not None
-    qtbot.waitUntil(lambda: not live.running, timeout=30_000)
+    qtbot.waitUntil(lambda: not live.running)
     _settle(qtbot)
-    made = page.table.runs.shown[0]
+    made = page.table.content.shown[0]
     assert (made.summary.name, made.summary.trials, made.summary.suites) == ("really made", 1, ("sysbench-cpu",))
     assert made.summary.headline
-    window.rooms.show_run(made.id)
+    window.pages.show_run(made.id)
     _settle(qtbot)
     assert page.panel.opened is not None
     assert page.panel.opened.record.summary.id == made.id
-    assert page.panel.figures.figures.rowCount() > 1
+    assert page.panel.figures.content.rowCount() > 1
     assert "sysbench" in page.run_side.command.toPlainText()
 
 
@@ -111,9 +114,9 @@ def test_repeating_opens_the_wizard_with_the_runs_own_plan(qtbot: QtBot, window:
     page.show_run(BEFORE)
     _settle(qtbot)
     page.actions_of_runs.repeat.trigger()
-    qtbot.waitUntil(lambda: isinstance(window.middle.front, MeasurePage), timeout=20_000)
+    qtbot.waitUntil(lambda: isinstance(window.splitter.front, MeasurePage))
     _settle(qtbot)
-    measure = window.middle.front
+    measure = window.splitter.front
     assert isinstance(measure, MeasurePage)
     assert [step.name for step in measure.draft.steps] == ["disk random read", "cpu"]
 
@@ -134,7 +137,7 @@ def test_a_run_of_the_comparison_is_shown_in_the_library(qtbot: QtBot, window: M
     page = _compare(qtbot, window)
     page.chips.chips[1].menu.actions()[1].trigger()
     _settle(qtbot)
-    library = window.middle.front
+    library = window.splitter.front
     assert isinstance(library, LibraryPage)
     assert library.panel.opened is not None
     assert library.panel.opened.record.summary.id == AFTER
@@ -149,30 +152,30 @@ def test_the_steps_of_one_run_are_put_side_by_side(
     _settle(qtbot)
     page.actions_of_runs.compare.trigger()
     _settle(qtbot)
-    front = window.middle.front
+    front = window.splitter.front
     assert isinstance(front, ComparePage)
     assert front.compared is not None
     against = front.compared.comparison.rows[0].against[0]
     assert against.text.startswith("faster by 20 %")
-    assert [chip.words.text().rpartition(" · ")[2] for chip in front.chips.chips] == ["one", "other"]
+    assert [chip.label.text().rpartition(" · ")[2] for chip in front.chips.chips] == ["one", "other"]
     window.export()
     assert "sides.csv" in [path.name for path in _exported(qtbot, window, tmp_path / "reports" / "sides")]
     front.chips.chips[1].menu.actions()[1].trigger()
     _settle(qtbot)
-    assert isinstance(window.middle.front, LibraryPage)
+    assert isinstance(window.splitter.front, LibraryPage)
     assert page.panel.opened is not None
     assert page.panel.opened.record.summary.id == "20260120-100000-abba"
 
 
 def _two_steps(workstation: Workstation, run_id: str) -> None:
     """Write down a run of two steps in turns, the second a fifth faster."""
-    steps = tuple(replace(recorded.STEP, name=name) for name in ("one", "other"))
+    steps = tuple(replace(run_events.STEP, name=name) for name in ("one", "other"))
     with workstation._store.recorder(run_id) as writing:
-        writing.record(RunStarted(run_id, recorded.plan(*steps, trials=6), "2026-01-20T10:00:00+00:00"))
-        writing.record(FactsRead("web-1", Moment.BEFORE, recorded.facts("web-1")))
+        writing.record(RunStarted(run_id, run_events.plan(*steps, trials=6), "2026-01-20T10:00:00+00:00"))
+        writing.record(FactsRead("web-1", Moment.BEFORE, run_events.facts("web-1")))
         for number in range(12):
             value = (1000.0 + number) * (1.2 if number % 2 else 1.0)
-            one = recorded.trial(number + 1, step=steps[number % 2].name)
-            for event in recorded.trial_events(one, [Figure(recorded.IOPS, value, recorded.READ)]):
+            one = run_events.trial(number + 1, step=steps[number % 2].name)
+            for event in run_events.trial_events(one, [Figure(run_events.IOPS, value, run_events.READ)]):
                 writing.record(event)
         writing.record(RunEnded(run_id, State.DONE))

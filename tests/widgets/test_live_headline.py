@@ -11,34 +11,37 @@ from pytestqt.qtbot import QtBot
 from app.events import Activity, LinkChanged, Progress, RunEnded, State
 from app.plans.plan import Policy, Repetition
 from app.records import Band
-from remote.link import LinkState
+from remote.connection_state import LinkState
 from suites.base import Command
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
+from suites.quantities import clock_text
+from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample
 from widgets.live.headline import NOTHING, headline
 from widgets.live.headline_bar import HeadlineBar
-from widgets.live.model import RunModel
-from widgets.live.outcome_words import outcome
-from widgets.live.words import (
-    clock_text,
+from widgets.live.messages import (
     command_text,
     cost_text,
     facts_text,
-    place_progress,
-    place_text,
+    outcome,
     remaining_text,
     state_text,
+    step_host_text,
+    step_progress,
     summary_text,
     trial_text,
 )
-from widgets.parts.one_line import OneLine
+from widgets.live.model import RunModel
+from widgets.parts.text import OneLine
 from widgets.theme import TextSize, text_font
+
+MESSAGES = messages("widgets-live", "test_live_headline")
 
 BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0, trials=8)
 
 MAY_RUN = "Commands may still run there. List them with: benchwright hosts leftovers web-1"
-LOST = f"disk: Stopped by you; what was measured is kept. {MAY_RUN} Stopped by you; what was measured is kept."
+STOPPED_AND_LOST = ("disk: Stopped by you.", MAY_RUN)
 
 
 def running(*values: float) -> RunModel:
@@ -55,12 +58,12 @@ def test_while_it_runs_the_median_so_far_leads_with_its_quartiles() -> None:
     shown = headline(running(41_000, 41_200, 41_400, 41_600, 41_800), PLACE, [])
     assert shown.title == "I/Os per second, read"
     assert shown.text == "41.40k IOPS ± 0.20k"
-    assert shown.caption == "median of 5 samples so far, ± quartiles"
+    assert shown.caption == MESSAGES["median_of_5_samples_so_far"]
 
 
 def test_few_samples_have_no_quartiles() -> None:
     shown = headline(running(41_000.0), PLACE, [])
-    assert (shown.text, shown.caption) == ("41.0k IOPS", "median of 1 sample so far")
+    assert (shown.text, shown.caption) == ("41.0k IOPS", MESSAGES["median_of_1_sample_so_far"])
 
 
 def test_warm_up_samples_are_left_out() -> None:
@@ -73,7 +76,7 @@ def test_warm_up_samples_are_left_out() -> None:
     [
         (42_000.0, "1.05x, better", "no verdict yet · weekly"),
         (30_000.0, "0.75x, worse", "no verdict yet · weekly"),
-        (40_400.0, "1.01x", "inside its quartiles · weekly"),
+        (40_400.0, "1.01x", "within its quartiles · weekly"),
     ],
 )
 def test_the_ratio_to_the_baseline_is_so_far_and_says_when_it_shows_nothing(
@@ -107,21 +110,21 @@ def test_after_the_trials_the_tools_own_figures_lead() -> None:
     model = folded([begin(1), end(41_000.0, 1), begin(2, 2), end(42_000.0, 2), begin(3, 3), end(None, 3, State.FAILED)])
     shown = headline(model, PLACE, [BAND])
     assert shown.text == "41.50k IOPS ± 0.50k"
-    assert shown.caption == "median of 2 trials, ± half their range"
+    assert shown.caption == MESSAGES["median_of_2_trials_half"]
     assert (shown.ratio_title, shown.ratio) == ("baseline, so far", "1.03x, better")
     assert shown.ratio_caption == "no verdict yet · weekly"
     model.fold(RunEnded("run-1", State.FAILED), 99.0)
     over = headline(model, PLACE, [BAND])
-    assert (over.ratio_title, over.ratio_caption) == ("baseline", "2 against 8 trials, no interval · weekly")
+    assert (over.ratio_title, over.ratio_caption) == ("baseline", MESSAGES["2_against_8_trials_no"])
 
 
 def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
-    assert headline(folded([begin(), end(41_000.0)]), PLACE, []).caption == "one trial, spread not known"
+    assert headline(folded([begin(), end(41_000.0)]), PLACE, []).caption == MESSAGES["one_trial_spread_not_known"]
     kept = folded([begin(), sample(41_000.0, 1.0), end(None, 1, State.PARTIAL, "Stopped by you.")])
-    assert headline(kept, PLACE, []).caption == "median of 1 sample; the trial does not count"
+    assert headline(kept, PLACE, []).caption == MESSAGES["median_of_1_sample_the_trial"]
     failed = folded([begin(), end(None, 1, State.FAILED, "fio on web-1: no space (exit status 1).")])
     shown = headline(failed, PLACE, [])
-    assert (shown.text, shown.caption) == (NOTHING, "fio on web-1: no space (exit status 1).")
+    assert (shown.text, shown.caption) == (NOTHING, MESSAGES["fio_on_web_1_no_space_exit"])
 
 
 @pytest.mark.parametrize(
@@ -141,40 +144,40 @@ def test_the_time_left_is_told_as_far_as_it_is_known(seconds: float | None, text
 
 def test_the_bar_tells_host_step_trial_and_time() -> None:
     model = folded([begin(2, 2)])
-    assert summary_text(model, 41.0) == "web-1 · disk · trial 2 of 3 · 00:41, remaining time not known"
+    assert summary_text(model, 41.0) == MESSAGES["web_1_disk_trial_2_of_3_00"]
     model.fold(Progress(1, 6, 100.0), 30.0)
     assert summary_text(model, 41.0) == "web-1 · disk · trial 2 of 3 · 00:41 of 02:10"
     assert summary_text(model, 200.0) == "web-1 · disk · trial 2 of 3 · 03:20"
     model.stopping()
     assert summary_text(model, 41.0) == "web-1 · disk · stopping"
     starting = folded([Activity("connecting to web-1")])
-    assert summary_text(starting, 1.0) == "connecting to web-1 · 00:01, remaining time not known"
+    assert summary_text(starting, 1.0) == MESSAGES["connecting_to_web_1_00_01"]
 
 
 def test_states_and_places_are_told_in_words() -> None:
     model = folded([Activity("measuring disk on web-1"), begin(1, warm_up=True)])
     assert state_text(model, 1.0) == "measuring disk on web-1"
     assert trial_text(model, model.trials[1]) == "warm-up 1 of 0"
-    assert place_text(model, PLACE) == "web-1  ›  disk"
+    assert step_host_text(model, PLACE) == "web-1  ›  disk"
     model.facts["web-1"] = Facts(host="web-1", read_at="", cloud=CloudFacts(instance_type="c7i.2xlarge"))
-    assert place_text(model, PLACE) == "web-1 · c7i.2xlarge  ›  disk"
+    assert step_host_text(model, PLACE) == "web-1 · c7i.2xlarge  ›  disk"
     model.stopping()
     assert state_text(model, 1.0) == "stopping: ending the process group on web-1"
 
 
 def test_how_far_a_place_is() -> None:
     model = folded([begin(1), end(1.0, 1), begin(2, 2)])
-    assert place_progress(model, PLACE) == "1/3"
+    assert step_progress(model, PLACE) == "1/3"
     model.fold(end(None, 2, State.FAILED), 9.0)
-    assert place_progress(model, PLACE) == "failed"
+    assert step_progress(model, PLACE) == "failed"
 
 
 def test_where_the_number_of_trials_depends_on_them_none_is_promised() -> None:
     until = replace(plan(), repetition=Repetition(policy=Policy.UNTIL_INTERVAL, cap=30))
     model = folded([begin(4, 4), end(1.0, 4), RunEnded("run-1", State.PARTIAL, "Stopped by you.")], until)
     assert trial_text(model, model.trials[4]) == "trial 4, at most 30"
-    assert place_progress(model, PLACE) == "1 done"
-    assert outcome(model)[1] == "Ended early on web-1: 1 trial done."
+    assert step_progress(model, PLACE) == "1 done"
+    assert outcome(model)[1] == MESSAGES["ended_early_on_web_1_1_trial"]
     budget = folded([begin(4, 4)], replace(plan(), repetition=Repetition(policy=Policy.BUDGET)))
     assert trial_text(budget, budget.trials[4]) == "trial 4"
 
@@ -182,13 +185,13 @@ def test_where_the_number_of_trials_depends_on_them_none_is_promised() -> None:
 def test_a_stopwatch_and_the_cost_of_watching() -> None:
     assert (clock_text(41), clock_text(3723), clock_text(-1)) == ("00:41", "1:02:03", "00:00")
     model = folded([RunEnded("run-1", State.DONE, "", {"web-1": 0.0021})])
-    assert cost_text(model) == "Watching the host took 0.21 % of one core on web-1."
+    assert cost_text(model) == MESSAGES["watching_the_host_took_0_21"]
     assert cost_text(folded([])) == ""
 
 
 def test_commands_are_quoted_for_a_shell_and_the_peers_are_marked() -> None:
     commands = (Command(("iperf3", "-s", "a b"), on_peer=True), Command(("iperf3", "-c", "$(reboot)")))
-    assert command_text(commands) == "iperf3 -s 'a b'   # on the peer\niperf3 -c '$(reboot)'"
+    assert command_text(commands) == MESSAGES["iperf3_s_a_b_on_the_peer"]
 
 
 def test_a_host_in_a_few_lines_leaves_out_what_is_absent() -> None:
@@ -203,20 +206,23 @@ def test_a_host_in_a_few_lines_leaves_out_what_is_absent() -> None:
 
 def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
     done = folded([begin(1), end(1.0, 1), RunEnded("run-1", State.DONE)], plan(trials=1))
-    assert outcome(done) == ("good", "Finished on web-1: 1 trial.", "Everything is in the library.")
+    assert outcome(done) == ("good", MESSAGES["finished_on_web_1_1_trial"], MESSAGES["everything_is_in_the_library"])
     stopped = folded([begin(1), end(1.0, 1), RunEnded("run-1", State.PARTIAL, "Stopped by you.")])
     level, message, detail = outcome(stopped)
-    assert (level, message) == ("warning", "Ended early on web-1: 1 of 6 trials done.")
-    assert detail.startswith("Stopped by you. Finished trials are in the library")
-    none = folded([begin(1), end(None, 1, State.PARTIAL), RunEnded("run-1", State.PARTIAL, LOST)])
-    assert outcome(none)[2] == f"Stopped by you. No trial counts; what arrived is in the library. {MAY_RUN}"
+    assert (level, message) == ("warning", MESSAGES["ended_early_on_web_1_1_of_6"])
+    assert detail.startswith(MESSAGES["stopped_by_you_finished"])
+    ended = RunEnded("run-1", State.PARTIAL, " ".join(STOPPED_AND_LOST), {}, STOPPED_AND_LOST)
+    none = folded([begin(1), end(None, 1, State.PARTIAL), ended])
+    assert outcome(none)[2] == f"Stopped by you. No trial counts; the data received is in the library. {MAY_RUN}"
     failed = folded([begin(1), end(None, 1, State.FAILED), RunEnded("run-1", State.FAILED, "fio: no space.")])
     level, message, detail = outcome(failed)
-    assert (level, message) == ("error", "Failed on web-1: 0 of 6 trials done.")
-    assert detail == "fio: no space. No trial counts; what arrived is in the library. Mend the cause and run again."
+    assert (level, message) == ("error", MESSAGES["failed_on_web_1_0_of_6"])
+    assert (
+        detail == "fio: no space. No trial counts; the data received is in the library. Remove the cause and run again."
+    )
     never = RunModel(plan())
     never.fail("The store is full. Free some space.", 1.0)
-    assert outcome(never)[2].endswith("Nothing was measured, so nothing is kept.")
+    assert outcome(never)[2].endswith(MESSAGES["nothing_was_measured_so"])
 
 
 def test_a_published_figure_gives_a_ratio_and_never_says_better() -> None:
@@ -226,7 +232,7 @@ def test_a_published_figure_gives_a_ratio_and_never_says_better() -> None:
 
 
 def test_a_baseline_of_another_universe_says_so_beside_the_ratio() -> None:
-    other = replace(BAND, note="another universe: kernel 4.1.10")
+    other = replace(BAND, note="other environment: kernel 4.1.10")
     assert headline(running(*[50_000.0] * 4), PLACE, [other]).ratio_caption == f"no verdict yet · weekly ({other.note})"
 
 

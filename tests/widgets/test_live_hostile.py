@@ -9,10 +9,12 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.widgets.heartbeat import beating
 from widgets.live.live_page import LivePage
+
+pytestmark = pytest.mark.usefixtures("few_programs")
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -32,6 +34,7 @@ SCRIPTS = {
         ' echo "[ ${i}s ] thds: 1 eps: 99999999999999999999.5 lat (ms,95%): 0.00"; done; sleep 1'
     ),
 }
+QUICK = ("thousands of samples",)
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def page(
     workstation: Workstation,
     idle: None,
 ) -> LivePage:
-    made = LivePage(workstation, Refuse())
+    made = LivePage(workstation, RefusingAsker())
     keep(made)
     made.resize(1000, 700)
     with qtbot.waitExposed(made):
@@ -67,7 +70,7 @@ def wild_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
 @pytest.mark.parametrize(
     "script",
     [
-        pytest.param(script, id=name, marks=pytest.mark.slow if name in {"noise", "samples out of order"} else ())
+        pytest.param(script, id=name, marks=pytest.mark.slow if name not in QUICK else ())
         for name, script in SCRIPTS.items()
     ],
 )
@@ -80,8 +83,8 @@ def test_the_window_stays_quick_and_shows_plain_words(
     assert page.start_run(Plan(name, (LOCAL,), (step,), repetition=Repetition(trials=1)))
     assert page.view is not None
     page.view.tabs.setCurrentIndex(1)
-    with beating(page, fewest=50):
+    with beating(page):
         qtbot.waitSignal(page.run_finished, timeout=120_000).wait()
-    assert "<b>wild</b>" in page._where.text()
-    assert "\x1b" not in page._where.text() + page.view.log.toPlainText()
+    assert "<b>wild</b>" in page._step_label.text()
+    assert "\x1b" not in page._step_label.text() + page.view.log.toPlainText()
     assert page.view.log.blockCount() <= page.view.log.maximumBlockCount()

@@ -12,11 +12,13 @@ from pytestqt.qtbot import QtBot
 
 from app.events import State
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.records import RunRecord
 from app.services import Workstation
 from tests.widgets.heartbeat import beating
 from widgets.live.live_page import LivePage
+
+pytestmark = pytest.mark.usefixtures("few_programs")
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -31,9 +33,9 @@ def page(
     workstation: Workstation,
     idle: None,
 ) -> LivePage:
-    for name in ("app.runs.running", "app.store", "app.checks", "widgets.live.step_view"):
+    for name in ("app.runs.run", "app.store", "app.checks.before", "widgets.live.step_view"):
         import_module(name)  # what the first run of a program loads is not the tool's doing
-    made = LivePage(workstation, Refuse())
+    made = LivePage(workstation, RefusingAsker())
     keep(made)
     made.resize(1000, 700)
     with qtbot.waitExposed(made):
@@ -79,36 +81,37 @@ DOCUMENTS: dict[str, tuple[Callable[[str], str], str]] = {
     "a document without end": (lambda _: "{\n" + '"x": 1,\n' * 2_000_000, "printed more than"),
     "a document on one endless line": (lambda _: "{" + '"x": 1,' * 2_000_000, "printed more than"),
     "a document nested too deep": (lambda _: '{\n  "jobs" : ' + "[" * 100_000 + "]" * 100_000 + "\n}\n", "too deep"),
-    "NaN": (lambda text: text.replace('"iops" : ', '"iops" : NaN, "was" : '), "NaN is no figure"),
-    "an infinite number": (lambda text: text.replace('"iops" : ', '"iops" : 1e999, "was" : '), "1e999 is no figure"),
+    "NaN": (lambda text: text.replace('"iops" : ', '"iops" : NaN, "was" : '), "NaN is not a number"),
+    "an infinite number": (lambda text: text.replace('"iops" : ', '"iops" : 1e999, "was" : '), "1e999 is not a number"),
     "a number of a hundred thousand digits": (
         lambda text: text.replace('"iops" : ', f'"iops" : {"9" * 100_000}, "was" : '),
         "100000 digits",
     ),
-    "two values of one name": (lambda text: text.replace('"iops" : ', '"iops" : 1e9, "iops" : '), "two values"),
+    "two values of one name": (lambda text: text.replace('"iops" : ', '"iops" : 1e9, "iops" : '), "“iops” twice"),
 }
 
 
-OTHERS = ("an infinite number", "two values of one name")
-"""What the parser alone is asked, too, in tests/suites/test_fio_output.py."""
+FEW = ("NaN",)
+"""The parser alone is asked the others, too, in tests/suites/test_fio_output.py."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in OTHERS else ()) for name in DOCUMENTS]
+    "name", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in DOCUMENTS]
 )
 def test_a_document_that_cannot_be_is_no_figure(
     qtbot: QtBot, page: LivePage, tool: Callable[..., None], tmp_path: Path, name: str
 ) -> None:
-    bend, said = DOCUMENTS[name]
+    bend, shown = DOCUMENTS[name]
     printed = tmp_path / "printed"
     printed.write_text(bend(CAPTURE.read_text()))
     tool("fio", "fio-3.33", f"cat {printed}")
     (trial,) = run(qtbot, page, disk(tmp_path / "disk")).trials
     assert trial.state is State.FAILED
     assert trial.figures == ()
-    assert said in " ".join(trial.notes)
+    assert shown in " ".join(trial.notes)
 
 
+@pytest.mark.slow
 def test_a_negative_figure_stays_missing(
     qtbot: QtBot, page: LivePage, tool: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -149,9 +152,10 @@ def test_a_tool_that_is_killed_after_it_said_done_is_no_success(
     "name",
     [
         "$(touch HERE)",
-        "-rf",
-        'it\'s "quoted"',
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("a; touch HERE", "--", "<b>&amp;", "`touch HERE`")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("-rf", 'it\'s "quoted"', "a; touch HERE", "--", "<b>&amp;", "`touch HERE`")
+        ),
     ],
 )
 def test_a_directory_of_any_name_is_only_a_directory(qtbot: QtBot, page: LivePage, tmp_path: Path, name: str) -> None:

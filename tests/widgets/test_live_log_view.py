@@ -6,7 +6,10 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from tests.messages import messages
 from widgets.live.log_view import LINE_LIMIT, LINES, OUTPUT_SHOWN, LogView, shown
+
+MESSAGES = messages("widgets-live", "test_live_log_view")
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -75,7 +78,7 @@ def test_it_is_bounded_and_says_what_it_left_out(qtbot: QtBot, log: LogView) -> 
     for _ in range(4):
         log.write(b"x\n" * 3000)
     qtbot.waitUntil(lambda: log.blockCount() > 1)
-    assert "11000 lines are not shown" in log.toPlainText()
+    assert MESSAGES["11000_lines_are_not_shown"] in log.toPlainText()
     for _ in range(12):
         log.write(b"y\n" * 900)
         qtbot.waitUntil(lambda: not log._lines)
@@ -94,7 +97,7 @@ def test_stored_output_is_shown_from_its_end_by_stream(log: LogView) -> None:
     log.load({"stdout": b"head\n" + b"z" * OUTPUT_SHOWN, "stderr": b"oops"})
     lines = log.toPlainText().splitlines()
     assert lines[0] == "── stdout ──"
-    assert lines[1] == "… the first 5 bytes are not shown …"
+    assert lines[1] == MESSAGES["the_first_5_bytes_are_not"]
     assert lines[-2:] == ["── stderr ──", "oops"]
     log.load({"stdout": b"only\nthis\n"})
     assert log.toPlainText() == "only\nthis"

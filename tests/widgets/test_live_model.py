@@ -18,28 +18,35 @@ from app.events import (
 from app.records import RunRecord, RunSummary, TrialRecord
 from suites.facts import Facts
 from suites.fio.metrics import IOPS
-from suites.vocab import Figure, Finding, Level, Sample
+from suites.vocab import Figure, Finding, Sample, Severity
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
-from widgets.live.model import Phase, RunModel
+from widgets.live.model import LivePhase, RunModel
 from widgets.live.replay import stored
 
 FINDING = Finding(
-    id="stolen", level=Level.WARNING, title="CPU stolen", measured="4.2 %", why="", remedy="", source="", step="disk"
+    id="stolen",
+    severity=Severity.WARNING,
+    title="CPU stolen",
+    measured="4.2 %",
+    why="",
+    remedy="",
+    source="",
+    step="disk",
 )
 
 
 def test_a_run_passes_through_its_phases() -> None:
     model = RunModel(plan())
-    assert model.phase is Phase.STARTING
+    assert model.phase is LivePhase.STARTING
     model = folded([Activity("measuring disk on web-1")])
-    assert (model.phase, model.run_id, model.activity) == (Phase.RUNNING, "run-1", "measuring disk on web-1")
+    assert (model.phase, model.run_id, model.activity) == (LivePhase.RUNNING, "run-1", "measuring disk on web-1")
     model.stopping()
     phases = [model.phase]
     model.fold(RunEnded("run-1", State.PARTIAL, "Stopped by you."), 9.0)
     phases.append(model.phase)
     model.stopping()
     phases.append(model.phase)
-    assert phases == [Phase.STOPPING, Phase.PARTIAL, Phase.PARTIAL]
+    assert phases == [LivePhase.STOPPING, LivePhase.PARTIAL, LivePhase.PARTIAL]
     assert (model.reason, model.phase.over) == ("Stopped by you.", True)
 
 
@@ -47,7 +54,7 @@ def test_a_run_that_breaks_off_fails_once_and_with_its_reason() -> None:
     model = folded([])
     model.fail("The store is full.", 7.0)
     model.fail("Another reason.", 8.0)
-    assert (model.phase, model.reason, model.elapsed(100.0)) == (Phase.FAILED, "The store is full.", 7.0)
+    assert (model.phase, model.reason, model.elapsed(100.0)) == (LivePhase.FAILED, "The store is full.", 7.0)
 
 
 def test_samples_go_to_their_trial_and_series_and_warm_ups_do_not_count() -> None:
@@ -76,7 +83,7 @@ def test_trials_belong_to_places_and_only_done_ones_count() -> None:
         begin(3, 2), end(None, 3, State.FAILED, "no space"),
         begin(4, 3),
     ])  # fmt: skip
-    assert model.places() == (("disk", "web-1"), ("cpu", "web-1"))
+    assert model.step_keys() == (("disk", "web-1"), ("cpu", "web-1"))
     assert [view.counts for view in model.trials_at(PLACE)] == [False, True, False, False]
     assert model.trials_at(("cpu", "web-1")) == []
     running = model.running_at(PLACE)
@@ -137,7 +144,7 @@ def test_a_stored_run_is_folded_from_the_same_events() -> None:
     failed = TrialRecord(trial(2, 2), State.FAILED, None, 1, (), (), "no space")
     samples = {1: (Sample(1.0, IOPS, 40.0, READ), Sample(2.0, IOPS, 42.0, READ))}
     model = stored(_record(done, failed), samples, {"web-1": (Sample(CLOCK, CPU_USER, 5.0),)})
-    assert (model.phase, model.run_id, model.elapsed(0.0)) == (Phase.DONE, "run-7", 130.0)
+    assert (model.phase, model.run_id, model.elapsed(0.0)) == (LivePhase.DONE, "run-7", 130.0)
     assert model.trials[1].seconds == 60.0
     assert model.trials[1].figures == (Figure(IOPS, 41.0, READ),)
     assert model.trials[1].series[("iops", READ)].buffer.values().tolist() == [40.0, 42.0]

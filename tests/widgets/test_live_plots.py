@@ -11,16 +11,16 @@ from app.records import Band
 from suites.facts import Directory, Facts
 from suites.fio.metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
 from suites.units import Unit
-from suites.vocab import Better, Finding, Kind, Level, Metric, Sample, labels
+from suites.vocab import Better, Finding, Metric, MetricKind, Sample, Severity, labels
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, sample
 from widgets.live.model import RunModel
 from widgets.live.trial_plots import FAINT_LIMIT, TrialPlots
 from widgets.theme import SERIES
 
-CPU_IDLE = Metric("cpu_idle", "CPU, idle", Unit.PERCENT, Better.HIGHER, Kind.SHARE)
-DISK_READ = Metric("disk_read_rate", "Disk, read", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
-DISK_BUSY = Metric("disk_busy", "Disk, time busy", Unit.PERCENT, Better.LOWER, Kind.SHARE)
-NETWORK = Metric("network_sent", "Network, sent", Unit.BYTES_PER_SECOND, Better.HIGHER, Kind.RATE)
+CPU_IDLE = Metric("cpu_idle", "CPU, idle", Unit.PERCENT, Better.HIGHER, MetricKind.SHARE)
+DISK_READ = Metric("disk_read_rate", "Disk, read", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
+DISK_BUSY = Metric("disk_busy", "Disk, time busy", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+NETWORK = Metric("network_sent", "Network, sent", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0)
 
 
@@ -86,11 +86,13 @@ def test_plots_are_made_one_after_the_other_so_that_the_window_answers(plots: Tr
 def test_what_holds_a_host_back_is_one_click_away_and_what_is_only_counted_is_not_drawn(plots: TrialPlots) -> None:
     names = ("core_busiest", "disk_queue", "network_drops", "network_segments", "process_time", "throttle_events")
     units = (Unit.PERCENT, Unit.ONE, Unit.PER_SECOND, Unit.PER_SECOND, Unit.SECOND, Unit.ONE)
-    metrics = [Metric(name, name, unit, Better.LOWER, Kind.SHARE) for name, unit in zip(names, units, strict=True)]
+    metrics = [
+        Metric(name, name, unit, Better.LOWER, MetricKind.SHARE) for name, unit in zip(names, units, strict=True)
+    ]
     model = folded([watched((CPU_USER, 9.0, ""), *((metric, 1.0, "") for metric in metrics)), begin()])
     show(plots, model)
     titles = [plot.title for plot in plots.plots.values() if plot.title.startswith("Host")]
-    assert titles == ["Host: CPU", "Host: each processor", "Host: disk queue", "Host: network drops"]
+    assert titles == ["Host: CPU", "Host: CPU per core", "Host: disk queue", "Host: network drops"]
     assert [plots.plots[name].title for name in plots.shown() if name.startswith("host")] == ["Host: CPU"]
 
 
@@ -158,7 +160,7 @@ def test_a_warm_up_is_shaded_to_its_last_sample_and_a_warm_up_trial_all_through(
 
 def test_findings_during_a_trial_are_marks(plots: TrialPlots) -> None:
     finding = Finding(
-        id="x", level=Level.WARNING, title="CPU stolen", measured="4 %", why="", remedy="", source="", step="disk"
+        id="x", severity=Severity.WARNING, title="CPU stolen", measured="4 %", why="", remedy="", source="", step="disk"
     )
     model = folded([begin(), sample(1.0, 3.0), FindingRaised(finding, 1)])
     show(plots, model)

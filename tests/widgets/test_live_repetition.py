@@ -6,22 +6,24 @@ import random
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.events import PolicyDecided, RunEnded, SampleRead, State, TrialStarted
+from app.events import Decision, PolicyDecided, RunEnded, SampleRead, State, TrialStarted
 from app.plans.plan import Plan, Policy, Repetition, make_step
-from app.plans.repetition import Decision, UntilInterval, UntilVerdict
+from app.plans.repetition import UntilInterval, UntilVerdict
 from app.records import RunRecord
 from suites.fio.metrics import IOPS
 from suites.vocab import Better, Figure, Sample
-from tests.app.recorded import run_record, trial
+from tests.app.run_events import run_record, trial
+from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, begin, end, folded, plan
-from widgets.live.interval_shape import shape_of
+from widgets.live.messages import step_progress
 from widgets.live.model import RunModel
-from widgets.live.repetition_strip import RepetitionStrip
+from widgets.live.repetition_strip import RepetitionStrip, interval_curve
 from widgets.live.replay import stored
 from widgets.live.step_view import StepView
 from widgets.live.trial_plots import TrialPlots
-from widgets.live.words import place_progress
-from widgets.plots.layers import Mark
+from widgets.plots.layers import PlotMark
+
+MESSAGES = messages("widgets-live", "test_live_repetition")
 
 VALUES = tuple(41_000 * (1 + 0.02 * math.sin(2.7 * number)) for number in range(1, 15))
 RULE = UntilInterval(0.01, 6, 30)
@@ -35,33 +37,35 @@ def decided(count: int, rule: UntilInterval = RULE) -> list[PolicyDecided]:
 
 
 def test_nothing_is_drawn_before_the_first_interval() -> None:
-    assert shape_of([]) is None
-    assert shape_of([one.decision for one in decided(5)]) is None
+    assert interval_curve([]) is None
+    assert interval_curve([one.decision for one in decided(5)]) is None
 
 
 def test_the_intervals_are_held_against_the_latest_middle() -> None:
-    shape = shape_of([one.decision for one in decided(12)])
-    assert shape is not None
-    assert [stand.trials for stand in shape.stands] == [6, 7, 8, 9, 10, 11, 12]
-    assert shape.stands[-1].value == 0.0
-    assert shape.wanted == 0.01
-    assert shape.last > 12
-    widths = [stand.high - stand.low for stand in shape.stands]
+    curve = interval_curve([one.decision for one in decided(12)])
+    assert curve is not None
+    assert [point.trials for point in curve.points] == [6, 7, 8, 9, 10, 11, 12]
+    assert curve.points[-1].value == 0.0
+    assert curve.wanted == 0.01
+    assert curve.last > 12
+    widths = [point.high - point.low for point in curve.points]
     assert widths[-1] < widths[0]
-    assert shape.reach >= max(abs(shape.stands[-1].low), abs(shape.stands[-1].high))
+    assert curve.reach >= max(abs(curve.points[-1].low), abs(curve.points[-1].high))
 
 
 def test_a_ratio_is_held_against_one() -> None:
     rule = UntilVerdict(tuple(VALUES[:8]), Better.HIGHER, 0.05, 0.95, 6, 30)
-    shape = shape_of([rule.decide([1.2 * value for value in VALUES[:count]]) for count in range(2, 8)])
-    assert shape is not None
-    assert shape.stands[-1].value == pytest.approx(0.2, abs=0.02)
-    assert shape.wanted == 0.05
+    curve = interval_curve([rule.decide([1.2 * value for value in VALUES[:count]]) for count in range(2, 8)])
+    assert curve is not None
+    assert curve.points[-1].value == pytest.approx(0.2, abs=0.02)
+    assert curve.wanted == 0.05
 
 
 def test_a_flood_of_digits_is_no_shape() -> None:
-    assert shape_of([Decision(stop=False, settled=False, trials=3, reason="", value=0.0, low=0.0, high=0.0)]) is None
-    flat = shape_of([Decision(stop=True, settled=True, trials=3, reason="", value=5.0, low=5.0, high=5.0)])
+    assert (
+        interval_curve([Decision(stop=False, settled=False, trials=3, reason="", value=0.0, low=0.0, high=0.0)]) is None
+    )
+    flat = interval_curve([Decision(stop=True, settled=True, trials=3, reason="", value=5.0, low=5.0, high=5.0)])
     assert flat is not None
     assert flat.reach > 0
 
@@ -72,12 +76,12 @@ def test_the_strip_says_how_sure_it_is_and_what_is_to_come(qtbot: QtBot) -> None
     assert strip.isHidden()
     strip.show_decisions(decided(9))
     assert not strip.isHidden()
-    assert strip.caption.text() == "How sure it is: I/Os per second, read"
+    assert strip.caption.text() == MESSAGES["how_sure_it_is_i_os_per"]
     assert strip.reason.text().startswith("±1.")
-    assert "after 9 trials, wanted ±1 %" in strip.reason.text()
-    assert strip.ahead.text().startswith("About ")
-    assert "more trials" in strip.ahead.text()
-    assert strip.view._shape is not None
+    assert MESSAGES["after_9_trials_wanted_1"] in strip.reason.text()
+    assert strip.forecast.text().startswith("About ")
+    assert "more trials" in strip.forecast.text()
+    assert strip.view._curve is not None
     strip.resize(600, 60)
     assert not strip.grab().isNull()
     strip.show_decisions(())
@@ -98,9 +102,9 @@ def test_the_model_keeps_the_decisions_of_each_place_and_tells_how_far_it_is() -
     model = folded([begin(1), end(41_000.0, 1), *decided(8)], until)
     assert len(model.decisions[PLACE]) == 8
     more = model.decisions[PLACE][-1].decision.more
-    assert place_progress(model, PLACE) == f"1/~{1 + (more or 0)}"
+    assert step_progress(model, PLACE) == f"1/~{1 + (more or 0)}"
     model.fold(RunEnded("run-1", State.DONE), 99.0)
-    assert place_progress(model, PLACE) == "1 done"
+    assert step_progress(model, PLACE) == "1 done"
 
 
 def stored_run(repetition: Repetition) -> RunRecord:
@@ -117,7 +121,7 @@ def test_a_stored_run_shows_what_was_decided(qtbot: QtBot) -> None:
     assert [one.reason for one in found] == [rule.decide(VALUES[:n]).reason for n in range(1, len(found) + 1)]
     view = StepView()
     qtbot.addWidget(view)
-    view.show_place(model, PLACE, ())
+    view.show_step_key(model, PLACE, ())
     assert not view.repetition.isHidden()
     assert view.repetition.reason.text()
 
@@ -134,13 +138,13 @@ def slow_trial(model: RunModel, count: int = 60) -> None:
         model.fold(SampleRead(1, Sample(second + 1.0, IOPS, value, READ)), float(second))
 
 
-def marks(plots: TrialPlots) -> list[Mark]:
+def marks(plots: TrialPlots) -> list[PlotMark]:
     return [mark for plot in plots.plots.values() for mark in plot._marks]
 
 
 def test_where_a_start_ends_that_differs_is_marked_once_the_trial_is_over(qtbot: QtBot) -> None:
     from app.events import TrialEnded
-    from suites.base import Parsed
+    from suites.base import ParsedTrial
 
     model = RunModel(plan())
     slow_trial(model)
@@ -148,10 +152,10 @@ def test_where_a_start_ends_that_differs_is_marked_once_the_trial_is_over(qtbot:
     qtbot.addWidget(plots)
     plots.show_trial(model, PLACE, model.trials[1], ())
     assert marks(plots) == []
-    model.fold(TrialEnded(1, State.DONE, 0, Parsed((Figure(IOPS, 40_000.0, READ),))), 61.0)
+    model.fold(TrialEnded(1, State.DONE, 0, ParsedTrial((Figure(IOPS, 40_000.0, READ),))), 61.0)
     plots.sync()
     (mark,) = marks(plots)
     assert mark.time in {10.0, 15.0}
-    assert f"the first {mark.time:g} s left out would change the figure by +4" in mark.text
+    assert f"without the first {mark.time:g} s the figure changes by +4" in mark.text
     plots.sync()
     assert len(marks(plots)) == 1

@@ -5,14 +5,16 @@ from collections.abc import Iterable
 
 import pytest
 
-from app.events import Activity, Event, LinkChanged, RunAttached, RunLeft, TelemetryRead, TrialAttached
-from app.hosts.link_words import LinkState, link_text
+from app.events import Activity, Event, LinkChanged, LinkState, RunAttached, RunDetached, TelemetryRead, TrialAttached
+from app.runs.messages import link_text
 from suites.fio.metrics import IOPS
 from suites.vocab import Sample
+from tests.messages import messages
 from tests.widgets.live_events import CPU_USER, PLACE, READ, begin, end, folded, plan, trial
-from widgets.live.model import Phase, RunModel
-from widgets.live.outcome_words import outcome
-from widgets.live.words import state_text, summary_text
+from widgets.live.messages import outcome, state_text, summary_text
+from widgets.live.model import LivePhase, RunModel
+
+MESSAGES = messages("widgets-live", "test_live_survival")
 
 
 def link(state: LinkState, *, since: float = 10.0, attempt: int = 0, restarted: str = "") -> LinkChanged:
@@ -112,10 +114,10 @@ def test_an_attached_run_goes_on_where_it_was() -> None:
 
 
 def test_a_run_that_is_let_go_of_is_over_here_and_says_what_goes_on() -> None:
-    model = folded([begin(), link(LinkState.LOST), RunLeft("run-1")])
-    assert (model.phase, model.phase.over) == (Phase.LEFT, True)
-    level, said, more = outcome(model)
+    model = folded([begin(), link(LinkState.LOST), RunDetached("run-1")])
+    assert (model.phase, model.phase.over) == (LivePhase.DETACHED, True)
+    level, shown, more = outcome(model)
     assert level == "info"
-    assert said.startswith("Detached on web-1")
-    assert "wait until the run is attached" in more
-    assert state_text(model, 22.0) == "detached; attach to go on"
+    assert shown.startswith("Detached on web-1")
+    assert MESSAGES["wait_until_the_run_is"] in more
+    assert state_text(model, 22.0) == MESSAGES["detached_attach_to_go_on"]

@@ -7,17 +7,19 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.events import Event, RunEnded, SampleRead, State, TrialEnded
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.fio.metrics import LATENCY_P99
 from suites.units import Unit
-from suites.vocab import Better, Figure, Kind, Labels, Metric, Sample, labels
+from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, labels
+from tests.messages import messages
 from tests.widgets.live_events import PLACE, begin, end, folded, sample
-from widgets.live.pictures import BESIDE_FROM
 from widgets.live.step_view import StepView
-from widgets.live.sweep_plots import SweepPlots
-from widgets.live.swept import sweep_of
+from widgets.live.sweep_plots import SweepPlots, sweep_of
+from widgets.live.trial_plots import SIDE_BY_SIDE_FROM
 
-RATE = Metric("rate_by_point", "Rate", Unit.PER_SECOND, Better.HIGHER, Kind.RATE)
+MESSAGES = messages("widgets-live", "test_live_sweep")
+
+RATE = Metric("rate_by_point", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 RATES = {"1": 100.0, "4": 390.0, "16": 990.0, "64": 1000.0}
 
 
@@ -28,7 +30,7 @@ def marks(depth: str, jobs: str = "1") -> Labels:
 def ended(id_: int = 1, factor: float = 1.0, state: State = State.DONE) -> TrialEnded:
     figures = [Figure(RATE, value * factor, marks(depth)) for depth, value in RATES.items()]
     figures += [Figure(LATENCY_P99, 1000.0 * float(depth), marks(depth)) for depth in RATES]
-    return TrialEnded(id_, state, 0, Parsed(tuple(figures)), "")
+    return TrialEnded(id_, state, 0, ParsedTrial(tuple(figures)), "")
 
 
 def seen(depth: str, *values: float) -> list[Event]:
@@ -67,7 +69,7 @@ def test_the_plots_are_named_by_what_was_swept_and_copy_as_data(keep: Callable[[
     plots.show_panels(sweep_of(model, PLACE, model.trials_at(PLACE)[-1]))
     rate, tail = plots.plots
     rate.refresh()
-    assert (rate.title, tail.title) == ("Rate by depth", "Completion latency, p99 by depth")
+    assert (rate.title, tail.title) == ("Rate by depth", MESSAGES["completion_latency_p99_by"])
     axis = rate.view.time_axis
     assert [axis.tickStrings([place], 1.0, 1.0)[0] for place in axis.tickValues(-0.3, 6.3, 400)[0][1]] == list(RATES)
     assert axis.tickValues(-0.3, 6.3, 20)[0][1] == [0.0, 6.0]
@@ -82,13 +84,13 @@ def test_the_plots_come_with_the_sweep_and_go_with_it(keep: Callable[[QWidget], 
     view = StepView()
     keep(view)
     model = folded([begin(), sample(41_000.0, 1.0)])
-    view.show_place(model, PLACE, ())
+    view.show_step_key(model, PLACE, ())
     assert view.sweep.isHidden()
     swept = folded([begin(), ended()])
-    view.show_place(swept, PLACE, ())
+    view.show_step_key(swept, PLACE, ())
     assert not view.sweep.isHidden()
     assert len(view.sweep.plots) == 2
-    view.show_place(model, PLACE, ())
+    view.show_step_key(model, PLACE, ())
     assert view.sweep.isHidden()
     assert view.sweep.plots == []
 
@@ -98,14 +100,14 @@ def test_in_a_narrow_place_one_kind_of_plots_stands_before_the_other(keep: Calla
     keep(view)
     view.resize(500, 500)
     view.show()
-    view.show_place(folded([begin(), sample(41_000.0, 1.0)]), PLACE, ())
-    assert (view.plots.isVisible(), view.pictures.tabs.isVisible()) == (True, False)
-    view.show_place(folded([begin(), ended()]), PLACE, ())
-    assert (view.plots.isVisible(), view.sweep.isVisible(), view.pictures.tabs.isVisible()) == (False, True, True)
-    view.pictures.tabs.setCurrentIndex(1)
+    view.show_step_key(folded([begin(), sample(41_000.0, 1.0)]), PLACE, ())
+    assert (view.plots.isVisible(), view.plot_panes.tabs.isVisible()) == (True, False)
+    view.show_step_key(folded([begin(), ended()]), PLACE, ())
+    assert (view.plots.isVisible(), view.sweep.isVisible(), view.plot_panes.tabs.isVisible()) == (False, True, True)
+    view.plot_panes.tabs.setCurrentIndex(1)
     assert (view.plots.isVisible(), view.sweep.isVisible()) == (True, False)
-    view.resize(BESIDE_FROM + 100, 500)
-    assert (view.plots.isVisible(), view.sweep.isVisible(), view.pictures.tabs.isVisible()) == (True, True, False)
+    view.resize(SIDE_BY_SIDE_FROM + 100, 500)
+    assert (view.plots.isVisible(), view.sweep.isVisible(), view.plot_panes.tabs.isVisible()) == (True, True, False)
 
 
 def test_the_figure_of_the_whole_sweep_is_offered_beside_it_once_the_run_is_over(
@@ -114,10 +116,10 @@ def test_the_figure_of_the_whole_sweep_is_offered_beside_it_once_the_run_is_over
     view, asked = StepView(), list[bool]()
     keep(view)
     view.scaling_requested.connect(lambda: asked.append(True))
-    view.show_place(folded([begin(), sample(41_000.0, 1.0)]), PLACE, ())
+    view.show_step_key(folded([begin(), sample(41_000.0, 1.0)]), PLACE, ())
     assert view.scaling.isHidden()
     model = folded([begin(), ended()])
-    view.show_place(model, PLACE, ())
+    view.show_step_key(model, PLACE, ())
     assert (view.scaling.isHidden(), view.scaling.isEnabled()) == (False, False)
     model.fold(RunEnded("a", State.DONE, "", {}), 20.0)
     view.sync()

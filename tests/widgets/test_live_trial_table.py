@@ -5,26 +5,28 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
+from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from app.events import State
 from suites.fio.metrics import IOPS
 from suites.vocab import labels
+from tests.messages import messages
 from tests.widgets.live_events import PLACE, WRITE, begin, end, folded, sample
 from widgets.live.model import RunModel
-from widgets.live.trial_model import SPREAD_UP_TO, TrialModel
-from widgets.live.trial_table import TrialTable
+from widgets.live.trial_table import SPREAD_UP_TO, TrialTable
+
+MESSAGES = messages("widgets-live", "test_live_trial_table")
 
 pytestmark = pytest.mark.usefixtures("qapp")  # a model hands out fonts
 
 
-def rows(model: TrialModel) -> list[list[str]]:
-    columns = range(model.columnCount())
-    return [[str(model.index(row, column).data()) for column in columns] for row in range(model.rowCount())]
+def rows(table: TrialTable) -> list[list[str]]:
+    return table.content.texts()[1:]
 
 
-def heads(model: TrialModel) -> list[str]:
-    return [str(model.headerData(column, Qt.Orientation.Horizontal)) for column in range(model.columnCount())]
+def heads(table: TrialTable) -> list[str]:
+    return table.content.texts()[0]
 
 
 @pytest.fixture
@@ -38,41 +40,46 @@ def run() -> RunModel:
     ])  # fmt: skip
 
 
-def test_figures_share_unit_and_digits_and_reasons_stay(run: RunModel, qtmodeltester: object) -> None:
-    model = TrialModel()
-    model.show_trials(run.trials_at(PLACE), IOPS)
-    assert heads(model) == ["Trial", "Read [k/s]", "± within [k/s]", "Samples", "State"]
-    assert rows(model) == [
+def test_figures_share_unit_and_digits_and_reasons_stay(
+    qtbot: QtBot, run: RunModel, qtmodeltester: ModelTester
+) -> None:
+    table = TrialTable()
+    qtbot.addWidget(table)
+    table.show_trials(run.trials_at(PLACE), IOPS, None)
+    assert heads(table) == ["Trial", "Read [k/s]", "± within [k/s]", "Samples", "State"]
+    assert rows(table) == [
         ["warm-up 1", "30.00", "—", "0", "warm-up, not counted"],
         ["1", "41.23", "0.15", "4", "done"],
-        ["2", "—", "—", "1", "failed, not counted: fio on web-1: no <b>space</b>."],
+        ["2", "—", "—", "1", MESSAGES["failed_not_counted_fio_on"]],
         ["3", "40.00", "—", "1", "running"],
     ]
-    tip = model.index(2, 4).data(Qt.ItemDataRole.ToolTipRole)
+    tip = table.content.index(2, 4).data(Qt.ItemDataRole.ToolTipRole)
     assert "&lt;b&gt;space" in tip
-    qtmodeltester.check(model)  # type: ignore[attr-defined]  # pytest-qt's fixture has no type of its own
+    qtmodeltester.check(table.content)
 
 
-def test_each_direction_has_its_columns(run: RunModel) -> None:
+def test_each_direction_has_its_columns(qtbot: QtBot, run: RunModel) -> None:
     run.fold(sample(17_000.0, 1.0, 4, labelled=WRITE), 99.0)
-    model = TrialModel()
-    model.show_trials(run.trials_at(PLACE), IOPS)
-    assert heads(model)[1:5] == ["Read [k/s]", "± within [k/s]", "Write [k/s]", "± within [k/s]"]
-    assert rows(model)[3][1:5] == ["40.00", "—", "17.0", "—"]
-    assert rows(model)[1][3:5] == ["—", "—"]
+    table = TrialTable()
+    qtbot.addWidget(table)
+    table.show_trials(run.trials_at(PLACE), IOPS, None)
+    assert heads(table)[1:5] == ["Read [k/s]", "± within [k/s]", "Write [k/s]", "± within [k/s]"]
+    assert rows(table)[3][1:5] == ["40.00", "—", "17.0", "—"]
+    assert rows(table)[1][3:5] == ["—", "—"]
 
 
-def test_a_trial_under_way_is_updated_in_place(run: RunModel) -> None:
-    model = TrialModel()
-    model.show_trials(run.trials_at(PLACE), IOPS)
+def test_a_trial_under_way_is_updated_in_place(qtbot: QtBot, run: RunModel) -> None:
+    table = TrialTable()
+    qtbot.addWidget(table)
+    table.show_trials(run.trials_at(PLACE), IOPS, None)
     resets: list[bool] = []
-    model.modelReset.connect(lambda: resets.append(True))
+    table.content.modelReset.connect(lambda: resets.append(True))
     run.fold(sample(42_000.0, 2.0, 4), 99.0)
-    model.show_trials(run.trials_at(PLACE), IOPS)
-    assert rows(model)[3][1] == "41.00"
+    table.show_trials(run.trials_at(PLACE), IOPS, None)
+    assert rows(table)[3][1] == "41.00"
     run.fold(end(43_000.0, 4), 100.0)
-    model.show_trials(run.trials_at(PLACE), IOPS)
-    assert rows(model)[3][1::3] == ["43.00", "done"]
+    table.show_trials(run.trials_at(PLACE), IOPS, None)
+    assert rows(table)[3][1::3] == ["43.00", "done"]
     assert not resets
 
 
@@ -82,24 +89,25 @@ def test_choosing_a_row_asks_for_its_curves(qtbot: QtBot, keep: Callable[[QWidge
     views = run.trials_at(PLACE)
     table.show_trials(views, IOPS, views[3])
     assert table.currentIndex().row() == 3
-    with qtbot.waitSignal(table.chosen) as chosen:
+    with qtbot.waitSignal(table.chosen_trial) as chosen:
         qtbot.keyClick(table, Qt.Key.Key_Up)
     assert chosen.args == [views[2]]
 
 
-def test_of_many_series_each_has_one_column_named_by_what_tells_it_apart() -> None:
+def test_of_many_series_each_has_one_column_named_by_what_tells_it_apart(qtbot: QtBot) -> None:
     series = [labels(operation="read", depth=str(depth), jobs="1") for depth in range(1, SPREAD_UP_TO + 2)]
     samples = [sample(1000.0 * (1 + n % 4), float(n), 1, labelled=one) for one in series for n in range(8)]
-    model = TrialModel()
-    model.show_trials(folded([begin(1), *samples]).trials_at(PLACE), IOPS)
-    assert heads(model) == [
+    table = TrialTable()
+    qtbot.addWidget(table)
+    table.show_trials(folded([begin(1), *samples]).trials_at(PLACE), IOPS, None)
+    assert heads(table) == [
         "Trial",
         *(f"Depth {depth} [/s]" for depth in range(1, SPREAD_UP_TO + 2)),
         "Samples",
         "State",
     ]
-    assert rows(model) == [["1", *["2500"] * len(series), "8", "running"]]
-    whole = model.headerData(1, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
+    assert rows(table) == [["1", *["2500"] * len(series), "8", "running"]]
+    whole = table.content.headerData(1, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
     assert "depth 1, jobs 1, read" in whole, "what all have in common is told as well"
-    assert "± 750 /s within the trial" in model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
-    assert "running" in model.index(0, len(series) + 2).data(Qt.ItemDataRole.ToolTipRole)
+    assert MESSAGES["750_s_within_the_trial"] in table.content.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert "running" in table.content.index(0, len(series) + 2).data(Qt.ItemDataRole.ToolTipRole)

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.questions import LossQuestion
-from widgets.hosts.loss_dialog import LossDialog
-from widgets.jobs import Job
+from widgets.jobs import BackgroundJob
+from widgets.question_dialogs import LossDialog
 from widgets.questions import WindowAsker
 
 QUESTION = LossQuestion(
@@ -20,7 +20,7 @@ QUESTION = LossQuestion(
         ("Model", "Samsung SSD 870"),
         ("Serial number", "S6P1"),
         ("Size", "931 GiB"),
-        ("Written by", "fio (randwrite)"),
+        ("Overwritten by", "fio (randwrite)"),
     ),
     confirmation="S6P1",
     confirmed_by="serial number",
@@ -46,9 +46,9 @@ def asker(qtbot: QtBot) -> Iterator[WindowAsker]:
 
 
 def test_it_tells_everything_that_is_known_of_the_device(dialog: LossDialog) -> None:
-    told = {label.accessibleName() for label in dialog.findChildren(QWidget)}
-    assert {"Host: web-1", *(f"{name}: {value}" for name, value in QUESTION.facts)} <= told
-    assert dialog.windowTitle() == f"Lose everything on {QUESTION.device}?"
+    reported = {label.accessibleName() for label in dialog.findChildren(QWidget)}
+    assert {"Host: web-1", *(f"{name}: {value}" for name, value in QUESTION.facts)} <= reported
+    assert dialog.windowTitle() == f"Overwrite {QUESTION.device}?"
 
 
 @pytest.mark.parametrize("typed", ["", "S6P", "s6p1", "S6P12", "S6P2", "yes", "/dev/sdb"])
@@ -63,7 +63,7 @@ def test_what_is_another_device_is_said_at_once(qtbot: QtBot, dialog: LossDialog
     qtbot.keyClicks(dialog.field, "S6")
     assert dialog.message.label.text() == ""
     qtbot.keyClicks(dialog.field, "X")
-    assert "another one" in dialog.message.label.text()
+    assert "of this device" in dialog.message.label.text()
 
 
 def test_enter_declines_even_after_the_right_words(qtbot: QtBot, dialog: LossDialog) -> None:
@@ -77,7 +77,7 @@ def test_enter_declines_even_after_the_right_words(qtbot: QtBot, dialog: LossDia
 
 def test_what_was_typed_goes_to_the_run_that_asked(qtbot: QtBot, asker: WindowAsker) -> None:
     answers: list[object] = []
-    job = Job(lambda: asker.confirm_loss(QUESTION))
+    job = BackgroundJob(lambda: asker.confirm_loss(QUESTION))
     job.returned.connect(answers.append)
     with qtbot.waitSignal(asker.asked) as opened:
         job.start()
@@ -91,7 +91,7 @@ def test_what_was_typed_goes_to_the_run_that_asked(qtbot: QtBot, asker: WindowAs
 
 def test_closing_the_dialog_loses_nothing(qtbot: QtBot, asker: WindowAsker) -> None:
     answers: list[object] = []
-    job = Job(lambda: asker.confirm_loss(QUESTION))
+    job = BackgroundJob(lambda: asker.confirm_loss(QUESTION))
     job.returned.connect(answers.append)
     with qtbot.waitSignal(asker.asked) as opened:
         job.start()

@@ -6,10 +6,13 @@ from app.plans.plan import LOCAL, Order, PlanError, make_step
 from suites.errors import BenchwrightError
 from suites.facts import CpuFacts, Facts
 from suites.registry import suite
-from suites.vocab import Finding, Level
-from widgets.measure.changes import change_words, describe, make_changes, take_back
-from widgets.measure.draft import PlanDraft
-from widgets.measure.merging import merged
+from suites.vocab import Finding, Severity
+from tests.messages import messages
+from widgets.wizard.draft import PlanDraft
+from widgets.wizard.plan_files import merged
+from widgets.wizard.remedies import changes_text, describe, make_changes, undo_changes
+
+MESSAGES = messages("widgets-measure", "test_measure_draft")
 
 EIGHT = Facts(host="a", read_at="2026-01-01T00:00:00Z", cpu=CpuFacts(usable=8))
 TWO = Facts(host="b", read_at="2026-01-01T00:00:00Z", cpu=CpuFacts(usable=2))
@@ -70,7 +73,7 @@ def test_what_is_not_accepted_keeps_the_plan_from_being_frozen() -> None:
     draft = _draft()
     draft.steps[0].form.set_text("threads", "many")
     assert draft.sketch() is None
-    assert draft.steps[0].problem() == "sysbench-cpu: 1 value is not accepted."
+    assert draft.steps[0].problem() == "sysbench-cpu: 1 invalid value."
     with pytest.raises(BenchwrightError, match="many"):
         draft.plan()
     draft.steps[0].form.set_text("threads", "1")
@@ -81,7 +84,7 @@ def test_what_is_not_accepted_keeps_the_plan_from_being_frozen() -> None:
 def test_a_network_test_needs_the_facts_of_its_other_end() -> None:
     draft = _draft()
     draft.add_step(suite("iperf3")).peer = "b"
-    assert draft.places() == ["a", "b"]
+    assert draft.all_hosts() == ["a", "b"]
     draft.adopt(draft.plan())
     assert draft.steps[1].peer == "b"
 
@@ -94,20 +97,20 @@ def test_directories_are_those_that_are_chosen() -> None:
 
 
 def _finding(host: str = "a", **more: object) -> Finding:
-    words = {"level": Level.WARNING, "title": "T", "measured": "M", "why": "W", "remedy": "R", "source": "S"}
+    words = {"severity": Severity.WARNING, "title": "T", "measured": "M", "why": "W", "remedy": "R", "source": "S"}
     return Finding(id="x", host=host, step="sysbench-cpu", **(words | more))  # type: ignore[arg-type]  # shorthand
 
 
 def test_a_remedy_is_told_before_and_after_and_can_be_taken_back() -> None:
     draft = _draft()
     finding = _finding(changes={"threads": 8})
-    assert describe(draft, finding) == "Threads 1 → 8"
+    assert describe(draft, finding) == "threads 1 → 8"
     remedied = make_step("sysbench-cpu", {**draft.steps[0].form.values(), "threads": 8})
     plan = draft.plan()
     changes = make_changes(draft, type(plan)(plan.name, plan.hosts, (remedied,)))
-    assert change_words(changes) == "sysbench-cpu: Threads 1 → 8"
+    assert changes_text(changes) == "sysbench-cpu: threads 1 → 8"
     assert draft.plan().steps[0].values["threads"] == 8
-    take_back(draft, changes)
+    undo_changes(draft, changes)
     assert draft.plan() == plan
 
 
@@ -117,7 +120,7 @@ def test_what_was_written_since_is_not_taken_back() -> None:
     remedied = make_step("sysbench-cpu", {**plan.steps[0].values, "threads": 8})
     changes = make_changes(draft, type(plan)(plan.name, plan.hosts, (remedied,)))
     draft.steps[0].form.set_text("threads", "3")
-    take_back(draft, changes)
+    undo_changes(draft, changes)
     assert draft.steps[0].form.text("threads") == "3"
 
 
@@ -127,7 +130,7 @@ def test_an_unnamed_plan_says_what_it_measures_and_where() -> None:
     draft.set_host("b", chosen=True)
     for _ in range(4):
         draft.add_step(suite("dd"))
-    assert draft.plan().name == "sysbench-cpu, dd, dd 2 and 2 more on 2 hosts"
+    assert draft.plan().name == MESSAGES["sysbench_cpu_dd_dd_2_and_2"]
 
 
 def test_findings_that_differ_in_the_host_alone_are_one() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from suites.errors import ParameterError
 from suites.parameters import Choice, Parameter, Tuned, Type
-from widgets.measure.form import Form, Source
+from widgets.wizard.draft import ParameterForm, ValueSource
 
 THREADS = Parameter(name="threads", title="Threads", type=Type.INTEGER, default=1, minimum=1, maximum=64, help="")
 SIZE = Parameter(name="size", title="Size", type=Type.SIZE, default=4096, minimum=512, help="")
@@ -29,13 +29,13 @@ PARAMETERS = (THREADS, SIZE, MODE, SHARE)
 
 
 def test_it_starts_from_the_tools_defaults() -> None:
-    form = Form(PARAMETERS)
+    form = ParameterForm(PARAMETERS)
     assert form.values() == {"threads": 1, "size": 4096, "mode": "read", "share": 50}
-    assert form.source("threads") is Source.DEFAULT
+    assert form.source("threads") is ValueSource.DEFAULT
 
 
 def test_a_text_that_is_not_accepted_stays_and_says_what_would_be() -> None:
-    form = Form(PARAMETERS)
+    form = ParameterForm(PARAMETERS)
     form.set_text("size", "4 potatoes")
     assert form.text("size") == "4 potatoes"
     problem = form.problems()["size"]
@@ -46,39 +46,39 @@ def test_a_text_that_is_not_accepted_stays_and_says_what_would_be() -> None:
 
 
 def test_units_are_read() -> None:
-    form = Form(PARAMETERS)
+    form = ParameterForm(PARAMETERS)
     for text, value in (("8k", 8192), ("1 MB", 10**6), ("2 GiB", 2**31)):
         form.set_text("size", text)
         assert form.values()["size"] == value
 
 
 def test_tuned_values_are_taken_until_somebody_chooses() -> None:
-    form = Form(PARAMETERS)
+    form = ParameterForm(PARAMETERS)
     form.retune({"threads": Tuned(8, "8 CPUs")})
-    assert (form.text("threads"), form.source("threads")) == ("8", Source.TUNED)
+    assert (form.text("threads"), form.source("threads")) == ("8", ValueSource.TUNED)
     form.set_text("threads", "3")
     form.retune({"threads": Tuned(16, "16 CPUs")})
-    assert (form.text("threads"), form.source("threads")) == ("3", Source.YOURS)
+    assert (form.text("threads"), form.source("threads")) == ("3", ValueSource.CUSTOM)
     form.use_tuned()
     assert form.text("threads") == "16"
 
 
 def test_the_chosen_default_stays_when_the_host_is_read_again() -> None:
-    form = Form(PARAMETERS)
+    form = ParameterForm(PARAMETERS)
     form.retune({"threads": Tuned(8, "8 CPUs")})
     form.use_defaults()
     form.retune({"threads": Tuned(16, "16 CPUs")})
-    assert (form.text("threads"), form.source("threads")) == ("1", Source.DEFAULT)
+    assert (form.text("threads"), form.source("threads")) == ("1", ValueSource.DEFAULT)
 
 
 def test_given_values_are_somebodys_choice() -> None:
-    form = Form(PARAMETERS, {"threads": 4})
+    form = ParameterForm(PARAMETERS, {"threads": 4})
     form.retune({"threads": Tuned(8, "8 CPUs")})
     assert form.text("threads") == "4"
 
 
 def test_a_parameter_without_effect_cannot_be_wrong() -> None:
-    form = Form(PARAMETERS)
+    form = ParameterForm(PARAMETERS)
     form.set_text("share", "many")
     assert not form.applies("share")
     assert form.problems() == {}
@@ -88,6 +88,6 @@ def test_a_parameter_without_effect_cannot_be_wrong() -> None:
 
 @pytest.mark.parametrize("text", ["0", "65", "1.5", "", "eight"])
 def test_bounds_and_types_are_kept(text: str) -> None:
-    form = Form(PARAMETERS)
+    form = ParameterForm(PARAMETERS)
     form.set_text("threads", text)
     assert "threads" in form.problems()

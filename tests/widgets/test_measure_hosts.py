@@ -10,7 +10,7 @@ from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL
 from tests.lab_sshd import LabHost
 from tests.widgets.measure_stage import made_page, settle
-from widgets.measure.measure_page import HOSTS, REVIEW, TESTS, MeasurePage
+from widgets.wizard.measure_page import HOSTS, REVIEW, TESTS, MeasurePage
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def test_a_host_that_does_not_answer_says_why_and_is_tried_again(
     row = page.hosts.rows["lab"]
     assert "refused" in row.state.text()
     assert row.retry.isVisible()
-    assert not page.foot.next.isEnabled()
-    assert "No facts of lab" in page.foot.hint.text()
+    assert not page.footer.next.isEnabled()
+    assert "Facts not read: lab" in page.footer.hint.text()
     lab_host.start()
     qtbot.mouseClick(row.retry, Qt.MouseButton.LeftButton)
     settle(qtbot, page)
@@ -43,9 +43,9 @@ def test_a_host_that_does_not_answer_can_be_left_out(qtbot: QtBot, page: Measure
     lab_host.stop()
     page.begin([LOCAL, "lab"])
     settle(qtbot, page)
-    assert not page.foot.next.isEnabled()
+    assert not page.footer.next.isEnabled()
     page.hosts.rows["lab"].box.click()
-    assert page.foot.next.isEnabled()
+    assert page.footer.next.isEnabled()
     assert page.draft.hosts == [LOCAL]
 
 
@@ -58,7 +58,7 @@ def test_a_quick_benchmark_of_a_host_that_does_not_answer_goes_on_after_the_retr
     assert page.current == HOSTS
     lab_host.start()
     qtbot.mouseClick(page.hosts.rows["lab"].retry, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: page.current == REVIEW, timeout=20_000)
+    qtbot.waitUntil(lambda: page.current == REVIEW)
     settle(qtbot, page)
     assert page.draft.hosts == ["lab"]
 

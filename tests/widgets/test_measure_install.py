@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.services import Workstation
 from widgets import jobs
-from widgets.measure.install_dialog import InstallDialog
+from widgets.wizard.install_dialog import InstallDialog
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def window(qtbot: QtBot) -> QWidget:
 
 def _dialog(qtbot: QtBot, window: QWidget, folder: Path, command: str) -> InstallDialog:
     workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
-    dialog = InstallDialog(workstation, Refuse(), LOCAL, command, window)
+    dialog = InstallDialog(workstation, RefusingAsker(), LOCAL, command, window)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)
     qtbot.addWidget(dialog)
     dialog.open()
@@ -43,9 +43,9 @@ def test_enter_does_not_agree(qtbot: QtBot, window: QWidget, tmp_path: Path) -> 
 
 def test_the_command_runs_on_consent_and_its_output_is_shown(qtbot: QtBot, window: QWidget, tmp_path: Path) -> None:
     dialog = _dialog(qtbot, window, tmp_path, "printf 'one\\n<b>two</b>\\n'")
-    with qtbot.waitSignal(dialog.installed, timeout=20_000) as said:
+    with qtbot.waitSignal(dialog.installed) as shown:
         qtbot.mouseClick(dialog.run_button, Qt.MouseButton.LeftButton)
-    assert said.args == [LOCAL]
+    assert shown.args == [LOCAL]
     assert dialog.output.toPlainText() == "one\n<b>two</b>"
     assert "succeeded" in dialog.notice.text()
     assert dialog.close_button.text() == "Close"
@@ -53,7 +53,7 @@ def test_the_command_runs_on_consent_and_its_output_is_shown(qtbot: QtBot, windo
 
 def test_a_command_that_fails_says_so(qtbot: QtBot, window: QWidget, tmp_path: Path) -> None:
     dialog = _dialog(qtbot, window, tmp_path, "sh -c 'echo no such package; exit 100'")
-    with qtbot.waitSignal(dialog.installed, timeout=20_000):
+    with qtbot.waitSignal(dialog.installed):
         qtbot.mouseClick(dialog.run_button, Qt.MouseButton.LeftButton)
     assert "no such package" in dialog.output.toPlainText()
     assert "100" in dialog.notice.text()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from PySide6.QtCore import Qt
@@ -10,35 +9,34 @@ from PySide6.QtWidgets import QCheckBox, QComboBox
 from pytestqt.qtbot import QtBot
 
 from suites import registry
-from suites.base import Command, Context, Estimate, Parsed
-from suites.checks import StepCheck
+from suites.base import Command, Context, Estimate, ParsedTrial, Suite
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
-from suites.vocab import Metric, Resource, Sample
+from suites.programs import Program
+from suites.vocab import Resource, Sample
+from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
-from widgets.measure.measure_page import MeasurePage
+from widgets.wizard.measure_page import MeasurePage
+
+MESSAGES = messages("widgets-measure", "test_measure_parameters")
 
 
 class _Parser:
-    def feed(self, data: bytes, stream: str = "stdout") -> tuple[Sample, ...]:  # noqa: ARG002 (the protocol's names)
+    def feed(self, data: bytes, stream: str = "stdout") -> tuple[Sample, ...]:
         return ()
 
-    def finish(self, exit_status: int | None = None) -> Parsed:  # noqa: ARG002 (the protocol's names)
-        return Parsed()
+    def finish(self, exit_status: int | None = None) -> ParsedTrial:
+        return ParsedTrial()
 
 
-class Everything:
+class Everything(Suite):
     """A suite with a parameter of every type."""
 
     id = "everything"
     title = "Everything & more"
     summary = "A made-up test."
     resource = Resource.NETWORK
-    tool = "dd"
-    packages: ClassVar[Mapping[str, str]] = {}
-    metrics: tuple[Metric, ...] = ()
+    program = Program("dd", ("dd",))
     needs_peer = True
-    directory_parameter = None
-    checks: tuple[StepCheck, ...] = ()
     parameters = (
         Parameter(name="count", title="Count", type=Type.INTEGER, default=1, minimum=1, maximum=9, help="C.", unit="x"),
         Parameter(name="rate", title="Rate", type=Type.NUMBER, default=0.5, minimum=0, help="R.", option="--rate"),
@@ -68,13 +66,13 @@ class Everything:
         cpus = 0 if context.facts is None else 1
         return {"count": Tuned(7, "Seven is enough."), "size": Tuned(8192, "Two pages.")} if cpus else {}
 
-    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:  # noqa: ARG002 (the protocol's)
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         return (Command(("everything", *(f"--{name}={value}" for name, value in values.items()))),)
 
-    def estimate(self, values: Values, context: Context) -> Estimate:  # noqa: ARG002 (the protocol's names)
+    def estimate(self, values: Values, context: Context) -> Estimate:
         return Estimate(None, None, 0, None)
 
-    def parser(self, values: Values) -> _Parser:  # noqa: ARG002 (the protocol's names)
+    def parser(self, values: Values) -> _Parser:
         return _Parser()
 
 
@@ -144,7 +142,7 @@ def test_help_and_bounds_stand_under_the_field_that_has_the_focus(page: MeasureP
 def test_what_has_no_effect_is_disabled_and_says_so(qtbot: QtBot, page: MeasurePage) -> None:
     row = page.parameters.row("note")
     assert not row.editor.isEnabled()
-    assert row.message.text() == "No effect with the other values."
+    assert row.message.text() == MESSAGES["not_used_with_these"]
     box = page.parameters.row("flag").editor.field
     box.setFocus()
     qtbot.keyClick(box, Qt.Key.Key_Space)
@@ -162,7 +160,15 @@ def test_a_whole_number_steps_with_the_arrow_keys_within_its_bounds(qtbot: QtBot
     assert page.draft.steps[0].form.text("count") == "8"
 
 
-@pytest.mark.parametrize(("name", "text"), [("count", "12"), ("rate", "fast"), ("size", "4 Q"), ("time", "soon")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("count", "12"),
+        ("rate", "fast"),
+        pytest.param("size", "4 Q", marks=pytest.mark.slow),
+        pytest.param("time", "soon", marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_not_accepted_is_marked_in_words_and_kept(
     qtbot: QtBot, page: MeasurePage, name: str, text: str
 ) -> None:

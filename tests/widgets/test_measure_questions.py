@@ -10,11 +10,14 @@ from pytestqt.qtbot import QtBot
 from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL
 from app.plans.presets import preset_names, presets
+from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle
-from widgets.measure.answers_dialog import AnswersDialog
-from widgets.measure.editors import Editor
-from widgets.measure.form import Source
-from widgets.measure.measure_page import HOSTS, REVIEW, MeasurePage
+from widgets.wizard.draft import ValueSource
+from widgets.wizard.editors import Editor
+from widgets.wizard.measure_page import HOSTS, REVIEW, MeasurePage
+from widgets.wizard.plan_start import AnswersDialog
+
+MESSAGES = messages("widgets-measure", "test_measure_questions")
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def dialog_of(page: MeasurePage) -> AnswersDialog:
 
 
 def choose(qtbot: QtBot, page: MeasurePage, name: str) -> None:
-    (card,) = [card for card in page.starting.view.cards if card.preset.name == name]
+    (card,) = [card for card in page.plan_start.view.cards if card.preset.name == name]
     qtbot.mouseClick(card.button, Qt.MouseButton.LeftButton)
 
 
@@ -50,10 +53,10 @@ def test_the_empty_wizard_offers_every_question_until_a_test_is_chosen(qtbot: Qt
     titles = [each.title for each in presets()]
     assert [button.text() for button in page.hosts.band.buttons] == titles
     qtbot.mouseClick(page.hosts.band.more, Qt.MouseButton.LeftButton)
-    assert [card.preset.title for card in page.starting.view.cards] == titles
-    assert page.starting.view.isVisible()
-    assert page.starting.view.cards[0].button.hasFocus()
-    qtbot.mouseClick(page.starting.view.back, Qt.MouseButton.LeftButton)
+    assert [card.preset.title for card in page.plan_start.view.cards] == titles
+    assert page.plan_start.view.isVisible()
+    assert page.plan_start.view.cards[0].button.hasFocus()
+    qtbot.mouseClick(page.plan_start.view.back, Qt.MouseButton.LeftButton)
     assert page.hosts.isVisible()
     page.begin([LOCAL])
     settle(qtbot, page)
@@ -66,7 +69,7 @@ def test_the_empty_wizard_offers_every_question_until_a_test_is_chosen(qtbot: Qt
 def test_a_question_that_asks_nothing_is_filled_in_at_once(qtbot: QtBot, page: MeasurePage) -> None:
     page.begin([LOCAL])
     settle(qtbot, page)
-    page.starting.show_questions()
+    page.plan_start.show_questions()
     choose(qtbot, page, "integer-load")
     settle(qtbot, page)
     assert page.current == REVIEW
@@ -74,18 +77,18 @@ def test_a_question_that_asks_nothing_is_filled_in_at_once(qtbot: QtBot, page: M
     assert page.draft.name == "integer load"
     assert "rank" in page.notice.text()
     form = page.draft.steps[1].form
-    assert form.source("time") is Source.YOURS
-    assert form.source("threads") is not Source.YOURS  # tuned to the host, or its default where they agree
+    assert form.source("time") is ValueSource.CUSTOM
+    assert form.source("threads") is not ValueSource.CUSTOM  # tuned to the host, or its default where they agree
 
 
 def test_what_only_the_user_knows_is_asked_and_refused_where_it_does_not_fit(qtbot: QtBot, page: MeasurePage) -> None:
-    page.starting.show_questions()
+    page.plan_start.show_questions()
     choose(qtbot, page, "provisioned-iops")
     dialog = dialog_of(page)
     assert not dialog.accept_button.isEnabled()
     assert dialog.message.text() == ""
     write(dialog, "iops", "lots")
-    assert dialog.message.text().startswith("Provisioned IOPS: 'lots' is not accepted.")
+    assert dialog.message.text().startswith(MESSAGES["provisioned_iops_lots_is_not"])
     assert not dialog.accept_button.isEnabled()
     write(dialog, "iops", "4000")
     assert dialog.message.text() == ""
@@ -93,8 +96,8 @@ def test_what_only_the_user_knows_is_asked_and_refused_where_it_does_not_fit(qtb
     assert page.draft.hosts == [LOCAL]
     assert [step.form.parsed("rate_iops") for step in page.draft.steps] == [4080, 4080]
     assert page.draft.goals == "random reads:iops >= 3960; random writes:iops >= 3960"
-    assert "The throughput is left out" in page.notice.text()
-    assert page.draft.question.startswith("Does this volume deliver its 4,000")
+    assert MESSAGES["the_throughput_is_left_out"] in page.notice.text()
+    assert page.draft.question.startswith(MESSAGES["does_this_volume_deliver_its"])
 
 
 def test_a_question_about_two_hosts_asks_for_the_other(qtbot: QtBot, page: MeasurePage) -> None:
@@ -112,7 +115,7 @@ def test_a_question_about_two_hosts_asks_for_the_other(qtbot: QtBot, page: Measu
     box.setCurrentIndex(box.findData(LOCAL))
     accept(qtbot, page, dialog)
     assert [step.peer for step in page.draft.steps] == [None, None, None, None, LOCAL, LOCAL]
-    assert "left out" not in page.notice.text()
+    assert "not tested" not in page.notice.text()
 
 
 def test_a_question_that_is_given_up_changes_nothing(qtbot: QtBot, page: MeasurePage) -> None:
@@ -124,6 +127,6 @@ def test_a_question_that_is_given_up_changes_nothing(qtbot: QtBot, page: Measure
 
 
 def test_every_question_is_a_card(qtbot: QtBot, page: MeasurePage) -> None:
-    assert {card.preset.name for card in page.starting.view.cards} == set(preset_names())
-    for card in page.starting.view.cards:
+    assert {card.preset.name for card in page.plan_start.view.cards} == set(preset_names())
+    for card in page.plan_start.view.cards:
         assert card.button.accessibleName() == f"Choose: {card.preset.title}"

@@ -9,11 +9,14 @@ from pytestqt.qtbot import QtBot
 from app.plans.plan import LOCAL, Order, Plan, Policy, Repetition, make_step
 from app.plans.totals import totals
 from app.store import Store
-from tests.app.recorded import run_events
+from tests.app.run_events import run_events
+from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, with_tests
-from widgets.measure.draft import PlanDraft
-from widgets.measure.measure_page import REVIEW, MeasurePage
-from widgets.measure.repetition_values import REPETITION, values_of
+from widgets.wizard.draft import PlanDraft
+from widgets.wizard.measure_page import REVIEW, MeasurePage
+from widgets.wizard.repetition_parameters import REPETITION, values_of
+
+MESSAGES = messages("widgets-measure", "test_measure_repetition")
 
 CPU = make_step("sysbench-cpu", {"time": 10})
 
@@ -24,7 +27,7 @@ def page(qtbot: QtBot, tmp_path: Path) -> MeasurePage:
     with store.recorder("run-1") as recorder:
         for event in run_events("run-1"):
             recorder.record(event)
-    store.pin("run-1", "weekly")
+    store.pin("weekly", [("run-1", "")])
     store.close()
     made = made_page(qtbot, tmp_path)
     with_tests(qtbot, made, "sysbench-cpu")
@@ -50,12 +53,16 @@ def shown(page: MeasurePage) -> list[str]:
     ("texts", "fields"),
     [
         ({}, ["policy", "trials", "warm_ups", "pause", "order"]),
-        ({"policy": "until-interval"}, ["policy", "precision", "minimum", "cap", "warm_ups", "pause", "order"]),
+        pytest.param(
+            {"policy": "until-interval"},
+            ["policy", "precision", "minimum", "cap", "warm_ups", "pause", "order"],
+            marks=pytest.mark.slow,
+        ),
         (
             {"policy": "until-verdict"},
             ["policy", "baseline", "margin", "confidence", "minimum", "cap", "warm_ups", "pause", "order"],
         ),
-        ({"policy": "budget"}, ["policy", "budget", "warm_ups", "pause", "order"]),
+        pytest.param({"policy": "budget"}, ["policy", "budget", "warm_ups", "pause", "order"], marks=pytest.mark.slow),
         ({"order": "randomised"}, ["policy", "trials", "warm_ups", "pause", "order", "seed"]),
     ],
 )
@@ -71,7 +78,7 @@ def test_each_policy_makes_its_plan(qtbot: QtBot, page: MeasurePage) -> None:
     plan = page.draft.plan()
     assert (plan.repetition.policy, plan.repetition.precision, plan.repetition.cap) == (Policy.UNTIL_INTERVAL, 0.03, 12)
     assert (plan.order, plan.seed) == (Order.ABBA, 7)
-    assert page.review.explanation.text() == "7 to 12 trials on this computer, one at a time."
+    assert page.review.explanation.text() == MESSAGES["7_to_12_trials_on_this"]
     assert " to " in page.review.totals.text()
     write(qtbot, page, policy="until-verdict", baseline="weekly", margin="10", confidence="99")
     given = page.draft.plan().repetition
@@ -81,31 +88,31 @@ def test_each_policy_makes_its_plan(qtbot: QtBot, page: MeasurePage) -> None:
     assert page.draft.plan().repetition.budget == 1200.0
     assert page.draft.plan().seed is None
     assert "Total: 20 min" in page.review.totals.text()
-    assert page.review.explanation.text() == "At least 1 trial on this computer, one at a time."
+    assert page.review.explanation.text() == MESSAGES["at_least_1_trial_on_this"]
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "shown_text"),
     [
-        ({"policy": "until-verdict"}, "names no baseline"),
-        ({"policy": "until-verdict", "baseline": "monthly"}, "No run is pinned as “monthly”. There are weekly."),
+        ({"policy": "until-verdict"}, "has no baseline"),
+        ({"policy": "until-verdict", "baseline": "monthly"}, "No run is pinned as “monthly”. Pinned runs: weekly."),
         ({"policy": "until-interval", "minimum": "20", "cap": "10"}, "repetition.cap is 10"),
     ],
 )
 def test_what_contradicts_itself_keeps_the_plan_here(
-    qtbot: QtBot, page: MeasurePage, texts: dict[str, str], said: str
+    qtbot: QtBot, page: MeasurePage, texts: dict[str, str], shown_text: str
 ) -> None:
     write(qtbot, page, **texts)
-    assert said in page.review.repetition.problem.text()
-    assert not page.foot.next.isEnabled()
+    assert shown_text in page.review.repetition.problem.text()
+    assert not page.footer.next.isEnabled()
     assert not page.review.save_button.isEnabled()
 
 
 def test_a_value_without_effect_is_no_obstacle(qtbot: QtBot, page: MeasurePage) -> None:
     write(qtbot, page, trials="none")
-    assert not page.foot.next.isEnabled()
+    assert not page.footer.next.isEnabled()
     write(qtbot, page, policy="budget")
-    assert page.foot.next.isEnabled()
+    assert page.footer.next.isEnabled()
 
 
 def test_pinned_runs_are_offered(page: MeasurePage) -> None:

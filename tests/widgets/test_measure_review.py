@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 from app.plans.plan import Order, Plan, make_step
 from suites.verdict import Goal
 from tests.widgets.measure_stage import made_page, settle, with_tests
-from widgets.measure.editors import Editor
-from widgets.measure.measure_page import FINDINGS, REVIEW, MeasurePage
+from widgets.wizard.editors import Editor
+from widgets.wizard.measure_page import FINDINGS, REVIEW, MeasurePage
 
 PLAN = Plan("disk", ("local",), (make_step("fio", {}),))
 
@@ -41,7 +41,7 @@ def test_a_row_for_each_step_and_only_columns_that_say_something(page: MeasurePa
 
 
 def test_the_selected_row_shows_its_exact_command(page: MeasurePage) -> None:
-    page.review.table.setCurrentCell(1, 0)
+    page.review.table.selectRow(1)
     command = page.review.command
     assert "fio" in command.caption.text()
     command.copy_button.click()
@@ -73,7 +73,7 @@ def test_a_repetition_that_is_not_accepted_keeps_the_plan_here(page: MeasurePage
     trials = page.review.repetition.fields["trials"]
     _write(trials.editor, "none")
     assert trials.message.isVisible()
-    assert not page.foot.next.isEnabled()
+    assert not page.footer.next.isEnabled()
     assert not page.review.save_button.isEnabled()
 
 
@@ -91,8 +91,8 @@ def test_what_could_not_be_told_is_said_beside_the_findings(qtbot: QtBot, page: 
     settle(qtbot, page)
     page.go(FINDINGS)
     assert page.assessment is not None
-    assert page.assessment.unsure
-    assert page.findings.unsure.text().startswith("Could not be told: ")
+    assert page.assessment.skipped
+    assert page.findings.skipped.text().startswith("Not checked: ")
 
 
 def test_a_goal_goes_into_the_plan_and_a_wrong_one_keeps_it_here(qtbot: QtBot, page: MeasurePage) -> None:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.plans.plan import Plan, Step
-from app.services import StepPreview
+from app.plans.totals import StepPreview
 from suites.base import Command, Estimate
-from widgets.measure.shell_lines import folded, shell_script
+from widgets.wizard.command_view import folded, shell_script
 
 WORDS = st.lists(st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=0x2FFF), min_size=1), min_size=1)
 
@@ -24,8 +24,8 @@ def test_a_shell_reads_a_folded_command_alike() -> None:
     words = ["printf", "%s|", "a b", "it's", "--runtime=30", "$HOME", "x" * 60, "\\", ""]
     text = folded(shlex.join(words), 24)
     assert text.count("\n") > 3
-    said = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, check=True).stdout
-    assert said == "".join(f"{word}|" for word in words[2:])
+    shown = subprocess.run(["/bin/sh", "-c", text], capture_output=True, text=True, check=True).stdout
+    assert shown == "".join(f"{word}|" for word in words[2:])
 
 
 def _preview(host: str, step: str, estimate: Estimate) -> StepPreview:

@@ -7,9 +7,12 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from suites.errors import BenchwrightError
+from tests.messages import messages
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.notice import Notice, Working
+from widgets.parts.notice import Notice, ProgressNotice
 from widgets.parts.text import tool_tip
+
+MESSAGES = messages("widgets", "test_notice")
 
 HOSTILE = "<img src=file:///etc/passwd>\u202etxt.exe"
 
@@ -18,9 +21,9 @@ def test_a_notice_is_hidden_until_something_is_said(qtbot: QtBot) -> None:
     notice = Notice()
     qtbot.addWidget(notice)
     assert notice.isHidden()
-    notice.say_error(BenchwrightError("The host is down.", "Start it."))
+    notice.show_error(BenchwrightError("The host is down.", "Start it."))
     assert not notice.isHidden()
-    assert notice.text() == "The host is down. Start it."
+    assert notice.text() == MESSAGES["the_host_is_down_start_it"]
     assert notice.accessibleName() == "Error: The host is down. Start it."
     assert notice.property("level") == "error"
 
@@ -28,7 +31,7 @@ def test_a_notice_is_hidden_until_something_is_said(qtbot: QtBot) -> None:
 def test_what_is_said_can_be_copied_by_key(qtbot: QtBot) -> None:
     notice = Notice()
     qtbot.addWidget(notice)
-    notice.say("error", "The key has changed.", "ssh-keygen -R '[192.0.2.14]:2222' -f ~/.ssh/known_hosts")
+    notice.show_message("error", "The key has changed.", "ssh-keygen -R '[192.0.2.14]:2222' -f ~/.ssh/known_hosts")
     notice.setFocus()
     qtbot.keyClick(notice, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == notice.text()
@@ -37,7 +40,7 @@ def test_what_is_said_can_be_copied_by_key(qtbot: QtBot) -> None:
 def test_remote_words_are_shown_literally(qtbot: QtBot) -> None:
     notice = Notice()
     qtbot.addWidget(notice)
-    notice.say("warning", HOSTILE)
+    notice.show_message("warning", HOSTILE)
     assert notice.text() == "<img src=file:///etc/passwd>\\u202etxt.exe"
     assert {label.textFormat() for label in notice.findChildren(QLabel) if label.text()} == {Qt.TextFormat.PlainText}
     assert "<img" not in tool_tip(HOSTILE)
@@ -46,7 +49,7 @@ def test_remote_words_are_shown_literally(qtbot: QtBot) -> None:
 def test_work_under_way_says_for_how_long_and_can_be_left(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("widgets.parts.notice.time.monotonic", lambda: now[0])
-    working = Working()
+    working = ProgressNotice()
     qtbot.addWidget(working)
     working.begin("Connecting to web-1…")
     label = working.findChildren(QLabel)[0]

@@ -22,7 +22,7 @@ sys.exit(open_window(Workstation(Path(sys.argv[1]) / "runs.sqlite3", Path(sys.ar
 
 
 @pytest.mark.gui
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_closes_the_window_in_order(tmp_path: object, number: signal.Signals) -> None:
     words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -32,7 +32,7 @@ def test_a_signal_closes_the_window_in_order(tmp_path: object, number: signal.Si
             assert select.select([process.stdout], [], [], 30)[0]
             assert process.stdout.readline() == "open\n"
             process.send_signal(number)
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=60) == 0
             assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()

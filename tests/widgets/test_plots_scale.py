@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from suites.units import Unit
 from widgets.plots import scale
-from widgets.plots.labels import spread
-from widgets.plots.prefix import prefix
+from widgets.plots.axis import prefix
+from widgets.plots.layers import spread
 from widgets.plots.scale import Range
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.plots.decimate import decimate
+from widgets.plots.lines import decimate
 from widgets.plots.series import SeriesBuffer
 
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=600)

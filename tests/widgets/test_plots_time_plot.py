@@ -16,12 +16,15 @@ from pytestqt.qtbot import QtBot
 from app.records import Band
 from suites.units import Unit
 from suites.vocab import Better
+from tests.messages import messages
 from widgets import theme
-from widgets.plots.head import MOST_ROWS, Entry, Legend, apart
+from widgets.plots.plot_header import MOST_ROWS, Legend, LegendEntry, without_common_parts
 from widgets.plots.redraw import INTERVAL
 from widgets.plots.stack import PlotStack
 from widgets.plots.time_plot import TimePlot
 from widgets.theme import series_colour
+
+MESSAGES = messages("widgets-plots", "test_plots_time_plot")
 
 BAND = Band("run-0", "before the upgrade", "iops", (), "1/s", 40_000.0, 39_000.0, 41_000.0, 40_100.0)
 HOSTILE = '<img src="file:///etc/passwd"><b>x</b>'
@@ -163,7 +166,7 @@ def test_the_baseline_is_a_grey_band_with_a_dashed_median(shown: Show) -> None:
     with_band = drawn(plot)
     (stripe,) = plot.view.backdrop.stripes
     assert (stripe.low, stripe.median, stripe.high) == (39_000.0, 40_000.0, 41_000.0)
-    assert "baseline “before the upgrade”" in plot.head.reading.text()
+    assert MESSAGES["baseline_before_the_upgrade"] in plot.head.reading.text()
     row = int(plot.view.backdrop.y(40_000.0) + plot.view.y() + plot.view.box.sceneBoundingRect().top())
     grey = QColor(theme.palette().baseline).name()
     assert grey in {with_band.pixelColor(x, row + shift).name() for x in range(100, 500) for shift in (-1, 0, 1)}
@@ -238,7 +241,7 @@ def test_words_of_a_host_are_never_markup(shown: Show) -> None:
     plain = HOSTILE.replace("\n", " ")
     assert plain in plot.head.title.text()
     assert plain in plot.head.reading.text()
-    assert next(action.text() for action in plot.menu.actions() if action.text()) == "Copy as picture"
+    assert next(action.text() for action in plot.menu.actions() if action.text()) == "Copy as image"
     drawn(plot)
 
 
@@ -248,7 +251,7 @@ def test_a_finding_is_a_mark_whose_words_show_at_its_time(shown: Show) -> None:
     plot.mark_finding(20.0, "Another guest took the CPU: steal 4.2 %")
     plot.refresh()
     plot.window_of_time.move_cursor(20.1)
-    assert "▲ Another guest took the CPU: steal 4.2 %" in plot.head.reading.text()
+    assert MESSAGES["another_guest_took_the_cpu"] in plot.head.reading.text()
     plot.window_of_time.move_cursor(40.0)
     assert "▲" not in plot.head.reading.text()
 
@@ -256,8 +259,8 @@ def test_a_finding_is_a_mark_whose_words_show_at_its_time(shown: Show) -> None:
 def test_a_warm_up_is_shaded_and_grows(shown: Show) -> None:
     plot = shown()
     filled(plot)
-    plot.mark_warm_up(0.0, 3.0)
-    plot.mark_warm_up(0.0, 5.0)
+    plot.mark_warm_up(3.0)
+    plot.mark_warm_up(5.0)
     plot.refresh()
     assert plot.view.backdrop.warm_ups == ((0.0, 5.0),)
 
@@ -424,12 +427,12 @@ def test_in_a_narrow_head_the_unit_stays_and_an_arrow_says_which_way_is_better(s
 
 def test_a_legend_says_only_what_tells_its_curves_apart_and_leaves_room_for_them(qtbot: QtBot) -> None:
     titles = [f"buffer {size} KiB, {way}, threads 1" for size in (1, 4, 16, 64) for way in ("tcp", "udp")]
-    assert apart(titles)[:2] == ["buffer 1 KiB, tcp", "buffer 1 KiB, udp"]
-    assert apart(["read"]) == ["read"]
+    assert without_common_parts(titles)[:2] == ["buffer 1 KiB, tcp", "buffer 1 KiB, udp"]
+    assert without_common_parts(["read"]) == ["read"]
     legend = Legend()
     qtbot.addWidget(legend)
     legend.resize(300, 20)
-    legend.set_entries([Entry(title, series_colour(0)) for title in titles])
+    legend.set_entries([LegendEntry(title, series_colour(0)) for title in titles])
     assert legend.minimumHeight() <= MOST_ROWS * legend.fontMetrics().height() + MOST_ROWS
     assert all(title in legend.toolTip() for title in titles)
     assert not legend.grab().isNull()

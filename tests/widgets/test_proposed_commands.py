@@ -22,13 +22,12 @@ def shown(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[st
     def look(_workstation: Workstation) -> None:
         notice = Notice()
         qtbot.addWidget(notice)
-        notice.say("error", "The run was detached.", f"Resume it with: benchwright attach {RUN}")
+        notice.show_message("error", "The run was detached.", f"Resume it with: benchwright attach {RUN}")
         label = Text(f"Resume it with: benchwright attach {RUN}")
         qtbot.addWidget(label)
         texts.extend([notice.text(), label.text(), tool_tip(f"benchwright attach {RUN}")])
 
-    monkeypatch.setattr("app.__main__.open_or_measure", look)
-    done = CliRunner().invoke(benchwright, words)
+    done = CliRunner().invoke(benchwright, words, obj=look)
     assert done.exit_code == 0, done.output
     return texts
 

@@ -10,9 +10,12 @@ from PySide6.QtWidgets import QDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
-from widgets.jobs import Job
+from tests.messages import messages
+from widgets.jobs import BackgroundJob
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog, pasted_fingerprint
 from widgets.questions import WindowAsker
+
+MESSAGES = messages("widgets", "test_questions")
 
 DIGEST = "kXQ1zj4Y0m3Q9wZ0Zr3p1mZq7c2dJvJ3lE0Jt8x0q1A"
 FINGERPRINT = f"SHA256:{DIGEST}"
@@ -36,7 +39,7 @@ class _Answers:
     def __init__(self, qtbot: QtBot, ask: Callable[[], object]) -> None:
         self._qtbot = qtbot
         self.values: list[object] = []
-        self.job = Job(ask)
+        self.job = BackgroundJob(ask)
         self.job.returned.connect(self.values.append)
 
     def dialog(self, asker: WindowAsker) -> QDialog:
@@ -57,7 +60,7 @@ def test_the_key_is_trusted_only_by_the_button_that_says_so(qtbot: QtBot, asker:
     answers = _Answers(qtbot, lambda: asker.host_key(KEY))
     dialog = answers.dialog(asker)
     assert isinstance(dialog, HostKeyDialog)
-    assert dialog.accept_button.text() == "Trust this key and connect"
+    assert dialog.accept_button.text() == MESSAGES["trust_this_key_and_connect"]
     qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
     assert answers.wait() is True
 
@@ -104,10 +107,10 @@ def test_the_dialog_forgets_what_was_typed(qtbot: QtBot) -> None:
 def test_the_password_of_sudo_is_asked_for_with_its_purpose(qtbot: QtBot) -> None:
     dialog = SecretDialog(SecretQuestion("web-1", "ann", "Password for sudo", purpose="drop the page cache"))
     qtbot.addWidget(dialog)
-    told = {label.accessibleName() for label in dialog.findChildren(QWidget)}
-    assert {"Host: web-1", "User: ann", "As root: drop the page cache"} <= told
+    reported = {label.accessibleName() for label in dialog.findChildren(QWidget)}
+    assert {"Host: web-1", "User: ann", MESSAGES["as_root_drop_the_page_cache"]} <= reported
     assert dialog.windowTitle() == "Become root on web-1"
-    assert dialog.accept_button.text() == "Go on as root"
+    assert dialog.accept_button.text() == "Continue as root"
 
 
 def test_giving_up_on_a_secret_is_told_apart_from_an_empty_one(qtbot: QtBot, asker: WindowAsker) -> None:
@@ -180,7 +183,7 @@ def test_a_different_fingerprint_forbids_to_trust_the_key(qtbot: QtBot) -> None:
 def test_the_dialog_tells_everything_that_decides(qtbot: QtBot) -> None:
     dialog = HostKeyDialog(KEY)
     qtbot.addWidget(dialog)
-    told = {label.accessibleName() for label in dialog.findChildren(QWidget)}
+    reported = {label.accessibleName() for label in dialog.findChildren(QWidget)}
     assert {
         "Host: web-1",
         "Address: 192.0.2.14, port 2222",
@@ -188,7 +191,7 @@ def test_the_dialog_tells_everything_that_decides(qtbot: QtBot) -> None:
         "Key type: ssh-ed25519",
         f"Fingerprint: {FINGERPRINT}",
         "Stored in: /home/ann/.ssh/known_hosts",
-    } <= told
+    } <= reported
 
 
 PROGRAM = LocalProgramQuestion(
@@ -200,12 +203,12 @@ def test_a_program_runs_only_after_its_own_button(qtbot: QtBot, asker: WindowAsk
     answers = _Answers(qtbot, lambda: asker.local_program(PROGRAM))
     dialog = answers.dialog(asker)
     assert isinstance(dialog, LocalProgramDialog)
-    told = {label.accessibleName() for label in dialog.findChildren(QWidget)}
+    reported = {label.accessibleName() for label in dialog.findChildren(QWidget)}
     assert {
         "Host: web-1",
-        "Asked by: ProxyCommand in /home/ann/.ssh/config, line 12",
+        MESSAGES["asked_by_proxycommand_in"],
         f"Command: {PROGRAM.command}",  # to the letter, markup included
-    } <= told
+    } <= reported
     qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
     assert answers.wait() is True
 
@@ -260,5 +263,5 @@ def test_what_of_the_configuration_is_not_followed_is_said_beside_the_key(qtbot:
     dialog = HostKeyDialog(replace(KEY, note=note, known_hosts=""))
     qtbot.addWidget(dialog)
     assert note in {label.text() for label in dialog.findChildren(QLabel)}
-    told = {label.accessibleName() for label in dialog.findChildren(QWidget)}
-    assert "Stored in: nowhere: UserKnownHostsFile is none" in told
+    reported = {label.accessibleName() for label in dialog.findChildren(QWidget)}
+    assert MESSAGES["stored_in_nowhere"] in reported

@@ -8,12 +8,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.ranking.ranking import Goal, rank
+from app.ranking.candidates import RankingGoal
+from app.ranking.ranking import rank
 from app.services import Workstation
 from tests.app.test_baselines import stored
 from tests.app.test_calibration import with_calibration
-from widgets.compare.baseline_picker import BaselinePicker
-from widgets.rank.rank_dialog import RankDialog
+from tests.messages import messages
+from widgets.compare.pickers import BaselinePicker
+from widgets.compare.rank_dialog import RankDialog
+
+MESSAGES = messages("widgets", "test_rank_dialog")
 
 RUNS = ("20261101-a", "20261102-b", "20261103-c")
 
@@ -42,26 +46,26 @@ def dialog(qtbot: QtBot, workstation: Workstation) -> RankDialog:
 
 
 def test_those_that_are_not_told_apart_share_a_place(dialog: RankDialog) -> None:
-    head, *rows = dialog.table.texts()
-    assert head[:2] == ["Place", "Candidate"]
+    head, *rows = dialog.table.content.texts()
+    assert head[:2] == ["Rank", "Candidate"]
     assert sorted(row[1] for row in rows[:2]) == ["web-1", "web-2"]
     assert [row[0] for row in rows] == ["1–2", "1–2", "3"]
-    assert "not told apart by 5 %" in dialog.notes.text()
+    assert "tied at a margin of 5 %" in dialog.notes.text()
 
 
 def test_the_margin_is_the_calibrated_hosts_own_until_the_user_types_another(
     qtbot: QtBot, dialog: RankDialog, workstation: Workstation
 ) -> None:
-    assert (dialog.form.margin.value(), dialog.form.whose.text()) == (5.0, "")
+    assert (dialog.form.margin.value(), dialog.form.origin.text()) == (5.0, "")
     runs = [[with_calibration(workstation.load(run), margin=0.012)] for run in RUNS]
     own = rank(RUNS, runs, dialog.form.question())
     dialog.form.show_margin(own)
-    assert (dialog.form.margin.value(), dialog.form.whose.text()) == (1.2, "these hosts’ own of 12 Nov")
+    assert (dialog.form.margin.value(), dialog.form.origin.text()) == (1.2, MESSAGES["these_hosts_own_of_12_nov"])
     assert dialog.form.question().margin is None
     dialog.form.margin.setValue(2.0)
     dialog.form.margin.editingFinished.emit()
-    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.question.margin == 0.02)
-    assert (dialog.form.margin.value(), dialog.form.whose.text()) == (2.0, "")
+    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.criteria.margin == 0.02)
+    assert (dialog.form.margin.value(), dialog.form.origin.text()) == (2.0, "")
     dialog.form.show_margin(own)  # an answer that comes late does not take the user's word away
     assert dialog.form.margin.value() == 2.0
 
@@ -70,29 +74,29 @@ def test_prices_and_a_threshold_make_the_cheapest_win(qtbot: QtBot, dialog: Rank
     form = dialog.form
     form.threshold.setText("900")
     form.prices.setText("web-1=0.4 USD, web-2=0.2 USD, web-3=0.1 USD")
-    form.goal.setCurrentText("Cheapest that reaches the threshold")
-    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.question.goal is Goal.CHEAPEST)
-    assert [row[1] for row in dialog.table.texts()[1:]] == ["web-2", "web-1", "web-3"]
-    assert dialog.table.texts()[0][-1] == "Threshold"
+    form.goal.setCurrentText("Cheapest that meets the threshold")
+    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.criteria.goal is RankingGoal.CHEAPEST)
+    assert [row[1] for row in dialog.table.content.texts()[1:]] == ["web-2", "web-1", "web-3"]
+    assert dialog.table.content.texts()[0][-1] == "Threshold"
 
 
 def test_prices_come_from_a_table_too(qtbot: QtBot, dialog: RankDialog, tmp_path: Path) -> None:
     table = tmp_path / "prices.csv"
     table.write_text("host,price,currency\nweb-1,0.4,USD\nweb-2,0.4,USD\nweb-3,0.1,USD\n")
-    dialog.form.goal.setCurrentText("Most for the money")
-    qtbot.waitUntil(lambda: "There is no price" in dialog.notice.text())
+    dialog.form.goal.setCurrentText("Best price/performance")
+    qtbot.waitUntil(lambda: "No price is given" in dialog.notice.text())
     dialog.read_prices(table)
     qtbot.waitUntil(lambda: dialog.ranking is not None)
-    assert dialog.table.texts()[1][1] == "web-3"
+    assert dialog.table.content.texts()[1][1] == "web-3"
     table.write_text("host\nweb-1\n")
     dialog.read_prices(table)
-    qtbot.waitUntil(lambda: "head lacks price" in dialog.notice.text())
+    qtbot.waitUntil(lambda: "header lacks price" in dialog.notice.text())
 
 
 def test_what_cannot_be_read_is_said_and_nothing_old_stays(qtbot: QtBot, dialog: RankDialog) -> None:
     dialog.form.limit.setText("latency")
     qtbot.keyClick(dialog.form.limit, Qt.Key.Key_Return)
-    assert "is no limit" in dialog.notice.text()
+    assert "is not a limit" in dialog.notice.text()
     assert not dialog.table.isVisible()
     assert not dialog.export_button.isEnabled()
 
@@ -110,7 +114,7 @@ def test_a_baseline_is_chosen_and_a_table_imported(qtbot: QtBot, workstation: Wo
     workstation.pin(",".join(RUNS), "fleet")
     picker = BaselinePicker(workstation, None)
     qtbot.addWidget(picker)
-    qtbot.waitUntil(lambda: picker.table.rowCount() == 5)
+    qtbot.waitUntil(lambda: picker.table.content.rowCount() == 5)
     assert picker.chosen() == "baseline:fleet@1"
     assert picker.about.text() == f"Runs {', '.join(RUNS)}"
     table = tmp_path / "lab.csv"
@@ -120,4 +124,4 @@ def test_a_baseline_is_chosen_and_a_table_imported(qtbot: QtBot, workstation: Wo
     assert picker.about.text() == "Source: our lab."
     table.write_text("metric\n")
     picker.import_file(table)
-    qtbot.waitUntil(lambda: "head lacks" in picker.notice.text())
+    qtbot.waitUntil(lambda: "header lacks" in picker.notice.text())

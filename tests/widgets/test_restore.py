@@ -8,16 +8,20 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import HostChange
+from app.hosts.leftovers import recorded_text
 from app.plans.plan import LOCAL
-from app.questions import Asker, Refuse
+from app.questions import Asker, RefusingAsker
 from app.records import ChangeRecord
 from app.services import Workstation
 from remote.privilege import PrivilegeError
-from remote.tuning import Note, PutBack
+from remote.tuning import RestoredSetting, SettingNote
+from tests.messages import messages
 from widgets import jobs
-from widgets.hosts.changed_bar import ChangedBar
+from widgets.hosts.cleanup_dialogs import RestoreDialog
+from widgets.hosts.host_bars import ChangedBar
 from widgets.hosts.hosts_page import HostsPage
-from widgets.hosts.restore_dialog import RestoreDialog
+
+MESSAGES = messages("widgets", "test_restore")
 
 RUN = "20261119-141530-k3f9"
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_governor"
@@ -33,7 +37,7 @@ def change(number: int, host: str = "web-1") -> ChangeRecord:
 class Changed(Workstation):
     """A workstation with one changed host; it counts how often that is put back."""
 
-    def __init__(self, folder: Path, *outcomes: PutBack, error: PrivilegeError | None = None) -> None:
+    def __init__(self, folder: Path, *outcomes: RestoredSetting, error: PrivilegeError | None = None) -> None:
         super().__init__(folder / "runs.sqlite3", folder / "hosts.toml")
         self.outcomes, self.error = outcomes, error
         self.left: list[ChangeRecord] = [change(number) for number in range(5)]
@@ -43,12 +47,12 @@ class Changed(Workstation):
         del name
         return self.left
 
-    def host_notes(self, name: str, asker: Asker) -> tuple[Note, ...]:
+    def host_notes(self, name: str, asker: Asker) -> tuple[SettingNote, ...]:
         del name, asker
         paths = [each.path for each in self.outcomes]
-        return tuple(Note(path, "powersave", "performance", RUN, "ann@desk", 720.0) for path in paths)
+        return tuple(SettingNote(path, "powersave", "performance", RUN, "ann@desk", 720.0) for path in paths)
 
-    def restore(self, name: str, asker: Asker) -> tuple[PutBack, ...]:
+    def restore(self, name: str, asker: Asker) -> tuple[RestoredSetting, ...]:
         del asker
         self.restored.append(name)
         if self.error is not None:
@@ -66,7 +70,7 @@ def window(qtbot: QtBot) -> QWidget:
 
 
 def opened(qtbot: QtBot, window: QWidget, workstation: Workstation) -> RestoreDialog:
-    dialog = RestoreDialog(workstation, Refuse(), "web-1", window)
+    dialog = RestoreDialog(workstation, RefusingAsker(), "web-1", window)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)
     qtbot.addWidget(dialog)
     dialog.open()
@@ -75,47 +79,45 @@ def opened(qtbot: QtBot, window: QWidget, workstation: Workstation) -> RestoreDi
 
 
 def test_what_is_changed_is_shown_and_left_alone(qtbot: QtBot, window: QWidget, tmp_path: Path) -> None:
-    workstation = Changed(tmp_path, PutBack(GOVERNOR.format(0), RUN))
+    workstation = Changed(tmp_path, RestoredSetting(GOVERNOR.format(0), RUN))
     dialog = opened(qtbot, window, workstation)
-    assert dialog.settings.text() == (
-        f"CPU governor of CPU 0: performance, before powersave (run {RUN} of ann@desk, 12 min ago)"
-    )
+    assert dialog.settings.text() == recorded_text(workstation.host_notes("web-1", RefusingAsker())[0])
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
     assert not dialog.isVisible()
     assert workstation.restored == []
 
 
 def test_it_is_put_back_by_its_button(qtbot: QtBot, window: QWidget, tmp_path: Path) -> None:
-    other = PutBack(SCHEDULER, RUN, "it was changed to none since; it was left as it is")
-    workstation = Changed(tmp_path, PutBack(GOVERNOR.format(0), RUN), other)
+    other = RestoredSetting(SCHEDULER, RUN, "not restored: changed to none since")
+    workstation = Changed(tmp_path, RestoredSetting(GOVERNOR.format(0), RUN), other)
     dialog = opened(qtbot, window, workstation)
-    with qtbot.waitSignal(dialog.restored) as said:
+    with qtbot.waitSignal(dialog.restored) as shown:
         qtbot.mouseClick(dialog.restore_button, Qt.MouseButton.LeftButton)
-    assert said.args == ["web-1"]
+    assert shown.args == ["web-1"]
     assert dialog.settings.text().splitlines() == [
-        "CPU governor of CPU 0: put back",
-        "I/O scheduler of vdb: it was changed to none since; it was left as it is",
+        MESSAGES["cpu_governor_of_cpu_0_restored"],
+        "I/O scheduler of vdb: not restored: changed to none since",
     ]
-    assert "as it was" in dialog.notice.text()
+    assert "Settings restored." in dialog.notice.text()
     assert not dialog.restore_button.isEnabled()
     qtbot.waitUntil(lambda: not jobs.running())
 
 
 def test_what_could_not_be_put_back_is_said(qtbot: QtBot, window: QWidget, tmp_path: Path) -> None:
-    kept = PutBack(SCHEDULER, RUN, "permission denied", kept=True)
+    kept = RestoredSetting(SCHEDULER, RUN, "permission denied", kept=True)
     dialog = opened(qtbot, window, Changed(tmp_path, kept))
     with qtbot.waitSignal(dialog.restored):
         dialog.restore_button.click()
-    assert "could not be put back" in dialog.notice.text()
+    assert "were not restored" in dialog.notice.text()
     qtbot.waitUntil(lambda: not jobs.running())
 
 
 def test_without_root_it_says_why_and_can_be_closed(qtbot: QtBot, window: QWidget, tmp_path: Path) -> None:
     error = PrivilegeError("ann cannot become root on web-1.", "Sign in as root.")
-    dialog = opened(qtbot, window, Changed(tmp_path, PutBack(SCHEDULER, RUN), error=error))
+    dialog = opened(qtbot, window, Changed(tmp_path, RestoredSetting(SCHEDULER, RUN), error=error))
     dialog.restore_button.click()
     qtbot.waitUntil(lambda: not jobs.running())
-    assert dialog.notice.text() == "ann cannot become root on web-1. Sign in as root."
+    assert dialog.notice.text() == MESSAGES["ann_cannot_become_root_on"]
     assert dialog.close_button.text() == "Close"
 
 
@@ -123,7 +125,7 @@ def test_a_host_that_has_restarted_leaves_nothing_to_do(qtbot: QtBot, window: QW
     workstation = Changed(tmp_path)
     dialog = opened(qtbot, window, workstation)
     qtbot.waitUntil(lambda: not jobs.running())
-    assert "Nothing is noted down" in dialog.notice.text()
+    assert "No changed settings" in dialog.notice.text()
     assert not dialog.restore_button.isEnabled()
     assert workstation.restored == ["web-1"]  # the library learns that nothing is left to put back
 
@@ -132,21 +134,21 @@ def test_the_bar_names_the_host_and_what_is_changed(qtbot: QtBot, tmp_path: Path
     bar = ChangedBar(Changed(tmp_path))
     qtbot.addWidget(bar)
     bar.show_changes([change(0), change(1), change(2), change(3), change(0, "web-2")])
-    assert bar.message.text() == "web-1 is still as a run has changed it. 1 more host is, too."
-    assert bar.detail.text().startswith("CPU governor of CPU 0: performance, before powersave; ")
+    assert bar.message.text() == MESSAGES["settings_not_restored_on_web_1"]
+    assert bar.detail.text().startswith(MESSAGES["cpu_governor_of_cpu_0"])
     assert bar.detail.text().endswith(f"; and 2 more (run {RUN}).")
     bar.show_changes([])
     assert bar.isHidden()
 
 
 def test_the_hosts_page_offers_to_put_back_until_it_is_done(qtbot: QtBot, tmp_path: Path) -> None:
-    workstation = Changed(tmp_path, PutBack(GOVERNOR.format(0), RUN))
-    page = HostsPage(workstation, Refuse())
+    workstation = Changed(tmp_path, RestoredSetting(GOVERNOR.format(0), RUN))
+    page = HostsPage(workstation, RefusingAsker())
     qtbot.addWidget(page)
     qtbot.addWidget(page.facts_view)
     page.show()
     page.activated()
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
     assert page.changed.isVisible()
     page.changed.restore_button.click()
     dialog = page.findChild(RestoreDialog)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QPushButton, QTableWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton
 from pytestqt.qtbot import QtBot
 
 import app.runs.run_hosts
 from app.events import SampleRead, State
 from app.plans.plan import LOCAL
-from app.questions import Refuse
+from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.runs.findings import HOST_IN_USE
 from app.services import Workstation
@@ -20,13 +20,18 @@ from remote.jobs.lease import Holder
 from suites import registry
 from tests.lab.counting import Counting, counting_plan
 from tests.lab.survival import assert_whole, attach, jobs_on, leftovers_in, run, workspaces_on
+from tests.messages import messages
 from widgets import jobs
+from widgets.hosts.cleanup_dialogs import LeftoversDialog
 from widgets.hosts.hosts_page import HostsPage
-from widgets.hosts.leftovers_dialog import LeftoversDialog
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.parts.question import Question
-from widgets.rail import Room
+from widgets.parts.dialogs import QuestionDialog
+from widgets.rail import PageName
+
+pytestmark = pytest.mark.usefixtures("few_programs")
+
+MESSAGES = messages("widgets", "test_survival_window")
 
 PATIENCE = 30_000
 
@@ -61,7 +66,7 @@ class Stage:
 
     def measure(self, window: MainWindow, count: int, trials: int = 1) -> LivePage:
         """Start a run, and wait until it measures."""
-        page = window.show_room(Room.LIVE)
+        page = window.show_page(PageName.LIVE)
         assert isinstance(page, LivePage)
         assert page.start_run(counting_plan(count, host=LOCAL, trials=trials))
         self.qtbot.waitUntil(lambda: self.counted(page) >= 5, timeout=PATIENCE)
@@ -73,8 +78,8 @@ class Stage:
             return 0.0
         return max((series.buffer.values()[-1] for series in model.current.series.values()), default=0.0)
 
-    def question(self, window: MainWindow) -> Question:
-        return next(found for found in window.findChildren(Question) if found.isVisible())
+    def question(self, window: MainWindow) -> QuestionDialog:
+        return next(found for found in window.findChildren(QuestionDialog) if found.isVisible())
 
     def answer(self, window: MainWindow, text: str) -> None:
         buttons = self.question(window).findChildren(QPushButton)
@@ -86,7 +91,7 @@ def stage(qtbot: QtBot, workstation: Workstation) -> Iterator[Stage]:
     made = Stage(qtbot, workstation)
     yield made
     for window in made.windows:
-        window.leaving.stop_and_close()
+        window.closing.stop_and_close()
         qtbot.waitUntil(window.isHidden, timeout=PATIENCE)
     made.settle()
     for window in made.windows:
@@ -104,62 +109,55 @@ def leave_one(stage: Stage, count: int, trials: int = 1) -> MainWindow:
     stage.settle()
     assert jobs_on(Path.home())
     following = stage.open()
-    stage.qtbot.waitUntil(following.left_bar.isVisible, timeout=PATIENCE)
+    stage.qtbot.waitUntil(following.detached_bar.isVisible, timeout=PATIENCE)
     return following
 
 
 def test_a_window_that_closes_can_keep_its_run_running(stage: Stage, workstation: Workstation) -> None:
-    window = leave_one(stage, 60, trials=2)
-    bar = window.left_bar
-    assert bar.message.text().startswith("Detached run on this computer, ")
-    assert "trial 1 of counting on this computer was under way" in bar.detail.text()
+    window = leave_one(stage, 250, trials=2)
+    bar = window.detached_bar
+    assert bar.message.text().startswith(MESSAGES["detached_run_on_this"])
+    assert MESSAGES["trial_1_of_counting_on_this"] in bar.detail.text()
     stage.press(bar.attach_button)
-    page = window.rooms.live
+    page = window.pages.live
     assert page is not None
     with stage.qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
         pass
     stage.settle()
     assert not bar.isVisible()
-    assert_whole(workstation, 1, 60)
-    assert_whole(workstation, 2, 60)
+    assert_whole(workstation, 1, 250)
+    assert_whole(workstation, 2, 250)
     assert workspaces_on(Path.home()) == []
 
 
 def test_a_run_that_was_left_can_be_stopped_from_the_bar(stage: Stage, workstation: Workstation) -> None:
     window = leave_one(stage, 3000)
-    stage.press(window.left_bar.stop_button)
+    stage.press(window.detached_bar.stop_button)
     stage.qtbot.waitUntil(lambda: workstation.load("last").summary.state is State.PARTIAL, timeout=PATIENCE)
     stage.settle()
-    assert not window.left_bar.isVisible()
+    assert not window.detached_bar.isVisible()
     assert jobs_on(Path.home()) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_is_forgotten_leaves_what_the_leftovers_remove(stage: Stage, workstation: Workstation) -> None:
     window = leave_one(stage, 3000)
-    stage.press(window.left_bar.forget_button)
-    stage.answer(window, "Forget it")
-    stage.qtbot.waitUntil(lambda: not window.left_bar.isVisible(), timeout=PATIENCE)
+    stage.press(window.detached_bar.forget_button)
+    stage.answer(window, "Forget")
+    stage.qtbot.waitUntil(lambda: not window.detached_bar.isVisible(), timeout=PATIENCE)
     assert workstation.load("last").summary.state is State.PARTIAL
-    page = window.middle.front
+    page = window.splitter.front
     assert isinstance(page, HostsPage)
     stage.press(page.card.leftovers_button)
     dialog = page.findChild(LeftoversDialog)
     assert dialog is not None
     stage.qtbot.waitUntil(dialog.remove_button.isEnabled, timeout=PATIENCE)
-    assert "ours" in [row[1] for row in words(dialog.table)]
+    assert any(row[1].startswith("this library (") for row in dialog.table.content.texts())
     stage.press(dialog.remove_button)
-    stage.qtbot.waitUntil(lambda: "Removed 2." in dialog.notice.text(), timeout=PATIENCE)
+    stage.qtbot.waitUntil(lambda: "Removed 2 of 2." in dialog.notice.text(), timeout=PATIENCE)
     assert jobs_on(Path.home()) == []
     assert workspaces_on(Path.home()) == []
     stage.press(dialog.close_button)
-
-
-def words(table: QTableWidget) -> list[list[str]]:
-    found = []
-    for row in range(table.rowCount()):
-        items = [table.item(row, column) for column in range(table.columnCount())]
-        found.append([item.text() if item is not None else "" for item in items])
-    return found
 
 
 def test_a_window_that_stays_open_stays_as_it_is(stage: Stage) -> None:
@@ -186,7 +184,7 @@ def other(tmp_path: Path) -> Iterator[Control]:
 
     thread = threading.Thread(target=run, args=(workstation, counting_plan(3000, host=LOCAL), look, control))
     thread.start()
-    assert measuring.wait(20.0)
+    assert measuring.wait(60.0)
     yield control
     control.stop()
     thread.join()
@@ -196,13 +194,13 @@ def other(tmp_path: Path) -> Iterator[Control]:
 def refused(stage: Stage) -> LivePage:
     """Start a run on a host in use, and return the page that says so."""
     window = stage.open()
-    page = window.show_room(Room.LIVE)
+    page = window.show_page(PageName.LIVE)
     assert isinstance(page, LivePage)
     with stage.qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
         page.start_run(counting_plan(10, host=LOCAL))
     assert page._busy.isVisible()
     assert not page._outcome.isVisible()
-    assert "measures on this computer" in page._busy.message.text()
+    assert MESSAGES["measures_on_this_computer"] in page._busy.message.text()
     return page
 
 
@@ -215,10 +213,11 @@ def test_a_host_in_use_is_told_and_can_be_shared(stage: Stage, workstation: Work
     assert HOST_IN_USE in [finding.id for finding in workstation.load("last").findings]
 
 
+@pytest.mark.slow
 def test_a_host_in_use_can_be_waited_for(stage: Stage, workstation: Workstation, other: Control) -> None:
     page = refused(stage)
     stage.press(page._busy.wait_button)
-    stage.qtbot.waitUntil(lambda: "The run begins as soon" in page._busy.detail.text(), timeout=PATIENCE)
+    stage.qtbot.waitUntil(lambda: "The run starts when" in page._busy.detail.text(), timeout=PATIENCE)
     assert page._busy.isVisible()
     with stage.qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
         other.stop()
@@ -226,29 +225,30 @@ def test_a_host_in_use_can_be_waited_for(stage: Stage, workstation: Workstation,
     assert not page._busy.isVisible()
 
 
+@pytest.mark.slow
 def test_another_process_can_attach_what_the_window_left(stage: Stage, workstation: Workstation) -> None:
-    window = leave_one(stage, 60)
+    window = leave_one(stage, 250)
     attach(workstation)
-    window.left_bar.refresh()
-    stage.qtbot.waitUntil(lambda: not window.left_bar.isVisible(), timeout=PATIENCE)
-    assert_whole(workstation, 1, 60)
-    assert leftovers_in(Path.home(), workstation.leftovers(LOCAL, Refuse())) == []
+    window.detached_bar.refresh()
+    stage.qtbot.waitUntil(lambda: not window.detached_bar.isVisible(), timeout=PATIENCE)
+    assert_whole(workstation, 1, 250)
+    assert leftovers_in(Path.home(), workstation.leftovers(LOCAL, RefusingAsker())) == []
 
 
 def test_attaching_beside_a_living_benchwright_is_asked_for(
     stage: Stage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window = leave_one(stage, 60)
-    keeper = Holder("0123456789abcdef", "ann", "", "ann@desk", 60.0, 1.0, working=False)
-    monkeypatch.setattr(app.runs.run_hosts, "living_keeper", lambda *_: keeper)
-    page = window.show_room(Room.LIVE)
+    window = leave_one(stage, 250)
+    holder = Holder("0123456789abcdef", "ann", "", "ann@desk", 60.0, 1.0, working=False)
+    monkeypatch.setattr(app.runs.run_hosts, "live_holder", lambda *_: holder)
+    page = window.show_page(PageName.LIVE)
     assert isinstance(page, LivePage)
-    (left,) = workstation.left_runs()
+    (left,) = workstation.detached_runs()
     with stage.qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
         page.attach_run(left)
     assert page._busy.isVisible()
-    assert "is under way: ann@desk measures on" in page._busy.message.text()
+    assert MESSAGES["is_under_way_ann_desk"] in page._busy.message.text()
     with stage.qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
         stage.press(page._busy.anyway_button)
-    assert_whole(workstation, 1, 60)
+    assert_whole(workstation, 1, 250)
     assert len(workstation.runs()) == 1

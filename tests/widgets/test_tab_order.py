@@ -15,7 +15,7 @@ from widgets.compare.compare_page import ComparePage
 from widgets.hosts.hosts_page import HostsPage
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.rail import Room
+from widgets.rail import PageName
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -36,9 +36,9 @@ def _reached(page: QWidget) -> list[QWidget]:
     return found
 
 
-@pytest.mark.parametrize("room", [Room.HOSTS, Room.LIBRARY, Room.COMPARE])
+@pytest.mark.parametrize("room", [PageName.HOSTS, PageName.LIBRARY, PageName.COMPARE])
 def test_tab_reaches_every_button_of_a_page_and_begins_at_its_table(
-    qtbot: QtBot, keep: Keep, workstation: Workstation, room: Room
+    qtbot: QtBot, keep: Keep, workstation: Workstation, room: PageName
 ) -> None:
     copied_library(workstation)
     window = MainWindow(workstation)
@@ -46,11 +46,11 @@ def test_tab_reaches_every_button_of_a_page_and_begins_at_its_table(
     with qtbot.waitExposed(window):
         window.show()
     window.activateWindow()
-    if room is Room.COMPARE:
-        window.rooms.compare([run.id for run in workstation.runs()[:2]])
-    page = window.show_room(room)
+    if room is PageName.COMPARE:
+        window.pages.compare([run.id for run in workstation.runs()[:2]])
+    page = window.show_page(room)
     assert isinstance(page, HostsPage | LibraryPage | ComparePage)
-    qtbot.waitUntil(lambda: not jobs.running(), timeout=20_000)
+    qtbot.waitUntil(lambda: not jobs.running())
     page.take_focus()
     qtbot.waitUntil(page.table.hasFocus)
     buttons = {one for one in page.findChildren(QPushButton) if one.isVisible() and one.isEnabled()}

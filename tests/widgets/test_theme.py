@@ -8,12 +8,11 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.picture import look
+from app.report_image import sheet
 from suites.units import Unit
 from widgets import settings, theme
-from widgets.parts.icons import icon, pixmap, set_icon
 from widgets.plots.time_plot import TimePlot
-from widgets.theme import DARK, LIGHT, Appearance, Palette
+from widgets.theme import DARK, LIGHT, Appearance, Palette, icon, pixmap, set_icon
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +63,7 @@ def test_each_curve_is_as_visible_in_dark_as_in_light() -> None:
 
 def test_report_images_keep_the_colours_of_white_paper() -> None:
     theme.set_appearance(Appearance.DARK)
-    assert tuple(look.series_colour(index) for index in range(6)) == theme.SERIES
+    assert tuple(sheet.series_colour(index) for index in range(6)) == theme.SERIES
 
 
 def test_a_plot_follows_the_appearance(qtbot: QtBot) -> None:

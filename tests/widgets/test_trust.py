@@ -6,25 +6,28 @@ from pytestqt.qtbot import QtBot
 from app.events import RunEnded, RunStarted, State, VerdictReached
 from app.services import Workstation
 from suites.verdict import Limiter, Trust, Verdict
-from tests.app import recorded
+from tests.app import run_events
+from tests.messages import messages
 from tests.widgets.library_runs import DISK, copied_library
 from widgets.compare.run_chips import RunChips
-from widgets.library.opened_run import open_run
+from widgets.library.run_reader import open_run
+from widgets.live.messages import outcome
 from widgets.live.model import RunModel
-from widgets.live.outcome_words import outcome
-from widgets.live.run_side import RunSide
-from widgets.parts.trust import VerdictView
-from widgets.parts.trust_marks import MARKS, mark_of
+from widgets.live.run_side_panel import RunSidePanel
+from widgets.parts.names import MARKS, mark_of
+from widgets.parts.severity import VerdictView
+
+MESSAGES = messages("widgets", "test_trust")
 
 VALID, DOUBTFUL = "20260112-081502-a1b2", "20260114-112233-m3n4"
 UNJUDGED = "20260114-090120-i9j0"
 
-WHOLE = Verdict(Trust.DOUBTFUL, Limiter.UNKNOWN, "Doubtful: 1000 IOPS.", (recorded.FINDING,))
+WHOLE = Verdict(Trust.DOUBTFUL, Limiter.UNKNOWN, "Doubtful: 1000 IOPS.", (run_events.FINDING,))
 
 
 def model(*verdicts: Verdict) -> RunModel:
     """Return a run that has ended, and what was said of it."""
-    made = RunModel(recorded.plan())
+    made = RunModel(run_events.plan())
     made.fold(RunStarted("run", made.plan, "2026-01-01T00:00:00+00:00"), 0.0)
     for verdict in verdicts:
         made.fold(VerdictReached(verdict), 1.0)
@@ -43,7 +46,7 @@ def test_a_verdict_is_a_word_and_the_sentence_to_quote(qtbot: QtBot) -> None:
     assert view.isHidden()
     view.show_verdict(WHOLE)
     assert not view.isHidden()
-    assert view.words.text() == "Doubtful, limit not known"
+    assert view.words.text() == MESSAGES["doubtful_limit_not_known"]
     assert view.summary.text() == WHOLE.summary
     assert view.accessibleName() == "Verdict: Doubtful: 1000 IOPS."
     view.show_verdict(None)
@@ -51,7 +54,7 @@ def test_a_verdict_is_a_word_and_the_sentence_to_quote(qtbot: QtBot) -> None:
 
 
 def test_the_outcome_has_its_severity_and_says_it() -> None:
-    assert outcome(model(WHOLE)) == ("warning", "Finished on web-1: 0 trials.", WHOLE.summary)
+    assert outcome(model(WHOLE)) == ("warning", MESSAGES["finished_on_web_1_0_trials"], WHOLE.summary)
     assert outcome(model())[0] == "good"
 
 
@@ -62,7 +65,7 @@ def test_beside_a_stored_run_stands_the_verdict_on_the_place(
     qtbot: QtBot, workstation: Workstation, run: str, words: str
 ) -> None:
     copied_library(workstation)
-    side = RunSide()
+    side = RunSidePanel()
     qtbot.addWidget(side)
     opened = open_run(workstation, run)
     side.show_run(opened.model, (DISK, "web-1"), None)

@@ -1,1 +1,1 @@
-"""Runs side by side: whether they differ, by how much, and how sure that is."""
+"""Comparison of runs: ratios to a baseline with 95 % intervals, and verdicts."""

@@ -1,35 +1,78 @@
-"""How cells of the comparison are drawn: the metric over several lines, the run's mark, the interval as a figure."""
+"""Cells of the comparison table: metric over several rows, mark of the run, interval on a shared axis."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, Qt
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from app.comparing.compare import Against, Verdict
-from app.wording import edges_text
-from widgets.compare.compare_lines import CompareLine, Part
-from widgets.compare.compare_model import CompareModel
-from widgets.compare.ratio_scale import RatioScale
-from widgets.compare.run_colour import run_colour
-from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
+from app.comparison.comparison import RelativeFigure
+from app.comparison.verdicts import ComparisonVerdict
+from suites.quantities import edges_text
+from widgets.compare.compare_rows import CompareLine, LineKind
+from widgets.parts.table import ROW, Index, RowDelegate
+from widgets.theme import SPACE, TextSize, figure_font, palette, series_colour, text_font
 
-Index = QModelIndex | QPersistentModelIndex
+
+def run_colour(number: int) -> QColor:
+    """Return the colour of the run `number`; 0 is the baseline. Report images use the same colours."""
+    return series_colour(number - 1) if number else QColor(palette().baseline)
+
+
+_TICKS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0)
+"""Candidate ratios of the upper tick; the lower tick is its inverse."""
+
+_WIDEST = math.log(20)
+_MAX_INTERVAL_REACH = 2.5
+"""Reach of the axis for intervals, as a multiple of the most distant ratio (logarithmic); wider ones are cut off."""
+
+_PADDING = 1.12
+
+
+@dataclass(frozen=True, slots=True)
+class RatioScale:
+    """Logarithmic axis of ratios, symmetric around 1; `reach` is the natural logarithm of its upper end."""
+
+    reach: float
+
+    def position(self, ratio: float) -> float:
+        """Return the position of `ratio` from 0 (left end) to 1 (right end); outside of these if it is off the axis."""
+        return 0.5 + math.log(ratio) / (2 * self.reach)
+
+    def tick(self) -> float:
+        """Return the round ratio above 1 of the upper tick; the lower tick is its inverse."""
+        inside = [tick for tick in _TICKS if math.log(tick) <= self.reach * 0.95]
+        return inside[-1] if inside else math.exp(self.reach)
+
+
+def scale_for(found: Iterable[RelativeFigure], margin: float) -> RatioScale:
+    """Return an axis that covers all ratios, the margin, and intervals up to a limit."""
+    known = [against for against in found if against.ratio is not None]
+    points = max((abs(math.log(against.ratio)) for against in known if against.ratio), default=0.0)
+    edges = [abs(math.log(edge)) for against in known for edge in (against.low, against.high) if edge]
+    least = max(1.6 * math.log1p(margin), 0.01)
+    useful = max(least, points * _MAX_INTERVAL_REACH)
+    return RatioScale(min(_WIDEST, max(least, points * _PADDING, min(max(edges, default=0.0) * _PADDING, useful))))
+
 
 LABELLED_FROM = 108
-"""Pixels of width from which the ends of an interval are written beside it."""
+"""Width in pixels from which the ends of an interval are labelled."""
 
 _LABEL = 28
 _DOT = 4.0
 _ARROW = 5.0
 _BAND = 38
-"""Of 255: how strongly the margin is shaded."""
+"""Alpha of the margin's shading, of 255."""
 
 
-class _Cell(QStyledItemDelegate):
-    """A cell whose ground is the style's own and whose content is drawn here."""
+class _Cell(RowDelegate):
+    """Base of cells with the style's background and custom content."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the ground, then the content."""
-        line = index.data(CompareModel.LINE)
+        """Draw the background, then the content."""
+        line = index.data(ROW)
         ground = QStyleOptionViewItem(option)
         self.initStyleOption(ground, index)
         ground.text = ""
@@ -47,11 +90,11 @@ class _Cell(QStyledItemDelegate):
 
 
 class RunCell(_Cell):
-    """A square in the run's colour, and its letter."""
+    """Square in the run's colour and its letter."""
 
     def draw(self, painter: QPainter, area: QRect, line: CompareLine, index: Index) -> None:
         """Draw the mark of the run."""
-        if line.part is Part.HEADING:
+        if line.kind is LineKind.HEADING:
             return
         draw_mark(painter, QPointF(area.left() + SPACE[1] + 4, area.center().y() + 0.5), line.number)
         painter.setFont(figure_font(bold=True))
@@ -60,7 +103,7 @@ class RunCell(_Cell):
 
 
 def draw_mark(painter: QPainter, middle: QPointF, number: int) -> None:
-    """Draw the small square that stands for a run; the baseline's is hollow."""
+    """Draw the square mark of a run; the baseline's is hollow."""
     colour = run_colour(number)
     painter.setPen(QPen(colour, 2))
     painter.setBrush(colour if number else Qt.BrushStyle.NoBrush)
@@ -68,10 +111,10 @@ def draw_mark(painter: QPainter, middle: QPointF, number: int) -> None:
 
 
 class MetricCell(_Cell):
-    """The title over as many lines as it needs. The heading of a step in bold."""
+    """Title of the metric over several rows; the heading of a step in bold."""
 
     def draw(self, painter: QPainter, area: QRect, line: CompareLine, index: Index) -> None:
-        """Draw the words."""
+        """Draw the title."""
         inside = area.adjusted(SPACE[1], 3, -SPACE[0], 0)
         painter.setPen(QColor(palette().text))
         if line.row is None:
@@ -81,7 +124,7 @@ class MetricCell(_Cell):
             )
             painter.drawText(inside, int(Qt.AlignmentFlag.AlignVCenter), shown)
             return
-        if line.part is not Part.BASELINE:
+        if line.kind is not LineKind.BASELINE:
             return
         painter.setFont(text_font(TextSize.BODY))
         flags = int(Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
@@ -89,30 +132,30 @@ class MetricCell(_Cell):
 
 
 class IntervalCell(_Cell):
-    """The ratio as a dot and its 95 % interval as a line, on an axis that all lines share."""
+    """Ratio as a dot and its 95 % interval as a line, on an axis shared by all rows."""
 
     scale = RatioScale(0.1)
     margin = 0.05
 
     def draw(self, painter: QPainter, area: QRect, line: CompareLine, index: Index) -> None:
-        """Draw this line's part of the axis, and the interval."""
-        del index  # the line says it all
+        """Draw the axis and the interval of the row."""
+        del index
         labelled = area.width() >= LABELLED_FROM
         inset = _LABEL if labelled else SPACE[1]
         axis = QRectF(area).adjusted(inset, 0, -inset, 0)
-        if line.part is Part.HEADING:
+        if line.kind is LineKind.HEADING:
             self._draw_ticks(painter, axis)
             return
         self._draw_ground(painter, axis, line)
         if line.against is None:
             return
-        if line.against.ratio is not None and line.against.verdict is not Verdict.NOT_COMPARABLE:
+        if line.against.ratio is not None and line.against.verdict is not ComparisonVerdict.NOT_COMPARABLE:
             self._draw_interval(painter, axis, line.against, line.number)
             if labelled:
                 self._write_ends(painter, axis, line.against)
 
     def _x(self, axis: QRectF, ratio: float) -> float:
-        return axis.left() + min(1.0, max(0.0, self.scale.place(ratio))) * axis.width()
+        return axis.left() + min(1.0, max(0.0, self.scale.position(ratio))) * axis.width()
 
     def _draw_ground(self, painter: QPainter, axis: QRectF, line: CompareLine) -> None:
         own = [one.margin for one in (line.row.against if line.row else ()) if one.margin is not None]
@@ -138,27 +181,26 @@ class IntervalCell(_Cell):
                 f"{ratio:.2f}".rstrip("0").rstrip("."),
             )
 
-    def _draw_interval(self, painter: QPainter, axis: QRectF, against: Against, number: int) -> None:
+    def _draw_interval(self, painter: QPainter, axis: QRectF, against: RelativeFigure, number: int) -> None:
         colour, y = run_colour(number), axis.center().y()
         painter.setPen(QPen(colour, 1.6))
         if against.low is not None and against.high is not None:
             low, high = self._x(axis, against.low), self._x(axis, against.high)
             painter.drawLine(QPointF(low, y), QPointF(high, y))
             for edge, x, outwards in ((against.low, low, -1), (against.high, high, 1)):
-                if 0 <= self.scale.place(edge) <= 1:
+                if 0 <= self.scale.position(edge) <= 1:
                     painter.drawLine(QPointF(x, y - 3.5), QPointF(x, y + 3.5))
                 else:
                     _draw_arrow(painter, QPointF(x, y), outwards)
         ratio = against.ratio or 1.0
-        place = self.scale.place(ratio)
-        if 0 <= place <= 1:
-            sure = against.low is not None
-            painter.setBrush(colour if sure else QColor(palette().surface))
+        position = self.scale.position(ratio)
+        if 0 <= position <= 1:
+            painter.setBrush(colour if against.low is not None else QColor(palette().surface))  # hollow: no interval
             painter.drawEllipse(QPointF(self._x(axis, ratio), y), _DOT, _DOT)
         elif against.low is None:
-            _draw_arrow(painter, QPointF(self._x(axis, ratio), y), 1 if place > 1 else -1)
+            _draw_arrow(painter, QPointF(self._x(axis, ratio), y), 1 if position > 1 else -1)
 
-    def _write_ends(self, painter: QPainter, axis: QRectF, against: Against) -> None:
+    def _write_ends(self, painter: QPainter, axis: QRectF, against: RelativeFigure) -> None:
         if against.low is None or against.high is None:
             return
         painter.setFont(figure_font(text_font(TextSize.SMALL).pointSizeF() * 0.95))
@@ -178,7 +220,7 @@ class IntervalCell(_Cell):
 
 
 def _draw_arrow(painter: QPainter, tip: QPointF, outwards: int) -> None:
-    """Draw an arrow head where a figure lies beyond the axis."""
+    """Draw an arrow head for a value off the axis."""
     back = tip.x() - outwards * _ARROW
     painter.setBrush(painter.pen().color())
     painter.drawPolygon(QPolygonF([tip, QPointF(back, tip.y() - _ARROW), QPointF(back, tip.y() + _ARROW)]))

@@ -1,4 +1,4 @@
-"""The page that puts runs side by side and says whether they differ."""
+"""Compare page: runs against a baseline, with intervals, verdicts and plots."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -10,78 +10,74 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QMenu,
     QPushButton,
     QSplitter,
     QStackedLayout,
-    QVBoxLayout,
     QWidget,
 )
 
-from app.comparing.compare import Comparison, Row
+from app.comparison.comparison import Comparison, ComparisonRow
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.charts.studies import show_heat, show_noise, show_scaling
-from widgets.compare.baseline_picker import BaselinePicker
-from widgets.compare.compare_lines import CompareLine, folded, lines_of, rows_for_text
+from widgets.compare.compare_rows import Compared, CompareLine, folded, lines_of, read_runs, rows_for_text
 from widgets.compare.compare_table import CompareTable
-from widgets.compare.compared import Compared, read_runs
-from widgets.compare.explanation_side import ExplanationSide
+from widgets.compare.explanation_panel import ExplanationSide
+from widgets.compare.pickers import BaselinePicker, RunPicker
+from widgets.compare.rank_dialog import show_ranking
 from widgets.compare.run_chips import RunChips
-from widgets.compare.run_picker import RunPicker
-from widgets.jobs import Job
+from widgets.jobs import BackgroundJob
 from widgets.page import Page
+from widgets.parts.boxes import column_in, row_in
+from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
+from widgets.parts.fields import PerCent
 from widgets.parts.flow_layout import flowing
-from widgets.parts.icons import set_icon
 from widgets.parts.notice import Notice
-from widgets.parts.sheet_text import sheet_text
-from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.per_cent import PerCent
-from widgets.rank.rank_dialog import show_ranking
-from widgets.theme import SPACE, TextSize, text_font
+from widgets.parts.text import Text, Tone, set_tool_tip, sheet_text
+from widgets.plots.studies import show_heat, show_noise, show_scaling
+from widgets.theme import SPACE, TextSize, set_icon, text_font
 
 if TYPE_CHECKING:
     from widgets.compare.row_plots import RowPlots
 
 MARGIN = 5.0
-"""Per cent that do not matter until the user says otherwise."""
+"""Default margin in percent."""
 
 _MEANING_FROM = 600
-"""Pixels of width from which it is said what the margin means."""
+"""Width in pixels from which the meaning of the margin is shown."""
 
-_MEANING = "differences up to it do not matter"
+_MEANING = "smaller differences do not matter"
 
-_CHOOSE = "Choose runs in the library"
+_CHOOSE = "Select runs in the library"
 
 _TYPED = 400
-"""Milliseconds after the last key in the margin until it counts."""
+"""Debounce of the margin field, in ms."""
 
 _PATIENCE = 150
-"""Milliseconds after which it is said that runs are being read."""
+"""Delay before *Reading the runs…* is shown, in ms."""
 
 _TABLE_MOST = 0.6
-"""The share of the height that the table gets at most before the user moves the border."""
+"""Largest share of the height that the table gets by default."""
 
 
 class ComparePage(Page):
-    """A table of every metric of every run against the baseline, its plots below, the verdict explained on the side."""
+    """Table of metrics against the baseline, plots below it, explanation of the verdict in the side panel."""
 
     show_run_requested = Signal(str)
     library_requested = Signal()
-    export_requested = Signal(list, str, object, str)  # runs, the baseline first, files' name, margin, why overruled
+    export_requested = Signal(list, str, object, str)  # run ids, baseline first; file name; margin; override reason
 
-    def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
-        super().__init__(workstation, asker, parent)
+    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+        super().__init__(workstation, asker)
         self._ids: list[str] = []
         self._overruled = ""
-        self._typed_margin = False  # the user has said what does not matter: no host's own margin counts then
+        self._typed_margin = False  # the user has set the margin: it replaces the calibrated ones of the hosts
         self._compared: Compared | None = None
-        self._job: Job | None = None
+        self._job: BackgroundJob | None = None
         self._moved = False
-        self._drawn: tuple[Compared, Row | None] | None = None
+        self._drawn: tuple[Compared, ComparisonRow | None] | None = None
         self.chips = RunChips()
         self.table = CompareTable()
         self.plots: RowPlots | None = None
@@ -96,39 +92,40 @@ class ComparePage(Page):
 
     @property
     def compared(self) -> Compared | None:
-        """What is shown, or None."""
+        """The comparison that is shown, or None."""
         return self._compared
 
     def compare(self, run_ids: Sequence[str]) -> None:
-        """Compare runs with the first of them."""
+        """Compare runs; the first is the baseline."""
         self._ids = list(dict.fromkeys(run_ids))
-        self._overruled = ""  # what was let by for a reason was these very runs
+        self._overruled = ""  # an override holds for the runs it was given for
         self._stack.setCurrentWidget(self._body)
         self._waiting.start()
         ids, margin, workstation = tuple(self._ids), self._margin(), self.workstation
         self._read(lambda: read_runs(workstation, ids, margin), self._show)
 
     def activated(self) -> None:
-        """Give the keys to the table."""
+        """Focus the table."""
         self.table.setFocus()
 
     def export(self) -> bool:
-        """Offer to export what is compared; return whether there is something."""
+        """Request the export of the comparison; return False if there is none."""
         if self._compared is None:
             return False
-        name = f"comparison-{self._compared.comparison.runs[0].id}"  # a part of a run has its steps in its word
+        # Not self._ids[0]: for a part of a run that contains the step names.
+        name = f"comparison-{self._compared.comparison.runs[0].id}"
         self.export_requested.emit(list(self._ids), name, self._margin(), self._overruled)
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave to the tool tip what there is no room to say."""
+        """Hide the meaning of the margin in a narrow page."""
         super().resizeEvent(event)
         self._meaning.setVisible(self.width() >= _MEANING_FROM)
 
     # Reading
 
     def _margin(self) -> float | None:
-        """Return the margin that the user has chosen, or None: the hosts' own, where they are calibrated."""
+        """Return the margin that the user set, or None for the hosts' calibrated margins."""
         return self.margin.value() / 100 if self._typed_margin else None
 
     def _take_margin(self) -> None:
@@ -137,7 +134,7 @@ class ComparePage(Page):
         self._typed.start()
 
     def _show_margin(self, comparison: Comparison) -> None:
-        """Show the margin that was used, where the user has not chosen one, and whose it is."""
+        """Show the margin in use and its origin, unless the user set one."""
         if self._typed_margin:
             return
         used = [one.margin for row in comparison.rows for one in row.against if one.margin is not None]
@@ -145,27 +142,28 @@ class ComparePage(Page):
         self.margin.setValue(100 * max(used, default=comparison.margin))
         self.margin.blockSignals(False)
         origins = comparison.origins
-        whose = origins[0].partition(", ")[2] if len(origins) == 1 else " or ".join(origins)
-        self._meaning.setText(whose or _MEANING)
+        origin = comparison.margins[0][1] if len(origins) == 1 else " or ".join(origins)
+        self._meaning.setText(origin or _MEANING)
 
     def _read(self, work: Callable[[], object], show: Callable[[object], None]) -> None:
-        job = self._job = Job(work, self)
+        """Run `work` in the background; results of a job that a newer one replaced are dropped."""
+        job = self._job = BackgroundJob(work, self)
         job.returned.connect(lambda found: show(found) if job is self._job else None)
         job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
         job.start()
 
-    def _judge_anew(self) -> None:
-        """Compare again, with another margin or past the gate; what is drawn of the runs is not read again."""
+    def _recompare(self) -> None:
+        """Compare again with a new margin or an override; samples are not read again."""
         if self._compared is None:
             return
         ids, margin, overruled, workstation = tuple(self._ids), self._margin(), self._overruled, self.workstation
-        self._read(lambda: workstation.compare(ids, margin, overruled), self._show_judged)
+        self._read(lambda: workstation.compare(ids, margin, overruled), self._show_recompared)
 
     def _overrule(self, reason: str) -> None:
         self._overruled = reason
-        self._judge_anew()
+        self._recompare()
 
-    def _show_judged(self, comparison: object) -> None:
+    def _show_recompared(self, comparison: object) -> None:
         if self._compared is not None and isinstance(comparison, Comparison):
             self._show(replace(self._compared, comparison=comparison))
 
@@ -179,10 +177,10 @@ class ComparePage(Page):
         self._show_margin(compared.comparison)
         self.chips.show_runs(compared.comparison.runs)
         for before, after in itertools.pairwise([self.export_button, *self.chips.chips, self.margin]):
-            QWidget.setTabOrder(before, after)  # the eye meets the chips before the margin
-        left = folded(compared)
-        self.everything.setText(f"Show all metrics ({left} more)" if left else "Show all metrics")
-        self.everything.setEnabled(left > 0)
+            QWidget.setTabOrder(before, after)  # Tab order follows the layout: chips before the margin
+        hidden = folded(compared)
+        self.everything.setText(f"Show all metrics ({hidden} more)" if hidden else "Show all metrics")
+        self.everything.setEnabled(hidden > 0)
         self._content.show()
         self._show_lines()
         runs = len(compared.comparison.runs)
@@ -204,7 +202,7 @@ class ComparePage(Page):
             self._ready_plots().show_line(self._compared, line)
 
     def _ready_plots(self) -> "RowPlots":
-        """Return the plots; they are made when first needed, so that the page opens without pyqtgraph."""
+        """Return the plots, created on first use: importing pyqtgraph would delay the page."""
         if self.plots is None:
             from widgets.compare.row_plots import RowPlots
 
@@ -213,18 +211,18 @@ class ComparePage(Page):
             self._splitter.addWidget(self.plots)
         return self.plots
 
-    def _read_distribution(self, row: Row) -> None:
-        """Read how the values of a row are distributed: samples and requests, which are too many to have at hand."""
+    def _read_distribution(self, row: ComparisonRow) -> None:
+        """Read the distribution of a row's samples and requests, which are too many to keep in memory."""
         if self.plots is None:
             return
         pane, ids, workstation = self.plots.distribution, tuple(self._ids), self.workstation
-        job = Job(lambda: workstation.describing.of_row(ids, row), self)
+        job = BackgroundJob(lambda: workstation.analyses.of_row(ids, row), self)
         job.returned.connect(lambda found: pane.show_distribution(row, found))
         job.failed.connect(lambda error: pane.show_failure(row, error))
         job.start()
 
     def _share_height(self) -> None:
-        """Give the table what it needs, up to its share, and the plots the rest."""
+        """Give the table its full height up to its share, and the plots the rest."""
         if self._moved:
             return
         whole = sum(self._splitter.sizes())
@@ -232,7 +230,7 @@ class ComparePage(Page):
         self._splitter.setSizes([table, whole - table])
 
     def _keep_heights(self) -> None:
-        """The user has moved the border between table and plots: it stays there."""
+        """Keep the heights from now on: the user moved the splitter."""
         self._moved = True
 
     def _fail(self, error: BenchwrightError) -> None:
@@ -240,7 +238,7 @@ class ComparePage(Page):
         self._compared = None
         self._content.hide()
         self.explanation.show_nothing()
-        self.notice.say_error(error)
+        self.notice.show_error(error)
         self.back_button.show()
 
     # Changing what is compared
@@ -253,11 +251,11 @@ class ComparePage(Page):
         if self._compared is not None:
             self.show_run_requested.emit(self._compared.comparison.runs[number].id.partition(",")[0])
 
-    def _take_out(self, number: int) -> None:
-        self.compare([run for place, run in enumerate(self._ids) if place != number])
+    def _remove(self, number: int) -> None:
+        self.compare([run for index, run in enumerate(self._ids) if index != number])
 
     def _join(self, number: int) -> None:
-        """Let a run stand together with the side before it, or a group that stands together apart again."""
+        """Group a run with the side before it, or split a group."""
         parts = self._ids[number].split(",")
         if len(parts) > 1:
             self.compare([*self._ids[:number], *parts, *self._ids[number + 1 :]])
@@ -269,60 +267,61 @@ class ComparePage(Page):
         taken = [run for word in self._ids for run in word.split(",")]
         picker = RunPicker(self.workstation, taken, self)
         picker.accepted.connect(lambda: self.compare([*self._ids, *picker.chosen()]) if picker.chosen() else None)
-        picker.finished.connect(picker.deleteLater)
-        picker.open()
+        opened(picker)
 
     def _ask_for_baseline(self) -> None:
         picker = BaselinePicker(self.workstation, self)
         picker.accepted.connect(lambda: self.compare([picker.chosen(), *self._ids]) if picker.chosen() else None)
-        picker.finished.connect(picker.deleteLater)
-        picker.open()
+        opened(picker)
 
     # Copying
 
     def copy_text(self) -> None:
-        """Put the whole comparison on the clipboard for a spreadsheet."""
+        """Copy the whole comparison as tab-separated text."""
         if self._compared is not None:
             QGuiApplication.clipboard().setText(sheet_text(rows_for_text(self._compared)))
             self.status.emit("Copied as text")
 
     def copy_picture(self) -> None:
-        """Put the table on the clipboard as a picture."""
-        from widgets.compare.table_picture import table_picture
+        """Copy the table as a picture."""
+        from widgets.compare.compare_table import table_picture
 
         if self._compared is not None:
             picture = table_picture(self._compared, everything=self.everything.isChecked())
             QGuiApplication.clipboard().setPixmap(picture)
-            self.status.emit("Copied as picture")
+            self.status.emit("Copied as image")
 
     # Building
 
     def _connect(self) -> None:
         self.chips.baseline_requested.connect(self._use_as_baseline)
-        self.chips.remove_requested.connect(self._take_out)
+        self.chips.remove_requested.connect(self._remove)
         self.chips.show_requested.connect(self._show_run)
         self.back_button.clicked.connect(lambda _checked: self.library_requested.emit())
         self.chips.join_requested.connect(self._join)
         self.explanation.gate.overrule_requested.connect(self._overrule)
         self.explanation.gate.restore_requested.connect(lambda: self._overrule(""))
-        self.table.chosen.connect(self._explain)
+        self.table.chosen_line.connect(self._explain)
         self.table.copy_requested.connect(self.copy_text)
         self.everything.toggled.connect(self._show_lines)
         self._typed = QTimer(self)
         self._typed.setSingleShot(True)
         self._typed.setInterval(_TYPED)
-        self._typed.timeout.connect(self._judge_anew)
+        self._typed.timeout.connect(self._recompare)
         self.margin.valueChanged.connect(self._take_margin)
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
         self._waiting.setInterval(_PATIENCE)
-        self._waiting.timeout.connect(lambda: self.notice.say("info", "Reading the runs…"))
+        self._waiting.timeout.connect(lambda: self.notice.show_message("info", "Reading the runs…"))
 
     def _build_margin(self) -> PerCent:
         margin = PerCent()
         margin.setValue(MARGIN)
         margin.setAccessibleName("Margin")
-        set_tool_tip(margin, "A difference up to this is none that matters to you; a verdict needs the whole interval")
+        set_tool_tip(
+            margin,
+            "Equivalence margin: smaller differences do not matter. A verdict needs the whole interval in or out of it",
+        )
         return margin
 
     def _build_copy(self) -> QPushButton:
@@ -330,24 +329,24 @@ class ComparePage(Page):
         set_icon(button, "copy", "text")
         menu = QMenu(button)
         menu.addAction("Copy as text", QKeySequence(QKeySequence.StandardKey.Copy), self.copy_text)
-        menu.addAction("Copy as picture", QKeySequence("Ctrl+Shift+C"), self.copy_picture)
+        menu.addAction("Copy as image", QKeySequence("Ctrl+Shift+C"), self.copy_picture)
         for action in menu.actions():
-            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # plots have the same keys for themselves
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # the plots use the same keys
             self.table.addAction(action)
         button.setMenu(menu)
         return button
 
     def _build_study(self) -> QPushButton:
-        button = QPushButton("Study")
-        set_tool_tip(button, "Noise, scaling, latencies over time, and which of the runs is the best")
+        button = QPushButton("Analysis")
+        set_tool_tip(button, "Noise, scaling, latency heat map, ranking")
         menu = QMenu(button)
-        for words, show in (
+        for name, show in (
             ("Noise…", show_noise),
             ("Scaling…", show_scaling),
             ("Heat map…", show_heat),
             ("Rank…", show_ranking),
         ):
-            menu.addAction(words, partial(self._study, show))
+            menu.addAction(name, partial(self._study, show))
         button.setMenu(menu)
         return button
 
@@ -364,22 +363,20 @@ class ComparePage(Page):
         self.study_button = self._build_study()
         self.copy_button = self._build_copy()
         self.export_button = QPushButton("Export…")
-        set_tool_tip(self.export_button, "Write the runs as CSV and picture (Ctrl+E)")
+        set_tool_tip(self.export_button, "Export the runs as CSV and image (Ctrl+E)")
         self.export_button.clicked.connect(self.export)
         title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
         buttons = (self.add_button, self.baseline_button, self.study_button, self.copy_button, self.export_button)
         return flowing(title, *buttons, spacing=SPACE[1])
 
     def _build_controls(self) -> QWidget:
-        named = QWidget()
-        row = QHBoxLayout(named)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE[1])
+        margin = QWidget()
+        row = row_in(margin, SPACE[1])
         row.addWidget(Text("Margin", wrap=False))
         row.addWidget(self.margin)
         self._meaning = Text(_MEANING, Tone.MUTED, wrap=False)
         row.addWidget(self._meaning)
-        return flowing(named, self.everything, spacing=SPACE[3])
+        return flowing(margin, self.everything, spacing=SPACE[3])
 
     def _arrange(self) -> None:
         self._splitter = QSplitter(Qt.Orientation.Vertical)
@@ -388,18 +385,14 @@ class ComparePage(Page):
         self._splitter.addWidget(self.table)
         self._splitter.splitterMoved.connect(self._keep_heights)
         self._content = QWidget()
-        content = QVBoxLayout(self._content)
-        content.setContentsMargins(0, 0, 0, 0)
-        content.setSpacing(SPACE[1])
+        content = column_in(self._content, SPACE[1])
         content.addWidget(self._build_head())
         content.addWidget(self.chips)
         content.addWidget(self._build_controls())
         content.addWidget(self._splitter, 1)
         self._content.hide()
         self._body = QWidget()
-        rows = QVBoxLayout(self._body)
-        rows.setContentsMargins(SPACE[3], SPACE[2], SPACE[3], SPACE[2])
-        rows.setSpacing(SPACE[1])
+        rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
         self.back_button = QPushButton(_CHOOSE)
         self.back_button.hide()
         rows.addWidget(self.notice)
@@ -407,9 +400,9 @@ class ComparePage(Page):
         rows.addWidget(self._content, 1)
         rows.addStretch(0)
         self.empty = EmptyState(
-            "Nothing to compare yet",
-            "Here runs stand side by side: the first is the baseline, and of every other you read how much faster or "
-            "slower it is, how sure that is, or why the two cannot be compared. The library has the runs.",
+            "No runs to compare",
+            "Compare runs with a baseline: the ratio of each metric with its 95 % interval and a verdict, or why the "
+            "runs are not comparable.",
             _CHOOSE,
             self.library_requested.emit,
             icon="compare",

@@ -1,109 +1,267 @@
-"""The table of a comparison."""
+"""Table of a comparison: a row for each metric and run, baseline first; and its report image."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHeaderView
+from PySide6.QtGui import QIcon, QPixmap
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from widgets.compare.cells import IntervalCell, MetricCell, RunCell
-from widgets.compare.compare_lines import CompareLine, Part
-from widgets.compare.compare_model import Column, CompareModel
-from widgets.compare.ratio_scale import scale_for
-from widgets.parts.grouped_table import GroupedTable
-from widgets.theme import SPACE
+from app.comparison.comparison import RelativeFigure, run_letter, run_name
+from app.comparison.verdicts import ComparisonVerdict
+from suites.quantities import direction_text, metric_text, share_text
+from widgets.compare.cells import IntervalCell, MetricCell, RunCell, scale_for
+from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
+from widgets.compare.messages import (
+    ICONS,
+    centre_text,
+    interval_text,
+    numbered_run_name,
+    row_ratio_text,
+    value_text,
+    verdict_line,
+)
+from widgets.library.run_rows import half_range_text
+from widgets.parts.boxes import column_in
+from widgets.parts.names import MISSING
+from widgets.parts.table import CENTRE, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.text import Text, Tone
+from widgets.theme import SPACE, icon
 
-_WIDTHS = {
-    Column.RUN: 40, Column.VALUE: 92, Column.SPREAD: 66, Column.N: 38, Column.RATIO: 56, Column.INTERVAL: 122,
-}  # fmt: skip
-_METRIC_LEAST, _VERDICT_LEAST = 104, 217
-_GIVEN_UP = (Column.INTERVAL, Column.SPREAD)
-"""Columns that go where the place is narrow, the first of them first; side and tool tips tell them, too."""
+METRIC, RUN, VALUE, SPREAD, N, RATIO, INTERVAL, VERDICT = range(8)
+"""Column numbers."""
 
-SEEN = 5
-"""Lines that are seen however low the window is."""
-
+_VERDICT_LEAST = 217
 _NARROW_INTERVAL = 92
 
+MIN_VISIBLE_ROWS = 5
+"""Minimum number of visible rows."""
 
-class CompareTable(GroupedTable):
-    """Per metric a line for each run. The chosen line is explained elsewhere."""
+_TONES = {
+    ComparisonVerdict.BETTER: "good",
+    ComparisonVerdict.WORSE: "error",
+    ComparisonVerdict.NOT_COMPARABLE: "muted",
+    ComparisonVerdict.UNDECIDED: "muted",
+}
 
-    chosen = Signal(object)  # a CompareLine
+
+def compare_columns(margin: float) -> tuple[TableColumn[CompareLine], ...]:
+    """Return the columns for a comparison with `margin`. The interval is text here; the table draws it."""
+
+    def verdict(against: RelativeFigure) -> str:
+        return verdict_line(against, margin if against.margin is None else against.margin)
+
+    def why(line: CompareLine, text: str) -> str:
+        """Return the verdict and its reason; for the baseline, its name and `text`."""
+        if line.against is None:
+            return f"{run_name(line.number)}: {text}"
+        found = verdict(line.against)
+        return f"{found}\n{line.against.reason}" if line.against.reason not in found else found
+
+    def verdict_text(line: CompareLine) -> str:
+        if line.against is not None:
+            return verdict(line.against)
+        return "" if line.row is None else direction_text(line.row.metric.better)
+
+    return (
+        *_value_columns(),
+        TableColumn(
+            "Ratio", _ratio, align=RIGHT, width=56, tone=_tone, bold=True,
+            tip="Ratio of the geometric means of the trials to the baseline", more=lambda line: why(line, _ratio(line)),
+        ),
+        TableColumn(
+            "95 % interval", _interval, align=CENTRE, width=122, tone=_tone,
+            tip="95 % interval of the ratio (Welch's t on the logarithms of the trials). Grey: margin around 1",
+            more=lambda line: why(line, _interval(line)),
+        ),
+        TableColumn(
+            "Verdict", verdict_text, stretch=True, more=lambda line: why(line, verdict_text(line)), mark=_mark,
+            tone=lambda line: "muted" if line.against is None else _TONES.get(line.against.verdict, ""),
+            tip="Better or worse: the whole interval is outside the margin, also after Holm's correction",
+        ),
+    )  # fmt: skip
+
+
+class CompareTable(Table[CompareLine]):
+    """Table with a row for each metric and run; emits the selected line."""
+
+    chosen_line = Signal(object)  # a CompareLine
+    copy_requested = Signal()
 
     def __init__(self) -> None:
-        super().__init__("Comparison")
-        self.compared = CompareModel(self)
+        super().__init__(
+            "Comparison", TableModel(compare_columns(0.05), heading=lambda line: line.heading, reach=INTERVAL)
+        )
         self.interval_cell = IntervalCell(self)
-        self.setModel(self.compared)
-        self.setItemDelegateForColumn(Column.METRIC, MetricCell(self))
-        self.setItemDelegateForColumn(Column.RUN, RunCell(self))
-        self.setItemDelegateForColumn(Column.INTERVAL, self.interval_cell)
-        head = self.horizontalHeader()
-        head.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        head.setSectionResizeMode(Column.VERDICT, QHeaderView.ResizeMode.Stretch)
+        self.setItemDelegateForColumn(METRIC, MetricCell(self))
+        self.setItemDelegateForColumn(RUN, RunCell(self))
+        self.setItemDelegateForColumn(INTERVAL, self.interval_cell)
         self.selectionModel().currentRowChanged.connect(self._choose)
-        self.setMinimumHeight(self.verticalHeader().defaultSectionSize() * (SEEN + 1) + SPACE[1])
-        self._fit()
+        self.setMinimumHeight(self.verticalHeader().defaultSectionSize() * (MIN_VISIBLE_ROWS + 1) + SPACE[1])
 
     def show_lines(self, lines: Sequence[CompareLine], margin: float) -> None:
-        """Show `lines`; the cursor stays on its metric and run, or goes to the first."""
+        """Show `lines`; keep the metric and run of the cursor, or select the first run."""
         before = self.current()
         found = [line.against for line in lines if line.against is not None]
         self.interval_cell.scale, self.interval_cell.margin = scale_for(found, margin), margin
-        self.compared.show_lines(lines, margin)
+        self.show_rows(lines, compare_columns(margin))
         same = [row for row, line in enumerate(lines) if before is not None and _key(line) == _key(before)]
-        runs = [row for row, line in enumerate(lines) if line.part is Part.RUN]
+        runs = [row for row, line in enumerate(lines) if line.kind is LineKind.RUN]
         if same or runs:
             self.selectRow((same or runs)[0])
 
-    def current(self) -> CompareLine | None:
-        """Return the line under the cursor, or None."""
-        found = self.currentIndex().data(CompareModel.LINE)
-        return found if isinstance(found, CompareLine) and found.row is not None else None
+    def copy(self) -> None:
+        """Request a copy of the whole comparison, including hidden metrics."""
+        self.copy_requested.emit()
 
     def span_headings(self) -> None:
-        """Let headings reach up to the axis, and each metric down over its runs."""
+        """Span headings up to the axis column, and each metric over the rows of its runs."""
         super().span_headings()
-        lines = self.compared.lines
-        for row, line in enumerate(lines):
-            if line.part is Part.BASELINE and line.row is not None:
-                self.setSpan(row, Column.METRIC, len(line.row.sides), 1)
+        for row, line in enumerate(self.content.shown):
+            if line.kind is LineKind.BASELINE and line.row is not None:
+                self.setSpan(row, METRIC, len(line.row.sides), 1)
 
-    def whole_height(self) -> int:
-        """Return the height in which no line is hidden."""
-        return self.horizontalHeader().sizeHint().height() + self.verticalHeader().length() + 2 * self.frameWidth()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give columns up where the place is narrow, and room where it is wide."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        scale = self.fontMetrics().averageCharWidth() / 6  # of the font the widths were chosen for
-        widths = {column: round(width * scale) for column, width in _WIDTHS.items()}
-        least = round((_METRIC_LEAST + _VERDICT_LEAST) * scale)
-        room = self.viewport().width() - least - sum(widths.values())
-        if room < 0:
-            spared = min(-room, widths[Column.INTERVAL] - round(_NARROW_INTERVAL * scale))
-            widths[Column.INTERVAL] -= spared
-            room += spared
-        for column in _GIVEN_UP:
-            gone = room < 0
-            room += widths[column] if gone else 0
-            self.setColumnHidden(column, gone)
-        for column, width in widths.items():
-            self.setColumnWidth(column, width)
-        spare = max(0, room)
-        self.setColumnWidth(Column.METRIC, round(_METRIC_LEAST * scale) + spare // 3)
-        self.setColumnWidth(Column.INTERVAL, widths[Column.INTERVAL] + spare // 4)
+    def fit(self) -> None:
+        """Fit the columns: narrow or hide the interval, then the spread; widen metric and interval."""
+        super().fit()
+        columns = self.content.columns
+        widths = {number: self.scaled(column.width) for number, column in enumerate(columns) if column.width}
+        free = self.viewport().width() - self.scaled(_VERDICT_LEAST) - sum(widths.values())
+        if free < 0:
+            cut = min(-free, widths[INTERVAL] - self.scaled(_NARROW_INTERVAL))
+            widths[INTERVAL] -= cut
+            free += cut
+        for number in (INTERVAL, SPREAD):
+            hidden = free < 0
+            free += widths[number] if hidden else 0
+            self.setColumnHidden(number, hidden)
+        spare = max(0, free)
+        widths[METRIC] += spare // 3
+        widths[INTERVAL] += spare // 4
+        for number, width in widths.items():
+            self.setColumnWidth(number, width)
 
     def _choose(self) -> None:
         line = self.current()
         if line is not None:
-            self.chosen.emit(line)
+            self.chosen_line.emit(line)
+
+
+def _value_columns() -> tuple[TableColumn[CompareLine], ...]:
+    return (
+        TableColumn(
+            "Metric", lambda line: _metric(line) if line.kind is LineKind.BASELINE else "", more=_metric_tip,
+            width=104,
+        ),
+        TableColumn(
+            "Run", lambda line: run_letter(line.number), tip="A is the baseline", width=40, tone=_tone,
+            more=lambda line: f"{run_name(line.number)}: {run_letter(line.number)}",
+        ),
+        TableColumn(
+            "Median", _value, align=RIGHT, width=92, more=_value_tip, tone=_tone,
+            tip="Median of the counted trials; one trial is one value",
+        ),
+        TableColumn(
+            "±", _spread, align=RIGHT, width=66, tone="muted",
+            tip="Half the range: (highest trial - lowest trial) / 2",
+            more=lambda line: f"{run_name(line.number)}: {_spread(line)}",
+        ),
+        TableColumn(
+            "n", _count, align=RIGHT, width=38, tone="muted", tip="Counted trials",
+            more=lambda line: f"{run_name(line.number)}: {_count(line)}",
+        ),
+    )  # fmt: skip
 
 
 def _key(line: CompareLine) -> object:
     row = line.row
     return None if row is None else (row.step, row.host, row.metric.name, row.labels, line.number)
+
+
+def _metric(line: CompareLine) -> str:
+    return "" if line.row is None else metric_text(line.row.metric, line.row.labels)
+
+
+def _metric_tip(line: CompareLine) -> str:
+    return "" if line.row is None else f"{_metric(line)}\n{direction_text(line.row.metric.better)}"
+
+
+def _value(line: CompareLine) -> str:
+    return MISSING if line.side is None else value_text(line.side)
+
+
+def _value_tip(line: CompareLine) -> str:
+    more = "" if line.row is None else centre_text(line.row, line.number, line.number or 1)
+    return f"{run_name(line.number)}: {_value(line)}" + (f"\nThe ratio uses the {more}" if more else "")
+
+
+def _spread(line: CompareLine) -> str:
+    return MISSING if line.side is None else half_range_text(line.side)
+
+
+def _count(line: CompareLine) -> str:
+    return "0" if line.side is None else str(line.side.n)
+
+
+def _ratio(line: CompareLine) -> str:
+    return "" if line.against is None else row_ratio_text(line.against)
+
+
+def _interval(line: CompareLine) -> str:
+    return "" if line.against is None else interval_text(line.against)
+
+
+def _mark(line: CompareLine) -> QIcon | None:
+    return None if line.against is None else icon(*ICONS[line.against.verdict])
+
+
+def _tone(line: CompareLine) -> str:
+    """Return the tone of a cell: muted if not comparable."""
+    return "muted" if line.against is not None and line.against.verdict is ComparisonVerdict.NOT_COMPARABLE else ""
+
+
+WIDTH = 1200
+"""Width of the picture in pixels; no column is hidden."""
+
+DENSITY = 2
+"""Device pixel ratio of the picture."""
+
+
+def table_picture(compared: Compared, *, everything: bool) -> QPixmap:
+    """Return the table as a picture; with `everything`, of all metrics."""
+    comparison = compared.comparison
+    sheet = QWidget()
+    rows = column_in(sheet, SPACE[0], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
+    for number, run in enumerate(comparison.runs):
+        rows.addWidget(Text(numbered_run_name(number, run)))
+    table = CompareTable()
+    table.show_lines(lines_of(compared, everything=everything), comparison.margin)
+    table.clearSelection()
+    table.setFixedSize(WIDTH - 2 * SPACE[3], table.whole_height())
+    rows.addSpacing(SPACE[0])
+    rows.addWidget(table)
+    for line in (*_reasons(compared), *comparison.notes):
+        rows.addWidget(Text(line, Tone.MUTED))
+    margin = " or ".join(comparison.origins) or share_text(comparison.margin)
+    rows.addWidget(Text(f"Margin {margin}; {comparison.method}.", Tone.MUTED))
+    return rendered(sheet, rows)
+
+
+def rendered(sheet: QWidget, rows: QVBoxLayout) -> QPixmap:
+    """Render `sheet` at WIDTH and the height of its layout `rows`, and delete it."""
+    sheet.setFixedSize(WIDTH, rows.heightForWidth(WIDTH))
+    picture = QPixmap(sheet.size() * DENSITY)
+    picture.setDevicePixelRatio(DENSITY)
+    sheet.render(picture)
+    sheet.deleteLater()
+    return picture
+
+
+def _reasons(compared: Compared) -> list[str]:
+    """Return the reasons for missing verdicts, each once: the table cuts them off."""
+    found = [
+        f"{run_letter(number)}: {verdict_line(against, compared.comparison.margin_of(against))}"
+        for row in compared.comparison.rows
+        for number, against in enumerate(row.against, 1)
+        if against.verdict in {ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_COMPARABLE}
+    ]
+    return list(dict.fromkeys(found))

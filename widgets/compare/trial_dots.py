@@ -1,21 +1,82 @@
-"""A plot of trials: one dot is one trial, a run a lane, so that it can be seen what the ratio rests on."""
+"""Dot plot of the trials of each run on a shared axis, with medians."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.wording import figure_text, metric_text, scale
+from app.comparison.comparison import ComparisonRow, run_letter
+from app.events import State
+from app.records import RunRecord, TrialRecord
+from suites.quantities import figure_text, metric_text, scale
+from suites.units import Unit
 from suites.vocab import Labels, Metric
-from widgets.compare.cells import draw_mark
-from widgets.compare.run_colour import run_colour
-from widgets.compare.trial_lanes import Dot, Lane
+from widgets.compare.cells import draw_mark, run_colour
+from widgets.compare.compare_rows import Compared
 from widgets.parts.text import tool_tip, visible
 from widgets.plots.scale import fitted, plain, tick_step, ticks
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One trial's value. `left_out` is the reason why it does not count, or empty."""
+
+    value: float
+    number: int
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLane:
+    """Trials of one run and the median of the counted ones."""
+
+    number: int
+    dots: tuple[Dot, ...]
+    median: float | None
+
+    @property
+    def letter(self) -> str:
+        """The letter of the run."""
+        return run_letter(self.number)
+
+
+def lanes_of(compared: Compared, row: ComparisonRow) -> list[RunLane]:
+    """Return a lane for each run, baseline first; empty for a run with another unit."""
+    return [_lane(compared.records[number], row, number) for number in range(len(row.sides))]
+
+
+def _lane(record: RunRecord, row: ComparisonRow, number: int) -> RunLane:
+    side = row.sides[number]
+    if side is not None and side.metric.unit is not row.metric.unit:
+        return RunLane(number, (), None)
+    step, host = (row.step, row.host) if side is None else (side.step, side.host)
+    hosts = {host} if side is None else {host, *side.hosts}
+    trials = [trial for trial in record.trials if trial.trial.step == step and trial.trial.host in hosts]
+    dots = tuple(dot for trial in trials for dot in _dots(trial, row))
+    return RunLane(number, dots, None if side is None else side.median)
+
+
+def _dots(trial: TrialRecord, row: ComparisonRow) -> Iterator[Dot]:
+    for figure in trial.figures:
+        if _key(figure.metric, figure.labels) == _key(row.metric, row.labels):
+            yield Dot(figure.value, trial.trial.number, _exclusion_reason(trial))
+
+
+def _exclusion_reason(trial: TrialRecord) -> str:
+    if trial.trial.warm_up:
+        return "warm-up, not counted"
+    if trial.state is not State.DONE:
+        return f"{trial.state.value}, not counted" + (f": {trial.reason}" if trial.reason else "")
+    return ""
+
+
+def _key(metric: Metric, labelled: Labels) -> tuple[str, Labels, Unit]:
+    return metric.name, labelled, metric.unit
+
 
 _LANE = 18
 _LEFT = 40
@@ -25,14 +86,14 @@ _TITLE = 22
 _DOT = 3.5
 _MEDIAN = 15
 _NEAR = 8
-"""Pixels around a dot in which the pointer reads it."""
+"""Hover radius of a dot in pixels."""
 
 _TICK = 52
 _BAND = 38
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class _DotAxis:
     low: float
     high: float
     area: QRectF
@@ -42,43 +103,43 @@ class _Axis:
 
 
 class TrialDots(QWidget):
-    """Draws lanes of dots on one axis, which begins where the figures do. The tick in a lane is the median."""
+    """Lanes of dots on one axis fitted to the data; the tick in a lane is the median."""
 
     def __init__(self) -> None:
         super().__init__()
         self._metric: Metric | None = None
         self._labels: Labels = ()
-        self._lanes: Sequence[Lane] = ()
+        self._lanes: Sequence[RunLane] = ()
         self._margin = 0.0
         self.setMinimumSize(QSize(200, _TITLE + _AXIS + 2 * _LANE))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMouseTracking(True)
 
-    def show_lanes(self, metric: Metric, labelled: Labels, lanes: Sequence[Lane], margin: float) -> None:
+    def show_lanes(self, metric: Metric, labelled: Labels, lanes: Sequence[RunLane], margin: float) -> None:
         """Show the trials of `metric`; the margin around the baseline's median is shaded."""
         self._metric, self._labels, self._lanes, self._margin = metric, labelled, lanes, margin
         self.setMinimumHeight(_TITLE + _AXIS + _LANE * len(lanes))
         self.setAccessibleName(f"Trials: {metric_text(metric, labelled)}")
-        self.setAccessibleDescription("; ".join(self._lane_words(lane) for lane in lanes))
+        self.setAccessibleDescription("; ".join(self._lane_text(lane) for lane in lanes))
         self.update()
 
-    def dot_at(self, position: QPointF) -> tuple[Lane, Dot] | None:
+    def dot_at(self, position: QPointF) -> tuple[RunLane, Dot] | None:
         """Return the trial under the pointer, or None."""
         axis = self._axis()
         if axis is None:
             return None
-        for place, lane in enumerate(self._lanes):
-            placed = self._placed(axis, lane, self._y(axis, place))
-            near = [(dot, point) for dot, point in placed if not _apart(point, position.x(), position.y(), _NEAR)]
+        for index, lane in enumerate(self._lanes):
+            placed = self._placed(axis, lane, self._y(axis, index))
+            near = [(dot, point) for dot, point in placed if not _separate(point, position.x(), position.y(), _NEAR)]
             if near:
                 return lane, min(near, key=lambda pair: (pair[1] - position).manhattanLength())[0]
         return None
 
     def event(self, event: QEvent) -> bool:
-        """Tell in a tool tip which trial is under the pointer."""
+        """Show the trial under the pointer in a tooltip."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
             found = self.dot_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), tool_tip(self._dot_words(*found)) if found else "", self)
+            QToolTip.showText(event.globalPos(), tool_tip(self._dot_text(*found)) if found else "", self)
             return True
         return super().event(event)
 
@@ -94,10 +155,10 @@ class TrialDots(QWidget):
         self._draw_title(painter, self._metric, axis)
         self._draw_margin(painter, axis)
         self._draw_axis(painter, self._metric, axis)
-        for place, lane in enumerate(self._lanes):
-            self._draw_lane(painter, axis, lane, self._y(axis, place))
+        for index, lane in enumerate(self._lanes):
+            self._draw_lane(painter, axis, lane, self._y(axis, index))
 
-    def _axis(self) -> _Axis | None:
+    def _axis(self) -> _DotAxis | None:
         values = [dot.value for lane in self._lanes for dot in lane.dots]
         if not values:
             return None
@@ -105,21 +166,21 @@ class TrialDots(QWidget):
         edges = [base / (1 + self._margin), base * (1 + self._margin)] if base is not None and base > 0 else []
         bounds = fitted(min([*values, *edges]), max([*values, *edges]))
         height = self.height() - _TITLE - _AXIS
-        return _Axis(bounds.low, bounds.high, QRectF(_LEFT, _TITLE, max(1, self.width() - _LEFT - _RIGHT), height))
+        return _DotAxis(bounds.low, bounds.high, QRectF(_LEFT, _TITLE, max(1, self.width() - _LEFT - _RIGHT), height))
 
-    def _y(self, axis: _Axis, place: int) -> float:
-        return axis.area.top() + (place + 0.5) * axis.area.height() / max(1, len(self._lanes))
+    def _y(self, axis: _DotAxis, index: int) -> float:
+        return axis.area.top() + (index + 0.5) * axis.area.height() / max(1, len(self._lanes))
 
-    def _draw_title(self, painter: QPainter, metric: Metric, axis: _Axis) -> None:
+    def _draw_title(self, painter: QPainter, metric: Metric, axis: _DotAxis) -> None:
         suffix = scale(metric, axis.high).suffix
-        words = f"Trials: {metric_text(metric, self._labels)}{f' [{suffix}]' if suffix else ''}"
+        title = f"Trials: {metric_text(metric, self._labels)}{f' [{suffix}]' if suffix else ''}"
         painter.setFont(text_font(TextSize.SMALL, bold=True))
         painter.setPen(QColor(palette().text))
         area = QRectF(0, 0, self.width(), _TITLE)
-        shown = painter.fontMetrics().elidedText(visible(words), Qt.TextElideMode.ElideRight, self.width())
+        shown = painter.fontMetrics().elidedText(visible(title), Qt.TextElideMode.ElideRight, self.width())
         painter.drawText(area, int(Qt.AlignmentFlag.AlignVCenter), shown)
 
-    def _draw_margin(self, painter: QPainter, axis: _Axis) -> None:
+    def _draw_margin(self, painter: QPainter, axis: _DotAxis) -> None:
         base = self._lanes[0].median
         if base is None or base <= 0:
             return
@@ -128,7 +189,7 @@ class TrialDots(QWidget):
         left, right = axis.x(base / (1 + self._margin)), axis.x(base * (1 + self._margin))
         painter.fillRect(QRectF(left, axis.area.top(), right - left, axis.area.height()), shade)
 
-    def _draw_axis(self, painter: QPainter, metric: Metric, axis: _Axis) -> None:
+    def _draw_axis(self, painter: QPainter, metric: Metric, axis: _DotAxis) -> None:
         colours = palette()
         divisor = scale(metric, axis.high).divisor
         wanted = max(2, int(axis.area.width() / _TICK))
@@ -143,7 +204,7 @@ class TrialDots(QWidget):
             box = QRectF(x - _TICK / 2, axis.area.bottom() + 2, _TICK, _AXIS - 4)
             painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), plain(value, step))
 
-    def _draw_lane(self, painter: QPainter, axis: _Axis, lane: Lane, y: float) -> None:
+    def _draw_lane(self, painter: QPainter, axis: _DotAxis, lane: RunLane, y: float) -> None:
         colours = palette()
         draw_mark(painter, QPointF(SPACE[1] + 4, y), lane.number)
         painter.setFont(figure_font(bold=True))
@@ -167,29 +228,29 @@ class TrialDots(QWidget):
             x, half = axis.x(lane.median), min(_MEDIAN, axis.area.height() / len(self._lanes) / 2 - 1)
             painter.drawLine(QPointF(x, y - half), QPointF(x, y + half))
 
-    def _placed(self, axis: _Axis, lane: Lane, y: float) -> list[tuple[Dot, QPointF]]:
-        """Return where the dots of a lane are drawn: one that would lie on another moves up or down."""
-        room = axis.area.height() / max(1, len(self._lanes)) / 2 - _DOT - 1
+    def _placed(self, axis: _DotAxis, lane: RunLane, y: float) -> list[tuple[Dot, QPointF]]:
+        """Return the positions of a lane's dots; overlapping dots move up or down (beeswarm)."""
+        height = axis.area.height() / max(1, len(self._lanes)) / 2 - _DOT - 1
         placed: list[tuple[Dot, QPointF]] = []
         for dot in sorted(lane.dots, key=lambda dot: dot.value):
             x = axis.x(dot.value)
             taken = [point for _, point in placed if abs(point.x() - x) < 2 * _DOT]
-            aside = [way * step * 2 * _DOT for step in range(1 + int(room / (2 * _DOT))) for way in (1, -1)]
-            free = (move for move in aside if all(_apart(point, x, y + move) for point in taken))
+            moves = [way * step * 2 * _DOT for step in range(1 + int(height / (2 * _DOT))) for way in (1, -1)]
+            free = (move for move in moves if all(_separate(point, x, y + move) for point in taken))
             placed.append((dot, QPointF(x, y + next(free, 0.0))))
         return placed
 
-    def _dot_words(self, lane: Lane, dot: Dot) -> str:
+    def _dot_text(self, lane: RunLane, dot: Dot) -> str:
         if self._metric is None:
             return ""
-        words = f"{lane.letter}, trial {dot.number}: {figure_text(self._metric, dot.value)}"
-        return f"{words}\n{dot.left_out}" if dot.left_out else words
+        text = f"{lane.letter}, trial {dot.number}: {figure_text(self._metric, dot.value)}"
+        return f"{text}\n{dot.left_out}" if dot.left_out else text
 
-    def _lane_words(self, lane: Lane) -> str:
+    def _lane_text(self, lane: RunLane) -> str:
         values = ", ".join(figure_text(self._metric, dot.value) for dot in lane.dots) if self._metric else ""
         return f"{lane.letter}: {values or 'not measured'}"
 
 
-def _apart(point: QPointF, x: float, y: float, distance: float = 2 * _DOT - 0.5) -> bool:
+def _separate(point: QPointF, x: float, y: float, distance: float = 2 * _DOT - 0.5) -> bool:
     """Return whether `point` is at least `distance` from (x, y)."""
     return math.hypot(point.x() - x, point.y() - y) >= distance

@@ -1,1 +1,1 @@
-"""The page of hosts, and every dialog about one of them."""
+"""Hosts page and dialogs about hosts."""

@@ -1,43 +1,149 @@
-"""Adds a host, or changes how a saved one is reached; it can be tried before it is saved."""
+"""Dialog to add or edit a host: SSH fields, their validation, and a connection test."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCompleter,
     QDialog,
-    QFileDialog,
     QFormLayout,
     QHBoxLayout,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.hosts.hosts import ConnectReport, HostEntry, Origin
-from app.questions import Asker, Outcome
+from app.plans.plan import LOCAL
+from app.questions import Asker, ConnectOutcome
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.hosts.host_form import FIELDS, Typed, entry, faults, typed
-from widgets.jobs import Job
-from widgets.parts.notice import FieldMessage, Notice, Working
-from widgets.parts.screen import grow
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import ask_for_file, dialog_column, grow
+from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, TextSize, restyle, text_font
+from widgets.theme import SPACE, restyle
+
+FIELDS = ("name", "host_name", "port", "user", "identity_file", "jump")
+
+MAXIMUM = 255
+"""Longest name, address or user in characters: the limit of DNS names."""
+
+_WORD = re.compile(r"[^\s\x00-\x1f\x7f/\\\"'`$;|&<>(){}*?!]+")
+_JUMP = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<host>\[[0-9a-fA-F:]+\]|[^:@]+)(?::(?P<port>\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Texts of the dialog's fields."""
+
+    name: str = ""
+    host_name: str = ""
+    port: str = ""
+    user: str = ""
+    identity_file: str = ""
+    jump: str = ""
+
+
+def typed(entry: HostEntry) -> Typed:
+    """Return the field texts of `entry`."""
+    values = {field: getattr(entry, field) for field in FIELDS}
+    return Typed(**{field: "" if value is None else str(value) for field, value in values.items()})
+
+
+def faults(given: Typed, taken: frozenset[str] = frozenset()) -> Mapping[str, str]:
+    """Return the error of each invalid field, empty if the host can be saved. `taken`: names in use."""
+    checks: Mapping[str, Callable[[str], str]] = {
+        "name": lambda text: _name(text, taken),
+        "host_name": lambda text: _invalid_word(text, "an address or a host name"),
+        "port": _port,
+        "user": lambda text: _invalid_word(text, "a user name"),
+        "identity_file": _key_file,
+        "jump": _jump,
+    }
+    found = {field: check(getattr(given, field).strip()) for field, check in checks.items()}
+    return {field: fault for field, fault in found.items() if fault}
+
+
+def entry(given: Typed) -> HostEntry:
+    """Return the host of `given`, which must have no faults. Empty fields become None: ssh decides."""
+    texts = {field: getattr(given, field).strip() or None for field in FIELDS}
+    return HostEntry(
+        name=str(texts["name"]),
+        origin=Origin.SAVED,
+        host_name=texts["host_name"],
+        port=int(texts["port"]) if texts["port"] else None,
+        user=texts["user"],
+        identity_file=texts["identity_file"],
+        jump=texts["jump"],
+    )
+
+
+def _name(text: str, taken: frozenset[str]) -> str:
+    if not text:
+        return "Enter a name."
+    if text == LOCAL:
+        return f"“{LOCAL}” is this computer. Choose another name."
+    if text in taken:
+        return "This name is already in use."
+    return _invalid_word(text, "a name")
+
+
+def _invalid_word(text: str, what: str) -> str:
+    if not text:
+        return ""
+    if len(text) > MAXIMUM:
+        return f"Longer than {MAXIMUM} characters."
+    if text.startswith("-") or not _WORD.fullmatch(text):
+        return f"Not {what}: remove spaces, quotes and a leading dash."
+    return ""
+
+
+def _port(text: str) -> str:
+    if text and not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 65535 and len(text) <= 5):
+        return "Enter a port from 1 to 65535."
+    return ""
+
+
+def _key_file(text: str) -> str:
+    if not text:
+        return ""
+    if text.endswith(".pub"):
+        return "This is the public key. Choose the private key, the file without .pub."
+    if not Path(text).expanduser().is_file():
+        return "No such file."
+    return ""
+
+
+def _jump(text: str) -> str:
+    for hop in filter(None, (part.strip() for part in text.split(","))):
+        match = _JUMP.fullmatch(hop)
+        if (
+            match is None
+            or _invalid_word(match["user"] or "", "")
+            or _invalid_word(match["host"], "")
+            or _port(match["port"] or "")
+        ):
+            return "Enter user@host:port; separate several with commas."
+    return ""
+
 
 _LABELS: Mapping[str, tuple[str, str, str]] = {
-    "name": ("Name", "web-1", "What the host is called here; an alias of ~/.ssh/config brings its settings along."),
-    "host_name": ("Address", "the name itself", "A host name or an address, where it differs from the name."),
-    "port": ("Port", "22", "The port of the SSH server."),
-    "user": ("User", "as ssh would", "Who signs in on the host."),
-    "identity_file": ("Key file", "your agent and your usual keys", "The private key to sign in with."),
-    "jump": ("Jump host", "none", "user@host:port, several separated by commas; the first is the nearest."),
+    "name": ("Name", "web-1", "Name in Benchwright. An alias from ~/.ssh/config keeps its settings."),
+    "host_name": ("Address", "same as name", "Host name or address, if it differs from the name."),
+    "port": ("Port", "22", "Port of the SSH server."),
+    "user": ("User", "ssh default", "Login user on the host."),
+    "identity_file": ("Key file", "agent and default keys", "Private key for authentication."),
+    "jump": ("Jump host", "none", "user@host:port; separate several with commas, nearest first."),
 }
 
 
 class _Field(QWidget):
-    """A line to type in, and beneath it what is wrong with it."""
+    """Line edit with an error message below."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -51,23 +157,21 @@ class _Field(QWidget):
         self.line = QHBoxLayout()
         self.line.setSpacing(SPACE[1])
         self.line.addWidget(self.edit, 1)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(SPACE[0])
+        rows = column_in(self, SPACE[0])
         rows.addLayout(self.line)
         rows.addWidget(self.message)
-        self.say("")
+        self.show_message("")
 
-    def say(self, fault: str, level: str = "error") -> None:
-        """Show `fault` beneath the line; nothing hides it."""
+    def show_message(self, fault: str, level: str = "error") -> None:
+        """Show `fault` below the line; hide the message if it is empty."""
         self.message.setVisible(bool(fault))
-        self.message.say(level, fault)
+        self.message.show_message(level, fault)
         restyle(self.edit, "wrong", bool(fault) and level == "error")
         self.edit.setAccessibleDescription(fault)
 
 
 class AddHostDialog(QDialog):
-    """Six fields, most of which may stay empty; ssh's own configuration then decides."""
+    """Form of six fields; empty fields use the ssh configuration."""
 
     def __init__(
         self,
@@ -77,20 +181,20 @@ class AddHostDialog(QDialog):
         edited: HostEntry | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        """Add a host besides those `known`, or change how `edited` is reached."""
+        """Add a host to the `known` ones, or edit the connection of `edited`."""
         super().__init__(parent)
         self._workstation = workstation
         self._asker = asker
         self._edited = edited
-        self._job: Job | None = None
-        self._pressed: QWidget | None = None  # had the focus before everything was disabled
+        self._job: BackgroundJob | None = None
+        self._pressed: QWidget | None = None  # had the focus before the form was disabled
         known = tuple(known)
         self._taken = frozenset(host.name for host in known if host.origin is Origin.SAVED and edited is None)
         self._aliases = [host.name for host in known if host.origin is Origin.SSH_CONFIG]
         self.fields = {name: _Field(name) for name in FIELDS}
-        self.working = Working()
+        self.working = ProgressNotice()
         self.outcome = Notice()
-        self.setWindowTitle("Add a host" if edited is None else f"How to reach {edited.name}")
+        self.setWindowTitle("Add a host" if edited is None else f"Edit {edited.name}")
         self._arrange()
         self._fill(edited)
         self._connect()
@@ -100,7 +204,7 @@ class AddHostDialog(QDialog):
         return entry(self._typed())
 
     def reject(self) -> None:
-        """Close without saving; a connection under way is not waited for."""
+        """Close without saving; do not wait for a running connection test."""
         self._stop_waiting()
         super().reject()
 
@@ -112,17 +216,14 @@ class AddHostDialog(QDialog):
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         for name, field in self.fields.items():
             label = Text(_LABELS[name][0], wrap=False)
-            label.setContentsMargins(0, SPACE[0] + 1, 0, 0)  # its text stands beside the text in the line
+            label.setContentsMargins(0, SPACE[0] + 1, 0, 0)  # align with the text in the field
             label.setAlignment(Qt.AlignmentFlag.AlignTop)
             label.setBuddy(field.edit)
             form.addRow(label, field)
         self.browse_button = QPushButton("Browse…")
         self.browse_button.setAccessibleName("Browse for the key file")
         self.fields["identity_file"].line.addWidget(self.browse_button)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(SPACE[4], SPACE[4], SPACE[4], SPACE[3])
-        rows.setSpacing(SPACE[2])
-        rows.addWidget(Text(self.windowTitle(), font=text_font(TextSize.HEADING, bold=True)))
+        rows = dialog_column(self, self.windowTitle())
         rows.addWidget(Text(self._explanation(), Tone.MUTED))
         rows.addLayout(form)
         rows.addWidget(self.working)
@@ -131,9 +232,8 @@ class AddHostDialog(QDialog):
         rows.addLayout(self._buttons())
 
     def _explanation(self) -> str:
-        if self._edited is None:
-            return "What you leave empty is decided by ~/.ssh/config and OpenSSH’s defaults."
-        return "What you leave empty is decided by ~/.ssh/config, which is not changed, and OpenSSH’s defaults."
+        text = "Empty fields use ~/.ssh/config and OpenSSH’s defaults."
+        return text if self._edited is None else f"{text} ~/.ssh/config is not changed."
 
     def _buttons(self) -> QHBoxLayout:
         self.test_button = QPushButton("Test connection")
@@ -155,7 +255,7 @@ class AddHostDialog(QDialog):
             for name, field in self.fields.items():
                 field.edit.setText(getattr(texts, name))
             self.fields["name"].edit.setReadOnly(True)
-            set_tool_tip(self.fields["name"].edit, "The runs in the library know the host by this name.")
+            set_tool_tip(self.fields["name"].edit, "Runs in the library refer to this name.")
             self.fields["host_name"].edit.setFocus()
             return
         completer = QCompleter(self._aliases, self)
@@ -178,37 +278,34 @@ class AddHostDialog(QDialog):
         return Typed(**{name: field.edit.text() for name, field in self.fields.items()})
 
     def _edited_field(self, name: str) -> None:
-        self.fields[name].say("")
+        self.fields[name].show_message("")
         self.outcome.hide()
 
     def _check_field(self, name: str) -> None:
-        """Say what is wrong once somebody has left the field; an empty name is not wrong before it is needed."""
+        """Show the error of a field that lost the focus; an empty name is an error only on saving."""
         text = self.fields[name].edit.text().strip()
         fault = faults(self._typed(), self._taken).get(name, "") if text else ""
         if not fault and name == "name" and text in self._aliases and self._edited is None:
-            self.fields[name].say("In ~/.ssh/config; what you leave empty comes from there.", "info")
+            self.fields[name].show_message("In ~/.ssh/config; empty fields use its settings.", "info")
         else:
-            self.fields[name].say(fault)
+            self.fields[name].show_message(fault)
         grow(self)
 
     def _complete(self) -> bool:
-        """Say every fault beside its field; return whether there is none."""
+        """Show the error of every field; return whether all are valid."""
         found = faults(self._typed(), self._taken)
         for name, field in self.fields.items():
-            field.say(found.get(name, ""))
+            field.show_message(found.get(name, ""))
         if found:
             self.fields[next(iter(found))].edit.setFocus()
         grow(self)
         return not found
 
     def _browse(self) -> None:
-        chooser = QFileDialog(self, "Choose a private key")
-        chooser.setFileMode(QFileDialog.FileMode.ExistingFile)
-        chooser.fileSelected.connect(self._take_key_file)
-        chooser.open()
+        ask_for_file(self, "Choose a private key", self._take_key_file)
 
-    def _take_key_file(self, path: str) -> None:
-        self.fields["identity_file"].edit.setText(path)
+    def _take_key_file(self, path: Path) -> None:
+        self.fields["identity_file"].edit.setText(str(path))
         self._check_field("identity_file")
 
     def _test(self) -> None:
@@ -216,25 +313,25 @@ class AddHostDialog(QDialog):
             host = self.entry()
             self._work(
                 f"Connecting to {host.name}…",
-                Job(lambda: self._workstation.test_connection(host.name, self._asker, host), self),
+                BackgroundJob(lambda: self._workstation.test_connection(host.name, self._asker, host), self),
             )
 
     def _save(self) -> None:
         if self._complete():
             host = self.entry()
-            self._work(f"Saving {host.name}…", Job(lambda: self._workstation.save_host(host), self))
+            self._work(f"Saving {host.name}…", BackgroundJob(lambda: self._workstation.save_host(host), self))
 
-    def _work(self, words: str, job: Job) -> None:
+    def _work(self, text: str, job: BackgroundJob) -> None:
         self._job = job
         self._pressed = self.focusWidget()
         self.outcome.hide()
-        self.working.begin(words)
+        self.working.begin(text)
         self._allow(enabled=False)
         job.returned.connect(lambda value: self._take(job, value))
         job.failed.connect(lambda error: self._fail(job, error))
         job.start()
 
-    def _take(self, job: Job, value: object) -> None:
+    def _take(self, job: BackgroundJob, value: object) -> None:
         if self._job is not job:
             return
         self._stop_waiting()
@@ -243,19 +340,19 @@ class AddHostDialog(QDialog):
         else:
             self.accept()
 
-    def _fail(self, job: Job, error: BenchwrightError) -> None:
+    def _fail(self, job: BackgroundJob, error: BenchwrightError) -> None:
         if self._job is job:
             self._stop_waiting()
-            self.outcome.say_error(error)
+            self.outcome.show_error(error)
 
     def _report(self, report: ConnectReport) -> None:
-        if report.outcome is Outcome.CONNECTED:
-            self.outcome.say("good", f"{report.message} It took {report.seconds:.2f} s.")
+        if report.outcome is ConnectOutcome.CONNECTED:
+            self.outcome.show_message("good", f"{report.message} It took {report.seconds:.2f} s.")
         else:
-            self.outcome.say("error", report.message, report.remedy)
+            self.outcome.show_message("error", report.message, report.remedy)
 
     def _stop_waiting(self) -> None:
-        """Do not wait for the job any more; its thread ends by itself, and its questions are withdrawn."""
+        """Abandon the job; its thread ends by itself, and its questions are withdrawn."""
         if self._job is not None:
             self._job.cancel()
             self._job = None

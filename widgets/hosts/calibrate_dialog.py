@@ -1,4 +1,4 @@
-"""The calibration of a host: what it was found to be, and a new one, with its progress, that can be stopped."""
+"""Dialog that shows the calibration of a host and runs a new one."""
 
 from collections.abc import Iterator
 
@@ -8,47 +8,43 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QGridLayout,
-    QHBoxLayout,
-    QHeaderView,
     QPushButton,
     QScrollArea,
     QSpinBox,
-    QTableWidget,
-    QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
-from app.calibration.calibrating import TRIALS, Calibrated, Wanted
-from app.calibration.calibration import Calibration
-from app.calibration.words import alarm_lines, instrument_rows, noise_rows, standing
-from app.comparing.intervals import FEWEST_TRIALS
+from app.calibration.calibrate import TRIALS, CalibrationDone, CalibrationRequest
+from app.calibration.report import NOISE_HEAD, alarm_lines, calibration_row, instrument_rows, noise_rows
+from app.comparison.estimates import FEWEST_TRIALS
 from app.events import Activity, Progress
 from app.questions import Asker
+from app.records import Calibration
 from app.runs.control import Control
 from app.services import Workstation
-from app.wording import duration_text
+from suites import registry
 from suites.errors import BenchwrightError
-from suites.registry import SUITES
-from widgets.jobs import Job
-from widgets.parts.names import host_words
-from widgets.parts.notice import Notice, Working
-from widgets.parts.screen import fit
-from widgets.parts.text import Text, Tone, set_tool_tip, strong, visible
-from widgets.theme import SPACE, TextSize, text_font
+from suites.quantities import duration_text
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import button_row, dialog_column, fit
+from widgets.parts.names import host_label
+from widgets.parts.notice import Notice, ProgressNotice
+from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.text import Text, Tone, set_tool_tip, strong
+from widgets.theme import SPACE
 
 SIZE = (860, 680)
-HEADS = ("Metric", "n", "CoV", "Shows with 6 trials a side", "10", "20")
 MOST_TRIALS = 100
 
 EXPLANATION = (
-    "Measures the clock, the timers and the way to the host, what telemetry costs, and a suite against itself: how far "
-    "figures lie apart when nothing differs. Comparisons and verdicts use it until the host changes."
+    "Measures clock, timers, connection, telemetry overhead and the noise of a suite (A/A test: the suite against "
+    "itself). Comparisons and verdicts use the result until the host changes."
 )
 
 
 class CalibrateDialog(QDialog):
-    """Shows the newest calibration of a host; makes another where told to. All that takes time is a Job."""
+    """Newest calibration of a host, and a new one on request. Works in the background."""
 
     def __init__(self, workstation: Workstation, asker: Asker, host: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,57 +55,59 @@ class CalibrateDialog(QDialog):
         fit(self, SIZE)
         self.suite = QComboBox()
         self.suite.setAccessibleName("Suite")
-        self.suite.addItem("The host’s default: sysbench-cpu, or compute", "")
-        for suite in SUITES:
-            if not suite.needs_peer and suite.id != "command":
+        defaults = " or ".join(suite.id for suite in registry.SUITES if suite.calibrates)
+        self.suite.addItem(f"Default: {defaults}", "")
+        for suite in registry.SUITES:
+            if not suite.needs_peer and not suite.needs_input:
                 self.suite.addItem(suite.title, suite.id)
         self.trials = QSpinBox()
         self.trials.setRange(FEWEST_TRIALS, MOST_TRIALS)
         self.trials.setValue(TRIALS)
-        self.trials.setAccessibleName("Trials a side")
-        self.trials.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # where the text of other fields begins
+        self.trials.setAccessibleName("Trials per side")
+        self.trials.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # align with the text of line edits
         self.start_button = QPushButton("Calibrate")
         self.start_button.setProperty("primary", True)
         self.start_button.clicked.connect(lambda _checked: self.calibrate())
         self.close_button = QPushButton("Close")
         self.close_button.setAutoDefault(False)
         self.close_button.clicked.connect(self.reject)
-        self.notice, self.working = Notice(), Working()
+        self.notice, self.working = Notice(), ProgressNotice()
         self.working.cancelled.connect(self.stop)
-        self.instrument, self.noise = _table(("Instrument", "")), _table(HEADS)
-        self.says = Text()
+        self.instrument = _table(_column(0, "Instrument"), TableColumn("", lambda row: row[1]))
+        self.noise = _table(*(_column(number, name) for number, name in enumerate(NOISE_HEAD)))
+        self.alarms = Text()
         self._when = Text(font=strong())
         self._arrange()
         self._read()
 
     def calibrate(self) -> None:
-        """Make a new calibration."""
+        """Start a new calibration."""
         control = self._control = Control()
-        wanted = Wanted(str(self.suite.currentData()), self.trials.value())
+        wanted = CalibrationRequest(str(self.suite.currentData()), self.trials.value())
         workstation, host, asker = self._workstation, self._host, self._asker
 
-        def work() -> Iterator[Activity | Progress | Calibrated]:
+        def work() -> Iterator[Activity | Progress | CalibrationDone]:
             for event in workstation.calibrate(host, wanted, asker, control):
-                if isinstance(event, Activity | Progress | Calibrated):  # samples are for those who plot them
+                if isinstance(event, Activity | Progress | CalibrationDone):  # not the samples
                     yield event
 
         self.notice.hide()
         self.start_button.setEnabled(False)
-        self._begin(f"Calibrating {host_words(host)}…")
-        job = Job(work, self)
+        self._begin(f"Calibrating {host_label(host)}…")
+        job = BackgroundJob(work, self)
         job.yielded.connect(self._take)
-        job.failed.connect(self.notice.say_error)
+        job.failed.connect(self.notice.show_error)
         job.finished.connect(self._end)
         job.start()
 
     def stop(self) -> None:
-        """End a calibration that is under way, in order: its trials are kept as a run."""
+        """Stop the running calibration in order: its trials are stored as a run."""
         if self._control is not None:
             self._control.stop()
-            self._begin("Stopping: ending what runs on the host…")
+            self._begin("Stopping…")
 
     def reject(self) -> None:
-        """Close the window; a calibration that is under way is stopped."""
+        """Close the dialog and stop a running calibration."""
         if self._control is not None:
             self._control.stop()
         super().reject()
@@ -119,13 +117,13 @@ class CalibrateDialog(QDialog):
 
     def _take(self, event: object) -> None:
         stopping = self._control is not None and self._control.over
-        if isinstance(event, Calibrated):
+        if isinstance(event, CalibrationDone):
             self._show((event.calibration,))
-            self.notice.say("good", "Calibrated.", "Its trials are in the library.")
+            self.notice.show_message("good", "Calibrated.", "Its trials are in the library.")
         elif isinstance(event, Progress) and not stopping:
-            left = "" if event.remaining is None else f", about {duration_text(event.remaining)} left"
-            self.working.begin(f"{event.done} of {event.total} trials{left}")
-        elif isinstance(event, Activity) and not stopping and not event.text.startswith("measuring "):
+            remaining = "" if event.remaining is None else f", about {duration_text(event.remaining)} left"
+            self.working.begin(f"{event.done} of {event.total} trials{remaining}")
+        elif isinstance(event, Activity) and not stopping and not event.measures:
             self.working.begin(f"{event.text[:1].upper()}{event.text[1:]}…")
 
     def _end(self) -> None:
@@ -135,51 +133,45 @@ class CalibrateDialog(QDialog):
 
     def _read(self) -> None:
         workstation, host = self._workstation, self._host
-        job = Job(lambda: workstation.calibrations(host), self)
+        job = BackgroundJob(lambda: workstation.calibrations(host), self)
         job.returned.connect(self._show)
         job.failed.connect(self._fail)
         job.start()
 
     def _fail(self, error: BenchwrightError) -> None:
-        self.notice.say_error(error)
+        self.notice.show_error(error)
 
     def _show(self, found: tuple[Calibration, ...]) -> None:
-        for widget in (self.instrument, self.noise, self.says):
+        for widget in (self.instrument, self.noise, self.alarms):
             widget.setVisible(bool(found))
         if not found:
-            self._when.setText(f"{host_words(self._host).capitalize()} was never calibrated.")
+            self._when.setText(f"{host_label(self._host).capitalize()} is not calibrated.")
             return
         newest = self.shown = found[0]
-        made, suite, *_, why = standing(newest)
+        made, suite, *_, why = calibration_row(newest)
         self._when.setText(f"{suite}, {made} UTC{f', {why}' if why else ''}")
-        _fill(self.instrument, instrument_rows(newest.instrument))
-        _fill(self.noise, noise_rows(newest))
-        self.says.setText("\n".join(alarm_lines(newest)))
+        self.instrument.show_rows(instrument_rows(newest.instrument))
+        self.noise.show_rows(noise_rows(newest))
+        for table in (self.instrument, self.noise):
+            table.setFixedHeight(table.whole_height())
+        self.alarms.setText("\n".join(alarm_lines(newest)))
 
     def _arrange(self) -> None:
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(SPACE[4], SPACE[4], SPACE[4], SPACE[3])
-        rows.setSpacing(SPACE[2])
-        rows.addWidget(Text(f"Calibrate {host_words(self._host)}", font=text_font(TextSize.HEADING, bold=True)))
+        rows = dialog_column(self, f"Calibrate {host_label(self._host)}")
         rows.addWidget(Text(EXPLANATION, Tone.MUTED))
         rows.addLayout(self._build_choice())
         rows.addWidget(self.working)
         rows.addWidget(self.notice)
         sheet = QWidget()
-        found = QVBoxLayout(sheet)
-        found.setContentsMargins(0, 0, SPACE[1], 0)
-        found.setSpacing(SPACE[2])
-        for widget in (self._when, self.says, self.instrument, self.noise):
+        found = column_in(sheet, SPACE[2], (0, 0, SPACE[1], 0))
+        for widget in (self._when, self.alarms, self.instrument, self.noise):
             found.addWidget(widget)
         found.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setWidget(sheet)
         rows.addWidget(scroll, 1)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(self.start_button)
-        foot.addWidget(self.close_button)
+        foot = button_row(None, self.start_button, self.close_button)
         rows.addLayout(foot)
 
     def _build_choice(self) -> QGridLayout:
@@ -187,37 +179,19 @@ class CalibrateDialog(QDialog):
         grid.setHorizontalSpacing(SPACE[2])
         grid.addWidget(Text("Suite", wrap=False), 0, 0)
         grid.addWidget(self.suite, 0, 1)
-        grid.addWidget(Text("Trials a side", wrap=False), 0, 2)
+        grid.addWidget(Text("Trials per side", wrap=False), 0, 2)
         grid.addWidget(self.trials, 0, 3)
         grid.setColumnStretch(1, 1)
-        set_tool_tip(self.trials, "Two sides of one thing, and as many trials without telemetry")
+        set_tool_tip(self.trials, "Trials per side of the A/A test, and as many again without telemetry")
         return grid
 
 
-def _table(heads: tuple[str, ...]) -> QTableWidget:
-    table = QTableWidget(0, len(heads))
-    table.setHorizontalHeaderLabels(heads)
-    table.setAccessibleName(heads[0])
-    table.verticalHeader().hide()
-    table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-    table.setTabKeyNavigation(False)
-    table.setShowGrid(False)
-    table.setWordWrap(False)
+def _table(*columns: TableColumn[list[str]]) -> Table[list[str]]:
+    table = Table(columns[0].name, TableModel(columns), selection=QAbstractItemView.SelectionMode.NoSelection)
     table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    head = table.horizontalHeader()
-    head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-    head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
     table.hide()
     return table
 
 
-def _fill(table: QTableWidget, rows: list[list[str]]) -> None:
-    table.setRowCount(len(rows))
-    for row, texts in enumerate(rows):
-        for column, text in enumerate(texts):
-            item = QTableWidgetItem(visible(text))
-            item.setFlags(Qt.ItemFlag.ItemIsEnabled)
-            table.setItem(row, column, item)
-    height = table.horizontalHeader().sizeHint().height() + 2 * table.frameWidth()
-    table.setFixedHeight(height + sum(table.rowHeight(row) for row in range(len(rows))))
+def _column(number: int, name: str) -> TableColumn[list[str]]:
+    return TableColumn(name, lambda row: row[number], align=RIGHT if number else LEFT, stretch=not number)

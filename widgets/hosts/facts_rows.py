@@ -1,30 +1,30 @@
-"""Facts as titled rows in a reader's words, grouped; what is absent keeps its reason. No Qt."""
+"""Facts as grouped rows of title and text; an absent fact keeps its reason. No Qt."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from app.escaping import escaped
-from app.wording import bytes_text, duration_text, quantity
+from app.output import escaped
 from suites.facts import Absent, Facts
+from suites.quantities import duration_text, frequency_text, quantity
 from suites.units import Unit
 
 Record = Any
-"""One of the dataclasses of suites.facts; their fields and units are read off them, not known here."""
+"""A dataclass of suites.facts; its fields and units are read by introspection."""
 
 _TITLES = {
     "load_1_minute": "Load, 1 minute",
     "boot_id": "Boot ID",
     "instance_id": "Instance ID",
-    "workstation_address": "Sees this computer as",
+    "workstation_address": "Address of this computer",
     "usable": "Usable threads",
-    "frequency_maximum": "Highest frequency",
+    "frequency_maximum": "Maximum frequency",
     "numa_nodes": "NUMA nodes",
     "numa_balancing": "NUMA balancing",
     "io_uring_disabled": "io_uring disabled",
-    "quota": "CPU quota of the cgroup",
-    "limit": "Limit of the cgroup",
-    "urandom_rate": "/dev/urandom gives",
+    "quota": "cgroup CPU quota",
+    "limit": "cgroup limit",
+    "urandom_rate": "/dev/urandom rate",
     "mtu": "MTU",
     "kind": "Type",
     "direct": "Accepts O_DIRECT",
@@ -48,55 +48,55 @@ _LISTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A fact, or a group of them. `absent` tells that `value` is the reason why there is none."""
+class FactRow:
+    """A fact or a group of facts. With `absent`, `value` is the reason."""
 
     title: str
     value: str = ""
     absent: bool = False
-    children: tuple["Row", ...] = ()
+    children: tuple["FactRow", ...] = ()
 
 
-def fact_rows(facts: Facts) -> tuple[Row, ...]:
-    """Return the groups of `facts`, in the order in which a benchmark asks for them."""
-    plain = [_group(title, getattr(facts, name), leave_out) for title, name, leave_out in _GROUPS]
+def fact_rows(facts: Facts) -> tuple[FactRow, ...]:
+    """Return the groups of `facts` in order of relevance to a benchmark."""
+    plain = [_group(title, getattr(facts, name), exclude) for title, name, exclude in _GROUPS]
     lists = [_list(title, getattr(facts, name), key, summary) for title, name, key, summary in _LISTS]
     system, cloud, cpu, memory, measured = plain
     return (system, cloud, cpu, memory, *(group for group in lists if group.children), measured)
 
 
-def as_text(rows: Iterable[Row], depth: int = 0) -> str:
-    """Return `rows` as indented lines, for a ticket."""
+def as_text(rows: Iterable[FactRow], depth: int = 0) -> str:
+    """Return `rows` as indented lines of text."""
     return escaped("\n".join(_lines(rows, depth)), but="\n")
 
 
-def _lines(rows: Iterable[Row], depth: int) -> Iterator[str]:
+def _lines(rows: Iterable[FactRow], depth: int) -> Iterator[str]:
     for row in rows:
         value = f"absent ({row.value})" if row.absent else row.value
         yield f"{'  ' * depth}{row.title}{': ' if value else ''}{value}"
         yield from _lines(row.children, depth + 1)
 
 
-def _group(title: str, record: Record, leave_out: set[str]) -> Row:
-    rows = tuple(_row(record, name, unit) for name, unit in _declared(record) if name not in leave_out)
+def _group(title: str, record: Record, exclude: set[str]) -> FactRow:
+    rows = tuple(_row(record, name, unit) for name, unit in _declared(record) if name not in exclude)
     reasons = {row.value for row in rows if row.absent}
     if len(reasons) == 1 and all(row.absent for row in rows):
-        return Row(title, reasons.pop(), absent=True)
-    return Row(title, children=rows)
+        return FactRow(title, reasons.pop(), absent=True)
+    return FactRow(title, children=rows)
 
 
-def _list(title: str, records: Iterable[Record], key: str, summary: tuple[str, ...]) -> Row:
-    return Row(title, children=tuple(_entry(record, key, summary) for record in records))
+def _list(title: str, records: Iterable[Record], key: str, summary: tuple[str, ...]) -> FactRow:
+    return FactRow(title, children=tuple(_entry(record, key, summary) for record in records))
 
 
-def _entry(record: Record, key: str, summary: tuple[str, ...]) -> Row:
+def _entry(record: Record, key: str, summary: tuple[str, ...]) -> FactRow:
     rows = {name: _row(record, name, unit) for name, unit in _declared(record) if name != key}
-    told = [rows[name].value for name in summary if not rows[name].absent]
+    parts = [rows[name].value for name in summary if not rows[name].absent]
     name = getattr(record, key)
-    if told:
-        return Row(name, " · ".join(told), children=tuple(rows.values()))
+    if parts:
+        return FactRow(name, " · ".join(parts), children=tuple(rows.values()))
     found = any(not row.absent for row in rows.values())
-    return Row(name, rows[summary[0]].value, absent=True, children=tuple(rows.values()) if found else ())
+    return FactRow(name, rows[summary[0]].value, absent=True, children=tuple(rows.values()) if found else ())
 
 
 def _declared(record: Record) -> list[tuple[str, str]]:
@@ -104,61 +104,50 @@ def _declared(record: Record) -> list[tuple[str, str]]:
     return [(field.name, str(field.metadata.get("unit", ""))) for field in shown]
 
 
-def _row(record: Record, name: str, unit: str) -> Row:
+def _row(record: Record, name: str, unit: str) -> FactRow:
     value = getattr(record, name)
     title = _TITLES.get(name, name.replace("_", " ").capitalize())
     if isinstance(value, Absent):
-        return Row(title, value.reason, absent=True)
+        return FactRow(title, value.reason, absent=True)
     if name == "caches":
-        return Row(title, _count(value, "cache"), children=tuple(_cache(cache) for cache in value))
+        return FactRow(title, _count(value, "cache"), children=tuple(_cache(cache) for cache in value))
     if isinstance(value, tuple):
-        return Row(title, ", ".join(map(str, value)) or "none")
-    return Row(title, _written(name, value, unit))
+        return FactRow(title, ", ".join(map(str, value)) or "none")
+    return FactRow(title, _value_text(name, value, unit))
 
 
-def _cache(cache: Record) -> Row:
+def _cache(cache: Record) -> FactRow:
     shared = "" if isinstance(cache.shared_by, Absent) else f"shared by {cache.shared_by}"
     many = "" if isinstance(cache.instances, Absent) else f"{cache.instances} ×"
     title = f"L{cache.level} {cache.kind.lower()}"
     if isinstance(cache.size, Absent):
-        return Row(title, cache.size.reason, absent=True)
-    size = " ".join(part for part in (many, bytes_text(cache.size)) if part)
-    return Row(title, " · ".join(part for part in (size, shared) if part))
+        return FactRow(title, cache.size.reason, absent=True)
+    size = " ".join(part for part in (many, quantity(cache.size)) if part)
+    return FactRow(title, " · ".join(part for part in (size, shared) if part))
 
 
 def _count(things: tuple[Any, ...], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def _written(name: str, value: object, unit: str) -> str:
+def _value_text(name: str, value: object, unit: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return str(value)
     if name == "clock_offset":
         return f"{'+' if value >= 0 else '−'}{quantity(abs(value), Unit.SECOND)}"
-    if name == "uptime":
-        return _uptime(value)
     return _UNITS.get(unit, _number)(value) if name != "mtu" else f"{value} B"
-
-
-def _uptime(seconds: float) -> str:
-    days, rest = divmod(int(seconds), 86400)
-    return f"{days} d {rest // 3600} h" if days else duration_text(seconds)
 
 
 def _number(value: float) -> str:
     return f"{value:g}"
 
 
-def _frequency(megahertz: float) -> str:
-    return f"{megahertz / 1000:.3g} GHz" if megahertz >= 1000 else f"{megahertz:g} MHz"
-
-
 _UNITS: Mapping[str, Callable[[float], str]] = {
-    "B": bytes_text,
+    "B": quantity,
     "s": duration_text,
-    "MHz": _frequency,
+    "MHz": lambda value: frequency_text(1e6 * value),
     "B/s": lambda value: quantity(value, Unit.BYTES_PER_SECOND),
     "bit/s": lambda value: quantity(value, Unit.BITS_PER_SECOND),
 }

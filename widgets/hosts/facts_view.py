@@ -1,58 +1,152 @@
-"""What was read off a host: grouped, with units; what is absent stays visible with its reason."""
+"""Tree view of a host's facts; absent facts are shown with their reason."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, ClassVar
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QMenu,
-    QStackedWidget,
-    QToolButton,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QTreeView, QVBoxLayout, QWidget
 
 from suites.facts import Facts
-from widgets.hosts.facts_model import FactsModel
-from widgets.hosts.facts_rows import as_text, fact_rows
+from widgets.hosts.facts_rows import FactRow, as_text, fact_rows
+from widgets.parts.boxes import column_in
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.icons import set_icon
-from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, TextSize, text_font
+from widgets.parts.text import Text, Tone, set_tool_tip, tool_tip, visible
+from widgets.theme import SPACE, TextSize, palette, set_icon, text_font
+
+Index = QModelIndex | QPersistentModelIndex
+ROOT = QModelIndex()
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    row: FactRow
+    parent: "_Node | None"
+    index: int
+    children: list["_Node"] = field(default_factory=list)
+
+
+class FactsModel(QAbstractItemModel):
+    """Tree model of facts. Text from a host is shown literally, never as markup."""
+
+    HEADS: ClassVar = ("Fact", "Value")
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._roots: list[_Node] = []
+
+    def show_rows(self, rows: tuple[FactRow, ...]) -> None:
+        """Replace the rows."""
+        self.beginResetModel()
+        self._roots = [_node_of(row, None, index) for index, row in enumerate(rows)]
+        self.endResetModel()
+
+    def row_at(self, index: Index) -> FactRow | None:
+        """Return the row at `index`."""
+        node = self._node(index)
+        return None if node is None else node.row
+
+    def index(self, row: int, column: int, parent: Index = ROOT) -> QModelIndex:
+        """Return the index of the cell."""
+        nodes = self._children(parent)
+        if 0 <= row < len(nodes) and 0 <= column < len(self.HEADS) and not parent.column() > 0:
+            return self.createIndex(row, column, nodes[row])
+        return QModelIndex()
+
+    def parent(self, index: Index = ROOT) -> QModelIndex:  # type: ignore[override]  # Qt overloads parent()
+        """Return the index of the group of `index`."""
+        node = self._node(index)
+        if node is None or node.parent is None:
+            return QModelIndex()
+        return self.createIndex(node.parent.index, 0, node.parent)
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        """Return the number of rows below `parent`."""
+        return 0 if parent.column() > 0 else len(self._children(parent))
+
+    def columnCount(self, _parent: Index = ROOT) -> int:
+        """Return the number of columns."""
+        return len(self.HEADS)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what the cell shows in `role`."""
+        node = self._node(index)
+        if node is None:
+            return None
+        text = node.row.title if index.column() == 0 else node.row.value
+        if role == Qt.ItemDataRole.DisplayRole:
+            return visible(text)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tool_tip(text) or None
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return visible(f"absent: {text}" if node.row.absent and index.column() else text)
+        return self._style(node, index.column(), role)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> str | None:
+        """Return the title of the column."""
+        shown = orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole
+        return self.HEADS[section] if shown and 0 <= section < len(self.HEADS) else None
+
+    def _style(self, node: _Node, column: int, role: int) -> object:
+        if role == Qt.ItemDataRole.ForegroundRole and node.row.absent and column:
+            return QColor(palette().muted)
+        if role == Qt.ItemDataRole.FontRole:
+            font = QFont()
+            if node.parent is None and not column:
+                font.setBold(True)
+                return font
+            if node.row.absent and column:
+                font.setItalic(True)
+                return font
+        return None
+
+    def _node(self, index: Index) -> _Node | None:
+        found = index.internalPointer() if index.isValid() else None
+        return found if isinstance(found, _Node) else None
+
+    def _children(self, parent: Index) -> list[_Node]:
+        node = self._node(parent)
+        return self._roots if node is None else node.children
+
+
+def _node_of(row: FactRow, parent: _Node | None, index: int) -> _Node:
+    node = _Node(row, parent, index)
+    node.children = [_node_of(child, node, number) for number, child in enumerate(row.children)]
+    return node
 
 
 class _Tree(QTreeView):
-    """Two columns that always fit: titles take what they need, but never more than three fifths."""
+    """Tree of two columns that fit the width; titles take at most three fifths."""
 
     copied = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy whole rows: Qt alone would copy one cell."""
+        """Copy whole rows: Qt's default copies one cell."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copied.emit()
             return
         super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Divide the width anew."""
+        """Fit the columns to the new width."""
         super().resizeEvent(event)
         self.fit()
 
     def fit(self) -> None:
-        """Give the titles their width."""
+        """Set the width of the titles."""
         self.setColumnWidth(0, min(self.sizeHintForColumn(0), self.viewport().width() * 3 // 5))
 
 
 class FactsView(QWidget):
-    """The facts of one host, when they were read, and buttons to read them again and to copy them."""
+    """Facts of one host with the time of reading, and buttons to refresh and copy."""
 
     read_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.facts: Facts | None = None
         self._title = Text("Facts", font=text_font(TextSize.HEADING, bold=True))
         self._when = Text(tone=Tone.MUTED)
@@ -65,18 +159,18 @@ class FactsView(QWidget):
         self.tree = self._build_tree()
         self.empty = EmptyState(
             "No facts yet",
-            "What the host is, read in under a second with one shell script. Nothing is installed or left behind.",
+            "One shell script reads the host's hardware and software in under a second and leaves nothing behind.",
             "Read facts",
             self.read_requested.emit,
         )
-        self._places = QStackedWidget()
-        self._places.addWidget(self.empty)
-        self._places.addWidget(self.tree)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.tree)
         self._arrange()
         self.show_nothing("")
 
     def show_facts(self, facts: Facts, host_title: str = "") -> None:
-        """Show `facts`, and when they were read in the reader's own time."""
+        """Show `facts` and the local time of reading."""
         self.facts = facts
         self._title.setText(host_title or facts.host)
         self._when.setText(f"Facts, read {_local(facts.read_at)}")
@@ -86,7 +180,7 @@ class FactsView(QWidget):
         self._offer(shown=True)
 
     def show_nothing(self, host_title: str) -> None:
-        """Say that the facts of the host were not read yet."""
+        """Show that the facts of the host are not read yet."""
         self.facts = None
         self._title.setText(host_title or "Facts")
         self._when.setText("")
@@ -101,32 +195,30 @@ class FactsView(QWidget):
 
     def as_json(self) -> str:
         """Return all facts in the format of ``benchwright facts --json``."""
-        from app.escaping import json_text
-        from app.formats import facts_to_json  # cattrs takes a while to load, and is needed for this alone
+        from app.formats import facts_to_json  # lazy: cattrs is slow to import
+        from app.output import json_text
 
         return "" if self.facts is None else json_text(facts_to_json(self.facts))
 
     def _offer(self, *, shown: bool) -> None:
-        self._places.setCurrentWidget(self.tree if shown else self.empty)
+        self._stack.setCurrentWidget(self.tree if shown else self.empty)
         self._when.setVisible(shown)
         self.copy_button.setEnabled(shown)
         self.read_button.setEnabled(shown)
 
     def _arrange(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(self._title)
-        words.addWidget(self._when)
+        titles = QVBoxLayout()
+        titles.setSpacing(0)
+        titles.addWidget(self._title)
+        titles.addWidget(self._when)
         head = QHBoxLayout()
         head.setSpacing(SPACE[0])
-        head.addLayout(words, 1)
+        head.addLayout(titles, 1)
         head.addWidget(self.read_button, 0, Qt.AlignmentFlag.AlignTop)
         head.addWidget(self.copy_button, 0, Qt.AlignmentFlag.AlignTop)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(SPACE[2], SPACE[3], SPACE[2], SPACE[2])
-        rows.setSpacing(SPACE[1])
+        rows = column_in(self, SPACE[1], (SPACE[2], SPACE[3], SPACE[2], SPACE[2]))
         rows.addLayout(head)
-        rows.addWidget(self._places, 1)
+        rows.addWidget(self._stack, 1)
 
     def _build_tree(self) -> _Tree:
         tree = _Tree()
@@ -160,13 +252,13 @@ class FactsView(QWidget):
     def _copy_selected(self) -> None:
         chosen: list[QModelIndex] = self.tree.selectionModel().selectedRows()
         rows = [row for index in chosen if (row := self.model.row_at(index)) is not None]
-        if len(rows) > 1:  # several rows stand for themselves; one group stands for all it holds
+        if len(rows) > 1:  # several rows: without children; a single group: with all of them
             rows = [replace(row, children=()) for row in rows]
         QGuiApplication.clipboard().setText(as_text(rows))
 
 
 def _local(moment: str) -> str:
-    """Return `moment` (ISO 8601) as the reader's clock shows it, or as it is written where that cannot be told."""
+    """Return an ISO 8601 timestamp in local time, or unchanged if it cannot be parsed."""
     try:
         local = datetime.fromisoformat(moment).astimezone()
     except ValueError:

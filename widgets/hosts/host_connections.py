@@ -1,4 +1,4 @@
-"""How each host stands as far as the window knows: tried or not, reached or not, and its facts."""
+"""Connection status and facts of each host."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,38 +7,40 @@ from PySide6.QtCore import QObject, Signal
 
 from app.hosts.hosts import ConnectReport
 from app.plans.plan import LOCAL
-from app.questions import Asker, Outcome
+from app.questions import Asker, ConnectOutcome
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.facts import Facts
-from widgets.jobs import Job
+from widgets.jobs import BackgroundJob
 
 
 @dataclass(slots=True)
-class Standing:
-    """One host. `doing` is what is under way, in words; `problem` why the last attempt brought nothing."""
+class HostStatus:
+    """Status of one host. `activity` describes the running job; `problem` is the error of the last one."""
 
-    doing: str = ""
+    activity: str = ""
     report: ConnectReport | None = None
     facts: Facts | None = None
     problem: BenchwrightError | None = None
-    job: Job | None = None
+    job: BackgroundJob | None = None
 
     @property
     def level(self) -> str:
-        """The severity of how it stands: good, error, or empty where nothing is known."""
-        if self.doing:
+        """Severity of the status: good, error, or empty if unknown."""
+        if self.activity:
             return ""
-        if self.problem is not None or (self.report is not None and self.report.outcome is not Outcome.CONNECTED):
+        if self.problem is not None or (
+            self.report is not None and self.report.outcome is not ConnectOutcome.CONNECTED
+        ):
             return "error"
         return "good" if self.report is not None or self.facts is not None else ""
 
     @property
-    def words(self) -> str:
-        """How it stands, in a word or two."""
-        if self.doing:
-            return self.doing
-        if self.report is not None and self.report.outcome is not Outcome.CONNECTED:
+    def text(self) -> str:
+        """Status in a word or two."""
+        if self.activity:
+            return self.activity
+        if self.report is not None and self.report.outcome is not ConnectOutcome.CONNECTED:
             return self.report.outcome.value
         if self.problem is not None:
             return "facts not read"
@@ -46,79 +48,81 @@ class Standing:
 
 
 class HostConnections(QObject):
-    """Connects to hosts and reads their facts, one job a host, off the window's thread."""
+    """Connects to hosts and reads their facts in the background, one job per host."""
 
-    changed = Signal(str)  # the host that stands differently now
+    changed = Signal(str)  # the host whose status changed
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QObject) -> None:
         super().__init__(parent)
         self._workstation = workstation
         self._asker = asker
-        self._standings: dict[str, Standing] = {}
+        self._statuses: dict[str, HostStatus] = {}
 
-    def of(self, name: str) -> Standing:
-        """Return how the host stands."""
-        return self._standings.setdefault(name, Standing())
+    def of(self, name: str) -> HostStatus:
+        """Return the status of the host."""
+        return self._statuses.setdefault(name, HostStatus())
 
     def test(self, name: str) -> None:
-        """Connect, say how it went, and read the facts where it went well."""
-        doing = "reading facts…" if name == LOCAL else "connecting…"
-        self._start(name, doing, Job(lambda: _test_and_read(self._workstation, name, self._asker), self))
+        """Connect, report the outcome, and read the facts on success."""
+        activity = "reading facts…" if name == LOCAL else "connecting…"
+        self._start(name, activity, BackgroundJob(lambda: _test_and_read(self._workstation, name, self._asker), self))
 
     def read(self, name: str) -> None:
         """Read the facts."""
-        self._start(name, "reading facts…", Job(lambda: iter((self._workstation.facts(name, self._asker),)), self))
+        self._start(
+            name, "reading facts…", BackgroundJob(lambda: iter((self._workstation.facts(name, self._asker),)), self)
+        )
 
     def cancel(self, name: str) -> None:
-        """Stop waiting. What the worker thread still learns is not listened to."""
-        standing = self.of(name)
-        if standing.job is not None:
-            standing.job.cancel()
-            standing.job, standing.doing = None, ""
+        """Stop waiting; later results of the worker thread are dropped."""
+        status = self.of(name)
+        if status.job is not None:
+            status.job.cancel()
+            status.job, status.activity = None, ""
             self.changed.emit(name)
 
     def forget(self, name: str) -> None:
-        """Know nothing of the host any more: it is gone, or reached differently now."""
+        """Discard the status of the host: it was removed or its connection was edited."""
         self.cancel(name)
-        self._standings.pop(name, None)
+        self._statuses.pop(name, None)
         self.changed.emit(name)
 
-    def _start(self, name: str, doing: str, job: Job) -> None:
-        standing = self.of(name)
-        if standing.job is not None:
+    def _start(self, name: str, activity: str, job: BackgroundJob) -> None:
+        status = self.of(name)
+        if status.job is not None:
             return
-        standing.job, standing.doing, standing.problem = job, doing, None
+        status.job, status.activity, status.problem = job, activity, None
         job.yielded.connect(lambda value: self._take(name, job, value))
         job.failed.connect(lambda error: self._fail(name, job, error))
         job.finished.connect(lambda: self._finish(name, job))
         job.start()
         self.changed.emit(name)
 
-    def _take(self, name: str, job: Job, value: object) -> None:
-        standing = self.of(name)
-        if standing.job is not job:
+    def _take(self, name: str, job: BackgroundJob, value: object) -> None:
+        status = self.of(name)
+        if status.job is not job:
             return
         if isinstance(value, ConnectReport):
-            standing.report, standing.facts, standing.doing = value, None, "reading facts…"
+            status.report, status.facts, status.activity = value, None, "reading facts…"
         elif isinstance(value, Facts):
-            standing.facts = value
-            if standing.report is not None and standing.report.outcome is not Outcome.CONNECTED:
-                standing.report = None  # it has been reached since
+            status.facts = value
+            if status.report is not None and status.report.outcome is not ConnectOutcome.CONNECTED:
+                status.report = None  # reachable after all: the failed report is outdated
         self.changed.emit(name)
 
-    def _fail(self, name: str, job: Job, error: BenchwrightError) -> None:
+    def _fail(self, name: str, job: BackgroundJob, error: BenchwrightError) -> None:
         if self.of(name).job is job:
             self.of(name).problem = error
 
-    def _finish(self, name: str, job: Job) -> None:
-        standing = self.of(name)
-        if standing.job is job:
-            standing.job, standing.doing = None, ""
+    def _finish(self, name: str, job: BackgroundJob) -> None:
+        status = self.of(name)
+        if status.job is job:
+            status.job, status.activity = None, ""
             self.changed.emit(name)
 
 
 def _test_and_read(workstation: Workstation, name: str, asker: Asker) -> Iterator[ConnectReport | Facts]:
     report = workstation.test_connection(name, asker)
     yield report
-    if report.outcome is Outcome.CONNECTED:
+    if report.outcome is ConnectOutcome.CONNECTED:
         yield workstation.facts(name, asker)

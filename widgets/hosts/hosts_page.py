@@ -1,8 +1,8 @@
-"""The hosts a user has: where the story of a benchmark begins."""
+"""Hosts page: list, connection tests, facts, and actions on hosts."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
 from app.plans.plan import LOCAL
@@ -10,71 +10,70 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.hosts.add_host_dialog import AddHostDialog
-from widgets.hosts.changed_bar import ChangedBar
 from widgets.hosts.facts_view import FactsView
+from widgets.hosts.host_bars import ChangedBar
 from widgets.hosts.host_card import HostCard
 from widgets.hosts.host_connections import HostConnections
 from widgets.hosts.hosts_table import HostsTable
-from widgets.hosts.restore_dialog import RestoreDialog
-from widgets.jobs import Job
+from widgets.jobs import BackgroundJob
 from widgets.page import Page
-from widgets.parts.icons import set_icon
+from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
-from widgets.parts.question import Question
 from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE, TextSize, text_font
+from widgets.theme import SPACE, TextSize, set_icon, text_font
 
 SEARCH_FROM = 9
-"""Hosts from which on a search field is worth its place."""
+"""Number of hosts from which the search field is shown."""
 
 
 class HostsPage(Page):
-    """A table of hosts, the selected one beneath it, its facts on the side."""
+    """Table of hosts, card of the selected one below it, its facts in the side panel."""
 
     measure_requested = Signal(list)  # names of hosts
     quick_requested = Signal(str)  # the name of a host
 
-    def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
-        super().__init__(workstation, asker, parent)
+    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+        super().__init__(workstation, asker)
         self.connections = HostConnections(workstation, asker, self)
         self.table = HostsTable(self.connections)
         self.table.moved.connect(self._show_current)
-        self.connections.changed.connect(self._show_standing)
+        self.connections.changed.connect(self._show_status)
         self.facts_view = FactsView()
-        self.facts_view.read_requested.connect(lambda: self.connections.read(self.table.current().name))
+        self.facts_view.read_requested.connect(lambda: self.connections.read(self.table.current_host().name))
         self.side = self.facts_view
         self.card = HostCard()
-        self.card.cancel_requested.connect(lambda: self.connections.cancel(self.table.current().name))
+        self.card.cancel_requested.connect(lambda: self.connections.cancel(self.table.current_host().name))
         self.card.leftovers_requested.connect(self._show_leftovers)
         self.card.calibrate_requested.connect(self._calibrate)
         self.notice = Notice()
         self.start_card = self._build_start_card()
         self.search = self._build_search()
         self._listed = False
-        for asking in (self.card, self.table):
-            self._connect(asking)
+        for source in (self.card, self.table):
+            self._connect(source)
         self.table.forget_requested.connect(self._forget_secrets)
         self.changed = ChangedBar(workstation)
         self.changed.restore_requested.connect(self._restore)
-        self.table.restore_requested.connect(lambda: self._restore(self.table.current().name))
+        self.table.restore_requested.connect(lambda: self._restore(self.table.current_host().name))
         self._arrange()
         self.begin_at(self.table)
         self._show_entries([THIS_COMPUTER])
 
     def activated(self) -> None:
-        """Read the hosts anew; the first time, read this computer's facts, too."""
+        """Read the list of hosts again; the first time, read this computer's facts as well."""
         self.notice.hide()
-        listing = Job(self.workstation.hosts, self)
+        listing = BackgroundJob(self.workstation.hosts, self)
         listing.returned.connect(self._show_entries)
-        listing.failed.connect(self.notice.say_error)
+        listing.failed.connect(self.notice.show_error)
         listing.start()
-        doubting = Job(self.workstation.hosts_problem, self)
-        doubting.returned.connect(self._say_problem)
-        doubting.start()
-        counting = Job(lambda: len(self.workstation.runs()), self)
+        checking = BackgroundJob(self.workstation.hosts_problem, self)
+        checking.returned.connect(self._show_problem)
+        checking.start()
+        counting = BackgroundJob(lambda: len(self.workstation.runs()), self)
         counting.returned.connect(self._offer_start)
-        counting.failed.connect(self._say_library_error)
+        counting.failed.connect(self._show_library_error)
         counting.start()
         self.changed.refresh()
         if not self._listed:
@@ -82,86 +81,86 @@ class HostsPage(Page):
             self.connections.read(LOCAL)
 
     def add_host(self) -> None:
-        """Ask for a host, and connect to it once it is saved."""
+        """Ask for a host, save it and connect to it."""
         self._edit(None)
 
     def _show_entries(self, entries: list[HostEntry]) -> None:
-        self.table.show_entries(entries)
+        self.table.show_rows(entries)
         self.search.setVisible(len(entries) >= SEARCH_FROM)
         self.status.emit(f"{len(entries)} host{'s' if len(entries) > 1 else ''}")
 
-    def _say_problem(self, problem: str) -> None:
+    def _show_problem(self, problem: str) -> None:
         if problem:
-            self.notice.say("warning", problem)
+            self.notice.show_message("warning", problem)
 
     def _show_current(self) -> None:
-        entry = self.table.current()
-        standing = self.connections.of(entry.name)
+        entry = self.table.current_host()
+        status = self.connections.of(entry.name)
         chosen = self.table.chosen()
         if len(chosen) > 1:
             self.card.show_many(chosen)
         else:
-            self.card.show_host(entry, standing)
-        if standing.facts is None:
+            self.card.show_host(entry, status)
+        if status.facts is None:
             self.facts_view.show_nothing(host_title(entry.name))
-        elif standing.facts is not self.facts_view.facts:
-            self.facts_view.show_facts(standing.facts, host_title(entry.name))
+        elif status.facts is not self.facts_view.facts:
+            self.facts_view.show_facts(status.facts, host_title(entry.name))
 
-    def _show_standing(self, name: str) -> None:
-        if name == self.table.current().name:
+    def _show_status(self, name: str) -> None:
+        if name == self.table.current_host().name:
             self._show_current()
 
     def _offer_start(self, runs: int) -> None:
         self.start_card.setVisible(runs == 0)
-        self.card.set_leading(leading=runs > 0)
+        self.card.set_primary(primary=runs > 0)
 
-    def _say_library_error(self, error: BenchwrightError) -> None:
+    def _show_library_error(self, error: BenchwrightError) -> None:
         self._offer_start(1)
-        if not self.tell_damage(error):
-            self.notice.say_error(error)
+        if not self.report_damage(error):
+            self.notice.show_error(error)
 
     def _edit(self, edited: HostEntry | None) -> None:
-        dialog = AddHostDialog(self.workstation, self.asker, self.table.entries, edited, self)
+        dialog = AddHostDialog(self.workstation, self.asker, self.table.content.rows, edited, self)
         dialog.accepted.connect(lambda: self._take_saved(dialog.entry()))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        opened(dialog)
 
     def _take_saved(self, entry: HostEntry) -> None:
         self.connections.forget(entry.name)
-        listing = Job(self.workstation.hosts, self)
+        listing = BackgroundJob(self.workstation.hosts, self)
         listing.returned.connect(self._show_entries)
         listing.returned.connect(lambda _entries: self.table.select(entry.name))
-        listing.failed.connect(self.notice.say_error)
+        listing.failed.connect(self.notice.show_error)
         listing.start()
         self.connections.test(entry.name)
 
     def _show_leftovers(self) -> None:
-        from widgets.hosts.leftovers_dialog import LeftoversDialog
+        from widgets.hosts.cleanup_dialogs import LeftoversDialog
 
-        dialog = LeftoversDialog(self.workstation, self.asker, self.table.current().name, self)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        dialog = LeftoversDialog(self.workstation, self.asker, self.table.current_host().name, self)
+        opened(dialog)
 
     def _calibrate(self) -> None:
         from widgets.hosts.calibrate_dialog import CalibrateDialog
 
-        dialog = CalibrateDialog(self.workstation, self.asker, self.table.current().name, self)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        dialog = CalibrateDialog(self.workstation, self.asker, self.table.current_host().name, self)
+        opened(dialog)
 
     def _restore(self, name: str) -> None:
+        from widgets.hosts.cleanup_dialogs import RestoreDialog
+
         dialog = RestoreDialog(self.workstation, self.asker, name, self)
         dialog.restored.connect(self.changed.refresh)
         dialog.open()
 
     def _ask_to_remove(self) -> None:
-        entry = self.table.current()
+        entry = self.table.current_host()
         if entry.origin is not Origin.SAVED:
             return
-        question = Question(f"Remove {entry.name} from the list?", "Its runs stay in the library.", "Remove", self)
+        question = QuestionDialog(
+            f"Remove {entry.name} from the list?", "Its runs stay in the library.", "Remove", self
+        )
         question.accepted.connect(lambda: self._remove(entry.name))
-        question.finished.connect(question.deleteLater)
-        question.open()
+        opened(question)
 
     def _remove(self, name: str) -> None:
         def remove() -> list[HostEntry]:
@@ -169,46 +168,47 @@ class HostsPage(Page):
             return self.workstation.hosts()
 
         self.connections.forget(name)
-        job = Job(remove, self)
+        job = BackgroundJob(remove, self)
         job.returned.connect(self._show_entries)
-        job.failed.connect(self.notice.say_error)
+        job.failed.connect(self.notice.show_error)
         job.start()
 
     def _forget_secrets(self) -> None:
-        name = self.table.current().name
+        name = self.table.current_host().name
 
-        def say(count: int) -> None:
-            kept = f"Forgot {count} of {name}." if count else f"Nothing was kept for {name}."
-            self.notice.say("good" if count else "info", f"{kept} Passwords and passphrases are asked for again.")
+        def show_message(count: int) -> None:
+            if count:
+                text = f"Forgot {count} secret{'' if count == 1 else 's'} of {name}. Benchwright asks for them again."
+            else:
+                text = f"No passwords or passphrases stored for {name}."
+            self.notice.show_message("good" if count else "info", text)
 
-        job = Job(lambda: self.workstation.forget_secrets(name), self)
-        job.returned.connect(say)
-        job.failed.connect(self.notice.say_error)
+        job = BackgroundJob(lambda: self.workstation.forget_secrets(name), self)
+        job.returned.connect(show_message)
+        job.failed.connect(self.notice.show_error)
         job.start()
 
-    def _connect(self, asking: HostCard | HostsTable) -> None:
-        asking.measure_requested.connect(
+    def _connect(self, source: HostCard | HostsTable) -> None:
+        source.measure_requested.connect(
             lambda: self.measure_requested.emit([entry.name for entry in self.table.chosen()])
         )
-        asking.quick_requested.connect(lambda: self.quick_requested.emit(self.table.current().name))
-        asking.test_requested.connect(lambda: self.connections.test(self.table.current().name))
-        asking.edit_requested.connect(lambda: self._edit(self.table.current()))
-        asking.remove_requested.connect(self._ask_to_remove)
+        source.quick_requested.connect(lambda: self.quick_requested.emit(self.table.current_host().name))
+        source.test_requested.connect(lambda: self.connections.test(self.table.current_host().name))
+        source.edit_requested.connect(lambda: self._edit(self.table.current_host()))
+        source.remove_requested.connect(self._ask_to_remove)
 
     def _arrange(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(SPACE[0])
-        words.addWidget(Text("Hosts", font=text_font(TextSize.TITLE, bold=True)))
-        words.addWidget(Text("Where measurements run: this computer, and Linux hosts over SSH.", Tone.MUTED))
+        titles = QVBoxLayout()
+        titles.setSpacing(SPACE[0])
+        titles.addWidget(Text("Hosts", font=text_font(TextSize.TITLE, bold=True)))
+        titles.addWidget(Text("This computer, and Linux hosts over SSH.", Tone.MUTED))
         self.add_button = QPushButton("Add a host…")
         set_icon(self.add_button, "add", "text")
         self.add_button.clicked.connect(self.add_host)
         head = QHBoxLayout()
-        head.addLayout(words, 1)
+        head.addLayout(titles, 1)
         head.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignBottom)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(SPACE[4], SPACE[3], SPACE[4], SPACE[4])
-        rows.setSpacing(SPACE[2])
+        rows = column_in(self, SPACE[2], (SPACE[4], SPACE[3], SPACE[4], SPACE[4]))
         rows.addLayout(head)
         for widget in (self.notice, self.changed, self.start_card, self.search):
             rows.addWidget(widget)
@@ -221,11 +221,9 @@ class HostsPage(Page):
         self.start_button = QPushButton("Quick benchmark of this computer")
         self.start_button.setProperty("primary", True)
         self.start_button.clicked.connect(lambda: self.quick_requested.emit(LOCAL))
-        rows = QVBoxLayout(card)
-        rows.setContentsMargins(SPACE[3], SPACE[2], SPACE[3], SPACE[3])
-        rows.setSpacing(SPACE[0])
+        rows = column_in(card, SPACE[0], (SPACE[3], SPACE[2], SPACE[3], SPACE[3]))
         rows.addWidget(Text("Start here", font=text_font(TextSize.HEADING, bold=True)))
-        text = "CPU, memory and disk in under two minutes. It needs no server, and leaves nothing behind."
+        text = "CPU, memory and disk in under two minutes. Needs no server and leaves nothing behind."
         rows.addWidget(Text(text, Tone.MUTED))
         rows.addSpacing(SPACE[1])
         rows.addWidget(self.start_button, 0, Qt.AlignmentFlag.AlignLeft)
@@ -234,7 +232,7 @@ class HostsPage(Page):
 
     def _build_search(self) -> QLineEdit:
         search = QLineEdit()
-        search.setPlaceholderText("Search by name, address or origin (Ctrl+F)")
+        search.setPlaceholderText("Search by name, address or source (Ctrl+F)")
         search.setAccessibleName("Search hosts")
         search.setClearButtonEnabled(True)
         search.textChanged.connect(self.table.search)

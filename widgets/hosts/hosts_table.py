@@ -1,117 +1,106 @@
-"""The table of hosts: searchable, driven by keys, with every action in its context menu."""
+"""Table of hosts with search, shortcuts and a context menu of all actions."""
 
-from PySide6.QtCore import QSortFilterProxyModel, Qt, Signal, SignalInstance
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QTableView
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
-from widgets.hosts.host_connections import HostConnections
-from widgets.hosts.hosts_model import HostsModel
-from widgets.theme import SPACE
-
-NARROW = 520
-"""Pixels below which not every column fits."""
+from widgets.hosts.host_connections import HostConnections, HostStatus
+from widgets.parts.names import host_title
+from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.theme import SPACE, icon
 
 
-class HostsTable(QTableView):
-    """The hosts, one a line. It shows and asks; the page does."""
+def address_text(entry: HostEntry) -> str:
+    """Return the address of a host in ssh notation, or its source if ~/.ssh/config defines it."""
+    if entry.origin is Origin.THIS_COMPUTER:
+        return "no SSH"
+    if not any((entry.host_name, entry.user, entry.port, entry.jump)):
+        return "from ~/.ssh/config" if entry.origin is Origin.SSH_CONFIG else entry.name
+    user = f"{entry.user}@" if entry.user else ""
+    port = f":{entry.port}" if entry.port else ""
+    jump = f" via {entry.jump}" if entry.jump else ""
+    return f"{user}{entry.host_name or entry.name}{port}{jump}"
 
-    moved = Signal()  # another host is current, or others are selected
+
+def connection_text(entry: HostEntry, status: HostStatus) -> str:
+    """Return the connection status in a word or two; this computer needs no connection."""
+    if entry.origin is Origin.THIS_COMPUTER and not status.activity and status.problem is None:
+        return "ready" if status.facts is not None else "local"
+    return status.text
+
+
+def host_columns(status: Callable[[str], HostStatus]) -> tuple[TableColumn[HostEntry], ...]:
+    """Return the columns of hosts: name, address, source and connection."""
+    return (
+        TableColumn(
+            "Host", lambda entry: host_title(entry.name), bold=True,
+            mark=lambda entry: icon("this-computer" if entry.origin is Origin.THIS_COMPUTER else "hosts"),
+        ),
+        TableColumn("Address", address_text, tone="muted", stretch=True, least=140),
+        TableColumn("Source", lambda entry: entry.origin.value, tone="muted", hide_order=1),
+        TableColumn(
+            "Connection", lambda entry: connection_text(entry, status(entry.name)),
+            mark=lambda entry: icon(level) if (level := status(entry.name).level) else None,
+            tone=lambda entry: "" if status(entry.name).level else "muted",
+        ),
+    )  # fmt: skip
+
+
+class HostsTable(Table[HostEntry]):
+    """Table of hosts. Its actions emit requests; the page does the work."""
+
     measure_requested = Signal()
     quick_requested = Signal()
     test_requested = Signal()
     edit_requested = Signal()
     remove_requested = Signal()
-    forget_requested = Signal()  # the secrets that are kept for it
-    restore_requested = Signal()  # the settings that a run changed there
+    forget_requested = Signal()  # its stored secrets
+    restore_requested = Signal()  # settings changed by runs
 
     def __init__(self, connections: HostConnections) -> None:
-        super().__init__()
-        self._hosts = HostsModel(connections.of, self)
-        connections.changed.connect(self._hosts.refresh)
-        self._proxy = QSortFilterProxyModel(self)
-        self._proxy.setSourceModel(self._hosts)
-        self._proxy.setFilterKeyColumn(-1)
-        self._proxy.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        self.setModel(self._proxy)
-        self._look()
+        super().__init__(
+            "Hosts",
+            TableModel(host_columns(connections.of)),
+            identity=lambda entry: entry.name,
+            selection=QAbstractItemView.SelectionMode.ExtendedSelection,
+            row_padding=2 * SPACE[1],
+        )
+        connections.changed.connect(lambda _name: self.content.refresh())
         self._add_actions()
-        self.selectionModel().selectionChanged.connect(self._move)
+        self.moved.connect(self._offer_actions)
         self.activated.connect(self.measure_requested)
 
-    @property
-    def entries(self) -> list[HostEntry]:
-        """All hosts, hidden by a search or not."""
-        return self._hosts.entries
-
-    def current(self) -> HostEntry:
-        """Return the host under the cursor, else this computer."""
-        found = self.currentIndex().data(HostsModel.ENTRY)
-        return found if isinstance(found, HostEntry) else THIS_COMPUTER
+    def current_host(self) -> HostEntry:
+        """Return the current host, else this computer."""
+        return self.current() or THIS_COMPUTER
 
     def chosen(self) -> list[HostEntry]:
         """Return the selected hosts, from top to bottom."""
-        rows = sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
-        return [index.data(HostsModel.ENTRY) for index in rows] or [self.current()]
+        return super().chosen() or [self.current_host()]
 
-    def show_entries(self, entries: list[HostEntry]) -> None:
-        """Show `entries`, the cursor on the host it was on."""
-        name = self.current().name
-        self._hosts.show_entries(entries)
-        self.select(name)
-
-    def select(self, name: str) -> None:
-        """Put the cursor on the host `name`, or on the first where there is none of that name."""
-        place = self._hosts.place_of(name)
-        index = self._proxy.mapFromSource(place)
-        self.setCurrentIndex(index if index.isValid() else self._proxy.index(0, 0))
-
-    def search(self, text: str) -> None:
-        """Show only hosts that have `text` in a column."""
-        self._proxy.setFilterFixedString(text)
-        if not self.currentIndex().isValid():
-            self.setCurrentIndex(self._proxy.index(0, 0))
-
-    def _move(self) -> None:
-        entry = self.current()
+    def _offer_actions(self) -> None:
+        entry = self.current_host()
         self._edit_action.setEnabled(entry.origin is not Origin.THIS_COMPUTER)
         self._forget_action.setEnabled(entry.origin is not Origin.THIS_COMPUTER)
         self._remove_action.setEnabled(entry.origin is Origin.SAVED)
-        self.moved.emit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give up the column that the card beneath tells, too, where the place is narrow."""
-        super().resizeEvent(event)
-        self.setColumnHidden(2, self.viewport().width() < NARROW)
-
-    def _look(self) -> None:
-        self.setAccessibleName("Hosts")
-        self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 2 * SPACE[1])
-        head = self.horizontalHeader()
-        head.setHighlightSections(False)
-        head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        head.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
 
     def _add_actions(self) -> None:
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self._action("Measure", self.measure_requested)
         self._action("Quick benchmark", self.quick_requested)
         self._action("Test connection", self.test_requested)
-        self._edit_action = self._action("Change…", self.edit_requested, "F2")
-        self._action("Put settings back…", self.restore_requested)
+        self._edit_action = self._action("Edit…", self.edit_requested, "F2")
+        self._action("Restore settings…", self.restore_requested)
         self._forget_action = self._action("Forget password and passphrases", self.forget_requested)
         self._remove_action = self._action("Remove…", self.remove_requested, "Del")
 
     def _action(self, text: str, request: SignalInstance, keys: str = "") -> QAction:
-        made = QAction(text, self)
-        made.setShortcut(QKeySequence(keys))
-        made.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        made.triggered.connect(request)
-        self.addAction(made)
-        return made
+        action = QAction(text, self)
+        action.setShortcut(QKeySequence(keys))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action.triggered.connect(request)
+        self.addAction(action)
+        return action

@@ -1,1 +1,1 @@
-"""The library: every run that was kept, and what was measured in it."""
+"""Library page: stored runs, their results and their history."""

@@ -1,26 +1,78 @@
-"""The facts of a run's hosts before it, and what read otherwise after it."""
+"""Facts of a run's hosts before the run, and changes after it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from PySide6.QtWidgets import QComboBox, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
 
 from app.records import RunRecord
 from suites.facts import Facts
+from widgets.hosts.facts_rows import FactRow, fact_rows
 from widgets.hosts.facts_view import FactsView
-from widgets.library.fact_changes import Change, changes
+from widgets.parts.boxes import column_in
 from widgets.parts.names import host_title
-from widgets.parts.text import Text, Tone, strong, tool_tip, visible
+from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.parts.text import Text, Tone, strong, visible
 from widgets.theme import SPACE
 
-LISTED = 200
-"""Changes that are shown: a host with thousands of devices could fill any number of lines."""
+_IGNORED = {"System · Uptime"}
+"""Facts that change in every run and would hide relevant changes."""
 
-SEEN = 5
-"""Changes that are seen at once; the rest scrolls."""
+_MISSING = "missing"
+_ABSENT = "absent ("
+
+
+@dataclass(frozen=True, slots=True)
+class FactChange:
+    """A changed fact; an absent value is ``absent (reason)``."""
+
+    title: str
+    before: str
+    after: str
+
+
+def changes(before: Facts, after: Facts) -> list[FactChange]:
+    """Return the facts that differ in `after`, in the order of fact_rows()."""
+    one, two = dict(_flat(fact_rows(before))), dict(_flat(fact_rows(after)))
+    pairs = ((title, one.get(title), two.get(title)) for title in dict.fromkeys([*one, *two]))
+    return [
+        FactChange(title, old or _MISSING, new or _MISSING)
+        for title, old, new in pairs
+        if _differs(old, new) and title not in _IGNORED
+    ]
+
+
+def _differs(old: str | None, new: str | None) -> bool:
+    """Return whether two values differ; a fact listed only once and absent there is no change."""
+    single = old or new if old is None or new is None else None
+    return old != new and not (single or "").startswith(_ABSENT)
+
+
+def _flat(rows: Iterable[FactRow], above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (title path, value) of every leaf fact."""
+    for row in rows:
+        title = f"{above} · {row.title}" if above else row.title
+        if row.children:
+            yield from _flat(row.children, title)
+        else:
+            yield title, f"{_ABSENT}{row.value})" if row.absent else row.value
+
+
+LISTED = 200
+"""Limit of changes shown, for hosts with thousands of devices."""
+
+MIN_VISIBLE_ROWS = 5
+"""Visible rows; the table scrolls beyond."""
+
+COLUMNS: tuple[TableColumn[FactChange], ...] = (
+    TableColumn("Fact", lambda change: change.title),
+    TableColumn("Before", lambda change: change.before),
+    TableColumn("After", lambda change: change.after, stretch=True),
+)
 
 
 class FactsPanel(QWidget):
-    """One host at a time; nothing is read from it, all of it was stored."""
+    """Stored facts and their changes, one host at a time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +83,8 @@ class FactsPanel(QWidget):
         self.hosts.currentIndexChanged.connect(self._show_host)
         self._head = Text(font=strong())
         self._note = Text(tone=Tone.MUTED)
-        self.table = self._build_table()
+        self.table = Table("Changed during the run", TableModel(COLUMNS))
+        self.table.setObjectName("bare")
         self.facts = FactsView()
         self.facts.read_button.hide()
         self._build()
@@ -55,35 +108,11 @@ class FactsPanel(QWidget):
             self.facts.show_facts(before, host_title(host))
         found = changes(before, after) if before is not None and after is not None else []
         self._head.setText(f"Changed during the run: {len(found)}" if found else "Changed during the run")
-        self._note.setText(_said(before, after, found))
+        self._note.setText(_note_text(before, after, found))
         self._note.setVisible(bool(self._note.text()))
-        self._show_changes(found)
-
-    def _show_changes(self, found: Sequence[Change]) -> None:
-        self.table.clear()
-        for change in found[:LISTED]:
-            words = (change.title, change.before, change.after)
-            item = QTreeWidgetItem([" ".join(visible(word).split()) for word in words])
-            for column, word in enumerate(words):
-                item.setToolTip(column, tool_tip(word))
-            self.table.addTopLevelItem(item)
+        self.table.show_rows(found[:LISTED])
         self.table.setVisible(bool(found))
-        height = self.table.header().sizeHint().height() + 2 * self.table.frameWidth() + 2
-        if found:
-            height += min(len(found), SEEN) * self.table.sizeHintForRow(0)
-        self.table.setFixedHeight(height)
-        for column in range(3):
-            self.table.resizeColumnToContents(column)
-
-    def _build_table(self) -> QTreeWidget:
-        table = QTreeWidget()
-        table.setObjectName("bare")
-        table.setAccessibleName("Changed during the run")
-        table.setHeaderLabels(["Fact", "Before", "After"])
-        table.setRootIsDecorated(False)
-        table.setUniformRowHeights(True)
-        table.header().setStretchLastSection(True)
-        return table
+        self.table.setFixedHeight(self.table.whole_height(MIN_VISIBLE_ROWS))
 
     def _build(self) -> None:
         changed = QVBoxLayout()
@@ -91,19 +120,17 @@ class FactsPanel(QWidget):
         changed.setSpacing(SPACE[0])
         for widget in (self.hosts, self._head, self._note, self.table):
             changed.addWidget(widget)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(0)
+        rows = column_in(self, 0)
         rows.addLayout(changed)
         rows.addWidget(self.facts, 1)
         rows.addStretch(0)
 
 
-def _said(before: Facts | None, after: Facts | None, found: Sequence[Change]) -> str:
+def _note_text(before: Facts | None, after: Facts | None, found: Sequence[FactChange]) -> str:
     if before is None:
-        return "The facts were not read before the run."
+        return "Facts not read before the run."
     if after is None:
-        return "The facts were not read after the run, so it is not known what changed."
+        return "Facts not read after the run: changes unknown."
     if len(found) > LISTED:
-        return f"The first {LISTED} are shown."
-    return "" if found else "Every fact reads the same after the run."
+        return f"First {LISTED} shown."
+    return "" if found else "No fact changed."

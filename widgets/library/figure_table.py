@@ -1,64 +1,128 @@
-"""The table of a run's figures; choosing one asks for its step and host."""
+"""Table of a run's results: every metric over the counted trials, grouped by step and host."""
 
-from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHeaderView
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
 
 from app.records import RunRecord
-from app.summary import MetricSummary
-from widgets.library.figure_model import Column, FigureModel, figure_lines
-from widgets.parts.grouped_table import GroupedTable
-
-_GIVEN_UP = (Column.BETTER, Column.RANGE, Column.COV)
-"""Columns that go where the place is narrow, the first of them last; tool tips tell them, too."""
-
-_METRIC_LEAST = 150
+from app.summary import MetricSummary, headline_metrics, summaries
+from suites.quantities import better_text, figure_text, metric_text, range_text, share_text
+from widgets.library.run_rows import half_range_text
+from widgets.parts.names import MISSING, step_host_label
+from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.parts.text import sheet_text
 
 
-class FigureTable(GroupedTable):
-    """Every metric of a run over its trials."""
+@dataclass(frozen=True, slots=True)
+class FigureLine:
+    """A heading, or a metric over its trials. `is_headline` marks a headline metric of the step."""
 
-    chosen = Signal(object)  # a Place
+    heading: str
+    summary: MetricSummary | None = None
+    is_headline: bool = False
+
+    @property
+    def figure(self) -> MetricSummary:
+        """The summary; TypeError for a heading."""
+        if self.summary is None:
+            raise TypeError("a heading has no figure")
+        return self.summary
+
+
+def figure_lines(record: RunRecord) -> list[FigureLine]:
+    """Return the metrics of `record` under a heading for each step and host, headline metrics first."""
+    found = summaries(record)
+    lines: list[FigureLine] = []
+    for step in record.plan.steps:
+        for host in dict.fromkeys(summary.host for summary in found if summary.step == step.name):
+            here = [summary for summary in found if (summary.step, summary.host) == (step.name, host)]
+            first = headline_metrics(step, [summary.metric for summary in here])
+            ordered = sorted(here, key=lambda summary: summary.metric.name not in first)
+            lines.append(FigureLine(step_host_label(step.name, host)))
+            lines += [FigureLine("", summary, summary.metric.name in first) for summary in ordered]
+    return lines
+
+
+def _range(line: FigureLine) -> str:
+    one = line.figure
+    return range_text(one.metric, one.minimum, one.maximum, one.uncertainty) if one.n > 1 else MISSING
+
+
+def _metric_tip(line: FigureLine) -> str:
+    one = line.figure
+    return f"{metric_text(one.metric, one.labels)}\n{one.metric.name}, {one.metric.unit.value}"
+
+
+def _trials(line: FigureLine) -> str:
+    one = line.figure
+    listed = ", ".join(figure_text(one.metric, value, one.uncertainty) for value in one.values[:20])
+    return f"Trials in order: {listed}{f', and {one.n - 20} more' if one.n > 20 else ''}"
+
+
+FIGURE_COLUMNS: tuple[TableColumn[FigureLine], ...] = (
+    TableColumn(
+        "Metric", lambda line: metric_text(line.figure.metric, line.figure.labels), more=_metric_tip,
+        stretch=True, least=230,
+    ),
+    TableColumn(
+        "Median", lambda line: figure_text(line.figure.metric, line.figure.median, line.figure.uncertainty),
+        align=RIGHT, tip="Median of the trials", more=_trials, bold=lambda line: line.is_headline,
+    ),
+    TableColumn(
+        "±", lambda line: half_range_text(line.figure), align=RIGHT, tone="muted",
+        tip="Half the range: (highest trial - lowest trial) / 2",
+        more=lambda line: _trials(line) if line.figure.n > 1 else "Spread unknown: one trial",
+    ),
+    TableColumn(
+        "CoV", lambda line: MISSING if line.figure.cov is None else share_text(line.figure.cov), align=RIGHT,
+        tip="Coefficient of variation: standard deviation / mean of the trials", more=_trials, tone="muted",
+        hide_order=3,
+    ),
+    TableColumn(
+        "n", lambda line: str(line.figure.n), align=RIGHT, tone="muted", more=_trials,
+        tip="Counted trials, without warm-ups and failed trials",
+    ),
+    TableColumn(
+        "Range", _range, align=RIGHT, tone="muted", tip="Lowest and highest trial", more=_trials,
+        hide_order=2,
+    ),
+    TableColumn(
+        "Better", lambda line: better_text(line.figure.metric.better), tone="muted", tip="Direction of improvement",
+        more=_trials, hide_order=1,
+    ),
+)  # fmt: skip
+
+
+class FigureTable(Table[FigureLine]):
+    """Table of a run's metrics; the selection emits its step and host."""
+
+    chosen_step_key = Signal(object)  # a StepKey
 
     def __init__(self) -> None:
-        super().__init__("Figures of the run")
-        self.figures = FigureModel(self)
-        self.setModel(self.figures)
-        self.copy_requested.connect(self.copy_all)
+        super().__init__("Figures of the run", TableModel(FIGURE_COLUMNS, heading=lambda line: line.heading))
         self.selectionModel().currentRowChanged.connect(self._choose)
-        head = self.horizontalHeader()
-        head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        head.setSectionResizeMode(Column.METRIC, QHeaderView.ResizeMode.Stretch)
 
     def show_run(self, record: RunRecord) -> None:
-        """Show the figures of `record`."""
-        self.figures.show_lines(figure_lines(record))
-        self._fit()
+        """Show the results of `record`."""
+        self.show_rows(figure_lines(record))
 
-    def copy_all(self) -> None:
-        """Put all figures on the clipboard, whole and with their units."""
-        QGuiApplication.clipboard().setText(self.figures.as_text())
+    def as_text(self) -> str:
+        """Return all results as tab-separated text, unrounded, with units."""
+        return sheet_text(_sheet(self.content.rows))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give columns up where the place is narrow."""
-        super().resizeEvent(event)
-        self._fit()
+    def _choose(self) -> None:
+        line = self.current()
+        if line is not None:
+            self.chosen_step_key.emit((line.figure.step, line.figure.host))
 
-    def _fit(self) -> None:
-        wanted = {column: self._wanted(column) for column in Column}
-        shown = set(Column)
-        for column in reversed(_GIVEN_UP):
-            if sum(wanted[each] for each in shown) > self.viewport().width():
-                shown.discard(column)
-        for column in Column:
-            self.setColumnHidden(column, column not in shown)
 
-    def _wanted(self, column: Column) -> int:
-        if column is Column.METRIC:
-            return _METRIC_LEAST
-        return max(self.sizeHintForColumn(column), self.horizontalHeader().sectionSizeHint(column))
-
-    def _choose(self, current: QModelIndex) -> None:
-        found = current.data(FigureModel.SUMMARY)
-        if isinstance(found, MetricSummary):
-            self.chosen.emit((found.step, found.host))
+def _sheet(lines: Sequence[FigureLine]) -> Iterator[Sequence[str | float | None]]:
+    yield ("step", "host", "metric", "labels", "median", "unit", "lowest", "highest", "cov", "n", "better")
+    for found in (line.summary for line in lines if line.summary is not None):
+        metric = found.metric
+        labelled = ";".join(f"{name}={value}" for name, value in found.labels)
+        spread = (found.minimum, found.maximum, found.cov, found.n)
+        yield (
+            found.step, found.host, metric.name, labelled, found.median, metric.unit.value, *spread, metric.better.value
+        )  # fmt: skip

@@ -1,33 +1,33 @@
-"""The history of one metric of the selected run: chosen from a list, read off the window's thread, drawn, explained."""
+"""History of one metric of the selected run over all comparable runs, read in the background."""
 
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QWidget
 
-from app.history.history import History, Wanted
-from app.history.history_text import notes_of
+from app.history import History, HistoryQuery, notes_of
 from app.records import RunRecord
 from app.summary import summaries
-from app.wording import direction_text, metric_text
 from suites.errors import BenchwrightError
-from widgets.jobs import Job
+from suites.quantities import direction_text, metric_text
+from widgets.jobs import BackgroundJob
 from widgets.library.history_plot import HistoryPlot
-from widgets.library.run_lines import local_time
+from widgets.library.run_rows import local_time
+from widgets.parts.boxes import column_in
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, visible
 from widgets.theme import SPACE
 
 MOST_METRICS = 400
-"""Metrics that the list offers; a sweep may have more than anybody scrolls through."""
+"""Limit of metrics in the list; a sweep can have thousands."""
 
 _LOWEST = 140
-"""Pixels below which the plot is not pressed; the place scrolls then."""
+"""Minimum height of the plot in pixels; the panel scrolls below it."""
 
 
 class HistoryPanel(QWidget):
-    """Shows how a metric went over all comparable runs. Nothing is read before somebody looks at it."""
+    """Plot of a metric over all comparable runs, read when the panel becomes visible."""
 
     run_chosen = Signal(str)
 
@@ -39,49 +39,49 @@ class HistoryPanel(QWidget):
         self.notice = Notice()
         self.changes = Text()
         self.notes = Text(tone=Tone.MUTED)
-        self._read: Callable[[Wanted], History] | None = None
+        self._read: Callable[[HistoryQuery], History] | None = None
         self._run = ""
-        self._wanted: list[Wanted] = []
-        self._job: Job | None = None
-        self._record: RunRecord | None = None  # taken, and not looked at yet
+        self._queries: list[HistoryQuery] = []
+        self._job: BackgroundJob | None = None
+        self._record: RunRecord | None = None  # set, not shown yet
         self._arrange()
         self.metrics.currentIndexChanged.connect(self._choose)
         self.plot.run_chosen.connect(self.run_chosen)
 
-    def show_run(self, record: RunRecord, read: Callable[[Wanted], History]) -> None:
-        """Take a run to show the history of; `read` is called on another thread, once somebody looks."""
+    def show_run(self, record: RunRecord, read: Callable[[HistoryQuery], History]) -> None:
+        """Set the run; `read` is called in a worker thread once the panel is visible."""
         self._record, self._read = record, read
         if self.isVisible():
             self.look()
 
     def look(self) -> None:
-        """Offer the metrics of the run, keeping the one that was looked at, and read what is shown."""
+        """List the metrics of the run, keep the selected one, and read its history."""
         record, self._record = self._record, None
         if record is None:
             return
-        place = self.metrics.currentIndex()
-        before = self._wanted[place] if 0 <= place < len(self._wanted) else None
+        index = self.metrics.currentIndex()
+        before = self._queries[index] if 0 <= index < len(self._queries) else None
         self._run = record.summary.id
         found = summaries(record)[:MOST_METRICS]
-        self._wanted = [Wanted((one.host,), one.metric.name, one.step, one.labels) for one in found]
+        self._queries = [HistoryQuery((one.host,), one.metric.name, one.step, one.labels) for one in found]
         several = len(record.plan.hosts) > 1
         self.metrics.blockSignals(True)
         self.metrics.clear()
         for one in found:
             where = f" on {host_title(one.host)}" if several else ""
             self.metrics.addItem(visible(f"{metric_text(one.metric, one.labels)} · {one.step}{where}"))
-        self.metrics.setCurrentIndex(self._wanted.index(before) if before in self._wanted else 0 if found else -1)
+        self.metrics.setCurrentIndex(self._queries.index(before) if before in self._queries else 0 if found else -1)
         self.metrics.blockSignals(False)
         self.metrics.setEnabled(bool(found))
         self._choose()
 
     def _choose(self) -> None:
-        place, read = self.metrics.currentIndex(), self._read
-        if read is None or not 0 <= place < len(self._wanted):
-            self._say("This run has no figure that counts.")
+        index, read = self.metrics.currentIndex(), self._read
+        if read is None or not 0 <= index < len(self._queries):
+            self._show_text("This run has no counted trials.")
             return
-        wanted = self._wanted[place]
-        job = self._job = Job(lambda: read(wanted), self)
+        query = self._queries[index]
+        job = self._job = BackgroundJob(lambda: read(query), self)
         job.returned.connect(lambda history: self._show(history) if job is self._job else None)
         job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
         job.start()
@@ -96,16 +96,16 @@ class HistoryPanel(QWidget):
         ]
         count = len(history.points)
         runs = f"{count} comparable run{'' if count == 1 else 's'}, {direction_text(history.metric.better)}"
-        nothing = "no change of the level can be told" if count < 8 else "the level has not changed"
+        nothing = "change detection needs 8 runs" if count < 8 else "no change detected"
         self.changes.setText("\n".join(lines) if lines else f"{runs}; {nothing}.")
         self.notes.setText("\n".join([*([runs] if lines else []), *notes_of(history)]))
 
     def _fail(self, error: BenchwrightError) -> None:
         self.plot.hide()
-        self._say("")
-        self.notice.say_error(error)
+        self._show_text("")
+        self.notice.show_error(error)
 
-    def _say(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         self.plot.hide()
         self.changes.setText(text)
         self.notes.setText("")
@@ -124,12 +124,9 @@ class HistoryPanel(QWidget):
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(inner)
         inner.setObjectName("page")
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
+        whole = column_in(self)
         whole.addWidget(area)
-        rows = QVBoxLayout(inner)
-        rows.setContentsMargins(0, SPACE[1], 0, 0)
-        rows.setSpacing(SPACE[1])
+        rows = column_in(inner, SPACE[1], (0, SPACE[1], 0, 0))
         rows.addLayout(head)
         rows.addWidget(self.notice)
         rows.addWidget(self.plot, 1)

@@ -1,12 +1,12 @@
-"""A plot of a metric over all comparable runs: a dot a run with its interval, levels, and marks where they change."""
+"""Plot of a metric over all comparable runs: a dot per run with its interval, levels and change points."""
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.history.history import History, Point
-from app.wording import figure_text, range_text, scale
-from widgets.library.run_lines import local_time
+from app.history import History, HistoryPoint
+from suites.quantities import figure_text, range_text, scale
+from widgets.library.run_rows import local_time
 from widgets.parts.text import tool_tip
 from widgets.plots.scale import Range, fitted, plain, tick_step, ticks
 from widgets.theme import figure_font, palette
@@ -14,16 +14,16 @@ from widgets.theme import figure_font, palette
 _LEFT = 58
 _RIGHT = 14
 _TOP = 20
-_FOOT = 22
+_FOOTER = 22
 _DOT = 3.5
 _NEAR = 9
-"""Pixels around a dot in which the pointer reads it."""
+"""Hover radius of a dot in pixels."""
 _DATE = 92
 _MARK = 6
 
 
 class HistoryPlot(QWidget):
-    """Draws the runs side by side in order of time. A click, or Enter, asks for the run under the pointer."""
+    """Runs in order of time at equal distances. A click or Enter emits the run."""
 
     run_chosen = Signal(str)
 
@@ -38,26 +38,25 @@ class HistoryPlot(QWidget):
         self.setMouseTracking(True)
 
     def show_history(self, history: History, current: str) -> None:
-        """Show a history; the run `current` is filled."""
+        """Show a history; highlight the run `current`."""
         self._history, self._current = history, current
-        places = [place for place, point in enumerate(history.points) if point.run == current]
-        self._at = places[0] if places else None
+        self._at = next((index for index, point in enumerate(history.points) if point.run == current), None)
         self.setAccessibleName(f"History: {history.title}")
         marks = "; ".join(f"{local_time(marked.after.started)} {marked.text}" for marked in history.marked)
-        self.setAccessibleDescription(f"{len(history.points)} runs. {marks or 'No change of the level is marked.'}")
+        self.setAccessibleDescription(f"{len(history.points)} runs. {marks or 'No change detected.'}")
         self.update()
 
-    def point_at(self, position: QPointF) -> Point | None:
+    def point_at(self, position: QPointF) -> HistoryPoint | None:
         """Return the run under the pointer, or None."""
         history = self._history
         if history is None or not history.points:
             return None
-        near = min(range(len(history.points)), key=lambda place: abs(self._x(place) - position.x()))
+        near = min(range(len(history.points)), key=lambda index: abs(self._x(index) - position.x()))
         reach = max(_NEAR, self._step() / 2)
         return history.points[near] if abs(self._x(near) - position.x()) <= reach else None
 
-    def words(self, point: Point) -> str:
-        """Return what is known of a run, in lines."""
+    def details(self, point: HistoryPoint) -> str:
+        """Return start, value, interval, changes and id of a run, one per line."""
         if self._history is None:
             return ""
         metric = self._history.metric
@@ -69,32 +68,32 @@ class HistoryPlot(QWidget):
         lines += [marked.text for marked in self._history.marked if marked.after.run == point.run]
         return "\n".join([*lines, point.run])
 
-    # What the user does
+    # Input
 
     def event(self, event: QEvent) -> bool:
-        """Tell in a tool tip which run is under the pointer."""
+        """Show the run under the pointer in a tooltip."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
             found = self.point_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), tool_tip(self.words(found)) if found else "", self)
+            QToolTip.showText(event.globalPos(), tool_tip(self.details(found)) if found else "", self)
             return True
         return super().event(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Ask for the run under the pointer."""
+        """Emit the run under the pointer."""
         found = self.point_at(event.position())
         if found is not None and event.button() is Qt.MouseButton.LeftButton:
             self.run_chosen.emit(found.run)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows go from run to run, Enter opens the one that is marked."""
-        ways = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        """Move between runs with Left and Right; emit the current one on Enter."""
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
         history, key = self._history, Qt.Key(event.key())
         if history is None or not history.points:
             super().keyPressEvent(event)
-        elif key in ways:
+        elif key in steps:
             last = len(history.points) - 1
-            self._at = min(last, max(0, (last if self._at is None else self._at) + ways[key]))
-            self.setAccessibleDescription(self.words(history.points[self._at]))
+            self._at = min(last, max(0, (last if self._at is None else self._at) + steps[key]))
+            self.setAccessibleDescription(self.details(history.points[self._at]))
             self.update()
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self._at is not None:
             self.run_chosen.emit(history.points[self._at].run)
@@ -102,12 +101,12 @@ class HistoryPlot(QWidget):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show that the keys go here."""
+        """Draw the focus frame."""
         super().focusInEvent(event)
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Show that the keys go elsewhere."""
+        """Remove the focus frame."""
         super().focusOutEvent(event)
         self.update()
 
@@ -130,14 +129,14 @@ class HistoryPlot(QWidget):
             painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def _area(self) -> QRectF:
-        return QRectF(_LEFT, _TOP, max(1, self.width() - _LEFT - _RIGHT), max(1, self.height() - _TOP - _FOOT))
+        return QRectF(_LEFT, _TOP, max(1, self.width() - _LEFT - _RIGHT), max(1, self.height() - _TOP - _FOOTER))
 
     def _step(self) -> float:
         count = len(self._history.points) if self._history is not None else 1
         return self._area().width() / max(1, count)
 
-    def _x(self, place: float) -> float:
-        return self._area().left() + (place + 0.5) * self._step()
+    def _x(self, index: float) -> float:
+        return self._area().left() + (index + 0.5) * self._step()
 
     def _y(self, value: float, bounds: Range) -> float:
         area = self._area()
@@ -168,27 +167,27 @@ class HistoryPlot(QWidget):
     def _draw_dates(self, painter: QPainter, history: History, area: QRectF) -> None:
         count = len(history.points)
         every = max(1, round(_DATE * 1.3 / max(self._step(), 0.01)))
-        for place in range(0, count, every):
-            middle = min(max(self._x(place), _DATE / 2), self.width() - _DATE / 2)
-            box = QRectF(middle - _DATE / 2, area.bottom() + 3, _DATE, _FOOT - 4)
-            day = local_time(history.points[place].started)[: len("2026-01-31")]
+        for index in range(0, count, every):
+            middle = min(max(self._x(index), _DATE / 2), self.width() - _DATE / 2)
+            box = QRectF(middle - _DATE / 2, area.bottom() + 3, _DATE, _FOOTER - 4)
+            day = local_time(history.points[index].started)[: len("2026-01-31")]
             painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), day)
 
     def _draw_marks(self, painter: QPainter, history: History, bounds: Range) -> None:
         colours, area = palette(), self._area()
-        places = [0, *(marked.change.place for marked in history.marked), len(history.points)]
+        edges = [0, *(marked.change.index for marked in history.marked), len(history.points)]
         levels = (
             [history.marked[0].change.before, *(marked.change.after for marked in history.marked)]
-            if (history.marked)
+            if history.marked
             else []
         )
         painter.setPen(QPen(QColor(colours.baseline), 1.4))
-        for level, first, end in zip(levels, places, places[1:], strict=False):
+        for level, first, end in zip(levels, edges, edges[1:], strict=False):
             y = self._y(level, bounds)
             painter.drawLine(QPointF(self._x(first - 0.5), y), QPointF(self._x(end - 0.5), y))
         painter.setFont(figure_font(8.5, bold=True))
         for number, marked in enumerate(history.marked, 1):
-            x = self._x(marked.change.place - 0.5)
+            x = self._x(marked.change.index - 0.5)
             painter.setPen(QPen(QColor(colours.warning), 1, Qt.PenStyle.DotLine))
             painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
             painter.setPen(QColor(colours.warning))
@@ -197,15 +196,15 @@ class HistoryPlot(QWidget):
     def _draw_points(self, painter: QPainter, history: History, bounds: Range) -> None:
         colour, text = QColor(palette().accent), QColor(palette().text)
         size = _DOT if self._step() > 5 else 1.8
-        for place, point in enumerate(history.points):
-            x, y = self._x(place), self._y(point.value, bounds)
+        for index, point in enumerate(history.points):
+            x, y = self._x(index), self._y(point.value, bounds)
             painter.setPen(QPen(colour, 1))
             if point.low is not None and point.high is not None:
                 painter.drawLine(QPointF(x, self._y(point.low, bounds)), QPointF(x, self._y(point.high, bounds)))
             own = point.run == self._current
             painter.setBrush(text if own else colour)
             painter.drawEllipse(QPointF(x, y), size + own, size + own)
-            if place == self._at and self.hasFocus():
+            if index == self._at and self.hasFocus():
                 painter.setPen(QPen(text, 1))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawEllipse(QPointF(x, y), size + _MARK / 2, size + _MARK / 2)

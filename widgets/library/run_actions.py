@@ -1,4 +1,4 @@
-"""What can be done with the selected runs: one list for the buttons, the context menu and the keys."""
+"""Actions on the selected runs, shared by buttons, context menu and shortcuts."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,15 @@ from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
-from app.comparing.choosing import parts_side_by_side
+from app.comparison.sides import parts_side_by_side
 from app.events import State
 from suites.errors import BenchwrightError
-from widgets.library.run_lines import RunLine
+from widgets.library.run_rows import RunLine
 from widgets.parts.text import set_tool_tip
 
 
 class RunActions(QObject):
-    """The actions; each asks through its signal, the page does."""
+    """Actions on runs; each emits its signal, the page does the work."""
 
     open_requested = Signal()
     compare_requested = Signal()
@@ -27,12 +27,12 @@ class RunActions(QObject):
     rank_requested = Signal()
     export_requested = Signal()
     repeat_requested = Signal()
-    opinion_requested = Signal()
+    crosscheck_requested = Signal()
     delete_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.newer: BenchwrightError | None = None  # why nothing can be written to the library
+        self.newer: BenchwrightError | None = None  # why the library is read-only, or None
         self.open = self._make("Show alone", self.open_requested)
         self.compare = self._make("Compare", self.compare_requested, "Ctrl+D")
         self.pin = self._make("Pin as baseline…", self.pin_requested, "Ctrl+B")
@@ -43,19 +43,19 @@ class RunActions(QObject):
         self.rounds = self._make("Rounds…", self.rounds_requested)
         self.rank = self._make("Rank…", self.rank_requested)
         self.export = self._make("Export…", self.export_requested)
-        self.repeat = self._make("Repeat", self.repeat_requested, "Ctrl+R")
-        self.opinion = self._make("Check with another tool…", self.opinion_requested)
+        self.repeat = self._make("Run again", self.repeat_requested, "Ctrl+R")
+        self.crosscheck = self._make("Check with another tool…", self.crosscheck_requested)
         self.delete = self._make("Delete…", self.delete_requested, "Del")
-        self.studies = QMenu("Study", parent)
+        self.studies = QMenu("Analysis", parent)
         self.studies.setToolTipsVisible(True)
         self.studies.addActions([self.noise, self.scaling, self.heat, self.rounds, self.rank])
         self.studies.addSeparator()
-        self.studies.addAction(self.opinion)
+        self.studies.addAction(self.crosscheck)
         self.study = self.studies.menuAction()
         self.show_chosen([])
 
     def all(self) -> Sequence[QAction]:
-        """Return the actions in the order in which they are offered."""
+        """Return the actions in display order."""
         return (
             self.open,
             self.compare,
@@ -68,35 +68,31 @@ class RunActions(QObject):
         )
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
-        """Offer what can be done with `chosen`; say of the rest why it cannot."""
+        """Enable the actions that apply to `chosen`; the tooltips of the others give the reason."""
         one, several = len(chosen) == 1, len(chosen) > 1
         pinned = one and chosen[0].summary.baseline is not None
-        under_way = any(line.summary.state is State.RUNNING for line in chosen)
-        _offer(self.open, one or several, "Give the run the whole page, or the list back", "Select a run")
+        running = any(line.summary.state is State.RUNNING for line in chosen)
+        _offer(self.open, one or several, "Show or hide the list", "Select a run")
         parts = one and bool(parts_side_by_side(chosen[0].summary))
-        beside = (
-            "Put the selected runs side by side" if several else "Put the hosts, or the steps, of this run side by side"
-        )
-        _offer(self.compare, several or parts, beside, "Select two runs or more, with Ctrl")
-        shown = "these runs, as one group," if several else "this run"
+        compared = "the selected runs" if several else "the hosts or steps of this run"
+        _offer(self.compare, several or parts, f"Compare {compared}", "Select two or more runs (Ctrl+click)")
+        pinned_runs = "these runs, as one group," if several else "this run"
         measured = bool(chosen) and all(line.summary.trials for line in chosen)
-        reason = "No trial of it counts: there is no figure to compare against" if chosen else "Select a run"
-        _offer(self.pin, measured and not pinned, f"Show {shown} beneath the curves of the next ones", reason)
-        _offer(self.unpin, pinned, "Stop showing it beneath other runs; the run stays", "Select a pinned run")
-        what = "Noise, scaling, latencies over time, rounds until steady, and which of the runs is the best"
-        _offer(self.study, bool(chosen), what, "Select a run")
-        _offer(
-            self.noise, one or several, "Rank what the selected runs measured by how repeatable it is", "Select a run"
-        )
-        _offer(self.rank, bool(chosen), "Find the best of the selected runs, as you define it", "Select runs")
-        _offer(self.scaling, one or several, "Show what more threads, depth or streams give", "Select a run")
-        _offer(self.heat, bool(chosen), "Show every request by its moment and its latency", "Select a run")
-        _offer(self.rounds, one or several, "Show how a test became steady, round by round", "Select a run")
-        _offer(self.export, bool(chosen), "Write the selected runs as CSV and picture (Ctrl+E)", "Select a run")
-        _offer(self.repeat, one, "Open this run's plan, to run it again", "Select one run")
-        _offer(self.opinion, one, "Ask another tool the same, and see whether both agree", "Select one run")
-        reason = "A run that is under way is stopped first" if under_way else "Select a run"
-        _offer(self.delete, bool(chosen) and not under_way, "Delete the selected runs for good, after asking", reason)
+        reason = "No counted trials to compare with" if chosen else "Select a run"
+        _offer(self.pin, measured and not pinned, f"Use {pinned_runs} as the baseline of later runs", reason)
+        _offer(self.unpin, pinned, "Remove the baseline; the run is kept", "Select a pinned run")
+        studies = "Noise, scaling, latency heat map, rounds to steady state, ranking"
+        _offer(self.study, bool(chosen), studies, "Select a run")
+        _offer(self.noise, one or several, "Rank the metrics of the selected runs by repeatability", "Select a run")
+        _offer(self.rank, bool(chosen), "Rank the selected runs by your criteria", "Select runs")
+        _offer(self.scaling, one or several, "Results by threads, queue depth or streams", "Select a run")
+        _offer(self.heat, bool(chosen), "Latency of requests over time", "Select a run")
+        _offer(self.rounds, one or several, "Convergence to steady state, round by round", "Select a run")
+        _offer(self.export, bool(chosen), "Export the selected runs as CSV and image (Ctrl+E)", "Select a run")
+        _offer(self.repeat, one, "Open this run's plan to run it again", "Select one run")
+        _offer(self.crosscheck, one, "Measure the same with another tool and compare the results", "Select one run")
+        reason = "Stop the run first" if running else "Select a run"
+        _offer(self.delete, bool(chosen) and not running, "Delete the selected runs permanently", reason)
         self.pin.setVisible(not pinned)
         self.unpin.setVisible(pinned)
         if self.newer is not None:
@@ -104,18 +100,18 @@ class RunActions(QObject):
                 _offer(writing, False, "", f"{self.newer.message} {self.newer.remedy}")
 
     def _make(self, text: str, request: SignalInstance, keys: str = "") -> QAction:
-        made = QAction(text, self)
-        made.setShortcut(QKeySequence(keys))
-        made.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        made.triggered.connect(request)
-        return made
+        action = QAction(text, self)
+        action.setShortcut(QKeySequence(keys))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        action.triggered.connect(request)
+        return action
 
 
 class ActionButton(QPushButton):
-    """A button that stands for an action: its words, its tool tip, and whether it can be pressed."""
+    """Push button bound to an action: text, tooltip, enabled and visible state."""
 
-    def __init__(self, action: QAction, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, action: QAction) -> None:
+        super().__init__()
         self._action = action
         menu = action.menu()
         if isinstance(menu, QMenu):
@@ -129,13 +125,13 @@ class ActionButton(QPushButton):
         keys = self._action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         self.setText(self._action.text())
         self.setEnabled(self._action.isEnabled())
-        if self.parent() is not None or not self._action.isVisible():  # on its own it would be a window
+        if self.parent() is not None or not self._action.isVisible():  # without a parent it would open as a window
             self.setVisible(self._action.isVisible())
         set_tool_tip(self, f"{self._action.property('why')}{f' ({keys})' if keys else ''}")
 
 
-def _offer(action: QAction, possible: bool, what: str, why_not: str) -> None:  # noqa: FBT001 (private; reads as a sentence)
+def _offer(action: QAction, possible: bool, tip: str, reason: str) -> None:  # noqa: FBT001 (private)
     action.setEnabled(possible)
-    action.setProperty("why", what if possible else why_not)
-    action.setToolTip(what if possible else why_not)
+    action.setProperty("why", tip if possible else reason)
+    action.setToolTip(tip if possible else reason)
     action.changed.emit()

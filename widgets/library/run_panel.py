@@ -1,62 +1,114 @@
-"""The selected run: what can be done with it, its figures, its plots and output, the facts of its hosts."""
+"""Panel of the selected run: head, actions, results, plots and output, cross-check, host facts, history."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QScrollArea, QTabWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QTabWidget, QToolButton, QWidget
 
-from app.history.history import History, Wanted
+from app.events import State
+from app.history import History, HistoryQuery
 from app.plans.plan import Plan
-from app.records import RunSummary
+from app.records import RunRecord, RunSummary
 from suites.errors import BenchwrightError
+from widgets.crosscheck import AgreementPanel
 from widgets.library.facts_panel import FactsPanel
 from widgets.library.figure_table import FigureTable
 from widgets.library.history_panel import HistoryPanel
-from widgets.library.opened_run import OpenedRun
 from widgets.library.run_actions import ActionButton, RunActions
-from widgets.library.run_head import RunHead
-from widgets.library.run_lines import RunLine
-from widgets.live.model import Place
-from widgets.live.run_side import RunSide
-from widgets.opinion.agreement_panel import AgreementPanel
+from widgets.library.run_reader import OpenedRun
+from widgets.library.run_rows import RunLine, local_time, run_duration
+from widgets.library.run_table import STATE_ICONS
+from widgets.live.model import StepKey
+from widgets.live.run_side_panel import RunSidePanel
+from widgets.parts.boxes import column_in
 from widgets.parts.flow_layout import flowing
-from widgets.parts.notice import Notice
-from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE
+from widgets.parts.names import host_title
+from widgets.parts.notice import FieldMessage, Notice, Picture
+from widgets.parts.text import OneLine, Text, Tone, set_tool_tip
+from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:
     from widgets.run_view import RunView
 
+
+_SEVERITIES = {State.PARTIAL: "warning", State.FAILED: "error", State.RUNNING: "info"}
+
+
+class RunHead(QWidget):
+    """Name and state, details, question if any, and the reason if the run did not complete."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = OneLine(text_font(TextSize.HEADING, bold=True))
+        self.details = OneLine(text_font(TextSize.BODY), "muted")
+        self.question = OneLine(text_font(TextSize.BODY))
+        self.mark = Picture("good")
+        self.state = OneLine(text_font(TextSize.BODY))
+        self.reason = FieldMessage()
+        first = QHBoxLayout()
+        first.setSpacing(SPACE[1])
+        first.addWidget(self.name, 1)
+        first.addWidget(self.mark)
+        first.addWidget(self.state)
+        rows = column_in(self, 2)
+        rows.addLayout(first)
+        for widget in (self.details, self.question, self.reason):
+            rows.addWidget(widget)
+
+    def show_line(self, run: RunSummary, chosen: Sequence[RunLine]) -> None:
+        """Show the summary of `run`, and the number of selected runs if several are."""
+        selected = f"   1 of {len(chosen)} selected" if len(chosen) > 1 else ""
+        self.name.set_text(run.name + selected)
+        hosts = ", ".join(host_title(host) for host in run.hosts)
+        parts = (local_time(run.started), hosts, ", ".join(run.steps), run_duration(run), run.id)
+        self.details.set_text(" · ".join(part for part in parts if part))
+        set_tool_tip(self.details, "\n".join(part for part in parts if part))
+        self.question.set_text(run.question)
+        self.question.setVisible(bool(run.question))
+        self.mark.show_icon(STATE_ICONS[run.state])
+        self.state.set_text(run.status)
+        self._show_reason(run.state, "")
+
+    def show_record(self, record: RunRecord) -> None:
+        """Show the reason if the run did not complete."""
+        self._show_reason(record.summary.state, record.reason)
+
+    def _show_reason(self, state: State, reason: str) -> None:
+        self.reason.setVisible(bool(reason) and state in _SEVERITIES)
+        if reason and state in _SEVERITIES:
+            self.reason.show_message(_SEVERITIES[state], reason)
+
+
 PATIENCE = 150
-"""Milliseconds for which the run before may still be seen while the next is read: less would flicker."""
+"""Delay before *Reading the run…* replaces the previous run, in ms; without it, quick reads would flicker."""
 
 
 class RunPanel(QWidget):
-    """Shows one run. Plots are made when somebody looks at them: they take longer to load than all the rest."""
+    """Details of one run. Plots are created on first use: they load slower than all the rest."""
 
     output_requested = Signal(str, int)  # the run's id and the trial's
     scaling_requested = Signal(str)  # the run's id
 
-    def __init__(self, actions: RunActions, side: RunSide) -> None:
+    def __init__(self, actions: RunActions, side: RunSidePanel) -> None:
         super().__init__()
         self._side = side
         self._opened: OpenedRun | None = None
-        self._place: Place | None = None
+        self._step_key: StepKey | None = None
         self._drawn: OpenedRun | None = None
         self.head = RunHead()
         self.notice = Notice()
         self.figures = FigureTable()
-        self.figures.chosen.connect(self.show_place)
+        self.figures.chosen_step_key.connect(self.show_step_key)
         self.facts = FactsPanel()
-        self.opinion = AgreementPanel()
+        self.crosscheck = AgreementPanel()
         self.history = HistoryPanel()
-        self.read_history: Callable[[Wanted], History] | None = None
+        self.read_history: Callable[[HistoryQuery], History] | None = None
         self.run_view: RunView | None = None
         self._plots = QScrollArea()
         self._plots.setWidgetResizable(True)
-        self._nothing = Text("No trial has counted, so there is no figure. The raw output tells more.", Tone.MUTED)
+        self._no_figures = Text("No counted trials. See the raw output.", Tone.MUTED)
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
         self._waiting.setInterval(PATIENCE)
@@ -70,56 +122,56 @@ class RunPanel(QWidget):
         return self._opened
 
     def show_line(self, run: RunSummary, chosen: Sequence[RunLine]) -> None:
-        """Show what the table knows of `run` while the rest is read."""
+        """Show the summary of `run` while the rest is read."""
         self.head.show_line(run, chosen)
         if self._opened is not None and self._opened.record.summary.id == run.id:
             self.head.show_record(self._opened.record)
 
     def wait(self) -> None:
-        """Another run is about to be read: after a moment, show that instead of the one before."""
+        """Replace the previous run with *Reading the run…* after PATIENCE."""
         if not self._waiting.isActive():
             self._waiting.start()
 
     def show_failure(self, error: BenchwrightError) -> None:
-        """Say that the run cannot be read."""
+        """Show why the run cannot be read."""
         self._opened = None
         self._waiting.stop()
         self.tabs.hide()
-        self.notice.say_error(error)
+        self.notice.show_error(error)
 
     def show_run(self, opened: OpenedRun) -> None:
-        """Show a run that was read."""
+        """Show `opened`; keep the selected step and host if it has them."""
         self._opened, self._drawn = opened, None
         self._waiting.stop()
         self.tabs.show()
         self.head.show_record(opened.record)
         self.notice.hide()
         if opened.problem is not None:
-            self.notice.say("warning", f"No baseline is shown. {opened.problem.message}", opened.problem.remedy)
+            self.notice.show_message("warning", f"Baseline not shown. {opened.problem.message}", opened.problem.remedy)
         self.figures.show_run(opened.record)
-        self._nothing.setVisible(not self.figures.figures.rowCount())
-        self.figures.setVisible(bool(self.figures.figures.rowCount()))
+        self._no_figures.setVisible(not self.figures.content.rowCount())
+        self.figures.setVisible(bool(self.figures.content.rowCount()))
         self.facts.show_run(opened.record)
-        self.opinion.show_agreements(opened.agreements)
-        self.tabs.setTabVisible(self.tabs.indexOf(self.opinion), bool(opened.agreements))
+        self.crosscheck.show_agreements(opened.agreements)
+        self.tabs.setTabVisible(self.tabs.indexOf(self.crosscheck), bool(opened.agreements))
         if self.read_history is not None:
             self.history.show_run(opened.record, self.read_history)
-        places = opened.model.places()
-        self.show_place(self._place if self._place in places else places[0])
+        keys = opened.model.step_keys()
+        self.show_step_key(self._step_key if self._step_key in keys else keys[0])
 
-    def show_place(self, place: Place) -> None:
-        """Explain a step on a host; draw it, too, where plots are looked at."""
-        self._place = place
+    def show_step_key(self, key: StepKey) -> None:
+        """Show the findings of a step on a host; draw it as well if the plots are visible."""
+        self._step_key = key
         if self._opened is None:
             return
         if self.tabs.currentWidget() is self._plots:
-            self._draw(self._opened, place)
+            self._draw(self._opened, key)
             return
-        trials = self._opened.model.trials_at(place)
-        self._side.show_run(self._opened.model, place, trials[-1] if trials else None)
+        trials = self._opened.model.trials_at(key)
+        self._side.show_run(self._opened.model, key, trials[-1] if trials else None)
 
     def show_remarks(self, run_id: str, plan: Plan) -> None:
-        """Show what of a run is acknowledged in its `plan` by now, where it is the one that is shown."""
+        """Show the acknowledgements in `plan` if the run `run_id` is the one that is shown."""
         opened = self._opened
         if opened is None or opened.record.summary.id != run_id:
             return
@@ -135,15 +187,15 @@ class RunPanel(QWidget):
 
     def _show_waiting(self) -> None:
         self.tabs.hide()
-        self.notice.say("info", "Reading the run…")
+        self.notice.show_message("info", "Reading the run…")
 
-    def _draw(self, opened: OpenedRun, place: Place) -> None:
+    def _draw(self, opened: OpenedRun, key: StepKey) -> None:
         view = self._ready_view()
         if self._drawn is not opened:
             self._drawn = opened
             view.set_model(opened.model, opened.bands)
-        if view.view.place != place:
-            view.show_place(place)
+        if view.view.step_key != key:
+            view.show_step_key(key)
 
     def _ready_view(self) -> "RunView":
         if self.run_view is None:
@@ -157,31 +209,30 @@ class RunPanel(QWidget):
             self._plots.setWidget(self.run_view)
         return self.run_view
 
-    def _follow(self, place: Place) -> None:
-        self._place = place
+    def _follow(self, key: StepKey) -> None:
+        self._step_key = key
 
-    def _turn(self) -> None:
+    def _show_tab(self) -> None:
         if self.tabs.currentWidget() is self.history:
             self.history.look()
-        if self._opened is not None and self._place is not None:
-            self.show_place(self._place)
+        if self._opened is not None and self._step_key is not None:
+            self.show_step_key(self._step_key)
 
     def _build_tabs(self) -> QTabWidget:
         figures = QWidget()
-        column = QVBoxLayout(figures)
-        column.setContentsMargins(0, SPACE[1], 0, 0)
+        column = column_in(figures, -1, (0, SPACE[1], 0, 0))
         column.addWidget(self.figures, 1)
-        column.addWidget(self._nothing, 0, Qt.AlignmentFlag.AlignTop)
+        column.addWidget(self._no_figures, 0, Qt.AlignmentFlag.AlignTop)
         tabs = QTabWidget()
         tabs.setDocumentMode(True)
         tabs.tabBar().setDrawBase(False)
         tabs.setAccessibleName("The selected run")
         tabs.addTab(figures, "Figures")
         tabs.addTab(self._plots, "Plots and output")
-        tabs.addTab(self.opinion, "Second opinion")
+        tabs.addTab(self.crosscheck, "Cross-check")
         tabs.addTab(self.facts, "Facts")
         tabs.addTab(self.history, "History")
-        tabs.currentChanged.connect(self._turn)
+        tabs.currentChanged.connect(self._show_tab)
         return tabs
 
     def _build(self, actions: RunActions) -> None:
@@ -198,9 +249,7 @@ class RunPanel(QWidget):
         corner = QToolButton()
         corner.setDefaultAction(actions.open)
         self.tabs.setCornerWidget(corner)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(SPACE[1])
+        rows = column_in(self, SPACE[1])
         rows.addWidget(self.head)
         rows.addWidget(flowing(*self.buttons.values(), spacing=SPACE[1]))
         rows.addWidget(self.notice)

@@ -1,146 +1,118 @@
-"""The table of runs: it keeps the cursor and the selection on the same runs whatever is sorted, found or read anew."""
+"""Table of runs; keeps cursor and selection on the same runs across sorting, searching and refresh."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QAbstractItemView
 
-from widgets.library.run_lines import Column, RunLine
-from widgets.library.run_model import RunModel
-from widgets.theme import SPACE
+from app.events import State
+from widgets.library.run_rows import RunLine, headline_key, local_time, one_line, run_duration, verdict_key
+from widgets.parts.names import MISSING, host_title, mark_of
+from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.theme import icon
 
-_WIDTHS = {
-    Column.STARTED: 128, Column.NAME: 180, Column.HOSTS: 108, Column.HEADLINE: 92, Column.STATE: 78,
-    Column.VERDICT: 152, Column.TRIALS: 50, Column.BASELINE: 112, Column.STEPS: 140, Column.QUESTION: 240,
-}  # fmt: skip
-"""Pixels of the columns at the platform's usual size of text."""
-
-_GIVEN_UP = (Column.QUESTION, Column.STEPS, Column.BASELINE, Column.TRIALS, Column.HOSTS, Column.STATE)
-"""Columns that go where the place is narrow, the first of them first; the run beneath the table tells all of them."""
-
-_NAME_LEAST = 120
 SETTLED = 120
-"""Milliseconds after the last move until the run under the cursor is told: arrow keys held down open nothing."""
+"""Delay after the last cursor move before the run is opened, in ms: held arrow keys must not open every run."""
+
+STATE_ICONS = {State.RUNNING: "live", State.DONE: "good", State.PARTIAL: "warning", State.FAILED: "error"}
+"""Icon of each state."""
 
 
-class RunTable(QTableView):
-    """The runs, one a line; several can be selected."""
+def _no_tip(_line: RunLine) -> str:
+    return ""
 
-    moved = Signal()  # the cursor is on another run, or others are selected
-    rested = Signal()  # and has stayed there for a moment
+
+def _started(line: RunLine) -> str:
+    duration = run_duration(line.summary)
+    return f"{line.summary.started}\n{line.id}{f', duration {duration}' if duration else ''}"
+
+
+def _verdict(line: RunLine) -> str:
+    return f"{line.summary.trust}\n{f'limited by {line.summary.limited_by}' if line.summary.limited_by else ''}".strip()
+
+
+def _baseline(line: RunLine) -> str:
+    return f"Pinned as the baseline “{line.summary.baseline}”" if line.summary.baseline else ""
+
+
+RUN_COLUMNS: tuple[TableColumn[RunLine], ...] = (
+    TableColumn(
+        "Started", lambda line: local_time(line.summary.started), tip="Local time", more=_started,
+        key=lambda line: line.summary.started, tone="muted", width=128,
+    ),
+    TableColumn(
+        "Name", lambda line: one_line(line.summary.name),
+        more=lambda line: f"{line.summary.name}\n{line.summary.question}".strip(),
+        key=lambda line: line.summary.name.casefold(), width=180, stretch=True, least=120,
+    ),
+    TableColumn(
+        "Hosts", lambda line: one_line(", ".join(map(host_title, line.summary.hosts))),
+        more=lambda line: "\n".join(line.summary.hosts),
+        key=lambda line: ", ".join(map(host_title, line.summary.hosts)).casefold(), width=108, hide_order=5,
+    ),
+    TableColumn(
+        "Headline", lambda line: one_line(line.summary.headline or MISSING), align=RIGHT, bold=True, more=_no_tip,
+        tip="Headline metric of the first step: median of its trials", key=headline_key, width=92,
+    ),
+    TableColumn(
+        "State", lambda line: line.summary.status, more=_no_tip, key=lambda line: line.summary.status, width=78,
+        mark=lambda line: icon(STATE_ICONS[line.summary.state]), hide_order=6,
+    ),
+    TableColumn(
+        "Verdict", lambda line: one_line(line.summary.trust), tip="Trust in the result: the worst of its steps",
+        more=_verdict, key=verdict_key, width=152,
+        mark=lambda line: icon(mark_of(line.summary.trust)) if line.summary.trust else None,
+    ),
+    TableColumn(
+        "Trials", lambda line: str(line.summary.trials), align=RIGHT, more=_no_tip,
+        tip="Completed trials without warm-ups", key=lambda line: line.summary.trials, width=50, hide_order=4,
+    ),
+    TableColumn(
+        "Baseline", lambda line: one_line(line.summary.baseline or ""), tip="Baseline that the run is pinned as",
+        more=_baseline, key=lambda line: (line.summary.baseline or "").casefold(), width=112, hide_order=3,
+        mark=lambda line: icon("pin", "accent") if line.summary.baseline else None,
+        needed=lambda lines: any(line.summary.baseline for line in lines),
+    ),
+    TableColumn(
+        "Steps", lambda line: one_line(", ".join(line.summary.steps)), more=lambda line: "\n".join(line.summary.steps),
+        key=lambda line: ", ".join(line.summary.steps).casefold(), tone="muted", width=140, hide_order=2,
+    ),
+    TableColumn(
+        "Question", lambda line: one_line(line.summary.question), more=lambda line: line.summary.question,
+        key=lambda line: line.summary.question.casefold(), tone="muted", width=240, hide_order=1,
+    ),
+)  # fmt: skip
+
+
+class RunTable(Table[RunLine]):
+    """Table of runs, newest first by default; multiple selection."""
+
+    rested = Signal()  # the cursor has not moved for SETTLED ms
 
     def __init__(self) -> None:
-        super().__init__()
-        self.runs = RunModel(self)
-        self.setModel(self.runs)
+        super().__init__(
+            "Runs",
+            TableModel(RUN_COLUMNS, searched=lambda line: line.searched),
+            identity=lambda line: line.id,
+            selection=QAbstractItemView.SelectionMode.ExtendedSelection,
+        )
         self._resting = QTimer(self)
         self._resting.setSingleShot(True)
         self._resting.setInterval(SETTLED)
         self._resting.timeout.connect(self.rested)
-        self.selectionModel().selectionChanged.connect(self._move)
-        self.selectionModel().currentRowChanged.connect(self._move)
-        self._look()
-
-    def current(self) -> RunLine | None:
-        """Return the run under the cursor, or None."""
-        found = self.currentIndex().data(RunModel.LINE)
-        return found if isinstance(found, RunLine) else None
-
-    def chosen(self) -> list[RunLine]:
-        """Return the selected runs, from top to bottom."""
-        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
-        return [self.runs.shown[row] for row in rows]
+        self.moved.connect(self._resting.start)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.content.sort(0, Qt.SortOrder.DescendingOrder)
+        self.horizontalHeader().setSortIndicator(0, Qt.SortOrder.DescendingOrder)
 
     def show_lines(self, lines: Iterable[RunLine]) -> None:
-        """Show `lines`; the cursor and the selection stay on their runs."""
-        made = list(lines)
-        if made != list(self.runs.lines):
-            self._keeping(lambda: self.runs.show_lines(made))
-            self._fit()
-
-    def search(self, words: str) -> None:
-        """Show only the runs in which every one of `words` occurs."""
-        self._keeping(lambda: self.runs.search(words))
-
-    def select(self, run_ids: Sequence[str]) -> None:
-        """Select these runs, the cursor on the first of them that is shown."""
-        rows = [row for run_id in run_ids if (row := self.runs.row_of(run_id)) >= 0]
-        chosen = QItemSelection()
-        for row in rows:
-            chosen.select(self.runs.index(row, 0), self.runs.index(row, self.runs.columnCount() - 1))
-        if rows:
-            self.setCurrentIndex(self.runs.index(rows[0], 0))
-        self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+        """Show `lines`; ties of the sort key are ordered newest first."""
+        made = sorted(lines, key=lambda line: (line.summary.started, line.id), reverse=True)
+        if made != list(self.content.rows):
+            self.show_rows(made)
 
     def settle(self) -> None:
-        """Tell at once what the cursor rests on."""
+        """Open the current run without delay."""
+        self.moved.emit()
         self._resting.stop()
-        self.moved.emit()
         self.rested.emit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give columns up where the place is narrow."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _keeping(self, change: Callable[[], None]) -> None:
-        line, chosen, row = self.current(), [each.id for each in self.chosen()], self.currentIndex().row()
-        change()
-        kept = [run_id for run_id in chosen if self.runs.row_of(run_id) >= 0]
-        at = self.runs.row_of(line.id) if line is not None else -1
-        if at < 0 and self.runs.shown:  # the run is gone: its neighbour takes the cursor
-            at = min(max(row, 0), len(self.runs.shown) - 1)
-        if at >= 0:
-            here = self.runs.shown[at].id
-            self.select([here, *(run_id for run_id in kept if run_id != here)] if here in kept or not kept else kept)
-        self._move()
-
-    def _move(self) -> None:
-        self.moved.emit()
-        self._resting.start()
-
-    def _fit(self) -> None:
-        room = self.viewport().width()
-        scale = self._scale()
-        wanted = {column: round(width * scale) for column, width in _WIDTHS.items()}
-        wanted[Column.NAME] = round(_NAME_LEAST * scale)
-        shown = set(Column) - ({Column.BASELINE} if not self._any_pinned() else set())
-        for column in _GIVEN_UP:
-            if sum(wanted[each] for each in shown) > room:
-                shown.discard(column)
-        for column in Column:
-            self.setColumnHidden(column, column not in shown)
-
-    def _any_pinned(self) -> bool:
-        return any(line.summary.baseline for line in self.runs.lines)
-
-    def _scale(self) -> float:
-        """Return how much wider this font is than the one the widths were chosen for."""
-        return self.fontMetrics().averageCharWidth() / 6
-
-    def _look(self) -> None:
-        self.setAccessibleName("Runs")
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + SPACE[1])
-        head = self.horizontalHeader()
-        head.setHighlightSections(False)
-        head.setSortIndicator(Column.STARTED, Qt.SortOrder.DescendingOrder)
-        head.sortIndicatorChanged.connect(self._sort)
-        head.setSectionsClickable(True)
-        head.setSortIndicatorShown(True)
-        for column, width in _WIDTHS.items():
-            head.resizeSection(column, round(width * self._scale()))
-        head.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
-
-    def _sort(self, column: int, order: Qt.SortOrder) -> None:
-        self._keeping(lambda: self.runs.sort(column, order))

@@ -1,1 +1,1 @@
-"""The live view: a run as it happens, and a stored one as it was."""
+"""The live view of a run, also used for stored runs."""

@@ -1,21 +1,22 @@
-"""The leading figure in large type, and what stands beside it: tail latency, baseline, time."""
+"""The headline figure in large type, with tail latency, baseline ratio and time beside it."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from widgets.live.headline import Headline
-from widgets.parts.one_line import OneLine
+from widgets.parts.boxes import column_in, row_in
+from widgets.parts.text import OneLine
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
 _LARGE = 1.7
 
 NARROW = 600
-"""Pixels of width under which only the figure, the baseline and the time are shown."""
+"""Width in pixels below which only the figure, the baseline ratio and the time are shown."""
 
 
-class Cell(QWidget):
-    """A caption, and a value in tabular numerals beneath it. Hidden while there is no value."""
+class HeadlineCell(QWidget):
+    """A caption above a value in tabular numerals. Hidden while it has no value."""
 
     def __init__(self, *, large: bool = False) -> None:
         super().__init__()
@@ -24,10 +25,8 @@ class Cell(QWidget):
         self.value = OneLine(figure_font(points * _LARGE if large else points * 1.15, bold=large))
         self.note = OneLine(text_font(TextSize.SMALL), "muted")
         self._large = large
-        self._has_room = True
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        self._is_tall = True
+        column = column_in(self, 0)
         column.addWidget(self.caption)
         column.addWidget(self.value)
         column.addWidget(self.note)
@@ -40,48 +39,46 @@ class Cell(QWidget):
         self.value.set_text(value)
         self.note.set_text(note)
         self.setAccessibleName(f"{caption}: {value} {note}".strip())
-        self._show_if_wanted()
+        self._update_visibility()
 
-    def set_room(self, *, has_room: bool) -> None:
-        """Say whether there is room for this cell."""
-        self._has_room = has_room
-        self._show_if_wanted()
+    def set_tall(self, *, is_tall: bool) -> None:
+        """Set whether there is room for this cell."""
+        self._is_tall = is_tall
+        self._update_visibility()
 
-    def _show_if_wanted(self) -> None:
-        self.setVisible(self._large or (self._has_room and bool(self.value.text())))
+    def _update_visibility(self) -> None:
+        self.setVisible(self._large or (self._is_tall and bool(self.value.text())))
 
 
 class HeadlineBar(QWidget):
-    """The leading figure of a step and its company in one row."""
+    """The headline figure of a step and its secondary figures in one row."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.figure = Cell(large=True)
-        self.others, self.tail, self.ratio, self.time = Cell(), Cell(), Cell(), Cell()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE[3])
+        self.figure = HeadlineCell(large=True)
+        self.others, self.tail, self.ratio, self.time = HeadlineCell(), HeadlineCell(), HeadlineCell(), HeadlineCell()
+        row = row_in(self, SPACE[3])
         row.addWidget(self.figure, 9, Qt.AlignmentFlag.AlignTop)
         for cell, stretch in ((self.others, 5), (self.tail, 3), (self.ratio, 8), (self.time, 3)):
             row.addWidget(cell, stretch, Qt.AlignmentFlag.AlignTop)
         self.show_time("", "")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out what the plots tell as well before the figure itself is cut."""
+        """Hide what the plots show as well before the figure is cut."""
         super().resizeEvent(event)
         self._fit()
 
     def _fit(self) -> None:
-        """Give the figure and the time left all their width; the others share the rest, or go."""
+        """Give the figure and the time their full width; the other cells share the rest or are hidden."""
         self.figure.setMinimumWidth(min(self.figure.value.sizeHint().width(), self.width()))
         rest = self.width() - self.figure.minimumWidth() - SPACE[3]
         wanted = max(line.sizeHint().width() for line in (self.time.value, self.time.note))
         self.time.setMinimumWidth(max(0, min(wanted, rest)))
         for cell in (self.others, self.tail):
-            cell.set_room(has_room=self.width() >= NARROW)
+            cell.set_tall(is_tall=self.width() >= NARROW)
 
     def show_headline(self, headline: Headline) -> None:
-        """Show the figure."""
+        """Show `headline`."""
         self.figure.show_texts(headline.title, headline.text, headline.caption)
         self.others.show_texts("also", headline.others)
         self.tail.show_texts(headline.tail_title, headline.tail)
@@ -89,6 +86,6 @@ class HeadlineBar(QWidget):
         self._fit()
 
     def show_time(self, elapsed: str, remaining: str, *, over: bool = False) -> None:
-        """Show how long it has taken, and what is known of the rest."""
+        """Show the elapsed and the remaining time."""
         self.time.show_texts("took" if over else "elapsed", elapsed, remaining)
         self._fit()

@@ -15,42 +15,40 @@ from app.events import (
     FactsRead,
     LibraryChanged,
     Moment,
+    RunDetached,
     RunEnded,
-    RunLeft,
     RunStarted,
     TrialAttached,
     TrialStarted,
 )
 from app.plans.plan import Plan
 from app.questions import Asker
-from app.records import Band
-from app.runs.control import WAITING, Busy, Control, HostInUseError
-from app.runs.left import LeftRun
+from app.records import Band, DetachedRun
+from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.jobs import Job
-from widgets.live.busy_bar import BusyBar
-from widgets.live.inbox import PERIOD, Batch, Inbox
-from widgets.live.model import Place, RunModel
-from widgets.live.outcome_bar import OutcomeBar
-from widgets.live.outcome_words import outcome
-from widgets.live.place_strip import PlaceStrip
-from widgets.live.run_side import RunSide
-from widgets.live.words import clock_text, place_text, remaining_text, state_text, summary_text, trial_text
+from suites.quantities import clock_text
+from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
+from widgets.live.messages import outcome, remaining_text, state_text, step_host_text, summary_text, trial_text
+from widgets.live.model import RunModel, StepKey
+from widgets.live.run_bars import BusyBar, OutcomeBar
+from widgets.live.run_side_panel import RunSidePanel
+from widgets.live.step_view import StepTabs
 from widgets.page import Page
+from widgets.parts.boxes import column_in
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.one_line import OneLine
+from widgets.parts.text import OneLine
 from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:
     from widgets.live.step_view import StepView
 
 _TICK = 500
-"""Milliseconds between two looks at the clock while a run is under way."""
+"""Milliseconds between updates of the times while a run is under way."""
 
 
 class LivePage(Page):
-    """One run at a time: under way, or the last one. What is shown is folded in a RunModel; this only wires."""
+    """The run under way, or the last one. Its state is a RunModel; the page connects it to the widgets."""
 
     run_started = Signal(str)
     run_finished = Signal(str)
@@ -61,19 +59,19 @@ class LivePage(Page):
     plan_chosen = Signal(object)  # a Plan
     library_changed = Signal(object)  # a LibraryChanged
 
-    def __init__(self, workstation: Workstation, asker: Asker, parent: QWidget | None = None) -> None:
-        super().__init__(workstation, asker, parent)
+    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+        super().__init__(workstation, asker)
         self._model: RunModel | None = None
         self._control: Control | None = None
-        self._job: Job | None = None
-        self._inbox = Inbox()
-        self._try_again: Callable[[Busy], bool] = lambda _busy: False  # for what was refused a host
-        self._bands: dict[Place, Sequence[Band]] = {}
-        self._reading_bands: Job | None = None
+        self._job: BackgroundJob | None = None
+        self._queue = PendingEvents()
+        self._retry: Callable[[BusyPolicy], bool] = lambda _busy: False  # repeats a refused start
+        self._bands: dict[StepKey, Sequence[Band]] = {}
+        self._reading_bands: BackgroundJob | None = None
         self._follows = True
         self._summary = ""
         self.view: StepView | None = None
-        self.run_side = RunSide()
+        self.run_side = RunSidePanel()
         self.run_side.findings.more_requested.connect(self.help_requested)
         self.side = self.run_side
         self._delivery = QTimer(self)
@@ -95,59 +93,67 @@ class LivePage(Page):
         """The run that is shown, or None."""
         return self._model
 
-    def start_run(self, plan: Plan, busy: Busy = Busy.REFUSE, made: Callable[[], None] = lambda: None) -> bool:
-        """Run `plan` and show it; return False, and do nothing, while another run is under way.
+    def start_run(
+        self,
+        plan: Plan,
+        busy: BusyPolicy = BusyPolicy.REFUSE,
+        made: Callable[[], None] = lambda: None,
+        detached: DetachedRun | None = None,
+        *,
+        stop: bool = False,
+    ) -> bool:
+        """Run `plan`, or attach its `detached` run, and show it; return False, and do nothing, while another run is
+        under way.
 
-        `busy` says what to do where somebody else measures a host: by default, that is told and the user asked. `made`
-        is called first, on the worker's thread.
+        `busy` decides what happens if a host is already in use: by default the run is refused and the user asked.
+        `made` is called first, on the worker's thread. `stop` ends the run in order instead of continuing it.
         """
+        if self.running:
+            return False
         control, workstation, asker = Control(busy), self.workstation, self.asker
-        self._try_again = self._try_again if self.running else partial(self.start_run, plan, made=made)
+        if stop:
+            control.stop()
+        self._retry = partial(self.start_run, plan, made=made, detached=detached, stop=stop)
 
         def events() -> Generator[Event]:
             made()
+            if detached is not None:
+                return workstation.attach(detached.id, asker, control)
             return workstation.run(plan, asker, control)
 
-        return self._begin(plan, control, events)
+        self._model, self._control, self._queue = RunModel(plan), control, PendingEvents()
+        self._job = BackgroundJob(events, self, put=self._queue.put)
+        self._job.yielded.connect(self._drain)
+        self._job.failed.connect(self._job_failed)
+        self._job.finished.connect(self._finished)
+        self._show_start(self._model, control)
+        self._job.start()
+        self._read_bands(plan)
+        self._clock.start()
+        self._show_time()
+        self._ensure_view().table.setFocus()
+        return True
 
-    def attach_run(self, left: LeftRun, busy: Busy = Busy.REFUSE, *, stop: bool = False) -> bool:
-        """Go on with a detached run, or end it in order; return False while another is under way."""
-        control, workstation, asker = Control(busy), self.workstation, self.asker
-        self._try_again = self._try_again if self.running else partial(self.attach_run, left, stop=stop)
-        if stop:
-            control.stop()
-        began = self._begin(left.record.plan, control, lambda: workstation.attach(left.id, asker, control))
-        if began and stop and self._model is not None:
-            self._model.stopping()
-        return began
+    def attach_run(self, detached: DetachedRun, *, stop: bool = False) -> bool:
+        """Attach a detached run, or `stop` it; return False while another run is under way."""
+        return self.start_run(detached.record.plan, detached=detached, stop=stop)
 
-    def _begin(self, plan: Plan, control: Control, events: Callable[[], Generator[Event]]) -> bool:
-        if self.running:
-            return False
-        self._model, self._control, self._inbox = RunModel(plan), control, Inbox()
+    def _show_start(self, model: RunModel, control: Control) -> None:
+        """Show a run that has no events yet."""
         self._bands, self._follows = {}, True
-        self._ready_view().log.restart()
+        self._ensure_view().log.restart()
         self._outcome.hide()
         self._busy.hide()
         self._stop_button.setEnabled(not control.over)
         self._stop_button.show()
         self._stack.setCurrentIndex(1)
-        self._strip.show_places(self._model)
-        self._show_place(self._model.places()[0])
-        inbox = self._inbox
-        self._job = Job(lambda: inbox.pump(events()), self)
-        self._job.yielded.connect(self._announced)
-        self._job.failed.connect(self._broke_off)
-        self._job.finished.connect(self._finished)
-        self._job.start()
-        self._read_bands(plan)
-        self._clock.start()
-        self._show_time()
-        self._ready_view().table.setFocus()
-        return True
+        self._strip.show_step_keys(model)
+        self._show_step(model.step_keys()[0])
+        if control.stopped:
+            model.stopping()
 
     def stop(self) -> None:
-        """End the run as soon as its process can be ended, keeping what was measured. Returns at once."""
+        """Stop the run and keep what was measured. Return immediately; the run ends later."""
         if self._control is None or self._model is None or not self.running:
             return
         self._control.stop()
@@ -155,19 +161,19 @@ class LivePage(Page):
         self._stop_button.setEnabled(False)
         self._show_texts()
 
-    def leave(self) -> None:
-        """Let go of the run: what measures on a host goes on there, and waits to be attached. Returns at once."""
+    def detach(self) -> None:
+        """Detach the run: the trial under way continues on its host. Return immediately."""
         if self._control is not None and self.running:
-            self._control.leave()
+            self._control.detach()
             self._stop_button.setEnabled(False)
 
     def save_library_to(self, path: Path) -> None:
-        """Go on writing the run down in a new library at `path`. Returns at once."""
+        """Store the run in a new library at `path` from now on. Return immediately."""
         if self._control is not None and self.running:
             self._control.save_to(path)
 
     def export(self) -> bool:
-        """Offer to export the run that is shown, once it has ended; return whether there is one."""
+        """Offer to export the shown run; return False if there is none or it is under way."""
         if self.running or self._model is None or not self._model.run_id:
             return False
         self.export_requested.emit(self._model.run_id)
@@ -175,39 +181,39 @@ class LivePage(Page):
 
     # Events
 
-    def _announced(self, _nothing: object) -> None:
-        if not self._delivery.isActive():
-            self._drain()
-
-    def _drain(self) -> None:
-        batch = self._inbox.take()
+    def _drain(self, _event: Event | None = None) -> None:
+        """Show what has arrived, unless the timer does so soon."""
+        if self._delivery.isActive():
+            return
+        batch = self._queue.take()
         if not batch.events and not batch.output:
             return
         self._take(batch)
-        self._delivery.start()
+        self._delivery.start()  # until a batch is empty
 
-    def _take(self, batch: Batch) -> None:
+    def _take(self, batch: EventBatch) -> None:
         if self._model is None or self.view is None:
             return
         now = time.monotonic()
         for output in batch.output:
             if output.trial in self._model.trials:
                 self.view.log.write(output.data, output.stream)
+        # Output of a trial whose TrialStarted is in this batch belongs below that trial's heading.
         later = [output for output in batch.output if output.trial not in self._model.trials]
         for event in batch.events:
             self._model.fold(event, now)
-            self._heed(event, self._model.plan)
+            self._handle_event(event, self._model.plan)
         if batch.unshown:
-            self.view.log.note(f"… {batch.unshown} bytes came too fast to show; the stored output has them …")
+            self.view.log.note(f"… {batch.unshown} bytes not shown: output too fast; the stored output is complete …")
         for output in later:
             self.view.log.write(output.data, output.stream)
-        if any(isinstance(event, RunEnded | RunLeft) for event in batch.events):
+        if any(isinstance(event, RunEnded | RunDetached) for event in batch.events):
             self.view.log.flush()
         self.view.sync()
         self._show_texts()
 
-    def _heed(self, event: Event, plan: Plan) -> None:
-        """Do what an event asks for beyond the model."""
+    def _handle_event(self, event: Event, plan: Plan) -> None:
+        """Handle the effects of an event beyond the model."""
         if isinstance(event, RunStarted):
             self.run_started.emit(event.run_id)
         elif isinstance(event, TrialStarted | TrialAttached):
@@ -222,32 +228,32 @@ class LivePage(Page):
         model, view = self._model, self.view
         if model is None or view is None or model.current is None:
             return
-        view.log.note(f"── {place_text(model, model.current.place)} · {trial_text(model, model.current)} ──")
+        view.log.note(f"── {step_host_text(model, model.current.step_key)} · {trial_text(model, model.current)} ──")
         if self._follows:
-            self._show_place(model.current.place)
+            self._show_step(model.current.step_key)
 
-    def _broke_off(self, error: BenchwrightError) -> None:
+    def _job_failed(self, error: BenchwrightError) -> None:
         if self._model is not None:
-            self._take(self._inbox.take())
+            self._take(self._queue.take())
             self._model.fail(str(error), time.monotonic())
         if isinstance(error, HostInUseError) and self._model is not None:
-            self._model.run_id = ""  # nothing of it was kept
+            self._model.run_id = ""  # a refused run is not stored
             self._busy.refuse(error.message)
 
     def _finished(self) -> None:
         self._delivery.stop()
         self._clock.stop()
-        self._take(self._inbox.take())
+        self._take(self._queue.take())  # events since the last delivery
         self._job = None
         model = self._model
         if model is None:
             return
         if not model.phase.over:
-            model.fail("The run ended without saying how.", time.monotonic())
+            model.fail("The run ended without a final state.", time.monotonic())
         self._stop_button.hide()
         if not self._busy.isVisibleTo(self):
             measured = any(view.counts for view in model.trials.values())
-            self._outcome.say(*outcome(model), kept=bool(model.run_id), measured=measured)
+            self._outcome.show_message(*outcome(model), stored=bool(model.run_id), measured=measured)
             self._outcome.propose(model.plan.name)
         self._show_texts()
         self._show_time()
@@ -255,8 +261,8 @@ class LivePage(Page):
 
     # What is shown
 
-    def _ready_view(self) -> "StepView":
-        """Return the view of a step; it is made when first needed, so that the window opens without pyqtgraph."""
+    def _ensure_view(self) -> "StepView":
+        """Return the view of a step, made on first use: importing pyqtgraph would delay the window."""
         if self.view is None:
             from widgets.live.step_view import StepView
 
@@ -265,35 +271,35 @@ class LivePage(Page):
             self._body.addWidget(self.view, 1)
         return self.view
 
-    def _choose_place(self, place: Place) -> None:
+    def _choose_step(self, step_key: StepKey) -> None:
         current = self._model.current if self._model is not None else None
-        self._follows = current is not None and current.place == place
-        self._show_place(place)
+        self._follows = current is not None and current.step_key == step_key
+        self._show_step(step_key)
 
-    def _show_place(self, place: Place) -> None:
+    def _show_step(self, step_key: StepKey) -> None:
         if self._model is None or self.view is None:
             return
-        self._strip.show_place(place)
-        self.view.show_place(self._model, place, self._bands.get(place, ()))
+        self._strip.show_step_key(step_key)
+        self.view.show_step_key(self._model, step_key, self._bands.get(step_key, ()))
         self._show_texts()
 
     def _show_texts(self) -> None:
         model, view = self._model, self.view
-        if model is None or view is None or view.place is None:
+        if model is None or view is None or view.step_key is None:
             return
         trial = view.front
-        parts = [place_text(model, view.place), trial_text(model, trial) if trial is not None else ""]
-        self._where.set_text("   ".join(part for part in parts if part))
-        self._state.set_text(state_text(model, time.monotonic()))
+        parts = [step_host_text(model, view.step_key), trial_text(model, trial) if trial is not None else ""]
+        self._step_label.set_text("   ".join(part for part in parts if part))
+        self._state_label.set_text(state_text(model, time.monotonic()))
         self._show_waiting(model)
-        self._strip.show_places(model)
-        self.run_side.show_run(model, view.place, trial)
+        self._strip.show_step_keys(model)
+        self.run_side.show_run(model, view.step_key, trial)
 
     def _show_waiting(self, model: RunModel) -> None:
-        """Tell for whom the run waits, while it does."""
-        patient = self._control is not None and self._control.busy is Busy.WAIT and self.running
-        if patient and model.current is None and model.activity.startswith(WAITING):
-            self._busy.wait(f"{model.activity.removeprefix(WAITING)}.")
+        """Show which measurement the run waits for, while it waits."""
+        waits = self._control is not None and self._control.busy is BusyPolicy.WAIT and self.running
+        if waits and model.current is None and model.waits_for:
+            self._busy.wait(f"{model.waits_for}.")
 
     def _show_time(self) -> None:
         model, view = self._model, self.view
@@ -303,7 +309,7 @@ class LivePage(Page):
         remaining = "" if model.phase.over else remaining_text(model.remaining(now))
         view.bar.show_time(clock_text(model.elapsed(now)), remaining, over=model.phase.over)
         if self.running and model.links:
-            self._state.set_text(state_text(model, now))
+            self._state_label.set_text(state_text(model, now))
         summary = summary_text(model, now) if self.running else ""
         if summary != self._summary:
             self._summary = summary
@@ -312,35 +318,35 @@ class LivePage(Page):
     # Baselines
 
     def _read_bands(self, plan: Plan) -> None:
-        """Read what the baselines say, once more when facts tell whether they are of another universe."""
+        """Read the baselines; again once facts are known, which decide whether a baseline is comparable."""
         workstation, facts = self.workstation, {} if self._model is None else dict(self._model.facts)
-        places = [(step, host) for step in plan.steps for host in plan.hosts]
+        step_keys = [(step, host) for step in plan.steps for host in plan.hosts]
 
-        def read() -> dict[Place, Sequence[Band]]:
-            return {(step.name, host): workstation.bands(step, host, facts.get(host)) for step, host in places}
+        def read() -> dict[StepKey, Sequence[Band]]:
+            return {(step.name, host): workstation.bands(step, host, facts.get(host)) for step, host in step_keys}
 
-        job = self._reading_bands = Job(read, self)
-        job.returned.connect(lambda bands: self._take_bands(bands) if job is self._reading_bands else None)
-        job.failed.connect(self._lack_bands)
+        job = self._reading_bands = BackgroundJob(read, self)
+        job.returned.connect(lambda bands: self._show_bands(bands) if job is self._reading_bands else None)
+        job.failed.connect(self._bands_failed)
         job.start()
 
-    def _take_bands(self, bands: dict[Place, Sequence[Band]]) -> None:
+    def _show_bands(self, bands: dict[StepKey, Sequence[Band]]) -> None:
         self._bands = bands
-        if self.view is not None and self.view.place is not None and any(bands.values()):
-            self._show_place(self.view.place)
+        if self.view is not None and self.view.step_key is not None and any(bands.values()):
+            self._show_step(self.view.step_key)
 
-    def _lack_bands(self, error: BenchwrightError) -> None:
-        self.status.emit(f"The baseline could not be read: {error}")
+    def _bands_failed(self, error: BenchwrightError) -> None:
+        self.status.emit(f"Baseline not read: {error}")
 
-    def _ask_another_tool(self) -> None:
-        from widgets.opinion.opinion_dialog import ask_for_opinion
+    def _open_crosscheck(self) -> None:
+        from widgets.crosscheck import open_crosscheck
 
         if self._model is not None:
-            dialog = ask_for_opinion(self.workstation, self._model.run_id, self)
+            dialog = open_crosscheck(self.workstation, self._model.run_id, self)
             dialog.plan_chosen.connect(self.plan_chosen)
 
     def _show_scaling(self) -> None:
-        from widgets.charts.studies import show_scaling
+        from widgets.plots.studies import show_scaling
 
         if self._model is not None and self._model.run_id:
             show_scaling(self.workstation, [self._model.run_id], self)
@@ -349,59 +355,57 @@ class LivePage(Page):
         if self._model is None:
             return
         run_id, workstation = self._model.run_id, self.workstation
-        job = Job(lambda: workstation.pin(run_id, name), self)
-        job.returned.connect(lambda _nothing: self._outcome.tell(f"Pinned as the baseline “{name}”."))
-        job.failed.connect(lambda error: self._outcome.tell(str(error)))
+        job = BackgroundJob(lambda: workstation.pin(run_id, name), self)
+        job.returned.connect(lambda _nothing: self._outcome.show_detail(f"Pinned as baseline “{name}”."))
+        job.failed.connect(lambda error: self._outcome.show_detail(str(error)))
         job.start()
 
     # Building
 
     def _build(self) -> None:
         self._empty = EmptyState(
-            "Nothing is running",
-            "Here you watch a measurement as it happens, beside a baseline and what the host itself is doing.",
+            "No run under way",
+            "Live shows a run as it is measured: its figures beside a baseline, and the host's CPU, disk and network.",
             "Measure a host",
             self.measure_requested.emit,
             icon="live",
         )
         body = QWidget()
-        self._body = QVBoxLayout(body)
-        self._body.setContentsMargins(SPACE[3], SPACE[2], SPACE[2], SPACE[1])
-        self._body.setSpacing(SPACE[1])
+        self._body = column_in(body, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[1]))
         self._body.addLayout(self._build_head())
-        self._strip = PlaceStrip()
-        self._strip.chosen.connect(self._choose_place)
+        self._strip = StepTabs()
+        self._strip.chosen.connect(self._choose_step)
         self._body.addWidget(self._strip)
         self._outcome = OutcomeBar()
         self._outcome.show_requested.connect(lambda: self._request(self.show_run_requested))
         self._outcome.export_requested.connect(lambda: self._request(self.export_requested))
         self._outcome.pin_requested.connect(self._pin)
-        self._outcome.opinion_requested.connect(self._ask_another_tool)
-        self._outcome.again_requested.connect(self._run_again)
+        self._outcome.crosscheck_requested.connect(self._open_crosscheck)
+        self._outcome.rerun_requested.connect(self._rerun)
         self._body.addWidget(self._outcome)
         self._busy = BusyBar()
-        self._busy.wait_requested.connect(lambda: self._try_again(Busy.WAIT))
-        self._busy.anyway_requested.connect(self._go_on_anyway)
+        self._busy.wait_requested.connect(lambda: self._retry(BusyPolicy.WAIT))
+        self._busy.anyway_requested.connect(self._run_anyway)
         self._body.addWidget(self._busy)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(body)
 
     def _build_head(self) -> QHBoxLayout:
-        self._where = OneLine(text_font(TextSize.HEADING, bold=True))
-        self._state = OneLine(text_font(TextSize.BODY), "muted")
+        self._step_label = OneLine(text_font(TextSize.HEADING, bold=True))
+        self._state_label = OneLine(text_font(TextSize.BODY), "muted")
         self._stop_button = QPushButton("Stop")
         self._stop_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a stray space must not end a run
         self._stop_button.setShortcut(QKeySequence("Ctrl+."))
-        self._stop_button.setToolTip("End the tool on the host; what is measured so far stays in the library (Ctrl+.)")
+        self._stop_button.setToolTip("Stop the tool on the host and keep what was measured (Ctrl+.)")
         self._stop_button.clicked.connect(self.stop)
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(self._where)
-        words.addWidget(self._state)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(self._step_label)
+        texts.addWidget(self._state_label)
         head = QHBoxLayout()
         head.setSpacing(SPACE[2])
-        head.addLayout(words, 1)
+        head.addLayout(texts, 1)
         head.addWidget(self._stop_button)
         return head
 
@@ -409,14 +413,14 @@ class LivePage(Page):
         if self._model is not None and self._model.run_id:
             signal.emit(self._model.run_id)
 
-    def _run_again(self) -> None:
+    def _rerun(self) -> None:
         if self._model is not None:
             self.start_run(self._model.plan)
 
-    def _go_on_anyway(self) -> None:
-        """Begin beside somebody else: the run that waits, or the one that was refused."""
+    def _run_anyway(self) -> None:
+        """Run although another measurement uses the host: the run that waits, or the one that was refused."""
         if self.running and self._control is not None:
-            self._control.busy = Busy.ANYWAY
+            self._control.busy = BusyPolicy.ANYWAY
             self._busy.hide()
         else:
-            self._try_again(Busy.ANYWAY)
+            self._retry(BusyPolicy.ANYWAY)

@@ -1,119 +1,174 @@
-"""How sure a step is so far: the interval as it shrinks from trial to trial, and what is still to come."""
+"""Strip with the 95 % interval after each trial against the precision goal."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from app.events import PolicyDecided
-from app.runs.decision_words import forecast_text
-from app.wording import metric_text
-from widgets.live.interval_shape import Shape, shape_of
-from widgets.parts.one_line import OneLine
-from widgets.parts.text import set_tool_tip
+from app.events import Decision, PolicyDecided
+from app.runs.messages import forecast_text
+from suites.quantities import metric_text
+from widgets.parts.boxes import row_in
+from widgets.parts.text import OneLine, set_tool_tip
 from widgets.theme import SPACE, TextSize, palette, text_font
+
+WIDEST = 4.0
+"""Largest half height of the drawing, as a multiple of the goal: the first intervals would dwarf the others."""
+
+SINGLE = 0.05
+"""Least half height of the drawing without a goal."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalPoint:
+    """Interval after `trials` trials: its edges and centre as relative deviations from the reference."""
+
+    trials: int
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalCurve:
+    """Intervals in order of trials. `wanted` is the goal (relative half width, None without one), `last` the expected
+    last trial, `reach` the half height of the drawing."""
+
+    points: tuple[IntervalPoint, ...]
+    wanted: float | None
+    last: int
+    reach: float
+
+
+def interval_curve(decisions: Sequence[Decision]) -> IntervalCurve | None:
+    """Return the intervals of a step's decisions, or None before the first interval.
+
+    The reference is the latest centre, or 1 for a ratio: the goal is an interval within `wanted` of it, or a ratio
+    whose interval is entirely beyond 1 ± `wanted`.
+    """
+    complete = [one for one in decisions if one.low is not None and one.high is not None and one.value]
+    if not complete:
+        return None
+    latest = complete[-1]
+    reference = 1.0 if latest.of_ratio else latest.value or 1.0
+    points = tuple(
+        IntervalPoint(
+            one.trials,
+            (one.low or 0.0) / reference - 1,
+            (one.value or 0.0) / reference - 1,
+            (one.high or 0.0) / reference - 1,
+        )
+        for one in complete
+    )
+    now = max(abs(points[-1].low), abs(points[-1].high))
+    furthest = max(max(abs(point.low), abs(point.high)) for point in points)
+    wanted = latest.wanted
+    reach = min(furthest, max(WIDEST * wanted, 2 * now)) if wanted else max(furthest, SINGLE)
+    return IntervalCurve(
+        points, wanted, latest.trials + (latest.more or 0), max(reach, 1.3 * (wanted or 0.0)) or SINGLE
+    )
+
 
 HEIGHT = 44
 _BAND = 38
-"""Of 255: how strongly what is wanted is shaded."""
+"""Alpha (of 255) of the shaded goal."""
 
 
 class IntervalView(QWidget):
-    """One upright line a trial, from edge to edge of the interval; shaded is how far it may reach."""
+    """One vertical line per trial for its interval; the goal is shaded."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._shape: Shape | None = None
+        self._curve: IntervalCurve | None = None
         self.setMinimumSize(QSize(80, HEIGHT))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_shape(self, shape: Shape | None) -> None:
-        """Draw `shape`."""
-        self._shape = shape
+    def show_curve(self, curve: IntervalCurve | None) -> None:
+        """Draw `curve`."""
+        self._curve = curve
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Draw the intervals, the newest strongest."""
-        shape = self._shape
-        if shape is None:
+        """Draw the intervals, the newest in the accent colour."""
+        curve = self._curve
+        if curve is None:
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         area = QRectF(self.rect()).adjusted(6, 3, -6, -3)
-        self._draw_ground(painter, area, shape)
-        for number, stand in enumerate(shape.stands):
-            newest = number == len(shape.stands) - 1
+        self._draw_ground(painter, area, curve)
+        for number, point in enumerate(curve.points):
+            newest = number == len(curve.points) - 1
             colour = QColor(palette().accent if newest else palette().muted)
             painter.setPen(QPen(colour, 2.0 if newest else 1.2))
-            x = _x(area, shape, stand.trials)
-            painter.drawLine(QPointF(x, _y(area, shape, stand.low)), QPointF(x, _y(area, shape, stand.high)))
+            x = _x(area, curve, point.trials)
+            painter.drawLine(QPointF(x, _y(area, curve, point.low)), QPointF(x, _y(area, curve, point.high)))
             painter.setBrush(colour)
-            painter.drawEllipse(QPointF(x, _y(area, shape, stand.value)), 2.2, 2.2)
+            painter.drawEllipse(QPointF(x, _y(area, curve, point.value)), 2.2, 2.2)
 
-    def _draw_ground(self, painter: QPainter, area: QRectF, shape: Shape) -> None:
-        if shape.wanted:
+    def _draw_ground(self, painter: QPainter, area: QRectF, curve: IntervalCurve) -> None:
+        if curve.wanted:
             band = QColor(palette().baseline)
             band.setAlpha(_BAND)
-            top, foot = _y(area, shape, shape.wanted), _y(area, shape, -shape.wanted)
+            top, foot = _y(area, curve, curve.wanted), _y(area, curve, -curve.wanted)
             painter.fillRect(QRectF(area.left(), top, area.width(), foot - top), band)
         painter.setPen(QPen(QColor(palette().line), 1))
         painter.drawLine(QPointF(area.left(), area.center().y()), QPointF(area.right(), area.center().y()))
-        if shape.last > shape.stands[-1].trials:
+        if curve.last > curve.points[-1].trials:
             painter.setPen(QPen(QColor(palette().baseline), 1, Qt.PenStyle.DashLine))
-            x = _x(area, shape, shape.last)
+            x = _x(area, curve, curve.last)
             painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
 
 
-def _x(area: QRectF, shape: Shape, trials: int) -> float:
-    first = shape.stands[0].trials
-    return area.left() + area.width() * (trials - first) / max(1, shape.last - first)
+def _x(area: QRectF, curve: IntervalCurve, trials: int) -> float:
+    first = curve.points[0].trials
+    return area.left() + area.width() * (trials - first) / max(1, curve.last - first)
 
 
-def _y(area: QRectF, shape: Shape, share: float) -> float:
-    within = max(-shape.reach, min(shape.reach, share))
-    return area.center().y() - within / shape.reach * area.height() / 2
+def _y(area: QRectF, curve: IntervalCurve, share: float) -> float:
+    within = max(-curve.reach, min(curve.reach, share))
+    return area.center().y() - within / curve.reach * area.height() / 2
 
 
 class RepetitionStrip(QWidget):
-    """What the trials of a step say about going on. Hidden while there is nothing to say."""
+    """Decision of the repetition policy on a step. Hidden while there is none to show."""
 
     def __init__(self) -> None:
         super().__init__()
         self.caption = OneLine(text_font(TextSize.SMALL), "muted")
         self.reason = OneLine(text_font(TextSize.BODY))
-        self.ahead = OneLine(text_font(TextSize.SMALL), "muted")
+        self.forecast = OneLine(text_font(TextSize.SMALL), "muted")
         self.view = IntervalView()
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        for line in (self.caption, self.reason, self.ahead):
-            words.addWidget(line)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE[3])
-        row.addLayout(words, 3)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        for line in (self.caption, self.reason, self.forecast):
+            texts.addWidget(line)
+        row = row_in(self, SPACE[3])
+        row.addLayout(texts, 3)
         row.addWidget(self.view, 2, Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.show_decisions(())
 
     def show_decisions(self, decided: Sequence[PolicyDecided]) -> None:
-        """Show what was decided of a place so far, the newest last."""
+        """Show the decisions on a step so far, in order of time."""
         last = decided[-1] if decided else None
         same = [one.decision for one in decided if last is not None and one.labels == last.labels]
-        shape = shape_of(same)
-        self.setVisible(shape is not None or (last is not None and last.decision.wanted is not None))
+        curve = interval_curve(same)
+        self.setVisible(curve is not None or (last is not None and last.decision.wanted is not None))
         if last is None:
             return
         figure = "" if last.metric is None else f": {metric_text(last.metric, last.labels)}"
-        what = "Ratio to the baseline" if last.decision.of_ratio else "How sure it is"
-        self.caption.set_text(f"{what}{figure}")
+        title = "Ratio to the baseline" if last.decision.of_ratio else "95 % interval so far"
+        self.caption.set_text(f"{title}{figure}")
         self.reason.set_text(_first_upper(last.decision.reason))
-        self.ahead.set_text(_first_upper(forecast_text(last.decision)))
-        self.view.setVisible(shape is not None)
-        self.view.show_shape(shape)
-        told = f"{self.caption.text()}. {self.reason.text()}. {self.ahead.text()}".strip()
-        set_tool_tip(self, f"{told}\nOne upright line a trial: the 95 % interval after it. Shaded: what is wanted.")
-        self.setAccessibleName(told)
+        self.forecast.set_text(_first_upper(forecast_text(last.decision)))
+        self.view.setVisible(curve is not None)
+        self.view.show_curve(curve)
+        text = f"{self.caption.text()}. {self.reason.text()}. {self.forecast.text()}".strip()
+        set_tool_tip(self, f"{text}\nVertical lines: the 95 % interval after each trial. Shaded: the goal.")
+        self.setAccessibleName(text)
 
 
 def _first_upper(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A stored run folded again into what the live view showed. No Qt."""
+"""Rebuild the model of a stored run by replaying its events. No Qt."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -19,24 +19,24 @@ from app.events import (
 )
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.runs.policies import replayed
-from suites.base import Parsed
+from suites.base import ParsedTrial
 from suites.vocab import Sample
 from widgets.live.model import RunModel
 
-Moments = Iterator[tuple[Event, float]]
+TimedEvents = Iterator[tuple[Event, float]]
 
 
 def stored(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, tuple[Sample, ...]]) -> RunModel:
-    """Return a stored run as it was shown when it ended. Its clock is UTC, in seconds since 1970."""
+    """Return the model of a stored run at its end. Its clock is UTC in seconds since 1970."""
     model = RunModel(record.plan)
     for event, now in _replayed(record, samples, telemetry):
         model.fold(event, now)
     return model
 
 
-def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, tuple[Sample, ...]]) -> Moments:
+def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, tuple[Sample, ...]]) -> TimedEvents:
     summary = record.summary
-    began = _moment(summary.started, 0.0)
+    began = _timestamp(summary.started, 0.0)
     yield RunStarted(summary.id, record.plan, summary.started), began
     for host, facts in record.facts_before.items():
         yield FactsRead(host, Moment.BEFORE, facts), began
@@ -48,29 +48,29 @@ def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, 
     for trial in record.trials:
         yield from _trial(trial, samples)
         if trial.trial.id in decided:
-            yield decided[trial.trial.id], _moment(trial.ended, began)
+            yield decided[trial.trial.id], _timestamp(trial.ended, began)
     for verdict in record.verdicts:
         yield VerdictReached(verdict), began
     if summary.state is not State.RUNNING:
         over = RunEnded(summary.id, summary.state, record.reason, record.telemetry_cost)
-        yield over, _moment(summary.ended, began)
+        yield over, _timestamp(summary.ended, began)
 
 
-def _trial(stored_trial: TrialRecord, samples: SampleSeries) -> Moments:
+def _trial(stored_trial: TrialRecord, samples: SampleSeries) -> TimedEvents:
     trial = stored_trial.trial
-    began = _moment(trial.started, 0.0)
+    began = _timestamp(trial.started, 0.0)
     yield TrialStarted(trial, None), began
     for sample in samples.get(trial.id, ()):
         yield SampleRead(trial.id, sample), began
     if stored_trial.state is not State.RUNNING:
-        parsed = Parsed(stored_trial.figures, (), stored_trial.notes, stored_trial.state is State.DONE)
+        parsed = ParsedTrial(stored_trial.figures, (), stored_trial.notes, stored_trial.state is State.DONE)
         ended = TrialEnded(trial.id, stored_trial.state, stored_trial.exit_status, parsed, stored_trial.reason)
-        yield ended, _moment(stored_trial.ended, began)
+        yield ended, _timestamp(stored_trial.ended, began)
 
 
-def _moment(text: str | None, otherwise: float) -> float:
-    """Return the seconds since 1970 of a moment in ISO 8601, or `otherwise` where there is none."""
+def _timestamp(text: str | None, default: float) -> float:
+    """Return a time in ISO 8601 as seconds since 1970, or `default` if it is missing or malformed."""
     try:
-        return otherwise if text is None else datetime.fromisoformat(text).timestamp()
+        return default if text is None else datetime.fromisoformat(text).timestamp()
     except ValueError:
-        return otherwise
+        return default

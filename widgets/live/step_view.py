@@ -1,65 +1,126 @@
-"""One step on one host: its leading figure, its plots, its trials, its raw output and its commands."""
+"""View of one step on a host: headline, interval strip, plots, trials, output, commands."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QSplitter, QTabWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QPlainTextEdit,
+    QSplitter,
+    QTabBar,
+    QTabWidget,
+    QToolButton,
+    QWidget,
+)
 
 from app.records import Band
 from widgets.live.headline import headline, headline_metric
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.log_view import LogView
-from widgets.live.model import Place, RunModel, TrialView
-from widgets.live.pictures import Pictures
+from widgets.live.messages import command_text, step_progress
+from widgets.live.model import RunModel, StepKey, TrialView
 from widgets.live.repetition_strip import RepetitionStrip
-from widgets.live.sweep_plots import SweepPlots
-from widgets.live.swept import sweep_of
-from widgets.live.trial_plots import TrialPlots
+from widgets.live.sweep_plots import SweepPlots, sweep_of
+from widgets.live.trial_plots import PlotPanes, TrialPlots
 from widgets.live.trial_table import TrialTable
-from widgets.live.words import command_text
-from widgets.parts.text import visible
+from widgets.parts.boxes import column_in, row_in
+from widgets.parts.names import host_title
+from widgets.parts.text import tool_tip, visible
 from widgets.theme import SPACE, code_font
+
+_LONGEST = 40
+
+
+class StepTabs(QTabBar):
+    """One tab for each step and host. Hidden while there is only one."""
+
+    chosen = Signal(object)  # a StepKey
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._step_keys: tuple[StepKey, ...] = ()
+        self.setDrawBase(False)
+        self.setExpanding(False)
+        self.setUsesScrollButtons(True)
+        self.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setAccessibleName("Steps of the run")
+        self.tabBarClicked.connect(self._choose)
+        self.currentChanged.connect(self._choose)
+
+    def show_step_keys(self, model: RunModel) -> None:
+        """Show a tab for each step and host of `model` with its progress."""
+        step_keys = model.step_keys()
+        quiet = self.blockSignals(True)
+        if step_keys != self._step_keys:
+            while self.count():
+                self.removeTab(0)
+            for _ in step_keys:
+                self.addTab("")
+            self._step_keys = step_keys
+            self.setVisible(len(step_keys) > 1)
+        several = len(model.plan.hosts) > 1
+        for index, step_key in enumerate(step_keys):
+            step, host = step_key
+            name = visible(f"{step} · {host_title(host)}" if several else step).replace("\n", " ")
+            short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+            text = f"{short}   {step_progress(model, step_key)}".replace("&", "&&")
+            if self.tabText(index) != text:
+                self.setTabText(index, text)
+                link = model.links.get(host)
+                self.setTabToolTip(index, "" if link is None else tool_tip(link.detail))
+        self.blockSignals(quiet)
+
+    def show_step_key(self, step_key: StepKey) -> None:
+        """Make the tab of `step_key` the current one."""
+        if step_key in self._step_keys:
+            quiet = self.blockSignals(True)
+            self.setCurrentIndex(self._step_keys.index(step_key))
+            self.blockSignals(quiet)
+
+    def _choose(self, index: int) -> None:
+        if 0 <= index < len(self._step_keys):
+            self.chosen.emit(self._step_keys[index])
+
 
 _HEIGHTS = (420, 132)
 
 
 class StepView(QWidget):
-    """Shows a place of a run and one of its trials in front. Call `sync` after the model has changed."""
+    """Shows a step on a host, and one of its trials in front. Call `sync` after the model has changed."""
 
     front_changed = Signal()
-    output_wanted = Signal(int)  # the id of the trial whose raw output is to be shown
+    output_wanted = Signal(int)  # id of the trial whose raw output is shown
     scaling_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self._model: RunModel | None = None
-        self._place: Place | None = None
+        self._step_key: StepKey | None = None
         self._front: TrialView | None = None
         self._bands: Sequence[Band] = ()
         self.bar = HeadlineBar()
         self.repetition = RepetitionStrip()
         self.plots = TrialPlots()
         self.sweep = SweepPlots()
-        self.pictures = Pictures(self.plots, self.sweep)
+        self.plot_panes = PlotPanes(self.plots, self.sweep)
         self.table = TrialTable()
         self.log = LogView()
         self.commands = QPlainTextEdit()
         self._build()
 
     @property
-    def place(self) -> Place | None:
+    def step_key(self) -> StepKey | None:
         """The step and host that are shown."""
-        return self._place
+        return self._step_key
 
     @property
     def front(self) -> TrialView | None:
         """The trial whose curves are drawn in front."""
         return self._front
 
-    def show_place(self, model: RunModel, place: Place, bands: Sequence[Band]) -> None:
+    def show_step_key(self, model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> None:
         """Show a step on a host, with its trial under way or its last one in front."""
-        self._model, self._place, self._bands = model, place, bands
-        views = model.trials_at(place)
+        self._model, self._step_key, self._bands = model, step_key, bands
+        views = model.trials_at(step_key)
         self._show_front(views[-1] if views else None)
 
     def show_trial(self, view: TrialView) -> None:
@@ -68,29 +129,29 @@ class StepView(QWidget):
             self._show_front(view)
 
     def sync(self) -> None:
-        """Show what has changed."""
-        if self._model is None or self._place is None:
+        """Update the view from the model."""
+        if self._model is None or self._step_key is None:
             return
-        self.bar.show_headline(headline(self._model, self._place, self._bands))
-        self.repetition.show_decisions(self._model.decisions.get(self._place, ()))
-        metric = headline_metric(self._model, self._place)
-        self.table.show_trials(self._model.trials_at(self._place), metric, self._front)
+        self.bar.show_headline(headline(self._model, self._step_key, self._bands))
+        self.repetition.show_decisions(self._model.decisions.get(self._step_key, ()))
+        metric = headline_metric(self._model, self._step_key)
+        self.table.show_trials(self._model.trials_at(self._step_key), metric, self._front)
         self.plots.sync()
-        self.sweep.show_panels(sweep_of(self._model, self._place, self._front))
-        self.pictures.fit()
+        self.sweep.show_panels(sweep_of(self._model, self._step_key, self._front))
+        self.plot_panes.fit()
         self._offer_scaling(over=self._model.phase.over)
 
     def _show_front(self, view: TrialView | None) -> None:
-        if self._model is None or self._place is None:
+        if self._model is None or self._step_key is None:
             return
         self._front = view
-        self.plots.show_trial(self._model, self._place, view, self._bands)
+        self.plots.show_trial(self._model, self._step_key, view, self._bands)
         self.commands.setPlainText(visible(command_text(view.trial.commands)) if view is not None else "")
         self.sync()
         self.front_changed.emit()
-        self._ask_for_output()
+        self._request_output()
 
-    def _ask_for_output(self) -> None:
+    def _request_output(self) -> None:
         if self._front is not None and self.tabs.currentWidget() is self.log:
             self.output_wanted.emit(self._front.trial.id)
 
@@ -103,41 +164,38 @@ class StepView(QWidget):
         self.tabs.addTab(self.table, "Trials")
         self.tabs.addTab(self.log, "Raw output")
         self.tabs.addTab(self.commands, "Exact commands")
-        self.tabs.currentChanged.connect(self._ask_for_output)
+        self.tabs.currentChanged.connect(self._request_output)
         self.tabs.setMinimumHeight(84)
         self.chooser = QToolButton()
         self.chooser.setText("Plots…")
-        self.chooser.setToolTip("Choose which plots are shown")
+        self.chooser.setToolTip("Choose the plots to show")
         self.chooser.clicked.connect(self._choose_plots)
         self.scaling = QToolButton()
         self.scaling.setText("Scaling…")
         self.scaling.clicked.connect(self.scaling_requested)
         corner = QWidget()
-        corner_row = QHBoxLayout(corner)
-        corner_row.setContentsMargins(0, 0, 0, SPACE[0])
+        corner_row = row_in(corner, -1, (0, 0, 0, SPACE[0]))
         corner_row.addWidget(self.scaling)
         corner_row.addWidget(self.chooser)
         self.tabs.setCornerWidget(corner)
-        self.table.chosen.connect(self.show_trial)
+        self.table.chosen_trial.connect(self.show_trial)
         splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.pictures)
+        splitter.addWidget(self.plot_panes)
         splitter.addWidget(self.tabs)
         splitter.setStretchFactor(0, 1)
         splitter.setSizes(_HEIGHTS)
         splitter.setCollapsible(0, False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE[1])
+        column = column_in(self, SPACE[1])
         column.addWidget(self.bar)
         column.addWidget(self.repetition)
         column.addWidget(splitter, 1)
 
     def _offer_scaling(self, *, over: bool) -> None:
-        """Offer the figure of the whole sweep, with its model; it needs every trial."""
+        """Offer the chart of the whole sweep with its fitted model, once all trials are done."""
         self.scaling.setVisible(bool(self.sweep.plots))
         self.scaling.setEnabled(over)
-        what = "Show what more threads, depth or streams give, with the model that fits"
-        self.scaling.setToolTip(what if over else "When the run is over: it takes every trial")
+        tip = "Chart the figure by threads, depth or streams, with a fitted model"
+        self.scaling.setToolTip(tip if over else "Available when the run is over: uses every trial")
 
     def _choose_plots(self) -> None:
         self.plots.menu.popup(self.chooser.mapToGlobal(self.chooser.rect().bottomLeft()))

@@ -1,31 +1,58 @@
-"""A sweep in the window: the rate over what was swept, and the latency beneath, on one foot."""
+"""Plots of a sweep: each metric by queue depth, size, rate and so on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+import numpy as np
+from PySide6.QtWidgets import QWidget
 
-from app.scaling.sweep_panels import SweepPanel
-from widgets.plots.label_axis import LabelAxis
+from app.scaling.sweeps import SweepPanel, curves_of, panels_of
+from suites.vocab import Figure
+from widgets.live.model import RunModel, StepKey, TrialView
+from widgets.parts.boxes import column_in
+from widgets.plots.axis import LabelAxis
 from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import TimeWindow
 from widgets.theme import SPACE, series_colour
 
+
+def sweep_of(model: RunModel, step_key: StepKey, front: TrialView | None) -> tuple[SweepPanel, ...]:
+    """Return the plots of the sweep of a step; none without a sweep.
+
+    With a counted trial in front they cover all counted trials; otherwise that trial alone, by the medians of its
+    samples while it runs.
+    """
+    if front is None:
+        return ()
+    if front.counts:
+        return panels_of(
+            curves_of([figure for view in model.trials_at(step_key) if view.counts for figure in view.figures])
+        )
+    return panels_of(curves_of(front.figures or list(_so_far(front))))
+
+
+def _so_far(view: TrialView) -> Iterator[Figure]:
+    """Yield the median so far of every series that may belong to a sweep."""
+    seen = [Figure(series.metric, 0.0, series.labels) for series in view.series.values() if series.labels]
+    metrics = {curve.metric for curve in curves_of(seen)}
+    for series in list(view.series.values()):
+        if series.metric in metrics and len(values := series.counted()):
+            yield Figure(series.metric, float(np.median(values)), series.labels)
+
+
 _COLOURS = 6
 _MARGIN = 0.04
-"""Part of the foot that is left free beyond the outermost points."""
+"""Margin beyond the outermost points, as a share of the axis."""
 
 
 class SweepPlots(QWidget):
-    """Shows the plots of a sweep. What holds it shows and hides it."""
+    """Plots of a sweep, one above the other. Its owner shows and hides it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.plots: list[TimePlot] = []
         self._axes: list[LabelAxis] = []
         self._panels: tuple[SweepPanel, ...] = ()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SPACE[1], 0, 0, 0)
-        self._column.setSpacing(SPACE[0])
+        self._column = column_in(self, SPACE[0], (SPACE[1], 0, 0, 0))
         self.setAccessibleName("Sweep")
         self.hide()
 
@@ -50,17 +77,17 @@ class SweepPlots(QWidget):
         self.plots = []
         for panel, axis in zip(self._panels, self._axes, strict=True):
             window = shared.setdefault(panel.label, TimeWindow(self))
-            title = f"{panel.metric.title} by {panel.foot}"
+            title = f"{panel.metric.title} by {panel.x_title}"
             plot = TimePlot(title, panel.metric.unit, better=panel.metric.better, window=window, axis=axis, parent=self)
             self.plots.append(plot)
             self._column.addWidget(plot, 1)
 
 
 def _fill(plot: TimePlot, axis: LabelAxis, panel: SweepPanel) -> None:
-    """Draw the curves of `panel`, and mark its knees."""
+    """Draw the curves of `panel` and mark its knees."""
     plot.clear()
     ticks = panel.ticks()
-    axis.set_ticks(ticks, panel.foot)
+    axis.set_ticks(ticks, panel.x_title)
     low, high = ticks[0][0], ticks[-1][0]
     margin = _MARGIN * (high - low) or 1.0
     plot.window_of_time.set_range(low - margin, high + margin, follow=False)
@@ -69,6 +96,6 @@ def _fill(plot: TimePlot, axis: LabelAxis, panel: SweepPanel) -> None:
         name = panel.name(curve) or curve.metric.title
         buffer = plot.add_series(key, name, series_colour(number), dashed=number >= _COLOURS)
         for point in curve.points:
-            buffer.append(panel.place(point.x), point.median)
-    for place, _, words in panel.knees():
-        plot.mark_finding(place, words)
+            buffer.append(panel.position(point.x), point.median)
+    for time, _, text in panel.knees():
+        plot.mark_finding(time, text)

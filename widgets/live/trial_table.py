@@ -1,50 +1,194 @@
-"""The table of a step's trials; the chosen one is drawn in front."""
+"""Table of a step's trials, excluded ones with their reason."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
-from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtCore import Signal
 
-from suites.vocab import Metric
+from app.events import State
+from suites.quantities import decimals, label_text
+from suites.units import Display
+from suites.vocab import Labels, Metric
+from widgets.live.headline import MedianEstimate, of_samples
 from widgets.live.model import TrialView
-from widgets.live.trial_model import TrialModel
-from widgets.theme import SPACE
+from widgets.parts.names import MISSING
+from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.plots.axis import prefix
+
+SPREAD_UP_TO = 3
+"""Up to this many series have a column for their spread; of more, the tool tip shows it."""
 
 
-class TrialTable(QTableView):
-    """Trials by row. Choosing one asks for its curves."""
+@dataclass(slots=True)
+class TrialSeries:
+    """One series of the headline metric over all trials: values and spreads in one unit with equal decimals."""
 
-    chosen = Signal(object)  # the TrialView
+    metric: Metric
+    labels: Labels
+    heading: Labels = ()
+    """Its labels that differ between the columns."""
+
+    display: Display = Display(1.0, "")
+    decimal_places: int = 0
+    within: dict[int, MedianEstimate | None] = field(default_factory=dict)
+
+    def measure(self, views: Sequence[TrialView]) -> None:
+        """Read the trials; the spread of an ended one is read once."""
+        for view in views:
+            if view.ended is None or view.trial.id not in self.within:
+                series = view.series.get((self.metric.name, self.labels))
+                self.within[view.trial.id] = of_samples(series) if series is not None else None
+        values = [value for view in views if (value := self.value(view)) is not None]
+        if not values:
+            return
+        largest = max(values, key=abs)
+        self.display = prefix(largest, self.metric.unit)
+        halves = [found.half for found in self.within.values() if found is not None and found.half]
+        divisor = self.display.divisor
+        self.decimal_places = decimals(largest / divisor, min(halves) / divisor if halves else None)
+
+    def value(self, view: TrialView) -> float | None:
+        """Return the tool's figure, or the median so far of a trial under way."""
+        for figure in view.figures:
+            if figure.metric.name == self.metric.name and figure.labels == self.labels:
+                return figure.value
+        found = self.within.get(view.trial.id)
+        return None if found is None or view.ended is not None else found.value
+
+    def text(self, value: float | None) -> str:
+        """Return `value` in the column's unit and digits."""
+        return MISSING if value is None else f"{value / self.display.divisor:.{self.decimal_places}f}"
+
+    def half(self, view: TrialView) -> float | None:
+        """Return half the distance between the quartiles of the trial's samples."""
+        found = self.within.get(view.trial.id)
+        return None if found is None else found.half
+
+    def within_text(self, view: TrialView) -> str:
+        """Return the spread of the samples within a trial for a tool tip; empty if unknown."""
+        half = self.half(view)
+        return f"± {self.text(half)} {self.display.suffix} within the trial" if half is not None else ""
+
+    def head(self) -> str:
+        """Return the name of the column."""
+        text = label_text(self.heading)
+        return f"{text[:1].upper()}{text[1:]}" if text else self.metric.title
+
+
+class TrialTable(Table[TrialView]):
+    """One row per trial; each series of the headline metric has a column, and one for its spread."""
+
+    chosen_trial = Signal(object)  # the TrialView
 
     def __init__(self) -> None:
-        super().__init__()
-        self._model = TrialModel(self)
-        self.setModel(self._model)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setAccessibleName("Trials of this step")
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + SPACE[1])
-        header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setStretchLastSection(True)
-        header.setHighlightSections(False)
+        self._series: list[TrialSeries] = []
+        super().__init__("Trials of this step", TableModel(_columns([])))
         self.selectionModel().currentRowChanged.connect(self._choose)
 
     def show_trials(self, views: Sequence[TrialView], metric: Metric | None, front: TrialView | None) -> None:
-        """Show these trials; `front` is the one whose curves are drawn."""
+        """Show these trials by `metric`; `front` is the one whose curves are drawn."""
+        wanted = _series(views, metric)
+        if wanted != [(each.metric, each.labels) for each in self._series]:
+            self._series = _trial_series(wanted)
+        for each in self._series:
+            each.measure(views)
         quiet = self.selectionModel().blockSignals(True)
-        self._model.show_trials(views, metric)
-        row = self._model.row_of(front)
+        self.show_rows(views, _columns(self._series))
+        row = next((row for row, view in enumerate(views) if view is front), -1)
         if row >= 0 and self.currentIndex().row() != row:
-            self.setCurrentIndex(self._model.index(row, 0))
+            self.setCurrentIndex(self.content.index(row, 0))
         self.selectionModel().blockSignals(quiet)
 
-    def _choose(self, current: QModelIndex) -> None:
-        view = self._model.view_at(current.row())
+    def _choose(self) -> None:
+        view = self.current()
         if view is not None:
-            self.chosen.emit(view)
+            self.chosen_trial.emit(view)
+
+
+def _columns(series: Sequence[TrialSeries]) -> list[TableColumn[TrialView]]:
+    """Return the columns for `series`; of many, the tool tip alone shows the spread."""
+
+    def tone(view: TrialView) -> str:
+        return "" if _may_count(view) else "muted"
+
+    def samples(view: TrialView) -> str:
+        counts = [found.n for each in series if (found := each.within.get(view.trial.id)) is not None]
+        return str(max(counts, default=0))
+
+    several = len(series) > SPREAD_UP_TO
+    columns: list[TableColumn[TrialView]] = [
+        TableColumn(
+            "Trial", lambda view: f"warm-up {view.trial.number}" if view.trial.warm_up else str(view.trial.number),
+            tip="Trials in order of execution", tone=tone, more=lambda _view: "",
+        ),
+    ]  # fmt: skip
+    for each in series:
+        columns.append(_value_column(each, tone, several=several))
+        if not several:
+            columns.append(_spread_column(each, tone))
+    return [
+        *columns,
+        TableColumn(
+            "Samples", samples, align=RIGHT, tone=tone, more=lambda _view: "",
+            tip="Samples without ramp and warm-up",
+        ),
+        TableColumn(
+            "State", _state, tone=tone, tip="Whether the trial counts, or why not", stretch=True, more=_state
+        ),
+    ]  # fmt: skip
+
+
+def _value_column(each: TrialSeries, tone: Callable[[TrialView], str], *, several: bool) -> TableColumn[TrialView]:
+    tip = "The tool's figure for the whole trial; while it runs, the median of its samples so far"
+    return TableColumn(
+        each.head(),
+        lambda view: each.text(each.value(view)),
+        unit=each.display.suffix,
+        align=RIGHT,
+        tip=f"{label_text(each.labels)}\n{tip}".strip(),
+        more=each.within_text if several else lambda _view: "",
+        tone=tone,
+    )
+
+
+def _spread_column(each: TrialSeries, tone: Callable[[TrialView], str]) -> TableColumn[TrialView]:
+    return TableColumn(
+        "± within",
+        lambda view: each.text(each.half(view)),
+        unit=each.display.suffix,
+        align=RIGHT,
+        tip="Half the interquartile range of the samples within the trial",
+        more=lambda _view: "",
+        tone=tone,
+    )
+
+
+def _series(views: Sequence[TrialView], metric: Metric | None) -> list[tuple[Metric, Labels]]:
+    """Return every series of `metric` that a trial has, in the order in which they appeared."""
+    if metric is None:
+        return []
+    found = [labelled for view in views for name, labelled in view.series if name == metric.name]
+    found += [figure.labels for view in views for figure in view.figures if figure.metric.name == metric.name]
+    return [(metric, labelled) for labelled in dict.fromkeys(found)] or [(metric, ())]
+
+
+def _trial_series(series: Sequence[tuple[Metric, Labels]]) -> list[TrialSeries]:
+    """Return a column for each of `series`, headed by the labels that not all of them have."""
+    common = set.intersection(*(set(labels) for _, labels in series)) if len(series) > 1 else set()
+    return [
+        TrialSeries(metric, labels, tuple(label for label in labels if label not in common))
+        for metric, labels in series
+    ]
+
+
+def _may_count(view: TrialView) -> bool:
+    return not view.trial.warm_up and (view.ended is None or view.ended.state is State.DONE)
+
+
+def _state(view: TrialView) -> str:
+    if view.ended is None:
+        return "running"
+    if view.ended.state is State.DONE:
+        return "warm-up, not counted" if view.trial.warm_up else "done"
+    word = "stopped, not counted" if view.ended.state is State.PARTIAL else "failed, not counted"
+    return f"{word}: {view.ended.reason}" if view.ended.reason else word

@@ -1,1 +1,1 @@
-"""What pages are made of: text, notices, tables, cards, questions."""
+"""Shared widgets: text, notices, tables, finding cards, dialogs."""

@@ -1,4 +1,4 @@
-"""What a page shows while there is nothing to show: what it is for, and the one next step."""
+"""Placeholder of an empty page: its purpose and the next step."""
 
 from collections.abc import Callable
 
@@ -6,17 +6,16 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from widgets.parts.icons import SEVERITIES
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE, TextSize, text_font
+from widgets.theme import SEVERITIES, SPACE, TextSize, text_font
 
 WIDTH = 440
-"""Pixels after which the explanation wraps: about 70 characters."""
+"""Width in pixels of the explanation: about 70 characters."""
 
 
 class EmptyState(QWidget):
-    """A title, a sentence or two, and one button, in the middle of the place that is empty."""
+    """A centred title, a sentence or two, and a button."""
 
     def __init__(
         self,
@@ -27,7 +26,7 @@ class EmptyState(QWidget):
         *,
         icon: str = "",
     ) -> None:
-        """Say `text` under `title`; the button `action_text` calls `callback`. Without a callback there is none."""
+        """Show `title`, `text` and, with a `callback`, the button `action_text`."""
         super().__init__()
         self._rows = QVBoxLayout(self)
         self._rows.setSpacing(SPACE[2])
@@ -49,19 +48,19 @@ class EmptyState(QWidget):
         self._rows.addStretch(3)
 
     def add_action(self, text: str, callback: Callable[[], object]) -> QPushButton:
-        """Offer something else beneath, less loudly; return its button."""
+        """Add a secondary button below and return it."""
         button = QPushButton(text)
         button.clicked.connect(lambda _checked: callback())
         self._rows.insertWidget(self._rows.count() - 1, button, 0, Qt.AlignmentFlag.AlignHCenter)
         return button
 
     def minimumSizeHint(self) -> QSize:
-        """Return the room the words need: the margins beside them give way when the place gets narrower."""
+        """Return the size of the texts with the least margins: the margins shrink first."""
         least, margins = super().minimumSizeHint(), self._rows.contentsMargins()
         return QSize(least.width() - margins.left() - margins.right() + 2 * SPACE[3], least.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the lines short however wide the place is."""
+        """Keep the lines at most WIDTH pixels long."""
         super().resizeEvent(event)
-        beside = max(SPACE[3], (self.width() - WIDTH) // 2)
-        self._rows.setContentsMargins(beside, SPACE[3], beside, SPACE[3])
+        margin = max(SPACE[3], (self.width() - WIDTH) // 2)
+        self._rows.setContentsMargins(margin, SPACE[3], margin, SPACE[3])

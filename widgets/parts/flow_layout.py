@@ -1,14 +1,14 @@
-"""Puts widgets beside each other and goes on in the next row where the place ends, as words in a text."""
+"""Layout that places widgets in rows and wraps them like words in a text."""
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QLayout, QLayoutItem, QSizePolicy, QWidget
 
 
 class FlowLayout(QLayout):
-    """As many rows as the width needs. A widget wider than the place gets all of it."""
+    """Wrapping layout with as many rows as the width needs. A widget wider than the layout is shrunk to it."""
 
     def __init__(self, parent: QWidget | None = None, spacing: int = 8, *, at_end: bool = False) -> None:
-        """Leave `spacing` pixels between widgets; `at_end`: each row stands at the right end of the place."""
+        """Leave `spacing` pixels between widgets; `at_end` aligns the rows right."""
         super().__init__(parent)
         self._at_end = at_end
         self._items: list[QLayoutItem] = []
@@ -16,11 +16,11 @@ class FlowLayout(QLayout):
         self.setSpacing(spacing)
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Add `item` behind the others."""
+        """Append `item`."""
         self._items.append(item)
 
     def count(self) -> int:
-        """Return how many items there are."""
+        """Return the number of items."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
@@ -28,15 +28,15 @@ class FlowLayout(QLayout):
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:
-        """Take the item at `index` out and return it, or None."""
+        """Remove and return the item at `index`, or return None."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:
-        """Want no more room than needed."""
+        """Return that the layout does not expand."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:
-        """Say that the height follows the width."""
+        """Return that the height depends on the width."""
         return True
 
     def heightForWidth(self, width: int) -> int:
@@ -62,7 +62,7 @@ class FlowLayout(QLayout):
         )
 
     def _place(self, area: QRect, *, move: bool) -> int:
-        """Go through the rows, placing their items where told to `move`; return the height they take."""
+        """Lay out the rows in `area`, moving the items if `move`; return the height used."""
         y = area.y()
         for row in self._rows(area.width()):
             tallest = max(size.height() for _, size in row)
@@ -76,28 +76,28 @@ class FlowLayout(QLayout):
         return max(0, y - self.spacing() - area.y())
 
     def _rows(self, width: int) -> list[list[tuple[QLayoutItem, QSize]]]:
-        """Return the items that stand in each row, with their sizes."""
+        """Return the items of each row with their sizes."""
         rows: list[list[tuple[QLayoutItem, QSize]]] = []
-        left = 0
+        remaining = 0
         for item in self._items:
             if item.isEmpty():
                 continue
             size = item.sizeHint().boundedTo(QSize(width, 1 << 20))
-            if not rows or size.width() > left:
+            if not rows or size.width() > remaining:
                 rows.append([])
-                left = width
+                remaining = width
             rows[-1].append((item, size))
-            left -= size.width() + self.spacing()
+            remaining -= size.width() + self.spacing()
         return rows
 
 
 def flowing(*widgets: QWidget, spacing: int = 8, at_end: bool = False) -> QWidget:
-    """Return a place in which `widgets` flow, at its right end where told so."""
-    place = QWidget()
+    """Return a widget with `widgets` in a FlowLayout."""
+    container = QWidget()
     policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
     policy.setHeightForWidth(True)
-    place.setSizePolicy(policy)
-    layout = FlowLayout(place, spacing, at_end=at_end)
+    container.setSizePolicy(policy)
+    layout = FlowLayout(container, spacing, at_end=at_end)
     for widget in widgets:
         layout.addWidget(widget)
-    return place
+    return container

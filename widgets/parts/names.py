@@ -1,15 +1,33 @@
-"""What a host is called on the screen."""
+"""Display names of hosts and icons of verdict levels. No Qt."""
 
-from app.plans.plan import LOCAL, host_words
+from collections.abc import Mapping
+from types import MappingProxyType
 
-__all__ = ["host_title", "host_words", "place_words"]
+from app.plans.plan import LOCAL, host_label
+from suites.verdict import Trust
+
+MISSING = "—"
+"""Shown for a missing value."""
+
+__all__ = ["MISSING", "host_label", "host_title", "step_host_label"]
 
 
 def host_title(name: str) -> str:
-    """Return the name under which a host is shown, as a title."""
+    """Return the display name of a host as a title."""
     return "This computer" if name == LOCAL else name
 
 
-def place_words(step: str | None, host: str | None) -> str:
-    """Return where a finding belongs: ``fio · i-0ab1``."""
-    return " · ".join(part for part in (step, host_words(host) if host else None) if part)
+def step_host_label(step: str | None, host: str | None) -> str:
+    """Return the step and host of a finding: ``fio · i-0ab1``."""
+    return " · ".join(part for part in (step, host_label(host) if host else None) if part)
+
+
+MARKS: Mapping[Trust, str] = MappingProxyType(
+    {Trust.VALID: "good", Trust.CAVEATS: "info", Trust.DOUBTFUL: "warning", Trust.INVALID: "error"}
+)
+"""Icons that differ in shape, not only in colour: tick, ring with an i, triangle, circle with a cross."""
+
+
+def mark_of(level: str) -> str:
+    """Return the icon of a verdict level given as text; empty without a verdict."""
+    return MARKS[Trust(level)] if level in set(Trust) else ""

@@ -1,53 +1,64 @@
-"""How much a finding matters: a drawn mark and a word first, a colour second."""
+"""Marks of finding severities and verdicts: shape and word first, colour second."""
+
+from collections.abc import Collection
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from suites.vocab import Finding, Level
-from widgets.parts.text import Tone
-from widgets.theme import palette
+from app.verdict.steps import verdict_text
+from suites.verdict import Verdict
+from suites.vocab import Finding, Severity
+from widgets.parts.boxes import column_in
+from widgets.parts.names import MARKS
+from widgets.parts.notice import Picture
+from widgets.parts.text import Text, Tone, strong
+from widgets.theme import SPACE, palette
 
-WORDS = {Level.ERROR: "Error", Level.WARNING: "Warning", Level.INFO: "Note"}
-TONES = {Level.ERROR: Tone.ERROR, Level.WARNING: Tone.WARNING, Level.INFO: Tone.INFO}
+WORDS = {Severity.ERROR: "Error", Severity.WARNING: "Warning", Severity.INFO: "Note"}
+TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.INFO}
 
 
-def summary(findings: tuple[Finding, ...] | list[Finding]) -> str:
-    """Return how many findings of each level there are, in words: ``1 error, 2 warnings``."""
-    counts = [(level, sum(finding.level is level for finding in findings)) for level in reversed(Level)]
-    return ", ".join(f"{count} {WORDS[level].lower()}{'s' if count > 1 else ''}" for level, count in counts if count)
+def counts_of(findings: Collection[Finding]) -> list[str]:
+    """Return the number of findings of each severity, the highest first: ``1 error``, ``2 warnings``."""
+    counts = [(level, sum(finding.severity is level for finding in findings)) for level in reversed(Severity)]
+    return [f"{count} {WORDS[level].lower()}{'s' if count > 1 else ''}" for level, count in counts if count]
+
+
+def summary(findings: Collection[Finding]) -> str:
+    """Return the number of findings by severity: ``1 error, 2 warnings``."""
+    return ", ".join(counts_of(findings))
 
 
 class SeverityMark(QWidget):
-    """A filled circle with a cross, a triangle with a bar, or a ring with an i: told apart without colour."""
+    """Circle with a cross, triangle with a bar, or ring with an i, which differ without colour."""
 
-    def __init__(self, level: Level, size: int = 16, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, level: Severity) -> None:
+        super().__init__()
         self._level = level
-        self.setFixedSize(QSize(size, size))
+        self.setFixedSize(QSize(16, 16))
         self.setAccessibleName(WORDS[level])
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the mark."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.scale(self.width() / 16, self.height() / 16)
         draw_mark(painter, self._level)
 
 
-def draw_mark(painter: QPainter, level: Level) -> None:
+def draw_mark(painter: QPainter, level: Severity) -> None:
     """Draw the mark of `level` into the square from (0, 0) to (16, 16)."""
     colours = palette()
     colour = QColor(getattr(colours, TONES[level].value))
     inside = QPen(QColor(colours.surface), 1.8, c=Qt.PenCapStyle.RoundCap)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
-    if level is Level.ERROR:
+    if level is Severity.ERROR:
         painter.drawEllipse(QRectF(1, 1, 14, 14))
         painter.setPen(inside)
         painter.drawLine(QPointF(5.4, 5.4), QPointF(10.6, 10.6))
         painter.drawLine(QPointF(10.6, 5.4), QPointF(5.4, 10.6))
-    elif level is Level.WARNING:
+    elif level is Severity.WARNING:
         painter.drawPolygon(QPolygonF([QPointF(8, 1), QPointF(15.5, 14.5), QPointF(0.5, 14.5)]))
         painter.setPen(inside)
         painter.drawLine(QPointF(8, 6), QPointF(8, 9.4))
@@ -59,3 +70,32 @@ def draw_mark(painter: QPainter, level: Level) -> None:
         painter.setPen(QPen(colour, 1.8, c=Qt.PenCapStyle.RoundCap))
         painter.drawLine(QPointF(8, 7.4), QPointF(8, 11.4))
         painter.drawPoint(QPointF(8, 4.8))
+
+
+class VerdictView(QWidget):
+    """Verdict: mark, level and limiter in one line, and its summary below. Hidden without one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mark = Picture("good")
+        self.words, self.summary = Text(font=strong()), Text(tone=Tone.MUTED)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE[1])
+        head.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
+        head.addWidget(self.words, 1)
+        rows = column_in(self, SPACE[0])
+        rows.addLayout(head)
+        rows.addWidget(self.summary)
+        self.show_verdict(None)
+
+    def show_verdict(self, verdict: Verdict | None) -> None:
+        """Show `verdict`."""
+        self.setVisible(verdict is not None)
+        if verdict is None:
+            return
+        text = verdict_text(verdict)
+        self.mark.show_icon(MARKS[verdict.trust])
+        self.mark.setAccessibleName(verdict.trust.value)
+        self.words.setText(text[:1].upper() + text[1:])
+        self.summary.setText(verdict.summary)
+        self.setAccessibleName(f"Verdict: {verdict.summary}")

@@ -1,1 +1,1 @@
-"""Plots over time: pyqtgraph used so that eight long curves cost a fraction of one core."""
+"""Plots on pyqtgraph, fast enough for eight long live curves on a fraction of one core."""

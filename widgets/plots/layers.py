@@ -1,5 +1,6 @@
-"""What lies behind and over the curves: shaded warm-ups, the baseline's band, marks of findings, the crosshair."""
+"""Layers of a plot beside the curves: baseline bands, warm-ups, marks, labels, crosshair."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyqtgraph as pg
@@ -9,14 +10,85 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from widgets.theme import figure_font, palette
 
+LABEL_WIDTH = 104
+_SWATCH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Label at the end of a curve, at `value` in the view's coordinates."""
+
+    value: float
+    text: str
+    colour: QColor
+    dashed: bool = False
+
+
+class CurveLabels(pg.GraphicsWidget):
+    """Column right of the plot with the labels of up to four curves."""
+
+    def __init__(self, box: pg.ViewBox) -> None:
+        super().__init__()
+        self._box = box
+        self._labels: tuple[Label, ...] = ()
+        self.setFixedWidth(LABEL_WIDTH)  # even without labels, so that stacked plots share one time axis
+        box.sigRangeChanged.connect(self._moved)
+
+    def set_labels(self, labels: Sequence[Label]) -> None:
+        """Show these labels."""
+        if tuple(labels) == self._labels:
+            return
+        self._labels = tuple(labels)
+        self.update()
+
+    def _moved(self, *_args: object) -> None:
+        self.update()
+
+    def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
+        """Draw the labels, moved apart where curves end close together."""
+        font = figure_font(8.5)
+        painter.setFont(font)
+        metrics = QFontMetricsF(font)
+        ordered = sorted(self._labels, key=lambda label: -label.value)
+        height = float(self.size().height())
+        distance = min(metrics.height(), height / max(1, len(ordered)))  # in a low plot they overlap
+        rows = spread([self._row(label) for label in ordered], distance, height)
+        for label, row in zip(ordered, rows, strict=True):
+            painter.setPen(QPen(label.colour, 1, Qt.PenStyle.DashLine if label.dashed else Qt.PenStyle.SolidLine))
+            for line in (0, 1):
+                painter.drawLine(QPointF(4, row + line), QPointF(4 + _SWATCH, row + line))
+            painter.setPen(QColor(palette().text))
+            left = 4 + _SWATCH + 4
+            text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, LABEL_WIDTH - left)
+            painter.drawText(QPointF(left, row + metrics.ascent() / 2 - 1), text)
+
+    def _row(self, label: Label) -> float:
+        _, (low, high) = self._box.viewRange()
+        return (high - label.value) / (high - low) * float(self._box.height())
+
+
+def spread(rows: Sequence[float], distance: float, height: float) -> list[float]:
+    """Return ascending `rows` moved to be at least `distance` apart and within `height`."""
+    half = distance / 2
+    placed: list[float] = []
+    for row in rows:
+        least = placed[-1] + distance if placed else half
+        placed.append(max(row, least))
+    limit = height - half
+    for index in range(len(placed) - 1, -1, -1):
+        placed[index] = min(placed[index], limit)
+        limit = placed[index] - distance
+    return placed
+
+
 _MARK = 9
 _NAMED_FROM = 80
-"""Pixels of height from which a shade is named: in a low plot the word would stand on the curves."""
+"""Height in pixels from which a warm-up is labelled: in a low plot the label would cover the curves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """The baseline in the view's coordinates: the range from `low` to `high` and its median."""
+    """Baseline band in the view's coordinates: its range and its median."""
 
     low: float
     high: float
@@ -24,15 +96,15 @@ class Stripe:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A finding at a moment, in words."""
+class PlotMark:
+    """Text of a finding at a time."""
 
     time: float
     text: str
 
 
 class _Layer(QGraphicsItem):
-    """Something drawn over the whole view, in pixels of it."""
+    """Item drawn over the whole view, in its pixels."""
 
     def __init__(self, box: pg.ViewBox, depth: float) -> None:
         super().__init__(box)
@@ -55,13 +127,13 @@ class _Layer(QGraphicsItem):
         _, (low, high) = self._box.viewRange()
         return (high - value) / (high - low) * float(self._box.height())
 
-    def _moved(self, *_what: object) -> None:
+    def _moved(self, *_args: object) -> None:
         self.prepareGeometryChange()
         self.update()
 
 
 class Backdrop(_Layer):
-    """Behind the curves: shaded warm-ups, and the baseline in grey."""
+    """Layer behind the curves: shaded warm-ups and grey baseline bands."""
 
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box, -10)
@@ -69,7 +141,7 @@ class Backdrop(_Layer):
         self.warm_ups: tuple[tuple[float, float], ...] = ()
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
-        """Draw the shades, then the bands."""
+        """Draw the warm-ups, then the bands."""
         for start, end in self.warm_ups:
             self._draw_warm_up(painter, start, end)
         colour = QColor(palette().baseline)
@@ -97,21 +169,21 @@ class Backdrop(_Layer):
 
 
 class Foreground(_Layer):
-    """Over the curves: findings as marks on the time axis, and the range being dragged open."""
+    """Layer over the curves: findings as marks on the time axis, and the range being selected."""
 
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box, 10)
-        self.marks: tuple[Mark, ...] = ()
+        self.marks: tuple[PlotMark, ...] = ()
         self.selection: tuple[float, float] | None = None
 
-    def mark_at(self, time: float) -> Mark | None:
+    def mark_at(self, time: float) -> PlotMark | None:
         """Return the mark under the pointer at `time`."""
         column = self.x(time)
         near = [mark for mark in self.marks if abs(self.x(mark.time) - column) <= _MARK]
         return min(near, key=lambda mark: abs(self.x(mark.time) - column), default=None)
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
-        """Draw the marks and the range."""
+        """Draw the marks and the selected range."""
         colours = palette()
         height = float(self._box.height())
         colour = QColor(colours.warning)
@@ -131,7 +203,7 @@ class Foreground(_Layer):
 
 
 class Cursor(QGraphicsItem):
-    """The crosshair's upright line: one pixel wide, so that moving it redraws next to nothing."""
+    """Vertical line of the crosshair: one pixel wide, so that moving it repaints little."""
 
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box)

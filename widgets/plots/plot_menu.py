@@ -1,88 +1,133 @@
-"""A plot's menu in our own words: copy as picture, copy as data, save, scale."""
+"""Menu of a plot: copy as picture or data, save, scale."""
 
-from __future__ import annotations
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Protocol
 
-from typing import TYPE_CHECKING
-
+import numpy as np
 from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPixmap
-from PySide6.QtWidgets import QFileDialog, QMenu
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from widgets.plots.copying import as_table
+from app.records import Band
+from suites.units import Unit
+from widgets.parts.text import sheet_cell
+from widgets.plots.axis import TimeAxis
+from widgets.plots.lines import AxisScaling, PlotLine
+from widgets.plots.plot_header import PlotHead
+from widgets.plots.time_window import TimeWindow
+from widgets.plots.view import PlotView
 
-if TYPE_CHECKING:
-    from widgets.plots.time_plot import TimePlot
+
+class Plotted(Protocol):
+    """Interface of a plot that the menu uses."""
+
+    title: str
+    unit: Unit
+    lines: dict[Hashable, PlotLine]
+    scaling: AxisScaling
+    window_of_time: TimeWindow
+    view: PlotView
+    head: PlotHead
+
+    def bands(self) -> dict[Hashable, Band]:
+        """Return the baseline's bands by the curves they belong to."""
+        ...
+
+    def touch(self) -> None:
+        """Request a redraw."""
+        ...
+
+
+def as_table(lines: Iterable[PlotLine], bands: Mapping[Hashable, Band], unit: Unit, axis: TimeAxis) -> str:
+    """Return a table (tabs) with one row per time or position of any point. Values are not decimated."""
+    shown = [line for line in lines if len(line.buffer)]
+    times = np.unique(np.concatenate([line.buffer.times() - line.offset for line in shown])) if shown else np.empty(0)
+    columns = [_column(line, times) for line in shown]
+    heads = [sheet_cell(axis.head), *(f"{sheet_cell(line.title)} [{unit.value}]" for line in shown)]
+    for band in bands.values():
+        for name, value in (("median", band.median), ("low", band.low), ("high", band.high)):
+            heads.append(f"{sheet_cell(band.name)} {name} [{band.unit}]")
+            columns.append([f"{value:.9g}"] * len(times))
+    rows = zip((sheet_cell(axis.cell(float(time))) for time in times), *columns, strict=True)
+    return "\n".join("\t".join(row) for row in [tuple(heads), *rows]) + "\n"
+
+
+def _column(line: PlotLine, times: np.ndarray) -> list[str]:
+    cells = [""] * len(times)
+    indices = np.searchsorted(times, line.buffer.times() - line.offset)
+    for index, value in zip(indices, line.buffer.values() * line.factor, strict=True):
+        if np.isfinite(value):
+            cells[int(index)] = f"{value:.9g}"
+    return cells
+
 
 _DENSITY = 2
-"""Pixels of a picture for each of the screen, so that it reads well in a ticket."""
+"""Pixels of a picture per pixel of the screen."""
 
 
 class PlotMenu(QMenu):
     """The menu of one plot."""
 
-    def __init__(self, plot: TimePlot) -> None:
-        super().__init__(plot)
-        self._plot = plot
-        self._add("Copy as picture", self.copy_picture, "Ctrl+Shift+C")
+    def __init__(self, widget: QWidget, plot: Plotted) -> None:
+        super().__init__(widget)
+        self._widget, self._plot = widget, plot
+        self._add("Copy as image", self.copy_picture, "Ctrl+Shift+C")
         self._add("Copy as data", self.copy_data, QKeySequence.StandardKey.Copy)
-        self._add("Save picture…", self.choose_file, "")
+        self._add("Save image…", self.choose_file, "")
         self.addSeparator()
-        self.everything = self._add("Show the whole time", plot.window_of_time.show_all, "0")
+        self.everything = self._add("Show the whole time range", plot.window_of_time.show_all, "0")
         self.from_zero = self._check("Start the axis at zero", self._set_from_zero)
         self.logarithmic = self._check("Logarithmic axis", self._set_logarithmic)
         self.aboutToShow.connect(self._update)
         self._update()
 
     def copy_picture(self) -> None:
-        """Put the plot on the clipboard as a picture."""
+        """Copy the plot as a picture."""
         QGuiApplication.clipboard().setPixmap(self.picture())
 
     def copy_data(self) -> None:
-        """Put the figures on the clipboard: one row for each moment, units in the head."""
+        """Copy the values: one row per time, units in the head."""
         plot = self._plot
         QGuiApplication.clipboard().setText(as_table(plot.lines.values(), plot.bands(), plot.unit, plot.view.time_axis))
 
     def picture(self) -> QPixmap:
-        """Return the plot as it is shown, twice as fine."""
-        plot = self._plot
-        picture = QPixmap(plot.size() * _DENSITY)
+        """Return the plot as it is shown, at twice the resolution."""
+        picture = QPixmap(self._widget.size() * _DENSITY)
         picture.setDevicePixelRatio(_DENSITY)
-        plot.render(picture)
+        self._widget.render(picture)
         return picture
 
     def save_picture(self, path: str) -> bool:
-        """Write the plot to `path` as PNG; return whether that worked."""
+        """Write the plot to `path` as PNG; return whether it succeeded."""
         return self.picture().save(path, "PNG")
 
     def choose_file(self) -> None:
-        """Ask where to save the picture; the window stays alive meanwhile."""
+        """Ask where to save the picture, without blocking the window."""
         folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
-        dialog = QFileDialog(self._plot, "Save picture", folder, "PNG picture (*.png)")
+        dialog = QFileDialog(self._widget, "Save image", folder, "PNG image (*.png)")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("png")
         dialog.selectFile(f"{self._plot.title.replace('/', ' ')}.png")
-        dialog.fileSelected.connect(self._save_or_say)
+        dialog.fileSelected.connect(self._save)
         dialog.open()
 
-    def _save_or_say(self, path: str) -> None:
+    def _save(self, path: str) -> None:
         saved = self.save_picture(path)
-        self._plot.head.reading.set_text(
-            f"Saved {path}." if saved else f"{path} could not be written. Choose another folder."
-        )
+        self._plot.head.reading.set_text(f"Saved {path}." if saved else f"Cannot write {path}. Choose another folder.")
 
-    def _add(self, words: str, act: object, shortcut: str | QKeySequence.StandardKey) -> QAction:
-        action = self.addAction(words)
+    def _add(self, text: str, act: object, shortcut: str | QKeySequence.StandardKey) -> QAction:
+        action = self.addAction(text)
         action.triggered.connect(act)
         if shortcut:
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             action.setShortcutVisibleInContextMenu(True)
-            self._plot.addAction(action)
+            self._widget.addAction(action)
         return action
 
-    def _check(self, words: str, act: object) -> QAction:
-        action = self._add(words, act, "")
+    def _check(self, text: str, act: object) -> QAction:
+        action = self._add(text, act, "")
         action.setCheckable(True)
         return action
 

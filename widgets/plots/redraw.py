@@ -1,4 +1,4 @@
-"""When to redraw: at once after a quiet moment, ten times a second at most, and never while nothing arrives."""
+"""Limit redraws to ten a second; the first after a pause is immediate."""
 
 import time
 
@@ -6,11 +6,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 INTERVAL = 0.1
 _SHARE = 5
-"""A redraw may take at most this part of the time until the next, so that typing and clicking stay quick."""
+"""Redraws take at most 1/5 of the time, so that the window stays responsive."""
 
 
 class Redraw(QObject):
-    """Turns any number of requests into few redraws. Connect `due` to what redraws."""
+    """Coalesces redraw requests. Connect `due` to the function that redraws."""
 
     due = Signal()
 
@@ -22,12 +22,12 @@ class Redraw(QObject):
         self._next = 0.0
 
     def request(self) -> None:
-        """Ask for a redraw soon."""
+        """Request a redraw."""
         if not self._timer.isActive():
-            self._start()
+            self._timer.start(round(max(0.0, self._next - time.monotonic()) * 1000))
 
     def now(self) -> None:
-        """Redraw at once, for what the user did."""
+        """Redraw immediately, after a user's action."""
         self._timer.stop()
         self._redraw()
 
@@ -36,8 +36,6 @@ class Redraw(QObject):
         self.due.emit()
         cost = time.monotonic() - started
         self._next = started + max(INTERVAL, cost * _SHARE)
-        if self._timer.isActive():  # something asked while it was being drawn
-            self._start()
-
-    def _start(self) -> None:
-        self._timer.start(round(max(0.0, self._next - time.monotonic()) * 1000))
+        if self._timer.isActive():  # requested during the redraw: start again with the new delay
+            self._timer.stop()
+            self.request()

@@ -1,10 +1,10 @@
-"""Where an axis begins and ends and where its ticks stand: round figures that move only when they must."""
+"""Ranges and ticks of axes: round numbers that change seldom."""
 
 import math
 from dataclasses import dataclass
 
 LOGARITHMIC_FROM = 100.0
-"""A range of times wider than this factor (two decades) is drawn on a logarithmic axis."""
+"""Ratio of the largest to the smallest latency above which the axis is logarithmic."""
 
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 _SHRINK_BELOW = 0.4
@@ -14,7 +14,7 @@ _CLOCK_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 1
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The ends of an axis, in the unit of the data. A logarithmic one has both ends above zero."""
+    """Ends of an axis in the unit of the data. Both ends of a logarithmic one are above zero."""
 
     low: float
     high: float
@@ -27,13 +27,13 @@ class Range:
 
 
 def round_up(value: float) -> float:
-    """Return the next round figure at or above `value`, which is above zero."""
+    """Return the next round number at or above `value` (> 0)."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(step for step in _ROUND if step * power >= value * (1 - 1e-9)) * power
 
 
 def from_zero(greatest: float, before: Range | None = None) -> Range:
-    """Return a range from zero that holds `greatest`; it keeps `before` while that still reads well."""
+    """Return a range from zero to at least `greatest`; `before` while at least 40 % of it is used."""
     if greatest <= 0:
         return Range(0.0, before.high if before is not None else 1.0)
     linear = before is not None and not before.logarithmic and before.low == 0
@@ -43,17 +43,17 @@ def from_zero(greatest: float, before: Range | None = None) -> Range:
 
 
 def fitted(least: float, greatest: float) -> Range:
-    """Return the round range around values that do not start at zero."""
+    """Return a round range around `least` and `greatest`, not from zero."""
     size = max(abs(least), abs(greatest))
     span = greatest - least
-    if span <= max(size * 1e-6, 1e-12):  # as good as one value: show something around it
+    if span <= max(size * 1e-6, 1e-12):  # practically one value: show 10 % around it
         span = size * 0.1 or 1.0
     step = tick_step(span, 4) / 2
     return Range(math.floor((least - span * 0.04) / step) * step, math.ceil((greatest + span * 0.04) / step) * step)
 
 
 def logarithmic(least: float, greatest: float) -> Range:
-    """Return the range of a logarithmic axis; both values are above zero."""
+    """Return the range of a logarithmic axis for values above zero."""
     bottom, top = _floor_125(least), _ceil_125(greatest)
     return Range(bottom, top if top > bottom else bottom * 10, logarithmic=True)
 
@@ -66,7 +66,7 @@ def tick_step(span: float, wanted: int) -> float:
 
 
 def ticks(low: float, high: float, wanted: int) -> list[float]:
-    """Return about `wanted` round figures from `low` to `high`."""
+    """Return about `wanted` round numbers from `low` to `high`."""
     if not high > low:
         return []
     step = tick_step(high - low, wanted)
@@ -75,7 +75,7 @@ def ticks(low: float, high: float, wanted: int) -> list[float]:
 
 
 def logarithmic_ticks(low: float, high: float, wanted: int) -> list[float]:
-    """Return about `wanted` powers of ten from `low` to `high`, with 2 and 5 between them where there is room."""
+    """Return at most `wanted` powers of ten from `low` to `high`, with 2 and 5 between them if they fit."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1,)):
         found = [step * 10.0**power for power in powers for step in steps]
@@ -86,7 +86,7 @@ def logarithmic_ticks(low: float, high: float, wanted: int) -> list[float]:
 
 
 def clock_ticks(start: float, end: float, wanted: int) -> list[float]:
-    """Return about `wanted` moments a clock has: whole seconds, minutes and hours, or parts of a second."""
+    """Return about `wanted` round times: whole seconds, minutes or hours, or fractions of a second."""
     raw = (end - start) / max(wanted, 1)
     if raw < 1:
         return ticks(start, end, wanted)
@@ -95,12 +95,12 @@ def clock_ticks(start: float, end: float, wanted: int) -> list[float]:
 
 
 def later(time: float) -> float:
-    """Return a round end for a time axis that has to reach beyond `time`, seldom enough not to keep moving."""
+    """Return a round end of a time axis at least 10 % beyond `time`, so that it changes seldom."""
     return next((float(end) for end in _ENDS if end >= time * 1.1), math.ceil(time * 1.3 / 3600) * 3600.0)
 
 
 def clock(seconds: float, step: float = 1.0) -> str:
-    """Return a moment as a clock shows it: ``0:41``, ``1:02:03``, and ``0:41.25`` where `step` is below a second."""
+    """Return a time as ``0:41`` or ``1:02:03``, or ``0:41.25`` if `step` is below a second."""
     decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if 0 < step < 1 else 0
     sign = "−" if seconds < 0 else ""
     whole, _, part = f"{abs(seconds):.{decimals}f}".partition(".")
@@ -111,7 +111,7 @@ def clock(seconds: float, step: float = 1.0) -> str:
 
 
 def plain(value: float, step: float) -> str:
-    """Return a tick's figure with as many decimals as `step` needs."""
+    """Return a tick label with the decimals that `step` needs."""
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 9) if step > 0 else 0
     return f"{value:.{decimals}f}" if abs(value) < 1e7 else f"{value:.3g}"
 

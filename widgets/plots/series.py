@@ -1,4 +1,4 @@
-"""A series of figures over time: grows cheaply, never beyond a bound, and loses no peak."""
+"""Bounded buffer of a time series that keeps peaks when it is thinned."""
 
 import math
 
@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 CAPACITY = 400_000
-"""Points a series holds: four days at one sample a second, 6.4 MB."""
+"""Most points of a series: four days at one sample a second, 6.4 MB."""
 
 _FIRST = 256
 _BLOCK = 4
 
 
 class SeriesBuffer:
-    """Times (seconds) and values. Once full, the older half is thinned to the extremes of each four points.
+    """Times (s) and values. When full, the older half is thinned to the minimum and maximum of each four points.
 
-    A value that is not a finite number is a gap: the curve breaks there. A point without a finite time has no
-    place and is not kept. Late points find their place. Belongs to one thread.
+    A value that is not finite is a gap in the curve. A point without a finite time is dropped. Points may arrive out
+    of order. Not thread-safe.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -28,7 +28,7 @@ class SeriesBuffer:
         self._count = 0
         self._sorted = True
         self.taken = 0
-        """How many points were ever added: it tells whether anything is new."""
+        """Number of points ever added, to detect new ones."""
 
     def __len__(self) -> int:
         return self._count
@@ -38,7 +38,7 @@ class SeriesBuffer:
         if not math.isfinite(time):
             return
         if self._count == len(self._times):
-            self._make_room()
+            self._thin_out()
         if self._count and time < self._times[self._count - 1]:
             self._sorted = False
         self._times[self._count] = time
@@ -47,12 +47,12 @@ class SeriesBuffer:
         self.taken += 1
 
     def times(self) -> Numbers:
-        """Return the times, ascending. A view: it is good until the next append."""
+        """Return the times, ascending, as a view valid until the next append."""
         self._sort()
         return self._times[: self._count]
 
     def values(self) -> Numbers:
-        """Return the values in the order of times(). A view: it is good until the next append."""
+        """Return the values in the order of times(), as a view valid until the next append."""
         self._sort()
         return self._values[: self._count]
 
@@ -65,7 +65,7 @@ class SeriesBuffer:
         return None
 
     def nearest(self, time: float) -> tuple[float, float] | None:
-        """Return the point nearest to `time`, or None where there is none."""
+        """Return the point nearest to `time`, or None if the buffer is empty."""
         if not self._count:
             return None
         times = self.times()
@@ -82,7 +82,7 @@ class SeriesBuffer:
         self._values[: self._count] = self._values[: self._count][order]
         self._sorted = True
 
-    def _make_room(self) -> None:
+    def _thin_out(self) -> None:
         if self._count < self._capacity:
             size = min(self._count * 2, self._capacity)
             self._times, self._values = _grown(self._times, size), _grown(self._values, size)
@@ -90,10 +90,10 @@ class SeriesBuffer:
         self._sort()
         half = self._count // 2 // _BLOCK * _BLOCK
         times, values = _thinned(self._times[:half], self._values[:half])
-        kept = len(times) + self._count - half
-        self._times[:kept] = np.concatenate([times, self._times[half : self._count]])
-        self._values[:kept] = np.concatenate([values, self._values[half : self._count]])
-        self._count = kept
+        count = len(times) + self._count - half
+        self._times[:count] = np.concatenate([times, self._times[half : self._count]])
+        self._values[:count] = np.concatenate([values, self._values[half : self._count]])
+        self._count = count
 
 
 def _grown(numbers: Numbers, size: int) -> Numbers:
@@ -103,7 +103,7 @@ def _grown(numbers: Numbers, size: int) -> Numbers:
 
 
 def _thinned(times: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the least and the greatest of each block, in the order of time."""
+    """Return the minimum and maximum of each block, in order of time."""
     blocks = values.reshape(-1, _BLOCK)
     gaps = np.isnan(blocks)
     least = np.where(gaps, np.inf, blocks).argmin(axis=1)

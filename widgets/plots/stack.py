@@ -1,45 +1,41 @@
-"""Plots above each other on one time axis, with a menu that tells which of them are shown."""
+"""Stack of plots on one time axis, with a menu to choose which are shown."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QWidget
 
 from suites.units import Unit
 from suites.vocab import Better
+from widgets.parts.boxes import column_in
 from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import TimeWindow
 from widgets.theme import SPACE
 
-_LEAST = 50
-_LEAST_LEADING = 88
-"""Pixels in which a curve can still be read beside two ticks."""
+_LEAST_HEIGHT, _LEAST_MAIN_HEIGHT = 50, 88
+"""Pixels in which a curve and two tick labels are readable; of the main plot."""
 
-
-_LEADING_STRETCH = 4
+_MAIN_STRETCH = 4
 
 
 class PlotStack(QWidget):
-    """Plots by name. They share their time and their crosshair; the lowest shows the clock."""
+    """Plots by name that share time range and crosshair; the lowest shows the time axis."""
 
     shown_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.window_of_time = TimeWindow(self)
         self.plots: dict[str, TimePlot] = {}
         self.menu = QMenu(self)
         self._actions: dict[str, QAction] = {}
         self._ranks: dict[str, int] = {}
         self._inner = QWidget()
-        self._column = QVBoxLayout(self._inner)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE[0])
+        self._column = column_in(self._inner, SPACE[0])
         area = QScrollArea(self)
         area.setWidget(self._inner)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
+        outer = column_in(self)
         outer.addWidget(area)
 
     def add_plot(
@@ -63,7 +59,7 @@ class PlotStack(QWidget):
             window=self.window_of_time,
             parent=self._inner,
         )
-        plot.view.setMinimumHeight(_LEAST_LEADING if stretch >= _LEADING_STRETCH else _LEAST)
+        plot.view.setMinimumHeight(_LEAST_MAIN_HEIGHT if stretch >= _MAIN_STRETCH else _LEAST_HEIGHT)
         before = [other for other in self.plots if self._ranks[other] <= rank]
         after = [other for other in self.plots if self._ranks[other] > rank]
         self._ranks[name] = rank
@@ -82,7 +78,7 @@ class PlotStack(QWidget):
         return plot
 
     def clear(self) -> None:
-        """Take all plots away."""
+        """Remove all plots."""
         for plot in self.plots.values():
             self._column.removeWidget(plot)
             plot.hide()
@@ -93,13 +89,8 @@ class PlotStack(QWidget):
         self.menu.clear()
 
     def shown(self) -> tuple[str, ...]:
-        """Return the names of the plots that are shown, from top to bottom."""
+        """Return the names of the shown plots, from top to bottom."""
         return tuple(name for name in self.plots if self._actions[name].isChecked())
-
-    def look(self) -> None:
-        """Ask those plots for a redraw whose buffers have grown."""
-        for plot in self.plots.values():
-            plot.look()
 
     def _show_chosen(self) -> None:
         shown = self.shown()

@@ -1,4 +1,4 @@
-"""The drawing area of a plot: axes, curves, and what mouse and keys do. It asks through signals."""
+"""Drawing area of a plot. Mouse and keys only emit signals."""
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
@@ -17,28 +17,27 @@ from PySide6.QtWidgets import QWidget
 
 from widgets.parts.text import set_tool_tip
 from widgets.plots.axis import TimeAxis, ValueAxis
-from widgets.plots.labels import CurveLabels
-from widgets.plots.layers import Backdrop, Cursor, Foreground
+from widgets.plots.layers import Backdrop, Cursor, CurveLabels, Foreground
 from widgets.theme import palette
 
 _DRAG = 6
-"""Pixels a press must move to open a range of time."""
+"""Pixels the pointer must move to select a range."""
 _KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_PageUp: -20, Qt.Key.Key_PageDown: 20}
 
 
 class PlotView(pg.GraphicsView):
-    """Axes, curves and the column of labels, without any of pyqtgraph's own menus and mouse modes."""
+    """Axes, curves and labels, without pyqtgraph's menus and mouse modes."""
 
     hovered = Signal(object)  # the time under the pointer, or None
-    stepped = Signal(int)  # the crosshair is to move by so many points
+    stepped = Signal(int)  # move the crosshair by this many points
     range_chosen = Signal(float, float)
     zoomed = Signal(float, float)  # around this time, by this factor
     reset = Signal()
     menu_wanted = Signal(QPoint)
 
-    def __init__(self, parent: QWidget | None = None, axis: TimeAxis | None = None) -> None:
-        """Show `axis` along the foot, a clock where there is none."""
-        super().__init__(parent, background=None)
+    def __init__(self, axis: TimeAxis | None = None) -> None:
+        """Use `axis` as the horizontal axis, by default a TimeAxis."""
+        super().__init__(background=None)
         self.box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
         self.box.disableAutoRange()
         self.value_axis, self.time_axis = ValueAxis(), axis or TimeAxis()
@@ -51,7 +50,7 @@ class PlotView(pg.GraphicsView):
         self.restyle()
 
     def restyle(self) -> None:
-        """Take the colours in force."""
+        """Apply the current colours."""
         self.setBackground(QColor(palette().surface))
         self.value_axis.restyle()
         self.time_axis.restyle()
@@ -59,7 +58,7 @@ class PlotView(pg.GraphicsView):
         self.labels.update()
 
     def time_at(self, position: QPointF) -> float:
-        """Return the time under `position`, in pixels of this widget, kept within the axis."""
+        """Return the time at `position` (pixels of this widget), clamped to the axis."""
         start, end = self.box.viewRange()[0]
         area = self.box.sceneBoundingRect()
         part = (position.x() - area.left()) / max(area.width(), 1.0)
@@ -77,10 +76,10 @@ class PlotView(pg.GraphicsView):
         self.time_axis.linkToView(self.box)
         self.setCentralItem(grid)
 
-    # What the user does. pyqtgraph's own handling is left out on purpose: super() is not called.
+    # Input. super() is not called: pyqtgraph's own handling must not run.
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the crosshair, or open a range while the button is down."""
+        """Move the crosshair; extend the selected range while the button is down."""
         time = self.time_at(event.position())
         if self._pressed is not None and self._is_drag(event.position()):
             self.foreground.selection = (self.time_at(self._pressed), time)
@@ -90,12 +89,12 @@ class PlotView(pg.GraphicsView):
         self.hovered.emit(time)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to open a range."""
+        """Start to select a range."""
         if event.button() is Qt.MouseButton.LeftButton:
             self._pressed = event.position()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Zoom to the range that was opened."""
+        """Zoom to the selected range."""
         chosen, self.foreground.selection = self.foreground.selection, None
         self._pressed = None
         self.foreground.update()
@@ -104,11 +103,11 @@ class PlotView(pg.GraphicsView):
             self.range_chosen.emit(start, end)
 
     def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:
-        """Show everything again."""
+        """Reset the zoom."""
         self.reset.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom with Ctrl held; a bare wheel scrolls what the plot stands in."""
+        """Zoom with Ctrl; without it, leave the event to the scroll area."""
         if not event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             event.ignore()
             return
@@ -116,11 +115,11 @@ class PlotView(pg.GraphicsView):
         event.accept()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer the plot's menu, by mouse or by the menu key."""
+        """Open the plot's menu."""
         self.menu_wanted.emit(event.globalPos())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows move the crosshair, plus and minus zoom, 0 shows everything."""
+        """Move the crosshair (arrows), zoom (plus, minus) or reset the zoom (0)."""
         key = Qt.Key(event.key())
         centre = sum(self.box.viewRange()[0]) / 2
         if key in _KEYS:
@@ -135,24 +134,24 @@ class PlotView(pg.GraphicsView):
             QWidget.keyPressEvent(self, event)
 
     def enterEvent(self, _event: QEnterEvent) -> None:
-        """Wait for the pointer to move."""
+        """Do nothing until the pointer moves."""
 
     def leaveEvent(self, _event: QEvent) -> None:
-        """Take the crosshair away."""
+        """Hide the crosshair."""
         self.hovered.emit(None)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show that the keys go here."""
+        """Draw the focus frame."""
         super().focusInEvent(event)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Show that the keys go elsewhere."""
+        """Remove the focus frame."""
         super().focusOutEvent(event)
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the plot, and a frame while it has the focus."""
+        """Draw the plot, and a frame if it has the focus."""
         super().paintEvent(event)
         if self.hasFocus():
             painter = QPainter(self.viewport())

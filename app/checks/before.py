@@ -1,0 +1,145 @@
+"""Run the pre-run checks on every host and step of a plan."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from app.checks.catalogue import HOST_CHECKS, OF_EVERY_SUITE
+from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
+from app.checks.host import BUSY
+from app.checks.plans import PLAN_CHECKS, TOOL_MISSING, PlanEvidence
+from app.checks.storage import DIRECTORY_UNSAFE, LAYER_CHECKS, NOT_A_DISK
+from app.plans.context import step_context
+from app.plans.plan import Order, Plan
+from suites.base import Context, Recognised, StepEvidence, complete_values
+from suites.checks import Check, CheckPhase, E, NotChecked
+from suites.errors import BenchwrightError
+from suites.evidence import HostEvidence
+from suites.facts import Facts
+from suites.parameters import Parameter
+from suites.registry import suite
+from suites.vocab import Finding
+
+_PEER_CHECKS = (TOOL_MISSING, DIRECTORY_UNSAFE)
+_DIRECTORY_CHECKS = (NOT_A_DISK, *LAYER_CHECKS, *CLOUD_CHECKS)
+
+_SUITE_FILE_CHECKS = frozenset({"read-after-write", "created-once"})
+"""Checks that hold only for files that a suite creates itself, not for those of a user's command."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedCheck:
+    """A check without evidence, and why."""
+
+    id: str
+    because: str
+    step: str | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Findings, the most severe first, and the checks that had no evidence."""
+
+    findings: tuple[Finding, ...] = ()
+    cannot_tell: tuple[SkippedCheck, ...] = ()
+
+
+def check_plan(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None = None) -> CheckReport:
+    """Run the pre-run checks on every host and step of `plan`.
+
+    `facts` and `addresses` (as seen from this computer) are keyed by host name. Checks that need the missing facts of
+    a host return NotChecked.
+    """
+    return _report(_run_checks(plan, facts, addresses))
+
+
+def _run_checks(
+    plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None
+) -> Iterator[Finding | SkippedCheck]:
+    for host in plan.hosts:
+        steps = _step_evidence(plan, host, facts, addresses)
+        tuned = frozenset(setting.kind.value for setting in plan.tuning.settings)
+        yield from evaluate(HOST_CHECKS, HostEvidence(host, facts.get(host), steps, tuned))
+        for evidence in steps:
+            yield from evaluate((*OF_EVERY_SUITE, *evidence.suite.checks), evidence)
+            yield from _check_own_command(evidence)
+            peer = plan.step(evidence.name).peer
+            if peer is not None and peer != evidence.host:
+                at_peer = replace(evidence, host=peer, context=Context(facts.get(peer)), earlier=())
+                yield from evaluate(_PEER_CHECKS, at_peer)
+                yield from evaluate((BUSY,), HostEvidence(peer, facts.get(peer)))
+    yield from evaluate(PLAN_CHECKS, PlanEvidence(plan, facts))
+
+
+def _step_evidence(
+    plan: Plan, host: str, facts: Mapping[str, Facts], addresses: Mapping[str, str] | None
+) -> tuple[StepEvidence, ...]:
+    """Return the evidence of each step on `host`, with the steps before it."""
+    found: list[StepEvidence] = []
+    for step in plan.steps:
+        found.append(
+            StepEvidence(
+                name=step.name,
+                suite=step.suite,
+                values=step.values,
+                context=step_context(step, host, facts, addresses),
+                host=host,
+                trials=plan.repetition.most or plan.repetition.fewest,
+                earlier=tuple(found),
+                earlier_files_stay=plan.order is not Order.BLOCK,
+            )
+        )
+    return tuple(found)
+
+
+def evaluate(checks: Iterable[Check[E]], evidence: E) -> Iterator[Finding | SkippedCheck]:
+    """Yield the outcomes of the pre-run ones of `checks` for `evidence`."""
+    for check in checks:
+        if check.when is not CheckPhase.BEFORE:
+            continue
+        outcome = check.finding(evidence)
+        if isinstance(outcome, NotChecked):
+            yield SkippedCheck(check.id, outcome.because, evidence.name, evidence.host)
+        elif outcome is not None:
+            yield outcome
+
+
+def _check_own_command(evidence: StepEvidence) -> Iterator[Finding | SkippedCheck]:
+    """Yield the outcomes of the equivalent suites' checks for a user's own command, such as dd.
+
+    The findings carry no changes: Benchwright does not edit the user's command.
+    """
+    for found in evidence.suite.recognised(evidence.values, _parameters):
+        if not found.whole:
+            continue
+        step = _as_step(evidence, found)
+        checks = (*step.suite.checks, *(() if found.devices else _DIRECTORY_CHECKS))
+        for outcome in evaluate([check for check in checks if check.id not in _SUITE_FILE_CHECKS], step):
+            if isinstance(outcome, SkippedCheck):
+                yield outcome
+            else:
+                measured = f"Parsed as {step.suite.tool}: {outcome.measured}"
+                yield replace(outcome, measured=measured, changes={}, install=None)
+
+
+def _parameters(suite_id: str) -> tuple[Parameter, ...]:
+    return suite(suite_id).parameters
+
+
+def _as_step(evidence: StepEvidence, found: Recognised) -> StepEvidence:
+    chosen = suite(found.suite_id)
+    try:
+        values = complete_values(chosen, found.given)
+    except BenchwrightError:  # the suite refuses the combination: check its defaults
+        values = complete_values(chosen, {})
+    return replace(evidence, suite=chosen, values=values, earlier=())
+
+
+def _report(outcomes: Iterable[Finding | SkippedCheck]) -> CheckReport:
+    """Return `outcomes` as a report without duplicates, the most severe first."""
+    unique: list[Finding | SkippedCheck] = []
+    for one in outcomes:
+        if one not in unique:  # a Finding holds a mapping and is not hashable
+            unique.append(one)
+    findings = sorted((one for one in unique if isinstance(one, Finding)), key=lambda found: -found.severity.rank)
+    return CheckReport(tuple(findings), tuple(one for one in unique if isinstance(one, SkippedCheck)))

@@ -1,0 +1,202 @@
+"""Checks that a trial completed: exit status, figures, bytes copied, runtime, errors in the output."""
+
+import re
+
+from app.checks.evidence import seconds_of, workload_of
+from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
+from suites.quantities import duration_text, quantity
+from suites.verdict import Trust
+from suites.vocab import MetricKind, Severity
+
+SHORT = 1.0
+"""Seconds below which start-up, one disturbance or a cache decides the figure."""
+
+FAR_TOO_SHORT = 0.1
+"""Seconds below which the result is doubtful instead of valid with caveats."""
+
+REACHED = 0.95
+"""The least share of the requested runtime: tools stop at whole seconds."""
+
+LATE = 2.0
+"""Times the expected duration, plus LATE_BY seconds, from which a trial was delayed (flent warns at ten times)."""
+
+LATE_BY = 10.0
+"""Seconds that setup and cleanup may add to any trial."""
+
+WHOLE = 0.999
+"""The least share of the requested bytes that a complete copy has."""
+
+_ERRORS = re.compile(
+    r"\b(I/O error|Input/output error|No space left|Read-only file system|short (?:read|write)|verif\w+ failed|"
+    r"bad magic|residual\w* (?:too large|failed)|fatal|segmentation fault|out of memory|killed)\b",
+    re.IGNORECASE,
+)
+"""Words of the tools themselves: notes quote their messages, and no tool marks which of them are errors."""
+
+
+def _failed(step: StepOutcomeEvidence) -> CheckOutcome | None:
+    lost = [trial for trial in step.trials if not trial.done]
+    if not lost and step.trials:
+        return None
+    if not step.done:
+        reason = lost[0].reason if lost else "No trial started."
+        return CheckOutcome(f"{len(lost)} of {len(step.trials)} trials failed or were stopped. {reason}".strip())
+    return CheckOutcome(
+        f"{len(lost)} of {len(step.trials)} trials failed or were stopped; the figures cover the other "
+        f"{len(step.done)}. {lost[0].reason}".strip(),
+        severity=Severity.WARNING,
+        trust=Trust.CAVEATS,
+    )
+
+
+def _no_figures(trial: TrialEvidence) -> CheckOutcome | None:
+    if not trial.done:
+        return None
+    figure = trial.headline
+    if figure is None:
+        return CheckOutcome("The tool exited without an error and printed no figure.")
+    if figure.metric.kind is MetricKind.RATE and figure.value == 0:
+        return CheckOutcome(f"{figure.metric.title}: 0.")
+    counted = trial.value("copied")
+    if counted == 0:
+        return CheckOutcome("0 bytes were copied.")
+    return None
+
+
+def _early(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    workload = workload_of(trial)
+    if workload.seconds is None or not trial.done:
+        return None
+    asked = workload.seconds + workload.ramp
+    if trial.duration is None:
+        return NotChecked("The trial’s duration is unknown.")
+    if trial.duration >= REACHED * asked:
+        return None
+    return CheckOutcome(f"The tool ended after {duration_text(trial.duration)} of {duration_text(asked)}.")
+
+
+def _brief(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    if not trial.done:
+        return None
+    seconds = seconds_of(trial)
+    if seconds is None:
+        return NotChecked("The tool’s measured time is unknown.")
+    if seconds >= SHORT:
+        return None
+    far = seconds < FAR_TOO_SHORT
+    measured = f"The measurement took {seconds * 1000:.3g} ms."
+    return CheckOutcome(measured, trust=Trust.DOUBTFUL if far else Trust.CAVEATS)
+
+
+def _late(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    if not trial.done or trial.expected is None:
+        return None
+    if trial.duration is None:
+        return NotChecked("The trial’s duration is unknown.")
+    if trial.duration <= LATE * trial.expected + LATE_BY:
+        return None
+    return CheckOutcome(f"The trial took {duration_text(trial.duration)}; planned: {duration_text(trial.expected)}.")
+
+
+def _errors(trial: TrialEvidence) -> CheckOutcome | None:
+    errors = [note for note in trial.notes if _ERRORS.search(note)] if trial.done else []
+    return CheckOutcome(errors[0][:300]) if errors else None
+
+
+def _partly_copied(trial: TrialEvidence) -> CheckOutcome | None:
+    copied, asked = trial.value("copied"), workload_of(trial).size
+    if copied is None or not trial.done or asked is None or copied >= WHOLE * asked:
+        return None
+    return CheckOutcome(f"{quantity(copied)} of {quantity(asked)} were copied.")
+
+
+_TOOL = "The tool’s own output and exit status."
+
+TRIALS_FAILED: OutcomeCheck = Check(
+    id="trials-failed",
+    severity=Severity.ERROR,
+    title="Incomplete trials",
+    why="Failures under load may be what you want to measure; the completed trials are a biased sample.",
+    remedy="Read the reason and the raw output, fix the cause, and run it again.",
+    source=_TOOL,
+    evaluate=_failed,
+    when=CheckPhase.AFTER,
+    needs="how each trial ended",
+    trust=Trust.INVALID,
+)
+
+OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (TRIALS_FAILED,)
+
+TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    Check(
+        id="nothing-counted",
+        severity=Severity.ERROR,
+        title="No work was measured",
+        why="The tool exited without an error and did no work: there is no result.",
+        remedy="Read the raw output; run the exact command by hand.",
+        source=_TOOL,
+        evaluate=_no_figures,
+        when=CheckPhase.AFTER,
+        needs="the figures of the trial",
+        trust=Trust.INVALID,
+    ),
+    Check(
+        id="ended-early",
+        severity=Severity.ERROR,
+        title="Ended early",
+        why="An error, a limit on its work or the end of its files stopped the tool. The figure covers the first part "
+        "only.",
+        remedy="Find the cause in the raw output.",
+        source=_TOOL,
+        evaluate=_early,
+        when=CheckPhase.AFTER,
+        needs="the requested runtime and the trial’s duration",
+        trust=Trust.DOUBTFUL,
+    ),
+    Check(
+        id="too-brief",
+        severity=Severity.WARNING,
+        title="Runtime too short",
+        why="Start-up, one disturbance or a cache decides the figure.",
+        remedy="Measure for at least 10 s: set a longer runtime or more work.",
+        source="A storage engineer’s fio series: 3 ms gave 85,333 IOPS while the device was idle.",
+        evaluate=_brief,
+        when=CheckPhase.AFTER,
+        needs="how long the tool measured",
+    ),
+    Check(
+        id="took-too-long",
+        severity=Severity.WARNING,
+        title="Ran longer than planned",
+        why="A device stall, a lock or other load delayed it. The figure includes the delay.",
+        remedy="Check the host’s charts for this trial, and run it again.",
+        source="flent warns of tests far beyond their length.",
+        evaluate=_late,
+        when=CheckPhase.AFTER,
+        needs="expected and actual duration",
+    ),
+    Check(
+        id="errors-in-output",
+        severity=Severity.ERROR,
+        title="Tool output reports an error",
+        why="The tool continued after the error; its figure includes or omits the failed work.",
+        remedy="Fix what the message names, and run it again.",
+        source=_TOOL,
+        evaluate=_errors,
+        when=CheckPhase.AFTER,
+        needs="the tool’s output",
+    ),
+    Check(
+        id="copied-in-part",
+        severity=Severity.ERROR,
+        title="Copy is incomplete",
+        why="A short source or a full disk ended the copy early, so the rate is that of another workload.",
+        remedy="Check the free disk space and the size of the source.",
+        source=_TOOL,
+        evaluate=_partly_copied,
+        when=CheckPhase.AFTER,
+        needs="the bytes copied and the bytes requested",
+        trust=Trust.INVALID,
+    ),
+)

@@ -1,0 +1,363 @@
+"""Checks of a disk trial: whether the I/O reached the device, and whether rate, block size and depth agree."""
+
+from collections.abc import Iterator
+
+from app.checks.evidence import (
+    HALF,
+    READ,
+    WRITE,
+    as_measured,
+    in_flight,
+    in_sequence,
+    issued,
+    reached,
+    seconds_of,
+    tool_share,
+    watched_disk,
+    workload_of,
+)
+from app.checks.network import only_link, over
+from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.disk import LOOP, MEMORY_KINDS, NETWORK_KINDS
+from suites.evidence import TrialCheck, TrialEvidence
+from suites.facts import known
+from suites.quantities import quantity, share_text
+from suites.units import Unit, convert
+from suites.verdict import Limiter, Trust
+from suites.vocab import Labels, Resource, Severity
+
+NONE = 0.05
+"""The share of the issued bytes at the device below which the figure is invalid."""
+
+AMPLIFIED = 1.5
+"""Device bytes per issued byte from which amplification is reported."""
+
+ENOUGH = 64 * 2**20
+"""Bytes at the device below which background I/O dominates."""
+
+GENERATING = 0.9
+"""The share of one CPU from which the tool is the bottleneck."""
+
+URANDOM_SHARE = 0.2
+"""The share of the time spent in /dev/urandom from which it shows in the figure of a copy."""
+
+IDLE_DISK = 60.0
+"""Per cent busy up to which a disk is not the bottleneck."""
+
+
+def _cache(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    trial = as_measured(trial)
+    if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
+        return None
+    in_memory = _in_memory(trial)
+    if in_memory:
+        return CheckOutcome(in_memory, trust=Trust.INVALID)
+    by_tool = _tool_counts(trial)
+    disk = watched_disk(trial)
+    if isinstance(disk, NotChecked) or trial.watch is None:
+        return by_tool or (disk if isinstance(disk, NotChecked) else None)
+    for operation in (READ, WRITE):
+        did, got = issued(trial, operation), reached(trial.watch, disk, operation)
+        if did is None or not did.size or got.size is None or got.size >= HALF * did.size:
+            continue
+        verb = "Read" if operation == READ else "Written"
+        ios = "" if got.ios is None else f" in {got.ios:.0f} I/Os"
+        return CheckOutcome(
+            f"{verb}: {quantity(did.size)} by the tool, {quantity(got.size)} at {disk}{ios} "
+            f"({share_text(got.size / did.size)}).",
+            trust=Trust.INVALID if got.size < NONE * did.size else Trust.DOUBTFUL,
+        )
+    if disk.startswith(LOOP):
+        return NotChecked(f"{disk} is a loop device; the page cache of its backing file may have served the I/O.")
+    return None
+
+
+def _moves_bytes(trial: TrialEvidence) -> bool:
+    return trial.suite.uniform and bool(trial.all_of("bandwidth"))
+
+
+def _in_memory(trial: TrialEvidence) -> str:
+    facts = trial.context.facts
+    path = str(trial.values.get(trial.suite.directory_parameter or "", ""))
+    directory = None if facts is None or trial.suite.device(trial.values) else facts.directory(path)
+    kind = None if directory is None else known(directory.kind)
+    return f"{path} is on {kind}: its files are in memory." if kind in MEMORY_KINDS else ""
+
+
+def _tool_counts(trial: TrialEvidence) -> CheckOutcome | None:
+    """Compare the tool's own counts of issued and device I/Os, unless readahead explains the difference."""
+    if workload_of(trial).buffered and in_sequence(trial):
+        return None
+    for figure in trial.all_of("issued_ios"):
+        got = next((one.value for one in trial.all_of("device_ios") if one.labels == figure.labels), None)
+        if got is not None and got < HALF * figure.value:
+            return CheckOutcome(
+                f"{figure.value:.0f} I/Os issued ({dict(figure.labels).get('operation', '')}), {got:.0f} at the device "
+                f"({share_text(got / figure.value)}), counted by {trial.suite.tool}.",
+                trust=Trust.INVALID if got < NONE * figure.value else Trust.DOUBTFUL,
+            )
+    return None
+
+
+def _merged(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    trial = as_measured(trial)
+    if trial.suite.resource is not Resource.DISK or not trial.done or not workload_of(trial).buffered:
+        return None
+    disk = watched_disk(trial)
+    if isinstance(disk, NotChecked) or trial.watch is None:
+        return disk if isinstance(disk, NotChecked) else None
+    for operation in (READ, WRITE):
+        did, got = issued(trial, operation), reached(trial.watch, disk, operation)
+        if did is None or not did.size or not did.ios or got.size is None or got.ios is None:
+            continue
+        if got.size >= HALF * did.size and got.ios < HALF * did.ios:
+            return CheckOutcome(
+                f"{did.ios:.0f} I/Os issued ({operation}), {got.ios:.0f} at {disk}; the bytes agree "
+                f"({share_text(got.size / did.size)})."
+            )
+    return None
+
+
+def _amplified(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    trial = as_measured(trial)
+    if trial.suite.resource is not Resource.DISK or not trial.done:
+        return None
+    disk = watched_disk(trial)
+    if isinstance(disk, NotChecked) or trial.watch is None:
+        return disk if isinstance(disk, NotChecked) else None
+    seconds = seconds_of(trial)
+    for operation in (READ, WRITE) if seconds else ():
+        did, rate = issued(trial, operation), trial.watch.mean_within(f"disk_{operation}_rate", device=disk)
+        if did is None or not did.size or rate is None or not seconds or rate * seconds < ENOUGH:
+            continue
+        if rate > AMPLIFIED * did.size / seconds:
+            tool, device = (quantity(one, Unit.BYTES_PER_SECOND) for one in (did.size / seconds, rate))
+            return CheckOutcome(
+                f"{operation.capitalize()}: {tool} by the tool, {device} at {disk}: "
+                f"{rate * seconds / did.size:.2g} times as much."
+            )
+    return None
+
+
+def _generator(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    if trial.suite.resource is not Resource.DISK or not trial.done:
+        return None
+    if trial.values.get("input") == "/dev/urandom":
+        return _source(trial)
+    share, disk = tool_share(trial), watched_disk(trial)
+    if share is None or isinstance(disk, NotChecked) or trial.watch is None:
+        return NotChecked("The tool’s CPU use or the disk’s is unknown.")
+    at_work = trial.watch.mean("disk_busy", device=disk)
+    if at_work is None or share < GENERATING or at_work > IDLE_DISK or isinstance(_cache(trial), CheckOutcome):
+        return None
+    return CheckOutcome(
+        f"Each worker of {trial.suite.tool} used {share_text(share)} of a CPU; {disk} was {at_work:.0f} % busy.",
+        limiter=Limiter.TOOL,
+    )
+
+
+def _source(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    """Report that /dev/urandom takes a large share of the copy's time."""
+    facts, rate = trial.context.facts, trial.value("bandwidth")
+    generated = None if facts is None else known(facts.measured.urandom_rate)
+    if generated is None or rate is None:
+        return NotChecked("The rate of /dev/urandom on this host was not measured.")
+    share = min(1.0, rate * 1e6 / generated)
+    if share < URANDOM_SHARE:
+        return None
+    copied, generator = (quantity(one, Unit.BYTES_PER_SECOND) for one in (rate * 1e6, generated))
+    return CheckOutcome(
+        f"{trial.suite.tool} copied {copied}; /dev/urandom alone reads at {generator} on this host and took "
+        f"{share_text(share)} of the time.",
+        limiter=Limiter.TOOL if share >= HALF else None,
+        trust=None if share >= HALF else Trust.CAVEATS,
+    )
+
+
+VOLUME_SHARE = 0.896
+"""The share of a link's speed that a volume behind it can use: 896 of 1000 Mbit/s, 112 MB/s (check M26)."""
+
+SAME_RATE = 0.02
+"""Tolerated relative difference of IOPS × block size and bandwidth: tools print rounded figures (check M25)."""
+
+SAME_DEPTH = 0.10
+"""Tolerated relative excess of IOPS × latency over the depth: start and end of the run (check M24, Little’s law)."""
+
+LEAST_RATE = 10.0
+"""Least bandwidth in its unit: below it, two printed decimals are too coarse for the identity."""
+
+
+def _over_volume(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    facts = trial.context.facts
+    if trial.suite.resource is not Resource.DISK or not trial.done or facts is None:
+        return None
+    directory = facts.directory(str(trial.values.get(trial.suite.directory_parameter or "", "")))
+    if directory is None or known(directory.kind) not in NETWORK_KINDS:
+        return None
+    link = only_link(facts)
+    speed = None if link is None else known(link.speed)
+    rates = [convert(one.value, one.metric.unit, Unit.BYTES_PER_SECOND) for one in trial.all_of("bandwidth")]
+    if link is None or not speed or not rates:
+        return NotChecked("The link to the volume, or its speed, is unknown.")
+    ceiling = VOLUME_SHARE * speed / 8
+    if not over(max(rates), ceiling):
+        return None
+    return CheckOutcome(
+        f"{quantity(max(rates), Unit.BYTES_PER_SECOND)} from a volume behind {link.name} "
+        f"({quantity(float(speed), Unit.BITS_PER_SECOND)}, at most {quantity(ceiling, Unit.BYTES_PER_SECOND)})."
+    )
+
+
+def _pairs(trial: TrialEvidence) -> Iterator[tuple[Labels, float, float, Unit]]:
+    """Yield the labels, IOPS, bandwidth and its unit of each operation that has both."""
+    rates = {figure.labels: figure for figure in trial.all_of("bandwidth")}
+    for figure in trial.all_of("iops"):
+        rate = rates.get(figure.labels)
+        if rate is not None and rate.value >= LEAST_RATE:
+            yield figure.labels, figure.value, rate.value, rate.metric.unit
+
+
+def _other_block(trial: TrialEvidence) -> CheckOutcome | None:
+    block = trial.values.get("block_size")
+    if not trial.done or not trial.suite.uniform or not isinstance(block, int) or trial.values.get("block_sizes"):
+        return None
+    for at, ios, rate, unit in _pairs(trial):
+        given = convert(rate, unit, Unit.BYTES_PER_SECOND)
+        deviation = abs(ios * block / given - 1)
+        if deviation > SAME_RATE:
+            reported = quantity(given, Unit.BYTES_PER_SECOND)
+            expected = quantity(ios * block, Unit.BYTES_PER_SECOND)
+            operation = dict(at).get("operation", "all")
+            return CheckOutcome(
+                f"{operation}: {ios:.0f} IOPS × {block} B = {expected}; the tool reports {reported} "
+                f"({share_text(deviation)} difference)."
+            )
+    return None
+
+
+def _too_many(trial: TrialEvidence) -> CheckOutcome | None:
+    found, most = in_flight(trial), workload_of(trial).concurrency
+    if not trial.done or found is None or most is None or found <= (1 + SAME_DEPTH) * most:
+        return None
+    return CheckOutcome(f"Rate × mean latency = {found:.3g} in flight; requested: {most}.")
+
+
+def _half_empty(trial: TrialEvidence) -> CheckOutcome | None:
+    """Report fewer than half of the requested I/Os in flight on average."""
+    found, asked = in_flight(trial), workload_of(trial)
+    most = asked.concurrency
+    if not trial.done or found is None or most is None or most < 4 or found >= most / 2:
+        return None
+    if asked.rate_limit is not None or isinstance(watched_disk(trial), NotChecked):
+        return None
+    return CheckOutcome(f"IOPS × mean latency = {found:.3g} in flight; requested: {most}.")
+
+
+_KERNEL = "The kernel’s counters (/proc/diskstats) against the tool’s figure."
+
+NOT_FROM_THE_DEVICE: TrialCheck = Check(
+    id="not-from-the-device",
+    severity=Severity.ERROR,
+    title="Page cache served the I/O",
+    why="I/O that does not reach the device does not measure it: the figure is that of the page cache or of a sparse "
+    "file, and can be a hundred times too high.",
+    remedy="Use direct I/O; or flush before the timer stops, with files of at least twice the memory.",
+    source="A storage engineer’s fio series: 853,333 IOPS with no I/O at the device; direct, 8,767.",
+    evaluate=_cache,
+    when=CheckPhase.AFTER,
+    needs="the tool’s count of bytes read and written, and the kernel’s counters of the disk",
+    trust=Trust.DOUBTFUL,
+)
+
+
+GENERATOR_BOUND: TrialCheck = Check(
+    id="generator-bound",
+    severity=Severity.WARNING,
+    title="Load generator is the bottleneck",
+    why="The figure is how fast the tool or its data source runs on one CPU. The disk may be faster.",
+    remedy="Use a cheaper source (zeros, if the disk does not compress), more jobs, or larger blocks.",
+    source="A consultancy’s copies: 12.84 MB/s was the speed of /dev/urandom.",
+    evaluate=_generator,
+    when=CheckPhase.AFTER,
+    needs="the tool’s CPU time, the disk’s busy time, the rate of /dev/urandom",
+    trust=Trust.DOUBTFUL,
+)
+
+
+TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    Check(
+        id="over-volume-link",
+        severity=Severity.ERROR,
+        title="Bandwidth exceeds the volume’s link",
+        why="The page cache, or another cache on the path, served the I/O.",
+        remedy="Use direct I/O, or files of at least twice the memory.",
+        source="896 of 1000 Mbit/s: measured on a volume behind such a link.",
+        evaluate=_over_volume,
+        when=CheckPhase.AFTER,
+        needs="the bandwidth, and the speed of the link to a network file system",
+        trust=Trust.INVALID,
+    ),
+    Check(
+        id="rate-against-block",
+        severity=Severity.ERROR,
+        title="IOPS and bandwidth disagree",
+        why="IOPS × block size must equal the bandwidth. Either a unit is wrong, or the block size is not the "
+        "requested one.",
+        remedy="Check the block sizes in the tool’s own output; report a bug if they are as requested.",
+        source="Identity: IOPS × block size = bandwidth.",
+        evaluate=_other_block,
+        when=CheckPhase.AFTER,
+        needs="IOPS, bandwidth and one block size",
+        trust=Trust.INVALID,
+    ),
+    Check(
+        id="more-in-flight-than-asked",
+        severity=Severity.ERROR,
+        title="Rate and latency disagree (Little’s law)",
+        why="More I/Os in flight than requested are impossible: one of the two figures is wrong, or they cover "
+        "different times.",
+        remedy="Compare both with the tool’s own output; check whether the clock was stepped during the trial.",
+        source="Little’s law: rate × latency = number in flight.",
+        evaluate=_too_many,
+        when=CheckPhase.AFTER,
+        needs="rate, mean latency, and the depth or threads",
+        trust=Trust.DOUBTFUL,
+    ),
+    Check(
+        id="queue-half-empty",
+        severity=Severity.WARNING,
+        title="Queue depth not reached",
+        why="The figure is that of a smaller depth: the tool submits more slowly than the device completes.",
+        remedy="Use more jobs or a cheaper engine (io_uring), or request the depth that is reached.",
+        source="Little’s law: rate × latency = number in flight.",
+        evaluate=_half_empty,
+        when=CheckPhase.AFTER,
+        needs="IOPS, mean latency and the depth",
+    ),
+    NOT_FROM_THE_DEVICE,
+    Check(
+        id="merged-on-the-way",
+        severity=Severity.WARNING,
+        title="I/Os merged before the device",
+        why="Readahead or the I/O scheduler merged neighbouring I/Os. The bandwidth is the device’s; IOPS and latency "
+        "are not.",
+        remedy="Quote the bandwidth alone, or use direct I/O to measure IOPS.",
+        source="A storage engineer’s fio series: 25,600 I/Os issued, 561 at the device.",
+        evaluate=_merged,
+        when=CheckPhase.AFTER,
+        needs="I/Os and bytes issued, and at the disk",
+    ),
+    Check(
+        id="more-at-the-device",
+        severity=Severity.WARNING,
+        title="I/O amplification at the device",
+        why="Another program used the disk, or the file system moved more than the tool did (journal, copies, whole "
+        "pages). The figure is what was left for the tool.",
+        remedy="Find other users of the disk (iotop) and run it again; a raw device excludes the file system.",
+        source=_KERNEL,
+        evaluate=_amplified,
+        when=CheckPhase.AFTER,
+        needs="the tool’s count of bytes read and written, and the kernel’s counters of the disk",
+    ),
+    GENERATOR_BOUND,
+)

@@ -1,0 +1,230 @@
+"""Figures derived from a trial's evidence: CPU use, disk counters, bytes issued, I/Os in flight."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from suites.base import Workload
+from suites.checks import CheckOutcome, NotChecked
+from suites.disk import lowest_device
+from suites.evidence import DONE, HostWatch, TrialEvidence
+from suites.facts import known
+from suites.units import Unit, convert
+from suites.vocab import Resource
+
+HALF = 0.5
+"""The share of the bytes a tool issued that must reach the device or link for the figure to be valid."""
+
+Result = CheckOutcome | NotChecked | None
+
+NOT_WATCHED = NotChecked("No telemetry of the host.")
+
+RUNNING = "running"
+"""The state of a trial in progress."""
+
+AT_LEAST = 60.0
+"""Assumed seconds of a trial without an estimate."""
+
+
+def watched(find: Callable[[TrialEvidence, HostWatch], Result]) -> Callable[[TrialEvidence], Result]:
+    """Return an evaluation that calls `find` with the telemetry of a running or completed trial."""
+
+    def evaluate(trial: TrialEvidence) -> Result:
+        if trial.state not in {DONE, RUNNING}:
+            return None
+        if trial.watch is None:
+            return NOT_WATCHED
+        return find(trial, trial.watch)
+
+    return evaluate
+
+
+def host_watched(find: Callable[[HostWatch], Result]) -> Callable[[TrialEvidence], Result]:
+    """Return an evaluation that calls `find` with the telemetry alone."""
+    return watched(lambda _trial, watch: find(watch))
+
+
+def length(trial: TrialEvidence, watch: HostWatch) -> float:
+    """Return the total seconds of a trial: measured, or estimated while it runs.
+
+    A share of the estimate that is exceeded during the trial is still exceeded at its end.
+    """
+    if trial.state != RUNNING:
+        return watch.seconds
+    return max(watch.seconds, trial.expected or AT_LEAST)
+
+
+def part(trial: TrialEvidence, watch: HostWatch) -> float:
+    """Return the elapsed share of a trial, from 0 to 1; 1 for a completed one."""
+    return watch.seconds / length(trial, watch) if watch.seconds else 0.0
+
+
+def counted(watch: HostWatch, metric: str) -> float | None:
+    """Return the sum of an event counter over the measured time and all labels; None if it was not read."""
+    found = [value for at in watch.labels_of(metric) for _, value in watch.points_at(metric, at)]
+    return sum(found) if watch.labels_of(metric) else None
+
+
+def total(watch: HostWatch, metric: str) -> float | None:
+    """Return the integral of a rate over the measured time, summed over all labels; None if it was not read."""
+    found = [watch.total(metric, **dict(at)) for at in watch.labels_of(metric)]
+    given = [value for value in found if value is not None]
+    return sum(given) if given else None
+
+
+def times_text(count: float) -> str:
+    """Return a count as text: ``once``, ``4 times``."""
+    return "once" if round(count) == 1 else f"{count:.0f} times"
+
+
+THROTTLED = "cgroup_throttled"
+
+BUSIEST = "core_busiest"
+
+
+def cpus_of(trial: TrialEvidence) -> int | None:
+    """Return the number of CPUs that the host's CPU percentages are relative to."""
+    facts = trial.context.facts
+    return None if facts is None else known(facts.cpu.threads) or known(facts.cpu.usable)
+
+
+def usable_of(trial: TrialEvidence) -> float | None:
+    """Return the number of CPUs that the tool may use: its affinity or its quota, whichever is smaller."""
+    facts = trial.context.facts
+    if facts is None:
+        return None
+    given = [float(one) for one in (known(facts.cpu.usable), known(facts.cpu.quota)) if one is not None]
+    return min(given) if given else None
+
+
+def busy(watch: HostWatch | None, cpus: int | None) -> float | None:
+    """Return the mean number of CPUs in use by all processes; None if unknown."""
+    if watch is None or not cpus:
+        return None
+    shares = [watch.mean(name) for name in ("cpu_user", "cpu_system")]
+    given = [share for share in shares if share is not None]
+    return sum(given) / 100 * cpus if len(given) == len(shares) else None
+
+
+def busiest_core(watch: HostWatch | None) -> float | None:
+    """Return the mean use, from 0 to 1, of the busiest CPU at each moment; None if unknown.
+
+    A single thread may migrate between CPUs, so the mean of any one CPU would hide it.
+    """
+    share = None if watch is None else watch.mean(BUSIEST)
+    return None if share is None else share / 100
+
+
+def tool_share(trial: TrialEvidence) -> float | None:
+    """Return each worker's use of one CPU, as reported by the tool; None if it reports none."""
+    parts = [max((one.value for one in trial.all_of(name)), default=None) for name in ("cpu_user", "cpu_system")]
+    given = [part for part in parts if part is not None]
+    if given and trial.suite.uniform:
+        return sum(given) / 100
+    used = trial.all_of("cpu_time")
+    elapsed = trial.value("elapsed")
+    if used and elapsed:
+        return convert(used[0].value, used[0].metric.unit, Unit.SECOND) / elapsed
+    shares = [figure.value / 100 for figure in trial.all_of("cpu_utilization")]
+    return max(shares, default=None)
+
+
+def throttled(watch: HostWatch | None) -> float | None:
+    """Return the share of the time, from 0 to 1, in which a cgroup quota throttled the tool; None if unknown."""
+    found = [] if watch is None else [watch.mean(THROTTLED, **dict(at)) for at in watch.labels_of(THROTTLED)]
+    return max((share / 100 for share in found if share is not None), default=None)
+
+
+READ, WRITE = "read", "write"
+
+
+@dataclass(frozen=True, slots=True)
+class IoCount:
+    """Bytes and I/Os in one direction; None if unknown."""
+
+    size: float | None = None
+    ios: float | None = None
+
+
+def seconds_of(trial: TrialEvidence) -> float | None:
+    """Return the seconds that the tool reports it measured, else the requested ones, without the ramp."""
+    for metric in ("elapsed", "total_time"):
+        found = trial.all_of(metric)
+        if found:
+            return convert(found[0].value, found[0].metric.unit, Unit.SECOND)
+    asked, rate = workload_of(trial), trial.sum_of("bandwidth")
+    if asked.seconds or asked.size is None:
+        return asked.seconds or trial.duration
+    return asked.size / rate if rate else None
+
+
+def issued(trial: TrialEvidence, operation: str) -> IoCount | None:
+    """Return the bytes and I/Os that the tool reports it read or wrote; None if it did not, or reports none."""
+    if not trial.suite.uniform:
+        return None
+    copied = trial.value("copied")
+    if copied is not None:
+        return IoCount(copied) if operation in workload_of(trial).copied else None
+    seconds = seconds_of(trial)
+    if seconds is None:
+        return None
+    size = _total(trial, "bandwidth", operation, seconds, Unit.BYTES_PER_SECOND)
+    ios = _total(trial, "iops", operation, seconds, Unit.PER_SECOND)
+    return None if size is None else IoCount(size, ios)
+
+
+def _total(trial: TrialEvidence, metric: str, operation: str, seconds: float, unit: Unit) -> float | None:
+    rates = [
+        convert(figure.value, figure.metric.unit, unit)
+        for figure in trial.all_of(metric)
+        if dict(figure.labels).get("operation") == operation
+    ]
+    return sum(rates) * seconds if rates else None
+
+
+def watched_disk(trial: TrialEvidence) -> str | NotChecked:
+    """Return the name of the whole disk or loop device that the step uses, or why it is unknown or not watched."""
+    facts, watch = trial.context.facts, trial.watch
+    if trial.suite.resource is not Resource.DISK:
+        return NotChecked("Not a disk test.")
+    if facts is None or watch is None:
+        return NOT_WATCHED
+    name = lowest_device(trial.suite, trial.values, facts)
+    if name is None or (("device", name),) not in watch.labels_of("disk_read_rate"):
+        return NotChecked("No I/O counters of the disk in use.")
+    return name
+
+
+def reached(watch: HostWatch, disk: str, operation: str) -> IoCount:
+    """Return the kernel's counts at the disk over the measured time."""
+    return IoCount(
+        watch.total(f"disk_{operation}_rate", device=disk), watch.total(f"disk_{operation}_ios", device=disk)
+    )
+
+
+def in_sequence(trial: TrialEvidence) -> bool:
+    """Return whether the I/O is sequential, so that the kernel may merge neighbouring I/Os."""
+    pattern = str(trial.values.get("rw", trial.values.get("mode", "seq")))
+    return not pattern.startswith(("rand", "rnd"))
+
+
+def in_flight(trial: TrialEvidence) -> float | None:
+    """Return the mean number of I/Os or events in flight: rate × mean latency (Little’s law)."""
+    latencies = {figure.labels: figure for figure in trial.all_of("latency_mean")}
+    found = []
+    for metric in ("iops", "events_per_second"):
+        for figure in trial.all_of(metric):
+            latency = latencies.get(figure.labels)
+            if latency is not None:
+                found.append(figure.value * convert(latency.value, latency.metric.unit, Unit.SECOND))
+    return sum(found) if found else None
+
+
+def as_measured(trial: TrialEvidence) -> TrialEvidence:
+    """Return the trial as one of the equivalent suite, such as fio for a job file of one section."""
+    suite, values = trial.suite.measured_as(trial.values, trial.context.facts)
+    return trial if suite is trial.suite else replace(trial, suite=suite, values=values)
+
+
+def workload_of(trial: TrialEvidence) -> Workload:
+    """Return the workload that the trial's step requests of its tool."""
+    return trial.suite.workload(trial.values)

@@ -1,0 +1,263 @@
+"""Checks of a network trial: the link it used, retransmissions, drops and loss."""
+
+from app.checks.evidence import HALF, NOT_WATCHED, times_text, total, watched
+from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.evidence import HostWatch, TrialCheck, TrialEvidence
+from suites.facts import Facts, Interface, known
+from suites.quantities import quantity, share_text
+from suites.units import Unit
+from suites.verdict import Limiter, Trust
+from suites.vocab import Resource, Severity
+
+LOOPBACK = ("127.", "::1", "localhost")
+
+
+def within_host(trial: TrialEvidence) -> bool:
+    """Return whether both ends are on one host, with no link between them."""
+    address = trial.context.peer_address or ""
+    return trial.peer == trial.host or address.startswith(LOOPBACK)
+
+
+def throughput(trial: TrialEvidence) -> float | None:
+    """Return the received bits per second, the sum of all directions; None if unknown."""
+    figures = trial.all_of("throughput")
+    received = [figure.value for figure in figures if dict(figure.labels).get("end") == "receiver"]
+    return sum(received) if received else figures[0].value if figures else None
+
+
+def carried(watch: HostWatch, interface: str) -> float | None:
+    """Return the bytes that an interface sent and received in the measured time."""
+    found = [watch.total(metric, interface=interface) for metric in ("network_received", "network_sent")]
+    given = [value for value in found if value is not None]
+    return sum(given) if given else None
+
+
+def busiest(watch: HostWatch) -> str | None:
+    """Return the interface with the most traffic, loopback excluded; None if none is watched."""
+    names = {dict(at).get("interface", "") for at in watch.labels_of("network_sent")} - {"lo", ""}
+    totals = {name: carried(watch, name) or 0.0 for name in names}
+    return max(sorted(totals), key=lambda name: totals[name], default=None)
+
+
+def link_of(trial: TrialEvidence) -> Interface | NotChecked:
+    """Return the interface that the trial used, or why it is unknown."""
+    if trial.suite.resource is not Resource.NETWORK:
+        return NotChecked("Not a network test.")
+    if within_host(trial):
+        return NotChecked("Both ends are on one host.")
+    facts = trial.context.facts
+    if facts is None or trial.watch is None:
+        return NOT_WATCHED
+    name = busiest(trial.watch)
+    found = next((one for one in facts.interfaces if one.name == name), None)
+    return found or NotChecked("The interface used is unknown.")
+
+
+def speed_of(link: Interface) -> float | NotChecked:
+    """Return the speed of a link in bits per second, or that it reports none."""
+    speed = known(link.speed)
+    return float(speed) if speed else NotChecked(f"{link.name} reports no speed (usual on VMs).")
+
+
+def only_link(facts: Facts | None) -> Interface | None:
+    """Return the only interface that reports a speed, for traffic whose interface is unknown; None if several do."""
+    interfaces = () if facts is None else facts.interfaces
+    given = [one for one in interfaces if one.name != "lo" and known(one.speed) is not None]
+    return given[0] if len(given) == 1 else None
+
+
+SENT_AGAIN, MUCH_SENT_AGAIN = 0.001, 0.05
+"""Shares of retransmitted segments from which they are a note, and a warning. TCP on a healthy link loses about one
+segment in a hundred to the queue while it probes for the rate."""
+
+FOR_A_SHARE = 1000
+"""Fewest segments for a share."""
+
+DROPPED = 100
+"""Fewest drops that are reported: every test loses a few packets at its start."""
+
+
+@watched
+def _sent_again(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
+    if trial.suite.resource is not Resource.NETWORK:
+        return None
+    again, sent = watch.total("network_retransmits"), watch.total("network_segments")
+    if again is None or sent is None:
+        return NotChecked("No TCP retransmission counters.")
+    if sent < FOR_A_SHARE or again < SENT_AGAIN * sent:
+        return None
+    return CheckOutcome(
+        f"TCP retransmitted {again:.0f} of {sent:.0f} segments ({share_text(again / sent)}).",
+        severity=Severity.WARNING if again >= MUCH_SENT_AGAIN * sent else Severity.INFO,
+    )
+
+
+@watched
+def _dropped(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
+    if trial.suite.resource is not Resource.NETWORK:
+        return None
+    packets, damaged = total(watch, "network_drops"), total(watch, "network_errors")
+    datagrams = total(watch, "network_datagrams_dropped")
+    if packets is None and datagrams is None:
+        return NotChecked("No drop counters.")
+    counts = {
+        "packets dropped at an interface": packets,
+        "interface errors": damaged,
+        "UDP datagrams dropped (receive buffer full)": datagrams,
+    }
+    found = [f"{count:.0f} {what}" for what, count in counts.items() if count is not None and count >= DROPPED]
+    return CheckOutcome(f"{', '.join(found)}.") if found else None
+
+
+@watched
+def _link_down(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
+    used = watch.labels_of("network_sent")
+    changes = {
+        dict(at).get("interface", ""): sum(value for _, value in watch.points_at("link_changes", at))
+        for at in watch.labels_of("link_changes")
+        if at in used
+    }
+    changed = [f"{name} {times_text(count)}" for name, count in changes.items() if count > 0]
+    if not changed:
+        return None
+    return CheckOutcome(
+        f"Link state changed: {', '.join(changed)}.",
+        severity=Severity.ERROR if trial.suite.resource is Resource.NETWORK else Severity.INFO,
+    )
+
+
+LINK_SHARE = 0.97
+"""Greatest share of a link's speed available to payload: Ethernet, IP and TCP headers take 3 to 6 % of 1500-byte
+frames, 1 % of 9000-byte ones (check M26)."""
+
+
+def over(value: float, ceiling: float) -> bool:
+    """Return whether `value` exceeds `ceiling` by more than rounding."""
+    return value > ceiling * 1.001
+
+
+def _over_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    if trial.suite.resource is not Resource.NETWORK or not trial.done:
+        return None
+    link = link_of(trial)
+    if isinstance(link, NotChecked):
+        return link
+    speed, rate = speed_of(link), _one_way(trial)
+    if isinstance(speed, NotChecked):
+        return speed
+    if rate is None or not over(rate, LINK_SHARE * speed):
+        return None
+    return CheckOutcome(
+        f"{quantity(rate, Unit.BITS_PER_SECOND)} of payload over {link.name}, a link of "
+        f"{quantity(speed, Unit.BITS_PER_SECOND)} (at most {share_text(LINK_SHARE)} is payload)."
+    )
+
+
+def _one_way(trial: TrialEvidence) -> float | None:
+    """Return the rate of the faster direction: a full-duplex link has its speed each way."""
+    received = [one.value for one in trial.all_of("throughput") if dict(one.labels).get("end") == "receiver"]
+    return max(received) if received else throughput(trial)
+
+
+LOSS = 1.0
+"""Per cent of lost datagrams from which the loss is reported."""
+
+
+def _loss(trial: TrialEvidence) -> CheckOutcome | None:
+    lost = [figure.value for figure in trial.all_of("lost")]
+    if not lost or max(lost) < LOSS or not trial.done:
+        return None
+    return CheckOutcome(f"{max(lost):.3g} % of the datagrams were lost.", limiter=Limiter.LINK)
+
+
+def _not_over_the_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    if trial.suite.resource is not Resource.NETWORK or not trial.done or within_host(trial):
+        return None
+    watch, rate = trial.watch, throughput(trial)
+    link = None if watch is None else busiest(watch)
+    if watch is None or link is None or rate is None:
+        return NOT_WATCHED
+    seconds = float(trial.values.get("time", 0) or 0) or watch.seconds
+    claimed, got = rate * seconds / 8, carried(watch, link) or 0.0
+    if got >= HALF * claimed:
+        return None
+    return CheckOutcome(
+        f"{quantity(claimed)} by the tool; {link}, the busiest interface of {trial.host}, carried {quantity(got)}."
+    )
+
+
+DATAGRAMS_LOST: TrialCheck = Check(
+    id="datagrams-lost",
+    severity=Severity.WARNING,
+    title="UDP datagrams lost",
+    why="Only the received rate is real. A link or a receiver was too slow.",
+    remedy="Quote the received rate; lower the requested rate until the loss ends to find the capacity.",
+    source="A university’s network test: 99 Mbit/s sent, 22 % lost.",
+    evaluate=_loss,
+    when=CheckPhase.AFTER,
+    needs="the receiver’s count of datagrams",
+)
+
+
+TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    Check(
+        id="link-went-down",
+        severity=Severity.WARNING,
+        title="Network link changed state",
+        why="No traffic passes while a link is down; the figure includes that time.",
+        remedy="Check cable, port and driver (dmesg), then run it again.",
+        source="carrier_changes in /sys/class/net.",
+        evaluate=_link_down,
+        when=CheckPhase.DURING,
+        needs="state changes of each link in use",
+    ),
+    Check(
+        id="segments-sent-again",
+        severity=Severity.WARNING,
+        title="TCP retransmissions",
+        why="Segments were lost or late, and TCP slows down with each: the figure reflects the loss as much as the "
+        "link.",
+        remedy="Find the queue or cable that drops them; fewer streams show whether it is a queue.",
+        source="RetransSegs and OutSegs in /proc/net/snmp.",
+        evaluate=_sent_again,
+        when=CheckPhase.DURING,
+        needs=f"the host’s count of segments: {share_text(SENT_AGAIN)}, a warning from {share_text(MUCH_SENT_AGAIN)}",
+    ),
+    Check(
+        id="packets-dropped",
+        severity=Severity.WARNING,
+        title="Host dropped packets",
+        why="The packets reached the host, but it or its program was too slow to receive them: the link is not the "
+        "limit.",
+        remedy="Use larger receive buffers, more streams or a dedicated CPU for the receiver; quote the received rate.",
+        source="/proc/net/dev, and RcvbufErrors in /proc/net/snmp.",
+        evaluate=_dropped,
+        when=CheckPhase.DURING,
+        needs=f"the host’s counters of dropped and damaged packets: {DROPPED} or more",
+    ),
+    Check(
+        id="over-link",
+        severity=Severity.ERROR,
+        title="Throughput exceeds the link speed",
+        why="The data took another path, or was not counted at the receiver.",
+        remedy="Check the route (ip route get) and the addresses of both ends.",
+        source="Ethernet framing; link speed in /sys/class/net.",
+        evaluate=_over_link,
+        when=CheckPhase.AFTER,
+        needs="the throughput, the busiest interface and its speed",
+        trust=Trust.INVALID,
+    ),
+    DATAGRAMS_LOST,
+    Check(
+        id="not-over-the-link",
+        severity=Severity.ERROR,
+        title="Traffic bypassed the link",
+        why="The data took another path, such as loopback: the figure is not the network’s.",
+        remedy="Set the peer’s address to one on the network to measure (ip route get).",
+        source="The kernel’s counters (/proc/net/dev) against the tool’s figure.",
+        evaluate=_not_over_the_link,
+        when=CheckPhase.AFTER,
+        needs="the throughput, and the kernel’s counters of the interfaces",
+        trust=Trust.INVALID,
+    ),
+)

@@ -1,0 +1,317 @@
+"""Checks across trials: spread, drift, autocorrelation, bimodality, outliers, tail percentiles, and the goal."""
+
+import statistics
+from collections.abc import Iterator
+
+from app.checks.plans import FOR_A_SPREAD, missing_statistics
+from app.comparison.estimates import FEWEST_TRIALS
+from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
+from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
+from suites.quantities import figure_text, metric_text, share_text
+from suites.verdict import Goal, Trust
+from suites.vocab import Figure, Severity
+
+NOISY = 0.10
+"""Coefficient of variation, and range relative to the median, from which trials vary widely (check M16)."""
+
+VERY_NOISY = 0.30
+"""Coefficient of variation from which a step's figure is doubtful."""
+
+RANGE_UP_TO = 10
+"""Most trials for which the range is checked: the range grows with the number of trials."""
+
+LEAST_OWN = 0.01
+"""Least CoV assumed for a calibrated host: an A/A test of minutes misses the variation over hours."""
+
+RANGE_OF_TEN = 6.0
+"""The 99.9 % quantile of the range of ten trials, in standard deviations (studentized range: 5.97)."""
+
+OUTLIER = 14.826
+"""Median absolute deviations from the median: ten standard deviations of a normal spread (hyperfine)."""
+
+DRIFTED = 0.05
+"""Least relative change over the trials that counts as drift."""
+
+ALMOST_SURE = 0.01
+"""p-value of Kendall's tau between the trials and their order below which a drift is significant."""
+
+TAIL = 10_000
+"""Fewest I/Os for a p99.9, which leaves ten beyond it (check M27)."""
+
+BARELY = 1_000
+"""I/Os below which a p99.9 is the maximum."""
+
+
+def _headline_figures(step: StepOutcomeEvidence) -> Iterator[tuple[Figure, tuple[float, ...]]]:
+    """Yield each figure of the headline metric with its values over the trials."""
+    first = step.done[0] if step.done else None
+    headline = None if first is None else first.headline
+    if first is None or headline is None:
+        return
+    for figure in first.all_of(headline.metric.name):
+        yield figure, step.over_trials(figure.metric.name, figure.labels)
+
+
+def _named(figure: Figure) -> str:
+    return metric_text(figure.metric, figure.labels)
+
+
+def _expected_noise(step: StepOutcomeEvidence) -> tuple[float, str]:
+    """Return the expected CoV of the step's tool and its subject as text; calibration on the host takes precedence."""
+    if step.host_noise is not None:
+        own = max(step.host_noise.cov, LEAST_OWN)
+        return own, f"{step.suite.id} on this host, calibrated on {step.host_noise.day},"
+    return step.suite.usual_cov, f"{step.suite.tool} alone"
+
+
+def _spread(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
+    own, origin = _expected_noise(step)
+    allowed = 2 * own if step.host_noise else max(NOISY, 2 * own)
+    reach = RANGE_OF_TEN * own if step.host_noise else allowed
+    for figure, values in _headline_figures(step):
+        mean, middle = statistics.fmean(values), statistics.median(values)
+        if len(values) < FOR_A_SPREAD or not mean or not middle:
+            continue
+        variation, width = statistics.stdev(values) / abs(mean), (max(values) - min(values)) / abs(middle)
+        if variation < allowed and (width <= reach or len(values) > RANGE_UP_TO):
+            continue
+        lowest, highest = figure_text(figure.metric, min(values)), figure_text(figure.metric, max(values))
+        noise = f"; {origin} varies by about {share_text(own)}" if own else ""
+        return CheckOutcome(
+            f"{_named(figure)}: {lowest} to {highest} over {len(values)} trials, CoV {share_text(variation)}, range "
+            f"{share_text(width)} of the median{noise}.",
+            trust=Trust.DOUBTFUL if variation >= VERY_NOISY else None,
+        )
+    return None
+
+
+def _few(step: StepOutcomeEvidence) -> CheckOutcome | None:
+    count = len(step.done)
+    if not count or count >= FEWEST_TRIALS or any(one.id == "few-trials" for one in step.findings):
+        return None
+    return CheckOutcome(f"{count} trial{'' if count == 1 else 's'}: {missing_statistics(count)}.")
+
+
+def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
+    for figure, values in _headline_figures(step):
+        if len(values) < FEWEST_TRIALS or not values[0]:
+            continue
+        from scipy import stats
+
+        found = stats.kendalltau(range(len(values)), values)
+        third = max(2, len(values) // 3)
+        first, last = statistics.median(values[:third]), statistics.median(values[-third:])
+        if not first or abs(last / first - 1) < DRIFTED or float(found.pvalue) >= ALMOST_SURE:
+            continue
+        way = "rose" if last > first else "fell"
+        return CheckOutcome(
+            f"{_named(figure)} {way} from {figure_text(figure.metric, first)} to {figure_text(figure.metric, last)} "
+            f"over {len(values)} trials ({share_text(abs(last / first - 1))})."
+        )
+    return None
+
+
+def _correlated(step: StepOutcomeEvidence) -> CheckOutcome | None:
+    for figure, values in _headline_figures(step):
+        p = correlation_p(values)
+        if p is not None and p < SIGNIFICANT:
+            return CheckOutcome(f"{_named(figure)}: the trials are autocorrelated (p = {p:.3f}, n = {len(values)}).")
+    return None
+
+
+def _levels(step: StepOutcomeEvidence) -> CheckOutcome | None:
+    for figure, values in _headline_figures(step):
+        found = two_levels(values)
+        if found is not None and found[1] > (1 + DRIFTED) * found[0] > 0:
+            low, high = (figure_text(figure.metric, level) for level in found)
+            return CheckOutcome(f"{_named(figure)}: the {len(values)} trials form two levels, about {low} and {high}.")
+    return None
+
+
+def _outliers(step: StepOutcomeEvidence) -> CheckOutcome | None:
+    for figure, values in _headline_figures(step):
+        middle = statistics.median(values)
+        deviation = statistics.median(abs(value - middle) for value in values)
+        if len(values) < FEWEST_TRIALS or not deviation:
+            continue
+        odd = [
+            f"trial {number} ({figure_text(figure.metric, value)})"
+            for number, value in enumerate(values, 1)
+            if abs(value - middle) > OUTLIER * deviation and abs(value / middle - 1) > DRIFTED
+        ]
+        if odd:
+            listed = ", ".join(odd[:5])
+            return CheckOutcome(f"{_named(figure)}: {listed}; the median is {figure_text(figure.metric, middle)}.")
+    return None
+
+
+def _thin_tail(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    for tail in trial.all_of("latency_p99_9") if trial.done else ():
+        rate, seconds = trial.value("iops", **dict(tail.labels)), trial.values.get("runtime") or trial.duration
+        if rate is None or not isinstance(seconds, int | float):
+            return NotChecked("The number of I/Os behind the percentile is unknown.")
+        count = rate * seconds
+        if count < TAIL:
+            scarce = count < BARELY
+            return CheckOutcome(
+                f"{_named(tail)} rests on the slowest {max(1, round(count / 1000))} of {count:.0f} I/Os.",
+                severity=Severity.WARNING if scarce else None,
+                trust=Trust.CAVEATS if scarce else None,
+            )
+    return None
+
+
+_OVER_TRIALS = "the headline figure of every trial"
+
+_LATENCIES = ("latency_mean", "latency_p99")
+
+
+def _goals(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
+    results, missed, relevant = [], False, False
+    for goal in step.goals:
+        if goal.step not in {None, step.name}:
+            continue
+        figures = step.done[0].all_of(goal.metric) if step.done else ()
+        relevant = True
+        for figure in figures:
+            reached = _reached(step, goal, figure)
+            missed = missed or not reached
+            results.append(_goal_text(step, goal, figure, reached=reached))
+    if not results:
+        return NotChecked("The goal's metric was not measured.") if relevant else None
+    return CheckOutcome(" ".join(results), severity=Severity.WARNING if missed else Severity.INFO)
+
+
+def _middle(step: StepOutcomeEvidence, figure: Figure) -> float:
+    return statistics.median(step.over_trials(figure.metric.name, figure.labels))
+
+
+def _reached(step: StepOutcomeEvidence, goal: Goal, figure: Figure) -> bool:
+    middle = _middle(step, figure)
+    low, high = goal.at_least, goal.at_most
+    return (low is None or middle >= low) and (high is None or middle <= high)
+
+
+def _goal_text(step: StepOutcomeEvidence, goal: Goal, figure: Figure, *, reached: bool) -> str:
+    values = step.over_trials(figure.metric.name, figure.labels)
+    bound = goal.at_least if goal.at_least is not None else goal.at_most
+    wanted = f"{'at least' if goal.at_least is not None else 'at most'} {figure_text(figure.metric, bound or 0.0)}"
+    name = metric_text(figure.metric, figure.labels)
+    met = sum((goal.at_least is None or value >= goal.at_least) and (goal.at_most is None or value <= goal.at_most)
+              for value in values)  # fmt: skip
+    found = figure_text(figure.metric, _middle(step, figure))
+    return f"{name}: {found}, goal {wanted}: {'met' if reached else 'missed'} ({met} of {len(values)} trials)."
+
+
+def latency_text(step: StepOutcomeEvidence) -> str:
+    """Return the latency of the headline IOPS: ``at 310 µs on average, p99 1.2 ms``; empty without one."""
+    figure = step.headline
+    if figure is None or figure.metric.name != "iops":
+        return ""
+    found = []
+    for name, template in zip(_LATENCIES, ("{} on average", "p99 {}"), strict=True):
+        values = step.over_trials(name, figure.labels)
+        metric = next((one.metric for one in step.done[0].all_of(name)), None)
+        if values and metric is not None:
+            found.append(template.format(figure_text(metric, statistics.median(values))))
+    return f"at {', '.join(found)}" if found else ""
+
+
+TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    Check(
+        id="thin-tail",
+        severity=Severity.INFO,
+        title="Percentile rests on few I/Os",
+        why="A handful of I/Os decide this percentile, and it differs in the next run.",
+        remedy="Run longer: 10,000 I/Os leave ten beyond the 99.9th percentile.",
+        source="HdrHistogram’s documentation: how many values a percentile needs.",
+        evaluate=_thin_tail,
+        when=CheckPhase.AFTER,
+        needs="the rate, the runtime and the 99.9th percentile",
+    ),
+)
+
+OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
+    Check(
+        id="trials-disagree",
+        severity=Severity.WARNING,
+        title="Trials vary widely",
+        why="Another trial may give any value in this range.",
+        remedy="Find the disturbance in the host’s charts, run more trials, and quote the interval.",
+        source="pyperf and a database vendor’s noise study: CoV or (max − min) / median from 10 %; on a calibrated "
+        "host twice its own CoV, or six times in the range.",
+        evaluate=_spread,
+        when=CheckPhase.AFTER,
+        needs=f"{_OVER_TRIALS}, at least three, and the host’s calibration where there is one",
+    ),
+    Check(
+        id="few-trials-done",
+        severity=Severity.INFO,
+        title=f"Fewer than {FEWEST_TRIALS} trials",
+        why="Without the variation between trials on one host, a difference between hosts means nothing.",
+        remedy=f"Run {FEWEST_TRIALS} trials or more for a comparison; fewer suffice for a first look.",
+        source="benchstat: at least 6 samples for an interval at 95 %.",
+        evaluate=_few,
+        when=CheckPhase.AFTER,
+        needs="the completed trials",
+    ),
+    Check(
+        id="drifted",
+        severity=Severity.WARNING,
+        title="Trials drift over time",
+        why="Something changes steadily: heat, credits, a cache, a filling volume. The median describes no point in "
+        "time.",
+        remedy="Find what changes, or interleave the trials with those to compare.",
+        source="Kendall’s rank correlation with the trials’ order, p < 0.01; 5 % between first and last third.",
+        evaluate=_drifted,
+        when=CheckPhase.AFTER,
+        needs=f"{_OVER_TRIALS}, at least six",
+    ),
+    Check(
+        id="trials-correlated",
+        severity=Severity.WARNING,
+        title="Trials are autocorrelated",
+        why="Correlated trials carry less information than independent ones: every interval is too narrow.",
+        remedy="Pause between trials, or randomise their order.",
+        source="A permutation test of the first autocorrelation, 5 %.",
+        evaluate=_correlated,
+        when=CheckPhase.AFTER,
+        needs=f"{_OVER_TRIALS}, at least {CORRELATION_FROM}",
+    ),
+    Check(
+        id="two-levels",
+        severity=Severity.INFO,
+        title="Trials are bimodal",
+        why="A mean or median between two levels is a value that no trial has.",
+        remedy="Quote both levels, and find what switches between them.",
+        source="Otsu’s criterion: 90 % of the variance is between the levels.",
+        evaluate=_levels,
+        when=CheckPhase.AFTER,
+        needs=f"{_OVER_TRIALS}, at least six",
+        trust=Trust.CAVEATS,
+    ),
+    Check(
+        id="outliers",
+        severity=Severity.INFO,
+        title="Outliers among the trials",
+        why="Outliers are shown and counted: they may be errors, or what the application meets too.",
+        remedy="Check the host’s charts for these trials. Exclude a trial only by hand, with a reason.",
+        source="hyperfine: more than 14.8 median absolute deviations from the median.",
+        evaluate=_outliers,
+        when=CheckPhase.AFTER,
+        needs=f"{_OVER_TRIALS}, at least six",
+    ),
+    Check(
+        id="goal",
+        severity=Severity.INFO,
+        title="Result compared with the goal",
+        why="The goal is what the application needs.",
+        remedy="If it is missed, change what limits the result.",
+        source="The plan’s goal.",
+        evaluate=_goals,
+        when=CheckPhase.AFTER,
+        needs="a goal in the plan, and its figure",
+        trust=Trust.VALID,
+    ),
+)

@@ -1,0 +1,159 @@
+"""Findings that the run raises itself (app/runs/findings.py), declared as checks for the catalogue."""
+
+from dataclasses import dataclass
+
+from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.vocab import Finding, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class FindingScope:
+    """The subject of a finding: a host, and optionally one of its steps."""
+
+    host: str
+    name: str | None = None
+
+
+def finding_of(check: Check[FindingScope], scope: FindingScope, measured: str, remedy: str | None = None) -> Finding:
+    """Return the finding of `check` for `scope`; `remedy` replaces the check's own."""
+    return check.finding_for(CheckOutcome(measured, remedy=remedy), scope)
+
+
+def _by_the_run(_scope: FindingScope) -> NotChecked:
+    return NotChecked("Reported during a run.")
+
+
+HOST_IN_USE = Check(
+    id="host-in-use",
+    severity=Severity.WARNING,
+    title="Another measurement uses this host",
+    why="Concurrent measurements lower both figures by an unknown amount.",
+    remedy="Run it again when the host is free.",
+    source="The lease on the host.",
+    needs="A directory in memory on the host, /dev/shm or /tmp, for the leases.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+NO_LEASE = Check(
+    id="no-lease",
+    severity=Severity.INFO,
+    title="No lease on this host",
+    why="Other users get no warning that a run is active, and may disturb it.",
+    remedy="Make /dev/shm or /tmp writable for every account on the host.",
+    source="mkdir(2) on the host.",
+    needs="A directory in memory on the host that every account may write to.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+CLOCK_STEPPED = Check(
+    id="clock-stepped",
+    severity=Severity.WARNING,
+    title="Host clock was stepped",
+    why="Samples follow the monotonic clock and keep their order. A tool that reads the wall clock counts the step as "
+    "elapsed time, and timestamps of this run do not match.",
+    remedy="Let chrony or systemd-timesyncd synchronise the clock before measuring, and run it again.",
+    source="Wall clock against /proc/uptime on the host; round-trip midpoint at the start and at the end.",
+    needs="Both clocks of the host, once a second.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+CONNECTION_LOST = Check(
+    id="connection-lost",
+    severity=Severity.INFO,
+    title="Connection was interrupted",
+    why="The test continued on the host and none of its output is missing. Telemetry has a gap.",
+    remedy="No action needed.",
+    source="The connection.",
+    needs="The connection to the host.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+PATH_USED = Check(
+    id="path-used",
+    severity=Severity.INFO,
+    title="Network path of this test",
+    why="Another interface, router or packet size gives another figure.",
+    remedy="Compare only with figures of the same path.",
+    source="ip route get on the host; the boot ids of both ends.",
+    needs="The host's route to the other end.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+NOT_TUNED = Check(
+    id="not-tuned",
+    severity=Severity.WARNING,
+    title="Requested tuning was not applied",
+    why="The plan continues without tuning that cannot be applied. The figures are those of the untuned host and "
+    "compare badly with those of a tuned one.",
+    remedy="Sign in as root or let the account use sudo, or remove the tuning from the plan.",
+    source="The host’s reply.",
+    needs="The tuning in the plan.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+HOST_TUNED = Check(
+    id="host-tuned",
+    severity=Severity.INFO,
+    title="Host was tuned for the run",
+    why="The figures are those of the tuned host, not of its normal settings.",
+    remedy="Compare only with runs that used the same tuning.",
+    source="The plan; the kernel’s own files, read before and after.",
+    needs="The tuning in the plan.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+HOST_CHANGED = Check(
+    id="host-changed",
+    severity=Severity.WARNING,
+    title="Earlier tuning was not restored",
+    why="The figures are not those of the host’s normal settings.",
+    remedy="Restore them with: benchwright hosts restore HOST",
+    source="/run/benchwright-changes on the host.",
+    needs="The record that earlier runs left on the host.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+NOT_SETTLED = Check(
+    id="not-settled",
+    severity=Severity.INFO,
+    title="Stopping criterion not reached",
+    why="The most trials that the plan allows did not reach the precision it requests.",
+    remedy="Allow more trials, relax the criterion, or find what makes the trials vary.",
+    source="N ≈ (z·s/d)²: the trials needed grow with the square of their spread.",
+    needs="The repetition, and the figures so far.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+UNSTEADY_START = Check(
+    id="unsteady-start",
+    severity=Severity.INFO,
+    title="Start-up transient in the samples",
+    why="Caches, clocks or credits were still settling, and the figure includes that time.",
+    remedy="Set a ramp-up of that length, or run longer. Nothing was left out.",
+    source="MSER-5 (White 1997) and least-squares change points.",
+    needs="The samples of the headline metric.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
+RAISED_CHECKS = (
+    HOST_IN_USE,
+    NO_LEASE,
+    CLOCK_STEPPED,
+    CONNECTION_LOST,
+    PATH_USED,
+    HOST_CHANGED,
+    HOST_TUNED,
+    NOT_TUNED,
+    UNSTEADY_START,
+    NOT_SETTLED,
+)

@@ -1,0 +1,422 @@
+"""Checks of a step's storage: directory, free space, file system, block device layers and I/O scheduler."""
+
+from app.plans.context import work_directory
+from remote.jobs.workspace import unsafe_text
+from suites.base import StepEvidence
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.disk import GIB, MEMORY_KINDS, NETWORK_KINDS, best_directory, directory_of, works_in_directory
+from suites.facts import Absent, BlockDevice, Directory, Facts, FileSystem, known
+from suites.parameters import Value
+from suites.quantities import quantity
+from suites.vocab import Resource, Severity
+
+LAYERED_KINDS = frozenset({"overlay", "aufs", "fuse.fuse-overlayfs"})
+
+
+def _move_remedy(evidence: StepEvidence) -> dict[str, Value]:
+    """Return the change that moves the step to the directory with the most free space; empty if it is there."""
+    parameter = evidence.suite.directory_parameter
+    found = best_directory(evidence.context.facts)
+    if parameter is None or found is None or found.path == evidence.values[parameter]:
+        return {}
+    return {parameter: found.path}
+
+
+def _not_a_disk(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    if not works_in_directory(evidence):
+        return None
+    directory = directory_of(evidence)
+    if isinstance(directory, NotChecked):
+        return directory
+    kind = known(directory.kind)
+    if kind is None:
+        return NotChecked(f"The file system of {directory.path} is unknown.")
+    return _indirect_storage(evidence, directory.path, kind)
+
+
+def _indirect_storage(evidence: StepEvidence, path: str, kind: str) -> CheckOutcome | None:
+    if kind in MEMORY_KINDS:
+        return CheckOutcome(f"{path} is on {kind}: its files are in memory.", changes=_move_remedy(evidence))
+    if kind in NETWORK_KINDS:
+        why = "The figure includes the network, the server, and the caches of both."
+        return CheckOutcome(f"{path} is on {kind}: its files are on a server.", why=why, severity=Severity.INFO)
+    if kind in LAYERED_KINDS:
+        why = "The container's overlay file system is part of every figure."
+        remedy = "Use a volume of the container, or quote the figure as the overlay's."
+        return CheckOutcome(f"{path} is on {kind}, a container layer.", why=why, remedy=remedy, severity=Severity.INFO)
+    return None
+
+
+def _not_writable(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    if not works_in_directory(evidence):
+        return None
+    directory = directory_of(evidence)
+    if isinstance(directory, NotChecked):
+        return None  # not-a-disk reports it
+    if directory.writable is False:
+        return CheckOutcome(f"{_user(evidence)} cannot write to {directory.path}.", changes=_move_remedy(evidence))
+    if directory.fault is not None:
+        return CheckOutcome(f"{directory.path}: {directory.fault}.", changes=_move_remedy(evidence))
+    return None if known(directory.writable) else NotChecked(f"Write access to {directory.path} was not tested.")
+
+
+def _user(evidence: StepEvidence) -> str:
+    facts = evidence.context.facts
+    name = None if facts is None else known(facts.system.user)
+    return f"The user {name}" if name else "The user"
+
+
+def _unsafe(evidence: StepEvidence) -> CheckOutcome | None:
+    facts = evidence.context.facts
+    if facts is None:
+        return None
+    path = work_directory(evidence.suite, evidence.values, facts)
+    found = facts.directory(path)
+    words = unsafe_text(str(found.guard)) if found is not None and found.unsafe else None
+    if words is None:
+        return None  # safe or not tested: the run checks again on the host
+    return CheckOutcome(f"{words[0]}.", remedy=words[1], changes=_move_remedy(evidence))
+
+
+NOT_A_DISK = Check(
+    id="not-a-disk",
+    severity=Severity.WARNING,
+    title="Not directly on a local disk",
+    why="The figure is that of memory. Direct I/O does not help: since Linux 6.6 tmpfs accepts it without a device.",
+    remedy="Choose a directory on the disk to measure.",
+    source="statfs(2) and /proc/self/mountinfo on the host.",
+    needs="The directory's file system.",
+    evaluate=_not_a_disk,
+)
+
+DIRECTORY_NOT_WRITABLE = Check(
+    id="directory-not-writable",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Directory is not writable",
+    why="The tool cannot create its files there.",
+    remedy="Choose a directory that this user can write to.",
+    source="access(2) on the host, for this user.",
+    needs="access(2) as this user, called when the host's facts were read.",
+    evaluate=_not_writable,
+)
+
+DIRECTORY_UNSAFE = Check(
+    id="directory-unsafe",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Other accounts can replace test files",
+    why="Another account on the host could replace the programs of the test, which run as this user. Benchwright does "
+    "not run there.",
+    remedy="Choose a directory in which no other account can replace files, such as /var/tmp.",
+    source="Owner, mode and ACL of the directory and its parents, read on the host (stat(1), ls(1)).",
+    needs="The test's directory, checked when the host's facts were read.",
+    evaluate=_unsafe,
+)
+
+MARGIN = GIB
+"""Bytes that should stay free: below this, logs and package managers begin to fail."""
+
+
+def _needed_and_free(evidence: StepEvidence) -> tuple[int, int, str] | NotChecked | None:
+    """Return the bytes that the step needs, the bytes free for it, and the path; None if it needs none."""
+    need = evidence.suite.estimate(evidence.values, evidence.context).space
+    if not need:
+        return None
+    directory = directory_of(evidence)
+    if isinstance(directory, NotChecked):
+        return directory
+    free = known(directory.free)
+    if free is None:
+        return NotChecked(f"Free space in {directory.path} is unknown.")
+    return need, free - _occupied_before(evidence, known(directory.mount)), directory.path
+
+
+def _occupied_before(evidence: StepEvidence, mount: str | None) -> int:
+    """Return the bytes that files of earlier steps still occupy on the same file system."""
+    if not evidence.earlier_files_stay or mount is None:
+        return 0
+    taken = 0
+    for step in evidence.earlier:
+        directory = directory_of(step)
+        if not isinstance(directory, NotChecked) and known(directory.mount) == mount:
+            taken += step.suite.estimate(step.values, step.context).space
+    return taken
+
+
+def _no_space(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    found = _needed_and_free(evidence)
+    if found is None or isinstance(found, NotChecked):
+        return found
+    need, free, path = found
+    if need <= free:
+        return None
+    return CheckOutcome(f"The files need {quantity(need)}; {_free(evidence, free)} in {path}.")
+
+
+def _free(evidence: StepEvidence, free: int) -> str:
+    shown = f"{quantity(max(0, free))} is free"
+    return f"{shown} besides files of earlier steps" if evidence.earlier_files_stay and evidence.earlier else shown
+
+
+def _low_space(evidence: StepEvidence) -> CheckOutcome | None:
+    found = _needed_and_free(evidence)
+    if found is None or isinstance(found, NotChecked):  # no-space reports it
+        return None
+    need, free, path = found
+    if need > free or free - need >= MARGIN:
+        return None
+    return CheckOutcome(f"The files need {quantity(need)} and leave {quantity(free - need)} free in {path}.")
+
+
+NO_SPACE = Check(
+    id="no-space",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Not enough free space",
+    why="The tool fails with “No space left on device”, and so may other programs on that file system.",
+    remedy="Choose a smaller size, or a directory with more free space.",
+    source="statvfs(3) on the host, for this user.",
+    needs="What the step writes; free space, and what earlier steps leave there.",
+    evaluate=_no_space,
+)
+
+LOW_SPACE = Check(
+    id="low-space",
+    severity=Severity.WARNING,
+    title="File system will be nearly full",
+    why="Other programs may fail, and nearly full file systems and SSDs write more slowly.",
+    remedy="Choose a smaller size, or a directory with more free space.",
+    source="statvfs(3) on the host, for this user; SNIA Solid State Storage Performance Test Specification.",
+    needs="What the step writes; free space.",
+    evaluate=_low_space,
+)
+
+COPYING_KINDS = frozenset({"btrfs", "bcachefs"})
+"""Copy-on-write file systems, unless disabled per directory (chattr(1), C)."""
+
+COMPRESSING = ("compress", "compress-force", "compression")
+"""Mount options of btrfs, f2fs and bcachefs that compress data."""
+
+
+def whole_disk(evidence: StepEvidence) -> BlockDevice | NotChecked:
+    """Return the whole disk below a step's directory or raw device, or why it is unknown."""
+    facts = evidence.context.facts
+    if facts is None:
+        return FACTS_NOT_READ
+    raw = evidence.suite.device(evidence.values)
+    name = _node(facts, raw) if raw else _below(evidence)
+    if isinstance(name, NotChecked):
+        return name
+    found = facts.block_device(name)
+    parent = None if found is None else known(found.parent)
+    whole = found if parent is None or not raw else facts.block_device(parent)
+    return whole or NotChecked(f"Nothing was read about the device {name}.")
+
+
+def _node(facts: Facts, path: str) -> str | NotChecked:
+    found = facts.device(path)
+    node = None if found is None else known(found.node)
+    return node.rpartition("/")[2] if node else NotChecked(f"Nothing was read about {path} on this host.")
+
+
+def _below(evidence: StepEvidence) -> str | NotChecked:
+    directory = directory_of(evidence)
+    if isinstance(directory, NotChecked):
+        return directory
+    if isinstance(directory.device, Absent):
+        return NotChecked(f"The disk below {directory.path} is unknown: {directory.device.reason}.")
+    return directory.device
+
+
+def _directory(evidence: StepEvidence) -> Directory | None:
+    """Return the facts of the step's directory; None if unknown, which other checks report."""
+    found = directory_of(evidence) if works_in_directory(evidence) else None
+    return found if isinstance(found, Directory) else None
+
+
+def _mounted(evidence: StepEvidence, directory: Directory) -> FileSystem | None:
+    facts, mount = evidence.context.facts, known(directory.mount)
+    if facts is None or mount is None:
+        return None
+    return next((found for found in facts.file_systems if found.mount == mount), None)
+
+
+def _options(evidence: StepEvidence, directory: Directory) -> list[str]:
+    mounted = _mounted(evidence, directory)
+    options = None if mounted is None else known(mounted.options)
+    return [] if options is None else options.split(",")
+
+
+def _layers(evidence: StepEvidence) -> tuple[BlockDevice, ...]:
+    directory, facts = _directory(evidence), evidence.context.facts
+    return () if directory is None or facts is None else facts.layers(directory)
+
+
+def _zfs(evidence: StepEvidence) -> CheckOutcome | None:
+    directory = _directory(evidence)
+    if directory is None or known(directory.kind) != "zfs":
+        return None
+    return CheckOutcome(f"{directory.path} is on zfs.")
+
+
+def _compression(evidence: StepEvidence) -> CheckOutcome | None:
+    directory = _directory(evidence)
+    if directory is None:
+        return None
+    option = next((found for found in _options(evidence, directory) if found.partition("=")[0] in COMPRESSING), None)
+    set_there = "c" in (known(directory.attributes) or "")
+    if option is None and not set_there:
+        return None
+    how = f"mounted with {option}" if option else "with the attribute c (compressed)"
+    return CheckOutcome(f"{directory.path} is on {known(directory.kind) or 'a file system'} {how}.")
+
+
+def _copy_on_write(evidence: StepEvidence) -> CheckOutcome | None:
+    directory = _directory(evidence)
+    if directory is None or known(directory.kind) not in COPYING_KINDS:
+        return None
+    if "nodatacow" in _options(evidence, directory) or "C" in (known(directory.attributes) or ""):
+        return None
+    return CheckOutcome(f"{directory.path} is on {known(directory.kind)} without NOCOW.")
+
+
+def _discard(evidence: StepEvidence) -> CheckOutcome | None:
+    directory = _directory(evidence)
+    options = [] if directory is None else _options(evidence, directory)
+    found = next((option for option in options if option in {"discard", "discard=sync"}), None)
+    return None if directory is None or found is None else CheckOutcome(f"{directory.path} is mounted with {found}.")
+
+
+def _encrypted(evidence: StepEvidence) -> CheckOutcome | None:
+    found = next((device for device in _layers(evidence) if known(device.kind) == "crypt"), None)
+    return None if found is None else CheckOutcome(f"The directory is on the dm-crypt (LUKS) device {found.name}.")
+
+
+def _thin(evidence: StepEvidence) -> CheckOutcome | None:
+    found = next((device for device in _layers(evidence) if known(device.kind) == "thin-pool"), None)
+    return None if found is None else CheckOutcome(f"The directory is on a thin volume in the pool {found.name}.")
+
+
+def _file_backed(evidence: StepEvidence) -> CheckOutcome | None:
+    layers = _layers(evidence)
+    found = next((device for device in layers if device.name.startswith("loop")), None)
+    return None if found is None else CheckOutcome(f"The directory is on {found.name}, a loop device over a file.")
+
+
+def _low_latency(evidence: StepEvidence) -> CheckOutcome | None:
+    if evidence.suite.resource is not Resource.DISK:
+        return None
+    disk = whole_disk(evidence)
+    if isinstance(disk, NotChecked) or disk.low_latency is not True:
+        return None  # other checks report an unknown disk
+    return CheckOutcome(f"{disk.name} uses the scheduler {known(disk.scheduler) or 'BFQ'} with low_latency.")
+
+
+ZFS_CACHE = Check(
+    id="zfs-cache",
+    severity=Severity.WARNING,
+    title="ZFS ARC will serve reads",
+    why="The ARC caches reads and writes in up to half the memory, and ZFS before 2.3 ignores O_DIRECT: reads come "
+    "from memory. ZFS also compresses zeros away.",
+    remedy="Use a dataset with primarycache=metadata and compression=off, or files of at least twice the memory.",
+    source="OpenZFS, Module parameters and the direct property (2.3); KDiskMark issue 148.",
+    needs="The directory's file system.",
+    evaluate=_zfs,
+)
+
+COMPRESSION = Check(
+    id="compressing-file-system",
+    severity=Severity.INFO,
+    title="File system compresses data",
+    why="Compressible data looks faster than the disk; zeros hardly reach it. Random data costs the CPU a compression "
+    "attempt.",
+    remedy="Use random data, and an uncompressed directory to measure the disk.",
+    source="btrfs(5), compression; chattr(1), c; KDiskMark issue 136.",
+    needs="The directory's mount options and attributes.",
+    evaluate=_compression,
+)
+
+COPY_ON_WRITE = Check(
+    id="copy-on-write",
+    severity=Severity.INFO,
+    title="File system is copy-on-write",
+    why="Each changed block goes to a new location, with a checksum and metadata: random writes are slower than the "
+    "disk, and the file fragments from trial to trial.",
+    remedy="Use a directory with chattr +C to measure the disk; leave it to measure the file system.",
+    source="btrfs(5), nodatacow; KDiskMark, which offers a NOCOW directory.",
+    needs="The directory's file system, mount options and attributes.",
+    evaluate=_copy_on_write,
+)
+
+DISCARD = Check(
+    id="discard-mount",
+    severity=Severity.INFO,
+    title="Mounted with discard (online TRIM)",
+    why="Each deletion sends TRIM commands, which some devices handle slowly: deleting the files of one trial slows "
+    "down the next.",
+    remedy="Mount without discard and run fstrim periodically, or pause between trials.",
+    source="PerfSpect's insights; fstrim(8), mount(8).",
+    needs="The directory's mount options.",
+    evaluate=_discard,
+)
+
+ENCRYPTED = Check(
+    id="encrypted-disk",
+    severity=Severity.INFO,
+    title="Disk is encrypted (dm-crypt)",
+    why="The CPU encrypts every byte and limits a fast device; figures compare badly with those of the bare device.",
+    remedy="Quote the figure as encrypted; “cryptsetup benchmark” shows the CPU's limit.",
+    source="KDiskMark issue 143; cryptsetup(8).",
+    needs="The block devices below the directory.",
+    evaluate=_encrypted,
+)
+
+THIN_VOLUME = Check(
+    id="thin-volume",
+    severity=Severity.WARNING,
+    title="Thin-provisioned volume",
+    why="The first write of each block allocates it from the pool, which is slow; unwritten blocks read as zeros "
+    "without disk I/O. A full volume behaves differently.",
+    remedy="Fill the volume first, twice its capacity for an SSD, and measure the second pass.",
+    source="lvmthin(7); SNIA Solid State Storage Performance Test Specification, preconditioning.",
+    needs="The block devices below the directory.",
+    evaluate=_thin,
+)
+
+FILE_BACKED = Check(
+    id="file-backed-disk",
+    severity=Severity.WARNING,
+    title="Loop device: disk is a file",
+    why="The file system of the backing file caches it again: memory can serve even direct I/O, and a sparse file is "
+    "read without disk I/O.",
+    remedy="Choose a directory on a disk, or use losetup --direct-io=on with a fully written file.",
+    source="losetup(8), --direct-io; elbencho, which warns of sparse files.",
+    needs="The block devices below the directory.",
+    evaluate=_file_backed,
+)
+
+BFQ_LOW_LATENCY = Check(
+    id="bfq-low-latency",
+    severity=Severity.WARNING,
+    title="BFQ low_latency is on",
+    why="BFQ gives interactive programs the disk for seconds at a time and throttles a steady load such as a "
+    "benchmark.",
+    remedy="Set low_latency to 0, or the scheduler to none or mq-deadline for the run (--tune scheduler=none).",
+    source="Phoronix Test Suite, perf_tips; Linux documentation, BFQ.",
+    needs="The disk's scheduler and its low_latency.",
+    evaluate=_low_latency,
+)
+
+LAYER_CHECKS = (
+    ZFS_CACHE,
+    COMPRESSION,
+    COPY_ON_WRITE,
+    DISCARD,
+    ENCRYPTED,
+    THIN_VOLUME,
+    FILE_BACKED,
+    BFQ_LOW_LATENCY,
+)
+
+STEP_CHECKS = (DIRECTORY_NOT_WRITABLE, DIRECTORY_UNSAFE, NOT_A_DISK, NO_SPACE, LOW_SPACE, *LAYER_CHECKS)

@@ -1,0 +1,190 @@
+"""benchwright hosts install, restore, log, leftovers: change a host, and clean up after runs."""
+
+from collections.abc import Sequence
+
+import click
+
+from app.cli.common import (
+    FAILED,
+    json_option,
+    pass_workstation,
+    plain,
+    print_json,
+    print_table,
+    report_errors,
+)
+from app.cli.prompts import TerminalAsker, with_asker
+from app.events import SettingRestored
+from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed
+from app.hosts.packages import has_program, installation_of, package_manager, works_without
+from app.json_converter import publish, published
+from app.plans.tuning import path_title
+from app.records import HostAction
+from app.services import Workstation
+from suites import registry
+from suites.base import complete_values
+from suites.errors import BenchwrightError
+from suites.facts import Facts, known
+from suites.programs import Program
+
+
+@click.command("install")
+@click.argument("host")
+@click.argument("tools", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Run the command without confirmation.")
+@with_asker
+@pass_workstation
+@report_errors
+def install_tools(
+    workstation: Workstation, host: str, tools: tuple[str, ...], asker: TerminalAsker, *, yes: bool
+) -> None:
+    """Install TOOLS (such as fio or gcc) on HOST with its package manager, after you confirm the command."""
+    wanted = list(dict.fromkeys(program for tool in tools for program in _programs(tool)))
+    facts = workstation.facts(host, asker)
+    missing = [program for program in wanted if not has_program(program, facts)]
+    _print_versions([program for program in wanted if program not in missing], facts)
+    if not missing:
+        return
+    command = _command(missing, host, facts)
+    click.echo(plain(f"On {host}, this will run:\n  {command}"), err=True)
+    if not yes:
+        click.confirm("Run it", abort=True, err=True)
+    names = ", ".join(program.names[0] for program in missing)
+    for line in workstation.install(host, command, asker, f"install {names}"):
+        click.echo(plain(line))
+    after = workstation.facts(host, asker)
+    _print_versions(missing, after)
+    if not all(has_program(program, after) for program in missing):
+        raise SystemExit(FAILED)
+
+
+def _programs(tool: str) -> tuple[Program, ...]:
+    """Return the program named `tool`, or the programs that the suite of that name needs by default."""
+    found = next((suite for suite in registry.SUITES if tool == suite.id), None)
+    if found is not None:
+        return found.programs(complete_values(found, {}), None) or (found.program,)
+    programs = registry.programs()
+    program = next((program for program in programs if tool in program.names), None)
+    if program is None:
+        names = ", ".join(program.names[0] for program in programs)
+        raise BenchwrightError(f"Unknown tool “{tool[:60]}”.", f"Known tools: {names}.")
+    return (program,)
+
+
+def _command(missing: Sequence[Program], host: str, facts: Facts) -> str:
+    way = installation_of(missing, facts)
+    if way.note:
+        click.echo(plain(way.note), err=True)
+    if way.command is None:
+        names = ", ".join(program.title for program in missing)
+        raise BenchwrightError(
+            f"No known package for {names} on {host}: {_why_not(facts)}.",
+            f"Install it with the host's own tools. {works_without(facts)}",
+        )
+    return way.command
+
+
+def _why_not(facts: Facts) -> str:
+    system = known(facts.system.distribution) or "its distribution"
+    if package_manager(facts) is None:
+        return f"{system} has no supported package manager"
+    return f"not listed for {system}"
+
+
+def _print_versions(programs: Sequence[Program], facts: Facts) -> None:
+    for program in programs:
+        found = [(name, facts.tool(name)) for name in program.names]
+        versions = [(name, known(tool.version) or known(tool.path)) for name, tool in found]
+        name, version = next(((name, version) for name, version in versions if version), (program.names[0], None))
+        click.echo(plain(f"{name}: {version}" if version else f"{name} is still not found."))
+
+
+@click.command("restore")
+@click.argument("host")
+@click.option("--yes", is_flag=True, help="Restore the settings without confirmation.")
+@with_asker
+@json_option
+@pass_workstation
+@report_errors
+def restore(workstation: Workstation, host: str, asker: TerminalAsker, *, yes: bool, as_json: bool) -> None:
+    """Restore settings that a run changed on HOST and did not restore, as after a crash."""
+    found = workstation.host_notes(host, asker)
+    for note in found:
+        click.echo(plain(recorded_text(note)), err=True)
+    if found and not yes:
+        click.confirm("Restore these settings", abort=True, err=True)
+    done = workstation.restore(host, asker)
+    if as_json:
+        print_json([published(each) for each in done])
+    elif not done:
+        click.echo(plain(f"No changed settings recorded on {host}."))
+    for each in () if as_json else done:
+        click.echo(plain(f"{path_title(each.path)}: {each.problem or 'restored'}"))
+    if any(each.kept for each in done):
+        raise SystemExit(FAILED)
+
+
+@click.command("log")
+@click.argument("host")
+@click.option("--output", "whole", is_flag=True, help="Include each command's output.")
+@json_option
+@pass_workstation
+@report_errors
+def show_log(workstation: Workstation, host: str, *, whole: bool, as_json: bool) -> None:
+    """Show the commands you confirmed on HOST: tools installed, settings restored."""
+    actions = workstation.host_log(host)
+    if as_json:
+        print_json([{**published(action), "output": action.output.decode("utf-8", "replace")} for action in actions])
+        return
+    if not actions:
+        click.echo(plain(f"Nothing was installed or restored on {host}."))
+        return
+    if not whole:
+        print_table(["Started (UTC)", "Action", "Command", "Outcome"], [_row(action) for action in actions])
+        return
+    for action in reversed(actions):
+        click.echo(plain("  ".join(_row(action))))
+        click.echo(plain(action.output.decode("utf-8", "replace")))
+
+
+def _row(action: HostAction) -> list[str]:
+    status = "" if action.exit_status is None else f"exit status {action.exit_status}"
+    outcome = action.reason or status or "unfinished"
+    return [action.started[:19].replace("T", " "), action.what, action.command, outcome]
+
+
+publish(HostAction, "host what command started ended exit_status reason")
+
+
+@click.command("leftovers")
+@click.argument("host")
+@click.option("--remove", is_flag=True, help="Remove directories and leases of this library whose run has ended.")
+@with_asker
+@json_option
+@pass_workstation
+@report_errors
+def leftovers(workstation: Workstation, host: str, asker: TerminalAsker, *, remove: bool, as_json: bool) -> None:
+    """List what runs left on HOST: private directories, leases, changed settings and running processes.
+
+    --remove removes only directories and leases of this library whose run has ended.
+    """
+    found = workstation.leftovers(host, asker)
+    if remove:
+        own = [leftover.nonce for leftover in found if leftover.owner is LeftoverOwner.ENDED_RUN]
+        rest = workstation.remove_leftovers(host, asker, own) if own else found
+        remaining = {leftover.nonce for leftover in rest}
+        click.echo(plain(f"Removed {sum(nonce not in remaining for nonce in own)} from {host}."), err=True)
+        found = rest
+    if as_json:
+        print_json([published(leftover) for leftover in found])
+        return
+    if not found:
+        click.echo(plain(f"No leftovers on {host}."))
+        return
+    print_table(HEAD, [leftover_row(leftover) for leftover in found], right=[3, 4, 5])
+    for line in still_changed(host, found):
+        click.echo(plain(line))
+
+
+publish(Leftover, "host path lease=is_lease setting whose=owner run=run_id account age size processes")
+publish(SettingRestored, "path run problem")

@@ -1,0 +1,324 @@
+"""Text output of comparisons, distributions, noise, scaling and agreements of tools."""
+
+from collections.abc import Iterator, Sequence
+from string import ascii_uppercase
+
+import click
+
+from app.cli.common import plain, print_table
+from app.comparison.comparability import Weight
+from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
+from app.comparison.estimates import HOST, SAMPLE, TRIAL, VarianceLevel, VarianceLevels
+from app.crosscheck.agreement import Agreement
+from app.crosscheck.report import agreement_line, why_lines
+from app.distributions.distribution import Distribution, SideDistribution
+from app.distributions.percentiles import Percentile, QuantileShift
+from app.noise import TITLES, Noise, NoiseEntry, NoiseLevel, PooledSpread, Spread
+from app.plans.plan import host_label
+from app.records import RunSummary
+from app.scaling.scaling import Efficiency, ScalingAnalysis, scaling_lines
+from app.summary import MetricSummary
+from suites.quantities import direction_text, figure_text, metric_text, range_text, share_text, spread_text, times_text
+from suites.vocab import Better, Metric
+
+HEAD = ("Step", "Host", "Metric", "Run", "Median", "n", "Ratio", "Verdict")
+
+RIGHT_ALIGNED = (4, 5)
+
+
+def run_lines(comparison: Comparison) -> list[str]:
+    """Return the legend of run letters; the first is the baseline."""
+    lines = [
+        f"{_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}{part}".rstrip()
+        for number, (run, part) in enumerate(zip(comparison.runs, _parts(comparison.runs), strict=True))
+    ]
+    return [f"{lines[0]}  baseline", *lines[1:]]
+
+
+def _parts(runs: Sequence[RunSummary]) -> list[str]:
+    """Return steps and hosts of each side if one run is on several sides, else empty strings."""
+    if len({run.id for run in runs}) == len(runs):
+        return [""] * len(runs)
+    return [f"  {', '.join(run.steps)} on {', '.join(map(host_label, run.hosts))}" for run in runs]
+
+
+def _moment(started: str) -> str:
+    """Return the start time; a published table has a date at most."""
+    return f"{started[:16].replace('T', ' ')} UTC" if len(started) > len("2026-01-31") else started
+
+
+def comparison_rows(comparison: Comparison) -> list[list[str]]:
+    """Return a row for each metric of the baseline, followed by one for each other run."""
+    return [line for row in comparison.rows for line in _lines(row)]
+
+
+def closing_lines(comparison: Comparison) -> list[str]:
+    """Return the notes, margins and conventions below the table."""
+    directions = ", ".join(map(direction_text, Better))
+    notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
+    own = [f"Margin {origin}." for origin in comparison.origins]
+    return [*notes, *own, f"Median ± half the range of its trials; {directions}; {comparison.method}."]
+
+
+def _letter(number: int) -> str:
+    return ascii_uppercase[number] if number < len(ascii_uppercase) else str(number + 1)
+
+
+def _lines(row: ComparisonRow) -> Iterator[list[str]]:
+    baseline, *others = row.sides
+    metric = f"{metric_text(row.metric, row.labels)} {direction_text(row.metric.better)[0]}"
+    yield [row.step, host_label(row.host), metric, _letter(0), *_value(baseline), "", ""]
+    for number, (side, against) in enumerate(zip(others, row.against, strict=True), 1):
+        host = "" if side is None or side.host == row.host else host_label(side.host)
+        yield ["", host, "", _letter(number), *_value(side), *_against(against)]
+
+
+def _value(side: MetricSummary | None) -> tuple[str, str]:
+    """Return the median ± half the range, and the number of trials."""
+    if side is None:
+        return "—", "0"
+    half = side.uncertainty
+    text = spread_text(side.metric, side.median, half) if half else figure_text(side.metric, side.median)
+    return text, str(side.n)
+
+
+def _against(against: RelativeFigure) -> tuple[str, str]:
+    # No “worse” or “better” beside the ratio: it would contradict the verdict “undecided”.
+    return "" if against.ratio is None else times_text(against.ratio), against.text
+
+
+GATE_HEAD = ("Weight", "Step", "Host", "Difference", "Run", "Baseline", "Effect")
+
+
+def gate_rows(comparison: Comparison) -> list[list[str]]:
+    """Return a row for each difference of two sides in how they were measured, the most severe first."""
+    rows: dict[tuple[str, ...], None] = {}
+    for row in comparison.rows:
+        for number, against in enumerate(row.against, 1):
+            for each in against.differences:
+                run = f"{_letter(number)}: {each.ours}" if each.ours else _letter(number)
+                rows[each.weight.value, row.step, host_label(row.host), each.what, run, each.baseline, each.why] = None
+    order = [weight.value for weight in Weight]
+    return sorted(map(list, rows), key=lambda row: order.index(row[0]))
+
+
+LEVELS_HEAD = ("CoV within a trial", "Added between trials", "Added between hosts", "ICC")
+
+
+def levels_rows(comparison: Comparison) -> list[list[str]]:
+    """Return a row for each side of each metric with its variance components and their n."""
+    return [
+        [row.step, host_label(row.host), metric_text(row.metric, row.labels), _letter(number), *level_cells(levels)]
+        for row in comparison.rows
+        for number, levels in enumerate(row.levels)
+        if levels is not None
+    ]
+
+
+def level_cells(levels: VarianceLevels) -> list[str]:
+    """Return the CoV of each level as text, from the innermost: ``2.1 % (n = 300)``."""
+    return [*(_level(levels.level(name)) for name in (SAMPLE, TRIAL, HOST)), _icc(levels)]
+
+
+def _level(level: VarianceLevel | None) -> str:
+    if level is None:
+        return "—"
+    return f"{'—' if level.cov is None else share_text(level.cov)} (n = {level.n})"
+
+
+def _icc(levels: VarianceLevels) -> str:
+    return "" if levels.icc is None else f"{levels.icc:.2f}"
+
+
+def print_comparison(comparison: Comparison, *, levels: bool = False) -> None:
+    """Print a comparison: differences in conditions, figures with spread, verdicts."""
+    for line in run_lines(comparison):
+        click.echo(plain(line))
+    click.echo("")
+    gate = gate_rows(comparison)
+    if gate:
+        print_table(GATE_HEAD, gate)
+        click.echo("")
+    print_table(HEAD, comparison_rows(comparison), right=RIGHT_ALIGNED)
+    click.echo("")
+    if levels:
+        print_table(("Step", "Host", "Metric", "Run", *LEVELS_HEAD), levels_rows(comparison), right=(4, 5, 6, 7))
+        click.echo("")
+    for line in closing_lines(comparison):
+        click.echo(plain(line))
+
+
+WORST = 3
+"""Trials whose worst sample is printed; the JSON has all."""
+
+
+def print_distributions(found: Sequence[Distribution]) -> None:
+    """Print distributions as tables; ECDF and histogram are in the JSON and the window."""
+    for number, one in enumerate(found):
+        if number:
+            click.echo("")
+        title = f"{one.title}, {one.step} on {host_label(one.host)} ({direction_text(one.metric.better)})"
+        click.echo(plain(title))
+        for line in _side_lines(one):
+            click.echo(plain(line))
+        print_table(_head(one), list(_percentile_rows(one)), right=range(1, 2 * len(one.sides)))
+        for line in _worst(one):
+            click.echo(plain(line))
+        click.echo(plain(f"95 % intervals: {one.method}."))
+
+
+def _side_lines(one: Distribution) -> Iterator[str]:
+    for number, side in enumerate(one.sides):
+        values = f", {side.count} {one.source.value}" if one.source.value != "trials" else ""
+        trials = f"{side.n} trial{'' if side.n == 1 else 's'}"
+        reason = f": {side.reason}" if side.reason else ""
+        yield f"{run_letter(number)}  {side.run}  {trials}{values}{reason}"
+
+
+def _head(one: Distribution) -> list[str]:
+    head = ["Percentile"]
+    for number in range(len(one.sides)):
+        head += [run_letter(number)] if not number else [run_letter(number), f"{run_letter(number)} by A"]
+    return head
+
+
+def _percentile_rows(one: Distribution) -> Iterator[list[str]]:
+    values = {each.percentile for side in one.sides for each in side.percentiles}
+    shown = sorted(values | {each.percentile for side in one.sides for each in side.shift})
+    for percentile in shown:
+        row = [f"p{percentile:g}"]
+        for number, side in enumerate(one.sides):
+            row.append(_percentile_text(one.metric, _at(side, percentile)))
+            if number:
+                row.append(_shift(one.metric, next((s for s in side.shift if s.percentile == percentile), None)))
+        yield row
+
+
+def _at(side: SideDistribution, percentile: float) -> Percentile | None:
+    return next((each for each in side.percentiles if each.percentile == percentile), None)
+
+
+def _percentile_text(metric: Metric, found: Percentile | None) -> str:
+    if found is None:
+        return ""
+    if found.low is None or found.high is None:
+        return figure_text(metric, found.value)
+    half = (found.high - found.low) / 2
+    return (
+        f"{figure_text(metric, found.value, half or None)} ({range_text(metric, found.low, found.high, half or None)})"
+    )
+
+
+def _shift(metric: Metric, found: QuantileShift | None) -> str:
+    if found is None:
+        return ""
+    if found.ratio is None:
+        return figure_text(metric, found.difference)
+    text = _percent(found.ratio)
+    if found.ratio_low is None or found.ratio_high is None:
+        return text
+    return f"{text} ({_percent(found.ratio_low)} to {_percent(found.ratio_high)})"
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def _worst(one: Distribution) -> Iterator[str]:
+    for number, side in enumerate(one.sides):
+        for each in side.worst[:WORST]:
+            value = figure_text(one.metric, each.value)
+            where = "" if each.host == one.host else f" on {host_label(each.host)}"
+            yield f"Worst sample, {run_letter(number)}, trial {each.number}{where}: {value} at {each.time:.0f} s"
+
+
+_SPREAD = ("n", "CoV", "95 % interval", "(max - min) / median")
+
+
+def print_noise(found: Noise) -> None:
+    """Print a noise analysis."""
+    if not found.entries:
+        click.echo("No spread: every result has fewer than two trials.")
+        return
+    for level in NoiseLevel:
+        entries = found.at(level)
+        if entries:
+            click.echo(plain(TITLES[level]))
+            head = ("Rank", "Run", "Step", "Host", "Metric", *_SPREAD)
+            print_table(head, [_noise_row(entry) for entry in entries], right=(0, 5, 6, 7, 8))
+            click.echo("")
+    for name, pooled in (("Test", found.tests), ("Host", found.hosts), ("Run", found.runs)):
+        if len(pooled) > 1:
+            print_table(("Rank", name, *_SPREAD), [_pooled(name, one) for one in pooled], right=(0, 2, 3, 4, 5))
+            click.echo("")
+    click.echo(plain(f"{found.method}."))
+
+
+def _noise_row(entry: NoiseEntry) -> list[str]:
+    named = metric_text(entry.metric, entry.labels)
+    return [str(entry.rank), entry.run, entry.step, host_label(entry.host), named, *spread_cells(entry.spread)]
+
+
+def _pooled(title: str, one: PooledSpread) -> list[str]:
+    return [str(one.rank), host_label(one.name) if title == "Host" else one.name, *spread_cells(one.spread)]
+
+
+def spread_cells(spread: Spread) -> list[str]:
+    """Return n, CoV, its interval and the range as text."""
+    reach = "" if spread.range is None else share_text(spread.range)
+    return [str(spread.n), share_text(spread.cov), _interval(spread), reach]
+
+
+def _interval(spread: Spread) -> str:
+    if spread.low is None:
+        return "unknown"
+    if spread.high is None:
+        return f"{share_text(spread.low)} or more"
+    return f"{share_text(spread.low)} to {share_text(spread.high)}"
+
+
+def print_scaling(found: Sequence[ScalingAnalysis]) -> None:
+    """Print scaling curves."""
+    if not found:
+        click.echo("No sweep: no metric has figures that differ in one parameter only.")
+    for number, one in enumerate(found):
+        if number:
+            click.echo("")
+        curve = one.curve
+        click.echo(plain(f"{metric_text(curve.metric, curve.rest)}, {one.step} on {host_label(one.host)} ({one.run})"))
+        head = (curve.label.replace("_", " ").capitalize(), "Median", "Range", "n", "Efficiency")
+        print_table(head, _points(one), right=range(5))
+        for line in scaling_lines(one):
+            click.echo(plain(line))
+
+
+def _points(one: ScalingAnalysis) -> list[list[str]]:
+    efficient = {each.x: each for each in one.efficiencies}
+    metric = one.curve.metric
+    return [
+        [
+            point.text,
+            figure_text(metric, point.median, (point.high - point.low) / 2 or None),
+            range_text(metric, point.low, point.high) if len(point.values) > 1 else "",
+            str(len(point.values)),
+            _efficiency(efficient.get(point.x)),
+        ]
+        for point in one.curve.points
+    ]
+
+
+def _efficiency(found: Efficiency | None) -> str:
+    if found is None:
+        return ""
+    text = f"{100 * found.value:.0f} %"
+    if found.low is None or found.high is None:
+        return text
+    return f"{text} ({100 * found.low:.0f} to {100 * found.high:.0f})"
+
+
+def print_agreements(found: Sequence[Agreement]) -> None:
+    """Print whether the tools of a run agree, and why not."""
+    for one in found:
+        click.echo(plain(f"{host_label(one.host)}: {agreement_line(one)}"))
+        for line in why_lines(one):
+            click.echo(plain(f"  {line}"))

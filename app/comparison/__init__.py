@@ -1,0 +1,1 @@
+"""Comparison of runs: comparability, ratios with intervals, and verdicts."""

@@ -1,0 +1,293 @@
+"""Comparability of two cells: list their differences, each fatal, explaining or harmless."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.json_converter import publish
+from app.plans.context import work_directory
+from app.plans.plan import Repetition, Step
+from suites.errors import UnknownSuiteError
+from suites.facts import Absent, Directory, Facts, known
+from suites.parameters import Parameter
+from suites.quantities import duration_text, quantity
+
+_ENGINES = frozenset({"ioengine", "engine"})
+"""Parameters that choose a tool's I/O engine; differences in them are labelled as such."""
+
+
+class Weight(StrEnum):
+    """The effect of a difference on comparability.
+
+    FATAL: the figures measure different things. EXPLAINS: they measure the same thing in another environment, which
+    may explain a difference. HARMLESS: no effect on the figures.
+    """
+
+    FATAL = "fatal"
+    EXPLAINS = "explains it"
+    HARMLESS = "harmless"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference: its name, the formatted value of both sides, its weight and the reason."""
+
+    what: str
+    ours: str
+    baseline: str
+    weight: Weight
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """The difference as one line, this side first."""
+        if not self.ours and not self.baseline:
+            return self.what
+        return f"{self.what} {self.ours or 'not set'} against {self.baseline or 'not set'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The properties of a cell (a step on hosts) that decide comparability.
+
+    `versions` are the tool's versions, empty if any of them is unknown.
+    """
+
+    steps: tuple[Step, ...]
+    hosts: tuple[str, ...]
+    versions: frozenset[str] = frozenset()
+    facts: tuple[Facts, ...] = ()
+    repetitions: tuple[Repetition, ...] = ()
+    programs: frozenset[str] = frozenset()
+
+
+publish(Difference, "what run=ours baseline weight")
+
+
+def differences(ours: Profile, baseline: Profile) -> tuple[Difference, ...]:
+    """Return the differences of two cells, fatal ones first."""
+    suite = list(_suite(ours, baseline))
+    found = [
+        # Parameters and versions of different suites cannot be compared.
+        *(suite or (*_parameters(ours, baseline), *_version(ours, baseline))),
+        *_peer(ours, baseline),
+        *_placement(ours, baseline),
+        *_machine(ours, baseline),
+        *_handling(ours, baseline),
+    ]
+    order = tuple(Weight)
+    return tuple(sorted(found, key=lambda difference: order.index(difference.weight)))
+
+
+def relation(ours: Profile, baseline: Profile) -> str:
+    """Return whether both cells ran on one machine, as text: ``same instance``, ``other host``."""
+    which = "same" if same_machine(ours, baseline) else "other"
+    if len(ours.hosts) > 1 or len(baseline.hosts) > 1:
+        count = len(ours.hosts)
+        return f"same {count} hosts" if which == "same" else f"{count} against {len(baseline.hosts)} hosts"
+    return f"{which} {'instance' if _instances(ours) and _instances(baseline) else 'host'}"
+
+
+def same_machine(ours: Profile, baseline: Profile) -> bool:
+    """Return whether both cells ran on the same machines: same instance id, else same host names."""
+    one, other = _instances(ours), _instances(baseline)
+    if len(ours.hosts) == len(baseline.hosts) == 1 and one and other:
+        return one == other and len(one) == 1
+    return set(ours.hosts) == set(baseline.hosts)
+
+
+def tool_of(step: Step) -> str:
+    """Return the tool that a step runs, or its suite id if this version does not have the suite."""
+    try:
+        return step.suite.tool
+    except UnknownSuiteError:
+        return step.suite_id
+
+
+def _suite(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    one, other = ({step.suite_id for step in side.steps} for side in (ours, baseline))
+    if len(one | other) > 1:
+        yield Difference(
+            "suite", _joined(one), _joined(other), Weight.FATAL, "Different suites measure different things."
+        )
+
+
+def _parameters(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    for name, mine, its in _differing(ours, baseline, identity=True):
+        what = f"engine: {name}" if name in _ENGINES else name
+        yield Difference(what, mine, its, Weight.FATAL, "It decides what is measured.")
+    for name, mine, its in _differing(ours, baseline, identity=False):
+        yield Difference(name, mine, its, Weight.HARMLESS, "It does not decide what is measured.")
+
+
+def _differing(ours: Profile, baseline: Profile, *, identity: bool) -> list[tuple[str, str, str]]:
+    """Return the parameters that differ, with the formatted values of both sides.
+
+    Omit parameters used on one side only if others differ on both sides: they follow from those.
+    """
+    one, other = (_values(side, identity=identity) for side in (ours, baseline))
+    names = dict.fromkeys([*other, *one])
+    pairs = [(name, one.get(name, set()), other.get(name, set())) for name in names]
+    found = [(name, mine, its) for name, mine, its in pairs if len(mine | its) > 1 or bool(mine) != bool(its)]
+    both = [(name, mine, its) for name, mine, its in found if mine and its]
+    return [(name, _joined(mine), _joined(its)) for name, mine, its in both or found]
+
+
+def _values(side: Profile, *, identity: bool) -> dict[str, set[str]]:
+    """Return the formatted values of the identity parameters, or of the others."""
+    found: dict[str, set[str]] = {}
+    for step in side.steps:
+        parameters = parameters_of(step)
+        deciding = step.identity()
+        others = {name for name, parameter in parameters.items() if not parameter.identity}
+        values = deciding if identity else {name: step.values[name] for name in step.values if name in others}
+        for name, value in values.items():
+            written = parameters[name].format(value) if name in parameters else str(value)
+            found.setdefault(name, set()).add(written)
+    return found
+
+
+def parameters_of(step: Step) -> dict[str, Parameter]:
+    """Return the parameters of a step's suite by name; empty if this version does not have the suite."""
+    try:
+        return {parameter.name: parameter for parameter in step.suite.parameters}
+    except UnknownSuiteError:
+        return {}
+
+
+def _version(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    tool = tool_of(baseline.steps[0])
+    if not ours.versions or not baseline.versions:
+        what = f"{tool} version unknown on a side"
+        yield Difference(what, "", "", Weight.EXPLAINS, "Tool versions may measure differently.")
+    elif len(ours.versions | baseline.versions) > 1:
+        one, other = ({version.removeprefix(f"{tool}-") for version in side.versions} for side in (ours, baseline))
+        yield Difference(tool, _joined(one), _joined(other), Weight.FATAL, "Tool versions measure differently.")
+
+
+def _peer(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    one, other = ({step.peer for step in side.steps} - {None} for side in (ours, baseline))
+    if len(one | other) > 1:
+        why = "A network result depends on both ends."
+        yield Difference("other end", _joined(map(str, one)), _joined(map(str, other)), Weight.EXPLAINS, why)
+
+
+def _placement(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    if set(ours.hosts) != set(baseline.hosts):
+        why = "The ratio is of these machines. To compare types, measure at least three of each."
+        yield Difference("host", _hosts(ours), _hosts(baseline), Weight.EXPLAINS, why)
+    yield from _fact(ours, baseline, "instance", _instance, "Instances of one type differ too.")
+    yield from _fact(ours, baseline, "region", lambda facts: facts.cloud.region, "Hardware differs between regions.")
+
+
+def _machine(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    for what, read in _MACHINE:
+        yield from _fact(ours, baseline, what, read, "")
+    for what, read_storage in (("file system", _file_system), ("device", _device)):
+        one, other = (
+            {text for step in side.steps for facts in side.facts if (text := read_storage(step, facts))}
+            for side in (ours, baseline)
+        )
+        if one and other and one != other:
+            why = "A disk test measures its file system and device."
+            yield Difference(what, _joined(one), _joined(other), Weight.EXPLAINS, why)
+
+
+def _handling(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    for what, read in _HANDLING:
+        one, other = ({read(repetition) for repetition in side.repetitions} for side in (ours, baseline))
+        if one and other and one != other:
+            why = "Caches, CPU credits and temperature start differently."
+            yield Difference(what, _joined(one), _joined(other), Weight.EXPLAINS, why)
+    if ours.programs and baseline.programs and ours.programs != baseline.programs:
+        why = "The commands of the tools are the same."
+        yield Difference("Benchwright", _joined(ours.programs), _joined(baseline.programs), Weight.HARMLESS, why)
+
+
+def _fact(
+    ours: Profile, baseline: Profile, what: str, read: Callable[[Facts], object], why: str
+) -> Iterator[Difference]:
+    """Yield a difference of a fact that is known on both sides."""
+    one, other = (
+        {str(value) for facts in side.facts if (value := known(read(facts))) is not None} for side in (ours, baseline)
+    )
+    if one and other and one != other:
+        yield Difference(what, _joined(one), _joined(other), Weight.EXPLAINS, why)
+
+
+def _instance(facts: Facts) -> str | Absent:
+    return facts.cloud.instance_id
+
+
+def _memory(facts: Facts) -> str | Absent:
+    total = facts.memory.total
+    return total if isinstance(total, Absent) else quantity(total)
+
+
+_MACHINE: tuple[tuple[str, Callable[[Facts], object]], ...] = (
+    ("instance type", lambda facts: facts.cloud.instance_type),
+    ("CPU", lambda facts: facts.cpu.model),
+    ("usable CPUs", lambda facts: facts.cpu.usable),
+    ("CPU quota", lambda facts: facts.cpu.quota),
+    ("governor", lambda facts: facts.cpu.governor),
+    ("memory", _memory),
+    ("kernel", lambda facts: facts.system.kernel),
+    ("distribution", lambda facts: facts.system.distribution),
+    ("virtualisation", lambda facts: facts.system.virtualisation),
+)
+"""Facts that may cause a difference of the results."""
+
+OF_HOST = frozenset({"host", "instance", "region", "file system", "device", *(what for what, _ in _MACHINE)})
+"""Names of the differences of a host; all others are of a step."""
+
+_HANDLING: tuple[tuple[str, Callable[[Repetition], str]], ...] = (
+    ("pause between trials", lambda repetition: duration_text(repetition.pause)),
+    ("warm-ups", lambda repetition: str(repetition.warm_ups)),
+)
+"""Parts of a plan's repetition that change the state of the host at the start of a trial."""
+
+
+def _file_system(step: Step, facts: Facts) -> str:
+    """Return the type of the file system of the step's directory, or an empty string."""
+    directory = _directory_of(step, facts)
+    return "" if directory is None else known(directory.kind) or ""
+
+
+def _device(step: Step, facts: Facts) -> str:
+    """Return the block device of the step's directory: model or name, size and scheduler."""
+    directory = _directory_of(step, facts)
+    name = None if directory is None else known(directory.device)
+    device = None if name is None else facts.block_device(name)
+    if device is None:
+        return name or ""
+    size, rotational = known(device.size), known(device.rotational)
+    scheduler = known(device.scheduler)
+    parts = (
+        known(device.model) or device.name,
+        "" if size is None else quantity(size),
+        "rotational" if rotational else "",
+        "" if scheduler is None else f"scheduler {scheduler}",
+    )
+    return " ".join(part for part in parts if part)
+
+
+def _directory_of(step: Step, facts: Facts) -> Directory | None:
+    """Return the facts of the step's directory; None for a step without one."""
+    try:
+        parameter = step.suite.directory_parameter
+    except UnknownSuiteError:
+        return None
+    # A stored step can predate the parameter.
+    return facts.directory(work_directory(step.suite, step.values, facts)) if parameter in step.values else None
+
+
+def _instances(side: Profile) -> set[str]:
+    return {value for facts in side.facts if (value := known(facts.cloud.instance_id)) is not None}
+
+
+def _hosts(side: Profile) -> str:
+    return side.hosts[0] if len(side.hosts) == 1 else f"{len(side.hosts)} hosts"
+
+
+def _joined(values: Iterable[str]) -> str:
+    return " and ".join(sorted(values))

@@ -1,0 +1,325 @@
+"""Comparison of runs: for each metric the ratio to the first side, its 95 % interval and the verdict."""
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from app.baselines.reference import against_published
+from app.calibration.calibration import DEFAULT_MARGIN, Margin, margin_of
+from app.comparison.comparability import OF_HOST, Difference, Weight, differences, relation, same_machine
+from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
+from app.comparison.estimates import FEWEST_HOSTS, HOSTS_DOMINATE, Ratio, WithinTrials, holm, ratio_of
+from app.comparison.sides import Side, StepHosts, excluded_trials, paired, step_hosts
+from app.comparison.verdicts import (
+    Caveat,
+    ComparisonVerdict,
+    VerdictEvidence,
+    decide,
+    forecast,
+    not_comparable,
+    of_centres,
+    of_order,
+    of_spread,
+)
+from app.records import RunRecord
+from app.summary import MetricSummary, levels
+from suites.errors import UnitError
+from suites.quantities import figure_text, metric_text, share_text
+from suites.units import convert
+from suites.vocab import Metric
+
+
+def compare(
+    given: Sequence[RunRecord | Sequence[RunRecord]],
+    margin: float | None = None,
+    *,
+    overruled: str = "",
+    within: WithinTrials | None = None,
+) -> Comparison:
+    """Compare runs, or groups of runs, with the first.
+
+    `margin` is the relative difference that does not matter; None uses the calibrations of the hosts, else
+    DEFAULT_MARGIN. `overruled` is a reason to compare in spite of fatal differences; every verdict repeats it.
+    `within` are the samples of the trials, for the variance levels.
+
+    A metric is better or worse if the 95 % interval of its ratio is entirely beyond the margin, and shows no
+    difference larger than the margin if it is entirely within; else it is undecided. With fewer than FEWEST_TRIALS
+    trials on a side it is always undecided; ratio and interval are returned.
+
+    Raises CompareError for fewer than two sides, a run on two sides, or a margin outside 0 to 1.
+    """
+    sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
+    _check(sides, margin)
+    chosen = DEFAULT_MARGIN if margin is None else margin
+    table = _Table(sides, margin, overruled.strip(), within or {})
+    rows = tuple(table.rows())
+    remarks = tuple(dict.fromkeys(table.remarks()))
+    overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
+    caveats = tuple(_caveats(rows))
+    excluded = [note for side in sides for run in side.runs for note in excluded_trials(run)]
+    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats]))
+    summaries = tuple(side.summary for side in sides)
+    return Comparison(summaries, chosen, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())
+
+
+def _check(sides: Sequence[Side], margin: float | None) -> None:
+    if len(sides) < 2:
+        raise CompareError("A comparison needs at least two runs.", "Name two or more; the first is the baseline.")
+    there = [
+        (run.summary.id, step.name, host)
+        for side in sides
+        for run in side.runs
+        for step in run.plan.steps
+        for host in run.plan.hosts
+    ]
+    if len(set(there)) < len(there):
+        raise CompareError("A run cannot be compared with itself.", "Name each run once.")
+    if margin is not None and not 0 <= margin <= 1:
+        raise CompareError(f"Margin {margin:g} is out of range.", "Set a margin from 0 to 1, such as 0.05 for 5 %.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Corresponding cells of the baseline and another side, with their differences."""
+
+    ours: StepHosts
+    theirs: StepHosts
+    differences: tuple[Difference, ...]
+    relation: str
+    same_machine: bool
+    order: tuple[Caveat, ...]
+
+    @property
+    def fatal(self) -> tuple[Difference, ...]:
+        return tuple(each for each in self.differences if each.weight is Weight.FATAL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A ratio before Holm's correction over all metrics of its side."""
+
+    pair: _Pair
+    ratio: Ratio
+    evidence: VerdictEvidence
+    caveats: tuple[Caveat, ...]
+    centres: tuple[float, float]
+
+
+class _Table:
+    """The builder of the rows."""
+
+    def __init__(self, sides: list[Side], margin: float | None, overruled: str, within: WithinTrials) -> None:
+        self._sides = sides
+        self._margin = margin
+        self._overruled = overruled
+        self._within = within
+        self._pairs = [self._paired(side) for side in sides[1:]]
+
+    def _paired(self, side: Side) -> dict[StepHosts, _Pair]:
+        baseline = self._sides[0]
+        found = {}
+        for ours, theirs in paired(baseline, side).items():
+            one, other = side.profile(theirs), baseline.profile(ours)
+            found[ours] = _Pair(
+                ours,
+                theirs,
+                differences(one, other),
+                relation(one, other),
+                same_machine(one, other),
+                tuple(of_order(side.moments(theirs), baseline.moments(ours))),
+            )
+        return found
+
+    def rows(self) -> Iterator[ComparisonRow]:
+        rows = [row for found in self._cells() for row in self._rows_of(found)]
+        columns = [self._corrected([found[number] for _, found in rows]) for number in range(len(self._pairs))]
+        for index, (row, _) in enumerate(rows):
+            yield replace(row, against=tuple(column[index] for column in columns))
+
+    def _cells(self) -> Iterator[list[StepHosts | None]]:
+        """Yield the cells of all sides, matched: those of the baseline first, then those it does not have."""
+        answered = list(dict.fromkeys(cell for pairs in self._pairs for cell in pairs))
+        alone = [cell for cell in step_hosts(self._sides[0]) if not _covered(cell, answered)]
+        order = [step.name for step in self._sides[0].steps]
+        for cell in sorted([*answered, *alone], key=lambda cell: order.index(cell.step.name)):
+            found = (pairs.get(cell) for pairs in self._pairs)
+            yield [cell, *(None if pair is None else pair.theirs for pair in found)]
+        for number, pairs in enumerate(self._pairs, 1):
+            theirs = [pair.theirs for pair in pairs.values()]
+            for cell in step_hosts(self._sides[number]):
+                if not _covered(cell, theirs):
+                    only: list[StepHosts | None] = [None] * len(self._sides)
+                    only[number] = cell
+                    yield only
+
+    def remarks(self) -> Iterator[str]:
+        for pairs in self._pairs:
+            for pair in pairs.values():
+                yield from _remarks(pair)
+
+    def _rows_of(self, found: list[StepHosts | None]) -> Iterator[tuple[ComparisonRow, list[RelativeFigure | _Open]]]:
+        figures = [{} if cell is None else side.figures(cell) for cell, side in zip(found, self._sides, strict=True)]
+        first = next(cell for cell in found if cell is not None)
+        for key in dict.fromkeys(key for side in figures for key in side):
+            metric = next(side[key].metric for side in figures if key in side)
+            sides = tuple(_in_unit(side.get(key), metric) for side in figures)
+            against = [self._against(found, sides, number) for number in range(1, len(self._sides))]
+            spreads = tuple(levels(side[key], self._within) if key in side else None for side in figures)
+            yield ComparisonRow(first.step.name, first.host, metric, key[1], sides, (), spreads), against
+
+    def _against(
+        self, found: list[StepHosts | None], sides: Sequence[MetricSummary | None], number: int
+    ) -> RelativeFigure | _Open:
+        ours, theirs = found[0], found[number]
+        baseline, other = sides[0], sides[number]
+        pair = None if ours is None else self._pairs[number - 1].get(ours)
+        if pair is None or theirs is None:
+            return _refused(f"step and host not in {self._called(0 if ours is None else number)}")
+        if pair.fatal and not self._overruled:
+            return _refused("; ".join(each.text for each in pair.fatal), pair.differences)
+        if baseline is None or other is None:
+            return _refused(f"metric not in {self._called(0 if baseline is None else number)}", pair.differences)
+        if other.metric.unit is not baseline.metric.unit:
+            return _refused(f"unit {other.metric.unit} against {baseline.metric.unit}", pair.differences)
+        published = self._sides[number].published or self._sides[0].published
+        if published is not None:
+            values = (other.values, baseline.values)
+            return against_published(published, baseline.metric, baseline.labels, values, pair.differences)
+        return self._open(pair, other, baseline, number)
+
+    def _margin_for(self, pair: _Pair, number: int) -> Margin:
+        """Return the margin for a pair: from calibration if all of its hosts are calibrated, else the default."""
+        found = (*self._sides[0].calibrations(pair.ours), *self._sides[number].calibrations(pair.theirs))
+        return margin_of(self._margin, found)
+
+    def _called(self, number: int) -> str:
+        return f"the run {self._sides[number].summary.id}" if number else "the baseline"
+
+    def _open(self, pair: _Pair, other: MetricSummary, baseline: MetricSummary, number: int) -> RelativeFigure | _Open:
+        pooled = len(pair.ours.hosts) > 1 or len(pair.theirs.hosts) > 1
+        values, base = (_hosts(side) if pooled else side.values for side in (other, baseline))
+        ratio = ratio_of(values, base)
+        if isinstance(ratio, str):
+            return _unknown(ratio, pair.differences)
+        noun = "host" if pooled else "trial"
+        margin = self._margin_for(pair, number)
+        counts = (len(values), len(base))
+        evidence = VerdictEvidence(baseline.metric, margin.share, counts, noun, pair.relation, origin=margin.origin)
+        spread = _of_hosts if pooled else _of_trials
+        centres = (statistics.geometric_mean(values), statistics.geometric_mean(base))
+        caveats = (
+            *pair.order,
+            *_of_cell(pair, pooled=pooled),
+            *spread(other, baseline),
+            *of_centres(baseline.metric, ratio, (other.median, baseline.median), centres, margin.share),
+        )
+        return _Open(pair, ratio, evidence, caveats, centres)
+
+    def _corrected(self, column: Sequence[RelativeFigure | _Open]) -> list[RelativeFigure]:
+        """Return the figures of one side, their p-values corrected together by Holm's method."""
+        p_values = [found.ratio.p for found in column if isinstance(found, _Open) and found.ratio.p is not None]
+        corrected = iter(holm(p_values))
+        figures = []
+        for found in column:
+            if isinstance(found, RelativeFigure):
+                figures.append(found)
+                continue
+            p = None if found.ratio.p is None else next(corrected)
+            figures.append(self._figure(found, replace(found.evidence, tests=len(p_values), p=p)))
+        return figures
+
+    def _figure(self, found: _Open, evidence: VerdictEvidence) -> RelativeFigure:
+        ratio = found.ratio
+        verdict, text, reason = decide(ratio, evidence)
+        if found.pair.fatal:
+            override = f"overruled ({self._overruled}): {'; '.join(each.text for each in found.pair.fatal)}"
+            text, reason = f"{text}, {override}", f"{reason}; {override}"
+        return RelativeFigure(
+            verdict,
+            reason,
+            ratio.value,
+            ratio.low,
+            ratio.high,
+            text,
+            found.caveats,
+            found.pair.differences,
+            forecast(ratio, evidence) if verdict is ComparisonVerdict.UNDECIDED else None,
+            evidence.p,
+            evidence.margin if evidence.origin else None,
+            evidence.origin,
+            found.centres,
+        )
+
+
+def _in_unit(side: MetricSummary | None, metric: Metric) -> MetricSummary | None:
+    """Return a side converted to the unit of `metric`; unchanged if the units cannot be converted."""
+    if side is None or side.metric.unit is metric.unit:
+        return side
+    try:
+        values = tuple(convert(value, side.metric.unit, metric.unit) for value in side.values)
+    except UnitError:
+        return side
+    return replace(side, values=values, metric=replace(side.metric, unit=metric.unit))
+
+
+def _of_trials(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
+    for side, side_name in ((other, "this run"), (baseline, "the baseline")):
+        yield from of_spread(side.values, side_name, [figure_text(side.metric, value) for value in side.values])
+
+
+def _of_hosts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
+    for side, side_name in ((other, "this run"), (baseline, "the baseline")):
+        found = levels(side, {})
+        if found is not None and found.icc is not None and found.icc > HOSTS_DOMINATE:
+            text = f"{share_text(found.icc)} of the variance of {side_name} is between hosts"
+            yield Caveat("hosts-dominate", text)
+
+
+def _refused(reason: str, found: tuple[Difference, ...] = ()) -> RelativeFigure:
+    return RelativeFigure(ComparisonVerdict.NOT_COMPARABLE, reason, text=not_comparable(reason), differences=found)
+
+
+def _unknown(reason: str, found: tuple[Difference, ...]) -> RelativeFigure:
+    return RelativeFigure(ComparisonVerdict.UNDECIDED, reason, text=f"undecided: {reason}", differences=found)
+
+
+def _covered(cell: StepHosts, others: Iterable[StepHosts]) -> bool:
+    """Return whether others, which may pool several hosts, contain a cell."""
+    return any(cell.step == other.step and set(cell.hosts) <= set(other.hosts) for other in others)
+
+
+def _hosts(side: MetricSummary) -> tuple[float, ...]:
+    """Return the geometric mean of the trials of each host; the arithmetic mean if a trial is not above zero."""
+    groups = [[side.values[index] for index in found] for found in side.by_host().values()]
+    return tuple(statistics.geometric_mean(group) if min(group) > 0 else statistics.fmean(group) for group in groups)
+
+
+def _of_cell(pair: _Pair, *, pooled: bool) -> Iterator[Caveat]:
+    if pair.same_machine:
+        return
+    fewest = min(len(pair.ours.hosts), len(pair.theirs.hosts))
+    if not pooled or fewest < FEWEST_HOSTS:
+        text = f"instances of one type differ too; comparing types needs {FEWEST_HOSTS} hosts on each side"
+        yield Caveat("other-instance", text)
+
+
+def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
+    """Yield the caveats of all verdicts; those that are not of a whole cell name the metric."""
+    for row in rows:
+        for against in row.against:
+            for caveat in against.caveats:
+                metric = "" if caveat.id in _OF_CELL else f", {metric_text(row.metric, row.labels)}"
+                yield f"{row.step} on {row.host}{metric}: {caveat.text}"
+
+
+_OF_CELL = frozenset({"drift", "other-instance", "reference"})
+"""Ids of caveats that apply to every metric of a cell."""
+
+
+def _remarks(pair: _Pair) -> Iterator[str]:
+    """Yield the differences of a pair that are not fatal."""
+    for difference in pair.differences:
+        if difference.weight is Weight.FATAL:
+            continue
+        about = pair.theirs.host if difference.what in OF_HOST else pair.ours.step.name
+        yield f"{about}: {difference.text}{f'. {difference.why}' if difference.what == 'host' else ''}"

@@ -1,0 +1,149 @@
+"""The result of a comparison, and its public JSON."""
+
+from dataclasses import dataclass
+
+from app.comparison.comparability import Difference
+from app.comparison.estimates import VarianceLevels
+from app.comparison.verdicts import Caveat, ComparisonVerdict
+from app.json_converter import Json, publish, published
+from app.records import RunSummary
+from app.summary import MetricSummary
+from suites.errors import BenchwrightError
+from suites.quantities import share_text
+from suites.vocab import Labels, Metric
+
+METHOD = (
+    "ratio of the geometric means of trials; 95 % interval by Welch's t on their logarithms; one trial is one value; "
+    "Holm's correction for several metrics"
+)
+
+
+class CompareError(BenchwrightError):
+    """An invalid comparison: the sides or the margin."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeFigure:
+    """A metric of one side relative to the baseline. `ratio`, `low` and `high` can be None; `reason` then says why.
+
+    `text` is the verdict as a sentence, `ground` its reason without the `caveats`. `more` is the
+    number of further trials on each side (hosts, if pooled) that would settle an undecided ratio. `p` is the p-value
+    of no difference, corrected for all metrics of this side. `margin` and `origin` are set if the margin comes from
+    calibration. `centres` are the geometric means of this side and of the baseline, in the row's unit.
+    """
+
+    verdict: ComparisonVerdict
+    ground: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+    caveats: tuple[Caveat, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    more: int | None = None
+    p: float | None = None
+    margin: float | None = None
+    origin: str = ""
+    centres: tuple[float, float] | None = None
+
+    @property
+    def reason(self) -> str:
+        """The reason of the verdict, and the caveats."""
+        return "; ".join([self.ground, *(caveat.text for caveat in self.caveats)])
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One metric of one step on one host. `sides` has an entry for every side, None for a side without it;
+    `against` one for every side but the first; `levels` has the variance levels of each side."""
+
+    step: str
+    host: str
+    metric: Metric
+    labels: Labels
+    sides: tuple[MetricSummary | None, ...]
+    against: tuple[RelativeFigure, ...]
+    levels: tuple[VarianceLevels | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Sides compared with the first, the baseline. `runs` has one summary a side; that of a group names all its runs.
+    `notes` are excluded trials, differences that are not fatal, and caveats. `overruled` is the reason to ignore fatal
+    differences, empty without one."""
+
+    runs: tuple[RunSummary, ...]
+    margin: float
+    rows: tuple[ComparisonRow, ...]
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # the notes that repeat `differences`
+    repeated: tuple[str, ...] = ()  # the notes that repeat `caveats` and `overruled`
+    method: str = METHOD
+    overruled: str = ""
+
+    def margin_of(self, against: RelativeFigure) -> float:
+        """Return the margin that applies to one side."""
+        return self.margin if against.margin is None else against.margin
+
+    def margin_in(self, row: ComparisonRow) -> float:
+        """Return the widest margin of a row."""
+        return max((self.margin_of(against) for against in row.against), default=self.margin)
+
+    @property
+    def margins(self) -> tuple[tuple[float, str], ...]:
+        """The distinct margins from calibration, with their origins."""
+        found = ((each.margin, each.origin) for row in self.rows for each in row.against if each.margin is not None)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The distinct margins from calibration, as text."""
+        return tuple(dict.fromkeys(f"{share_text(margin)}, {origin}" for margin, origin in self.margins))
+
+
+def run_letter(number: int) -> str:
+    """Return the short name of run `number`: A to Z, then ``run 27``."""
+    return chr(ord("A") + number) if number < 26 else f"run {number + 1}"
+
+
+def run_name(number: int) -> str:
+    """Return the short name of run `number`; run 0 is marked as the baseline."""
+    return f"{run_letter(number)}, baseline" if number == 0 else run_letter(number)
+
+
+publish(ComparisonRow, "metric=metric.name unit=metric.unit better=metric.better step labels")
+publish(RelativeFigure, "ratio low high verdict=text reason outcome=verdict more p caveats differences")
+
+
+def comparison_to_json(comparison: Comparison) -> list[Json]:
+    """Return one entry for each metric of each side but the baseline."""
+    return [
+        _entry(comparison, row, against, number)
+        for row in comparison.rows
+        for number, against in enumerate(row.against, 1)
+    ]
+
+
+def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, number: int) -> Json:
+    baseline, side = row.sides[0], row.sides[number]
+    return {
+        **published(row),
+        **published(against),
+        "n": 0 if side is None else side.n,
+        "margin": comparison.margin_of(against),
+        "margin_of": against.origin or None,
+        "overruled": comparison.overruled or None,
+        "host": row.host if side is None else side.host,
+        "run": comparison.runs[number].id,
+        "value": None if side is None else side.median,
+        "geometric_mean": None if against.centres is None else against.centres[0],
+        "levels": published(row.levels[number]),
+        "baseline": {
+            "run": comparison.runs[0].id,
+            "host": None if baseline is None else baseline.host,
+            "n": 0 if baseline is None else baseline.n,
+            "value": None if baseline is None else baseline.median,
+            "geometric_mean": None if against.centres is None else against.centres[1],
+            "levels": published(row.levels[0]),
+        },
+    }

@@ -1,0 +1,177 @@
+"""Selection of runs by name, run id or baseline, read for a comparison, a report or an export."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from app.baselines.baselines import Baseline, bands, built_in, by_name, remarks, stored_baselines, title
+from app.baselines.reference import as_run
+from app.chart import Chart
+from app.comparison.comparison import Comparison
+from app.comparison.estimates import WithinTrials, read_within
+from app.comparison.sides import choose, join
+from app.distributions.distribution import Distribution
+from app.records import PREFIX, Band, RunRecord, SampleSeries
+from app.store import Store
+from app.verdict.stored import with_computed_verdicts
+from suites.vocab import Sample
+
+
+class RunSelection:
+    """A reader of selectors (see choose(), and baselines) from a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def chosen(self, selectors: Sequence[str]) -> list[tuple[RunRecord, ...]]:
+        """Return the runs of each selector, a published table as a run like those of the other selectors."""
+        pinned = self._pinned(selectors)
+        tables = {word: one.reference for word, one in pinned.items() if one.reference is not None}
+        with self._store.loading() as load:
+            found = {
+                word: tuple(run for part in self._parts(pinned.get(word), word) for run in choose(load, part))
+                for word in selectors
+                if word not in tables
+            }
+        like = [run for runs in found.values() for run in runs]
+        return [
+            (as_run(tables[word], pinned[word].selector, like),) if word in tables else found[word]
+            for word in selectors
+        ]
+
+    def _pinned(self, selectors: Sequence[str]) -> dict[str, Baseline]:
+        """Return the baselines among `selectors`; without the prefix ``baseline:`` only those that are no run names."""
+        known = self.baselines()
+        parts = [one for one in reversed(known) if one.kind != "run" or one.parts != one.runs]
+        named = {name: one for one in parts for name in _names(one)}
+        return {
+            word: by_name(known, word, tuple) if word.startswith(PREFIX) else named[word]
+            for word in selectors
+            if word.startswith(PREFIX) or word in named
+        }
+
+    def _parts(self, baseline: Baseline | None, word: str) -> tuple[str, ...]:
+        return (word,) if baseline is None else baseline.parts
+
+    def baseline(self, word: str) -> Baseline:
+        """Return the baseline ``NAME`` or ``NAME@VERSION``, with or without the prefix ``baseline:``."""
+        return by_name(stored_baselines(self._store), word, built_in)
+
+    def baselines(self) -> list[Baseline]:
+        """Return every version of every baseline, the newest pinned first, then the published tables."""
+        return [*stored_baselines(self._store), *built_in()]
+
+    def record(self, word: str) -> RunRecord:
+        """Return a run, or a group of runs as one, without samples."""
+        (group,) = self.chosen([word])
+        return join(group, {record.summary.id: {} for record in group})[0]
+
+    def joined(self, selectors: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
+        """Return each run, or joined group of runs, with the samples of its trials.
+
+        All selectors are read together, for a published table takes steps and hosts from the other runs.
+        """
+        return [
+            join(group, {record.summary.id: self._samples(record) for record in group})
+            for group in self.chosen(selectors)
+        ]
+
+    def _samples(self, record: RunRecord) -> SampleSeries:
+        return {} if record.published else self._store.samples(record.summary.id)
+
+    def within(self, selectors: Sequence[str]) -> WithinTrials:
+        """Return the sample statistics of each trial."""
+        return self._within(self.chosen(selectors))
+
+    def compare(self, selectors: Sequence[str], margin: float | None, overruled: str) -> Comparison:
+        """Compare the runs of `selectors` with those of the first."""
+        from app.comparison.compare import compare
+
+        groups = self.chosen(selectors)
+        found = compare(groups, margin, overruled=overruled, within=self._within(groups))
+        return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
+
+    def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:
+        """Yield a note on each baseline among `selectors`: its title and remarks."""
+        for baseline in self._pinned(selectors).values():
+            notes = "; ".join(remarks(baseline))
+            yield f"Baseline {title(baseline)}{f': {notes}' if notes else ''}"
+
+    def read(
+        self, selectors: Sequence[str]
+    ) -> Iterator[tuple[RunRecord, SampleSeries, Mapping[str, tuple[Sample, ...]]]]:
+        """Yield each run with its verdict, its samples, and its hosts' telemetry; published tables are left out."""
+        for record in [record for group in self.chosen(selectors) for record in group if record.published is None]:
+            samples, telemetry = self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
+            yield with_computed_verdicts(record, samples, telemetry), samples, telemetry
+
+    def export_png(self, selectors: Sequence[str], path: Path, margin: float | None, overruled: str) -> Path:
+        """Write the report image; several sides are compared with the first."""
+        from app.report_image.report import write_report
+
+        pairs = self.joined(selectors)
+        telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
+        records = [
+            record if "," in record.summary.id else with_computed_verdicts(record, series, telemetry[record.summary.id])
+            for record, series in pairs
+        ]
+        samples = {record.summary.id: series for record, series in pairs}
+        comparison = self.compare(selectors, margin, overruled) if len(selectors) > 1 else None
+        return write_report(
+            records,
+            samples,
+            telemetry,
+            self._bands(records),
+            path,
+            comparison=comparison,
+            distributions=self._distributions(selectors, comparison),
+            charts=self._charts(records, samples),
+        )
+
+    def _charts(
+        self, records: Sequence[RunRecord], samples: Mapping[str, SampleSeries]
+    ) -> Mapping[str, Sequence[Chart]]:
+        """Return the round charts and heat maps by step, for the report of a single run only."""
+        from app.chart import in_report, rounds_charts
+        from app.distributions.charts import last_heats
+
+        run = records[0].summary.id
+        if len(records) > 1 or "," in run or records[0].published is not None:
+            return {}
+        heats = last_heats(records[0], lambda trial: self._store.output(run, trial))
+        return in_report(rounds_charts(records[0], samples.get(run, {})), heats)
+
+    def _distributions(self, selectors: Sequence[str], comparison: Comparison | None) -> list[Distribution]:
+        """Return the distributions for the report image of a comparison."""
+        from app.distributions.analyses import Analyses
+
+        return [] if comparison is None else Analyses(self._store, self.chosen).pictured(selectors, comparison.rows)
+
+    def _within(self, groups: Sequence[Sequence[RunRecord]]) -> WithinTrials:
+        return read_within(self._store, [record.summary.id for group in groups for record in group])
+
+    def _telemetry_of(self, record: RunRecord) -> Mapping[str, tuple[Sample, ...]]:
+        """Return the telemetry of the runs that `record` was joined from, concatenated by host."""
+        found: dict[str, tuple[Sample, ...]] = {}
+        for run_id in () if record.published else record.summary.id.split(","):
+            for host, samples in self._store.telemetry(run_id).items():
+                found[host] = found.get(host, ()) + samples
+        return found
+
+    def _bands(self, records: Sequence[RunRecord]) -> list[Band]:
+        """Return the bands of the baselines that are not in the report themselves."""
+        own = {run_id for record in records for run_id in record.summary.id.split(",")}
+        plan, facts = records[0].plan, records[0].facts_before
+        found = (
+            band
+            for step in plan.steps
+            for host in plan.hosts
+            for band in bands(self._store, step, host, facts.get(host))
+        )
+        return [band for band in found if not own.intersection(band.run_id.split(","))]
+
+
+def _names(baseline: Baseline) -> tuple[str, ...]:
+    """Return the selectors of a baseline without its prefix."""
+    whole = f"{baseline.name}@{baseline.version}"
+    return (whole, baseline.name) if baseline.newest else (whole,)

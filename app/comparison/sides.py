@@ -1,0 +1,370 @@
+"""The sides of a comparison: groups of runs, matching of their steps and hosts, and joined runs."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import attrgetter
+
+from app.calibration.calibration import counted_calibration
+from app.comparison.comparability import Profile
+from app.comparison.comparison import CompareError
+from app.events import State
+from app.plans.plan import Plan, Step
+from app.records import Calibration, Published, RunRecord, RunSummary, SampleSeries, TrialRecord
+from app.summary import MetricSummary
+from suites.errors import BenchwrightError
+from suites.facts import Facts
+from suites.units import convert
+from suites.verdict import Trust, worst
+from suites.vocab import Finding, Labels, Metric, Sample
+
+Key = tuple[str, Labels]
+"""Key of a metric within a cell: its name and labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepHosts:
+    """A cell of a comparison: a step of one side on a host, or on several pooled hosts."""
+
+    step: Step = field(hash=False)  # its values are a mapping
+    hosts: tuple[str, ...]
+
+    @property
+    def host(self) -> str:
+        """The host, or the number of hosts."""
+        return self.hosts[0] if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A counted trial (done, not a warm-up) and its run."""
+
+    run: RunRecord
+    record: TrialRecord
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Run id and trial id, unique over runs."""
+        return self.run.summary.id, self.record.trial.id
+
+
+class Side:
+    """One side of a comparison: runs whose steps are matched by name, else by fingerprint."""
+
+    def __init__(self, runs: Sequence[RunRecord]) -> None:
+        self.runs = tuple(runs)
+        steps: list[Step] = []
+        own: list[dict[str, Step]] = []
+        for run in self.runs:
+            matched = paired_steps(steps, run.plan.steps)
+            taken = {step.name for step in matched.values()}
+            new = [step for step in run.plan.steps if step.name not in taken]
+            steps += new
+            own.append(matched | {step.name: step for step in new})
+        self.steps = tuple(steps)
+        self.hosts = tuple(dict.fromkeys(host for run in self.runs for host in run.plan.hosts))
+        self._run_steps = tuple(own)
+
+    @property
+    def summary(self) -> RunSummary:
+        """The summary of the run, or of a group with all its run ids."""
+        first = self.runs[0].summary
+        if len(self.runs) == 1:
+            return first
+        summaries = [run.summary for run in self.runs]
+        return replace(
+            first,
+            id=",".join(summary.id for summary in summaries),
+            name=" + ".join(dict.fromkeys(summary.name for summary in summaries)),
+            hosts=self.hosts,
+            steps=tuple(step.name for step in self.steps),
+            state=next((summary.state for summary in summaries if summary.state is not State.DONE), State.DONE),
+            started=min(summary.started for summary in summaries),
+            ended=max((summary.ended for summary in summaries if summary.ended is not None), default=None),
+            trials=sum(summary.trials for summary in summaries),
+            baseline=None,
+            trust=_worst(summary.trust for summary in summaries),
+            limited_by="",
+            suites=tuple(dict.fromkeys(suite for summary in summaries for suite in summary.suites)),
+        )
+
+    @property
+    def published(self) -> Published | None:
+        """The source of a published table, None for measured runs."""
+        return next((run.published for run in self.runs if run.published is not None), None)
+
+    def steps_by_run(self, step: Step) -> Iterator[tuple[RunRecord, Step]]:
+        """Yield the runs that have the side's `step`, each with its own version of the step."""
+        for run, own in zip(self.runs, self._run_steps, strict=True):
+            if step.name in own:
+                yield run, own[step.name]
+
+    def trials(self, cell: StepHosts) -> list[Counted]:
+        """Return the counted trials of a cell in order of their start."""
+        found = [one for host in dict.fromkeys(cell.hosts) for one in self._counted.get((cell.step.name, host), ())]
+        return [counted for _, counted in sorted(found, key=lambda one: (one[1].record.trial.started, one[0]))]
+
+    @cached_property
+    def _counted(self) -> dict[tuple[str, str], list[tuple[int, Counted]]]:
+        """The counted trials by step and host, each with its position; built in one pass over all trials."""
+        found: dict[tuple[str, str], list[tuple[int, Counted]]] = {}
+        number = itertools.count()
+        for run, own in zip(self.runs, self._run_steps, strict=True):
+            for name, step in own.items():
+                for record in run.trials_of(step.name):
+                    found.setdefault((name, record.trial.host), []).append((next(number), Counted(run, record)))
+        return found
+
+    def figures(self, cell: StepHosts) -> dict[Key, MetricSummary]:
+        """Return every metric of a cell over its counted trials, in the unit of its first."""
+        gathered: dict[Key, list[tuple[float, str, tuple[str, int], Metric]]] = {}
+        for counted in self.trials(cell):
+            for figure in counted.record.figures:
+                found = gathered.setdefault((figure.metric.name, figure.labels), [])
+                found.append((figure.value, counted.record.trial.host, counted.key, figure.metric))
+        return {
+            (name, labels): MetricSummary(
+                cell.step.name,
+                cell.host,
+                entries[0][3],
+                labels,
+                tuple(convert(value, metric.unit, entries[0][3].unit) for value, _, _, metric in entries),
+                tuple(host for _, host, _, _ in entries),
+                tuple(key for _, _, key, _ in entries),
+            )
+            for (name, labels), entries in gathered.items()
+        }
+
+    def calibrations(self, cell: StepHosts) -> list[Calibration | None]:
+        """Return the calibration of the cell's suite for each host in each run, None without one."""
+        return [
+            counted_calibration(run, host, step.suite_id)
+            for run, step in self.steps_by_run(cell.step)
+            for host in cell.hosts
+            if host in run.plan.hosts
+        ]
+
+    def moments(self, cell: StepHosts) -> list[str]:
+        """Return the start times of the counted trials of a cell, UTC, ISO 8601."""
+        return [counted.record.trial.started for counted in self.trials(cell)]
+
+    def profile(self, cell: StepHosts) -> Profile:
+        """Return the properties that decide comparability of the cell."""
+        runs = list(self.steps_by_run(cell.step))
+        versions = {counted.record.trial.tool_version for counted in self.trials(cell)}
+        facts = (run.facts_before.get(host) for run, _ in runs for host in cell.hosts)
+        return Profile(
+            steps=_distinct(own for _, own in runs),
+            hosts=cell.hosts,
+            versions=frozenset() if None in versions else frozenset(map(str, versions)),
+            facts=tuple(found for found in facts if found is not None),
+            repetitions=tuple(run.plan.repetition for run, _ in runs),
+            programs=frozenset(run.program_version for run, _ in runs if run.program_version),
+        )
+
+
+def _worst(levels: Iterable[str]) -> str:
+    """Return the lowest trust level of some runs; empty if one of them has none."""
+    given = list(levels)
+    return worst(tuple(Trust(level) for level in given)).value if all(given) else ""
+
+
+def _distinct(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the distinct steps."""
+    found: list[Step] = []
+    for step in steps:
+        if step not in found:
+            found.append(step)
+    return tuple(found)
+
+
+_SAME_NAME: Callable[[Step], object] = attrgetter("suite_id", "name")
+
+
+def _same_work(step: Step) -> object:
+    return step.suite_id, step.fingerprint()
+
+
+def paired_steps(baseline: Iterable[Step], other: Iterable[Step]) -> dict[str, Step]:
+    """Return the steps of `other` by the name of the baseline's step: same suite and name, else same fingerprint."""
+    unmatched = list(other)
+    found: dict[str, Step] = {}
+    for identity in _SAME_NAME, _same_work:
+        for step in baseline:
+            match = (
+                None
+                if step.name in found
+                else next((each for each in unmatched if identity(step) == identity(each)), None)
+            )
+            if match is not None:
+                found[step.name] = match
+                unmatched.remove(match)
+    return found
+
+
+def step_hosts(side: Side) -> list[StepHosts]:
+    """Return the cells of a side in the order of its plan."""
+    return [StepHosts(step, (host,)) for step in side.steps for host in side.hosts]
+
+
+def paired(baseline: Side | Plan, other: Side | Plan) -> dict[StepHosts, StepHosts]:
+    """Return the cells of `other` by the corresponding cell of the baseline.
+
+    Steps correspond by suite and name, else by suite and fingerprint; the only step of one side corresponds to the
+    only step of the other. Hosts correspond by name; the remaining hosts of both sides are pooled and correspond.
+    """
+    steps = matching_steps(baseline, other)
+    return {
+        StepHosts(step, ours): StepHosts(steps[step.name], theirs)
+        for step in baseline.steps
+        if step.name in steps
+        for ours, theirs in _paired_hosts(baseline.hosts, other.hosts)
+    }
+
+
+def matching_steps(baseline: Side | Plan, other: Side | Plan) -> dict[str, Step]:
+    """Return the steps of `other` by the name of the corresponding baseline step."""
+    if len(baseline.steps) == len(other.steps) == 1:
+        return {baseline.steps[0].name: other.steps[0]}
+    return paired_steps(baseline.steps, other.steps)
+
+
+def _paired_hosts(baseline: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    shared: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((host,), (host,)) for host in baseline if host in other]
+    rest = tuple(host for host in baseline if host not in other), tuple(host for host in other if host not in baseline)
+    return [*shared, rest] if all(rest) else shared
+
+
+def excluded_trials(record: RunRecord) -> Iterator[str]:
+    """Yield a line for each trial of a run that is excluded, with the reason. Warm-ups are not listed."""
+    for trial in record.trials:
+        if trial.state is not State.DONE and not trial.trial.warm_up:
+            where = f"trial {trial.trial.number} of {trial.trial.step} on {trial.trial.host}"
+            yield f"{record.summary.id}: {where} is excluded, {trial.state}: {trial.reason or 'no reason recorded'}"
+
+
+def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tuple[RunRecord, SampleSeries]:
+    """Return `runs` as one, with the samples of its trials; `samples` are those of each run by its id.
+
+    The trials keep their order in time and get new ids, because ids are unique within a run only.
+    """
+    if len(runs) == 1:
+        return runs[0], samples[runs[0].summary.id]
+    side = Side(runs)
+    plan = replace(runs[0].plan, name=side.summary.name, steps=side.steps, hosts=side.hosts)
+    trials: list[TrialRecord] = []
+    series: dict[int, tuple[Sample, ...]] = {}
+    counts: dict[tuple[str, str, bool], int] = {}
+    for run_id, step, record in sorted(_trials(side), key=lambda found: found[2].trial.started):
+        key = (step, record.trial.host, record.trial.warm_up)
+        counts[key] = counts.get(key, 0) + 1
+        trial = replace(record.trial, id=len(trials) + 1, step=step, number=counts[key])
+        trials.append(replace(record, trial=trial))
+        series[trial.id] = samples[run_id].get(record.trial.id, ())
+    findings: list[Finding] = []
+    for finding in (finding for run in runs for finding in run.findings):
+        if finding not in findings:
+            findings.append(finding)
+    joined = replace(
+        runs[0],
+        summary=side.summary,
+        plan=plan,
+        plan_hash=plan.hash(),
+        reason=" ".join(dict.fromkeys(run.reason for run in runs if run.reason)),
+        facts_before=_facts([run.facts_before for run in runs]),
+        facts_after=_facts([run.facts_after for run in runs]),
+        trials=tuple(trials),
+        findings=tuple(findings),
+        telemetry_cost={},
+        verdicts=(),  # verdicts are per run
+        finding_trials=(),
+    )
+    return joined, series
+
+
+def _trials(side: Side) -> Iterator[tuple[str, str, TrialRecord]]:
+    """Yield every trial with its run id and the name of its step on the side."""
+    for step in side.steps:
+        for run, own in side.steps_by_run(step):
+            for record in run.trials:
+                if record.trial.step == own.name:
+                    yield run.summary.id, step.name, record
+
+
+def _facts(found: Sequence[Mapping[str, Facts]]) -> dict[str, Facts]:
+    """Return the facts of every host from the first run that has them."""
+    merged: dict[str, Facts] = {}
+    for facts in found:
+        for host, one in facts.items():
+            merged.setdefault(host, one)
+    return merged
+
+
+Load = Callable[[str], RunRecord]
+
+
+def choose(load: Load, word: str) -> tuple[RunRecord, ...]:
+    """Return the runs of a selector: ``RUN`` or ``RUN,RUN``, each with an optional ``@HOST`` or ``:STEP``.
+
+    If the whole selector names a run, its marks are part of the name. Raises the error of `load` for the first part
+    that is not a run, and CompareError if a run does not have the host or step.
+    """
+    pieces = [piece.strip() for piece in word.split(",") if piece.strip()]
+    if len(pieces) > 1:
+        whole = _tried(load, word)
+        return (whole,) if whole is not None else tuple(_part(load, piece) for piece in pieces)
+    return (_part(load, word),)
+
+
+def _part(load: Load, word: str) -> RunRecord:
+    """Return a run, restricted to its ``@HOST`` and ``:STEP``."""
+    marked = max(word.rfind("@"), word.rfind(":"))
+    if marked <= 0:
+        return load(word)
+    whole = _tried(load, word)
+    if whole is not None:
+        return whole
+    record, name = _part(load, word[:marked]), word[marked + 1 :]
+    return only_host(record, name) if word[marked] == "@" else only_step(record, name)
+
+
+def _tried(load: Load, word: str) -> RunRecord | None:
+    try:
+        return load(word)
+    except BenchwrightError:  # the caller tries its parts, which raise in turn
+        return None
+
+
+def only_host(record: RunRecord, host: str) -> RunRecord:
+    """Return `record` restricted to one host."""
+    if host not in record.plan.hosts:
+        raise CompareError(
+            f"Run {record.summary.id} has no host “{host[:60]}”.", f"Its hosts: {', '.join(record.plan.hosts)}."
+        )
+    trials = tuple(trial for trial in record.trials if trial.trial.host == host)
+    summary = replace(record.summary, hosts=(host,))
+    return replace(record, summary=summary, plan=replace(record.plan, hosts=(host,)), trials=trials)
+
+
+def only_step(record: RunRecord, step: str) -> RunRecord:
+    """Return `record` restricted to one step."""
+    steps = tuple(one for one in record.plan.steps if one.name == step)
+    if not steps:
+        names = ", ".join(one.name for one in record.plan.steps)
+        raise CompareError(f"Run {record.summary.id} has no step “{step[:60]}”.", f"Its steps: {names}.")
+    trials = tuple(trial for trial in record.trials if trial.trial.step == step)
+    summary = replace(record.summary, steps=(step,), suites=(steps[0].suite_id,))
+    return replace(record, summary=summary, plan=replace(record.plan, steps=steps), trials=trials)
+
+
+def parts_side_by_side(run: RunSummary) -> tuple[str, ...]:
+    """Return selectors for the comparable parts of one run: its hosts, else its steps of one suite.
+
+    Empty with a single part, or if a name contains one of the marks ``@:,``.
+    """
+    mark, names = ("@", run.hosts) if len(run.hosts) > 1 else (":", run.steps)
+    identity = mark == "@" or len(run.suites) == 1
+    if not identity or len(names) < 2 or any(set(name) & set("@:,") for name in names):
+        return ()
+    return tuple(f"{run.id}{mark}{name}" for name in names)

@@ -1,0 +1,1 @@
+"""Cross-check of a measurement by an equivalent tool."""

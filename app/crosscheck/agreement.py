@@ -1,0 +1,305 @@
+"""Agreement of two equivalent tools in one run: the ratio of their results, and reasons for a difference."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import combinations
+from typing import Any
+
+from app.calibration.calibration import DEFAULT_MARGIN, counted_calibration, margin_origin
+from app.comparison.estimates import FEWEST_TRIALS, Ratio, ratio_of
+from app.comparison.verdicts import ComparisonVerdict, verdict_of
+from app.crosscheck.proposal import equivalents_of
+from app.plans.plan import Step
+from app.records import RunRecord
+from app.summary import MetricSummary, summaries
+from suites.equivalents import Bias, Equivalent, MetricMapping, Reason, Traits
+from suites.errors import UnitError, UnknownSuiteError
+from suites.facts import Facts
+from suites.quantities import duration_text, quantity
+from suites.units import convert
+from suites.vocab import Better, Labels, Metric, MetricKind
+
+SUBSTANTIAL = 1.5
+"""Smallest ratio of sizes or times that counts as a reason."""
+
+
+class AgreementOutcome(StrEnum):
+    """The outcome for two tools. OTHER_QUANTITY: they measure different quantities."""
+
+    AGREE = "agree"
+    DIFFER = "differ"
+    UNDECIDED = "undecided"
+    OTHER_QUANTITY = "other quantities"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFigure:
+    """The result of one tool over its trials, in its unit. `value` is the median."""
+
+    step: str
+    suite: str
+    metric: Metric
+    labels: Labels
+    value: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The results of two tools for one quantity on `host`.
+
+    `ratio` is theirs / ours in one unit, or None; `factor` multiplies theirs before that, and `note` explains how the
+    metrics correspond. `explained` are the reasons in the direction of the difference, `against` those in the other
+    direction, which hide part of it; both empty: unknown.
+    """
+
+    host: str
+    ours: ToolFigure
+    theirs: ToolFigure
+    outcome: AgreementOutcome
+    margin: float
+    origin: str = ""
+    ratio: Ratio | None = None
+    factor: float = 1.0
+    note: str = ""
+    explained: tuple[Reason, ...] = ()
+    against: tuple[Reason, ...] = ()
+
+
+def agreements(record: RunRecord, margin: float | None = None) -> tuple[Agreement, ...]:
+    """Return the agreements of a run: of any two steps with equivalent suites, for each host."""
+    found = summaries(record)
+    return tuple(
+        agreement
+        for ours, theirs in combinations(record.plan.steps, 2)
+        for pair in equivalents_of(ours.suite_id)
+        if pair.other == theirs.suite_id
+        for host in record.plan.hosts
+        for agreement in _on_host(record, pair, (ours, theirs), host, found=found, margin=margin)
+    )
+
+
+def _on_host(
+    record: RunRecord,
+    pair: Equivalent,
+    steps: tuple[Step, Step],
+    host: str,
+    *,
+    found: Sequence[MetricSummary],
+    margin: float | None,
+) -> Iterator[Agreement]:
+    sides = [[one for one in found if (one.step, one.host) == (step.name, host)] for step in steps]
+    chosen, origin = _margin(record, steps, host, margin)
+    for mapping in pair.metrics:
+        figures = _figures(pair, mapping, sides[0], sides[1])
+        if figures is not None:
+            yield _agreement(record, pair, steps, (mapping, *figures), (chosen, origin))
+
+
+def _margin(record: RunRecord, steps: Sequence[Step], host: str, given: float | None) -> tuple[float, str]:
+    found = (counted_calibration(record, host, suite) for suite in sorted({step.suite_id for step in steps}))
+    known = [one for one in found if one is not None]
+    if given is not None or len(known) < len(steps):
+        return (DEFAULT_MARGIN if given is None else given), ""
+    return max(one.margin for one in known), margin_origin(known)
+
+
+def _figures(
+    pair: Equivalent, mapping: MetricMapping, ours: Sequence[MetricSummary], theirs: Sequence[MetricSummary]
+) -> tuple[MetricSummary, MetricSummary] | None:
+    """Return the first corresponding metrics whose labels agree."""
+    for mine in _summed(mapping.ours, ours):
+        for other in _summed(mapping.theirs, theirs):
+            if pair.labels_agree(mine.labels, other.labels):
+                return mine, other
+    return None
+
+
+def _summed(metrics: tuple[str, ...], found: Sequence[MetricSummary]) -> list[MetricSummary]:
+    """Return a metric by its labels; of several metrics, their sums by trial, for equal labels."""
+    parts = [[one for one in found if one.metric.name == name] for name in metrics]
+    if len(parts) == 1:
+        return parts[0]
+    sums = []
+    for first in parts[0]:
+        others = [next((one for one in part if one.labels == first.labels), None) for part in parts[1:]]
+        whole = [one for one in others if one is not None and one.n == first.n]
+        if len(whole) == len(others):
+            columns = zip(first.values, *(one.values for one in whole), strict=True)
+            title = " + ".join(one.metric.title.lower() for one in (first, *whole))
+            metric = replace(first.metric, name="+".join(metrics), title=title[:1].upper() + title[1:])
+            sums.append(replace(first, metric=metric, values=tuple(map(sum, columns))))
+    return sums
+
+
+def _agreement(
+    record: RunRecord,
+    pair: Equivalent,
+    steps: tuple[Step, Step],
+    found: tuple[MetricMapping, MetricSummary, MetricSummary],
+    margin: tuple[float, str],
+) -> Agreement:
+    mapping, ours, theirs = found
+    figures = [
+        ToolFigure(step.name, step.suite_id, one.metric, one.labels, one.median, one.n)
+        for step, one in zip(steps, (ours, theirs), strict=True)
+    ]
+    undecided = Agreement(
+        ours.host, figures[0], figures[1], AgreementOutcome.UNDECIDED, *margin,
+        factor=mapping.factor, note=mapping.note,
+    )  # fmt: skip
+    if pair.incomparable:
+        return replace(undecided, outcome=AgreementOutcome.OTHER_QUANTITY, note=pair.incomparable)
+    ratio = _ratio(ours, theirs, mapping.factor)
+    if ratio is None:
+        return undecided
+    outcome = _outcome(ratio, min(ours.n, theirs.n), margin[0])
+    return _explained(record, pair, steps, replace(undecided, ratio=ratio, outcome=outcome))
+
+
+def _ratio(ours: MetricSummary, theirs: MetricSummary, factor: float) -> Ratio | None:
+    try:
+        values = [factor * convert(value, theirs.metric.unit, ours.metric.unit) for value in theirs.values]
+    except UnitError:
+        return None
+    found = ratio_of(values, ours.values)
+    return None if isinstance(found, str) else found
+
+
+def _outcome(ratio: Ratio, fewest: int, margin: float) -> AgreementOutcome:
+    if fewest < FEWEST_TRIALS:
+        return AgreementOutcome.UNDECIDED
+    verdict = verdict_of(ratio, Better.HIGHER, margin)
+    known = {ComparisonVerdict.SAME: AgreementOutcome.AGREE, ComparisonVerdict.UNDECIDED: AgreementOutcome.UNDECIDED}
+    return known.get(verdict, AgreementOutcome.DIFFER)
+
+
+def _explained(record: RunRecord, pair: Equivalent, steps: tuple[Step, Step], found: Agreement) -> Agreement:
+    """Add the reasons for and against the difference."""
+    facts = record.facts_before.get(found.host)
+    try:
+        ours, theirs = (step.suite.traits(step.values, facts) for step in steps)
+    except (UnknownSuiteError, KeyError):  # a stored step can lack a newer parameter
+        return found
+    names = (steps[0].suite_id, steps[1].suite_id)
+    known = (*reasons(TraitPair(names, ours, theirs, found.ours.metric.kind, facts)), *pair.reasons)
+    if found.outcome is not AgreementOutcome.DIFFER or found.ratio is None:
+        return replace(found, explained=known)
+    higher = found.ratio.value > 1
+    better = Bias.OTHER if higher == (found.ours.metric.better is Better.HIGHER) else Bias.DECLARING
+    fits = tuple(one for one in known if one.favours in {better, Bias.NEITHER})
+    return replace(found, explained=fits, against=tuple(one for one in known if one not in fits))
+
+
+@dataclass(frozen=True, slots=True)
+class TraitPair:
+    """The traits of two steps, for metrics of one kind."""
+
+    names: tuple[str, str]
+    ours: Traits
+    theirs: Traits
+    kind: MetricKind
+    facts: Facts | None = None
+
+
+Rule = Callable[[TraitPair, Any, Any], Reason | None]
+"""Returns the reason for two different values of a trait."""
+
+
+def reasons(pair: TraitPair) -> Iterator[Reason]:
+    """Yield every reason for a difference."""
+    for trait, rule in RULES.items():
+        one, other = getattr(pair.ours, trait), getattr(pair.theirs, trait)
+        known = all(value is False or value for value in (one, other))
+        found = rule(pair, one, other) if known and one != other else None
+        if found is not None:
+            yield found
+
+
+def _larger(ours: float, theirs: float, *, better: bool) -> Bias:
+    """Return which side the larger value favours; `better` is whether larger gives a better result."""
+    return Bias.OTHER if (theirs > ours) == better else Bias.DECLARING
+
+
+def _operation(pair: TraitPair, one: str, other: str) -> Reason:
+    return Reason("operation", f"{pair.names[0]} measured {one}, {pair.names[1]} {other}.")
+
+
+def _pattern(pair: TraitPair, one: str, other: str) -> Reason:
+    favours = Bias.NEITHER
+    if {one, other} == {"sequential", "random"}:
+        favours = Bias.OTHER if other == "sequential" else Bias.DECLARING
+    return Reason("pattern", f"The access pattern of {pair.names[0]} is {one}, of {pair.names[1]} {other}.", favours)
+
+
+def _block(pair: TraitPair, one: int, other: int) -> Reason:
+    text = (
+        f"{pair.names[0]} used blocks of {quantity(one)}, {pair.names[1]} of {quantity(other)}: each request costs "
+        "a system call of any size."
+    )
+    return Reason("block", text, _larger(one, other, better=pair.kind is not MetricKind.TIME))
+
+
+def _cached(pair: TraitPair, *cached: bool) -> Reason:
+    one, other = cached
+    through, past = pair.names if one else pair.names[::-1]
+    text = f"{through} used the page cache; {past} bypassed it (direct I/O)."
+    return Reason("cached", text, _larger(one, other, better=True))
+
+
+def _flushed(pair: TraitPair, *flushed: bool) -> Reason:
+    one, other = flushed
+    safe, quick = pair.names if one else pair.names[::-1]
+    text = f"{safe} includes the flush to stable storage; {quick} does not."
+    return Reason("flushed", text, _larger(one, other, better=False))
+
+
+def _in_flight(pair: TraitPair, one: int, other: int) -> Reason:
+    text = (
+        f"{pair.names[0]} kept {one} request{'s' if one > 1 else ''} in flight, {pair.names[1]} {other}: "
+        "a deeper queue raises rate and latency."
+    )
+    return Reason("in-flight", text, _larger(one, other, better=pair.kind is not MetricKind.TIME))
+
+
+def _threads(pair: TraitPair, one: int, other: int) -> Reason | None:
+    if pair.ours.in_flight:
+        return None
+    plural = "s" if one > 1 else ""
+    text = f"{pair.names[0]} used {one} thread{plural}, {pair.names[1]} {other}; both report totals."
+    return Reason("threads", text, _larger(one, other, better=True))
+
+
+def _working_set(pair: TraitPair, one: int, other: int) -> Reason | None:
+    if max(one, other) / min(one, other) < SUBSTANTIAL:
+        return None
+    cache = None if pair.facts is None else pair.facts.last_level_cache()
+    text = f"The working set of {pair.names[0]} is {quantity(one)}, of {pair.names[1]} {quantity(other)}"
+    if pair.ours.block is None and cache is not None and min(one, other) < 4 * cache <= max(one, other):
+        text += f"; the caches hold {quantity(cache)}"
+    return Reason("working-set", f"{text}.", _larger(one, other, better=False))
+
+
+def _seconds(pair: TraitPair, one: float, other: float) -> Reason | None:
+    if max(one, other) / min(one, other) < SUBSTANTIAL:
+        return None
+    text = (
+        f"{pair.names[0]} measured for {duration_text(one)}, {pair.names[1]} for {duration_text(other)}: bursts and "
+        "warm-up affect the shorter one more."
+    )
+    return Reason("seconds", text)
+
+
+RULES: Mapping[str, Rule] = {
+    "operation": _operation,
+    "pattern": _pattern,
+    "cached": _cached,
+    "flushed": _flushed,
+    "block": _block,
+    "in_flight": _in_flight,
+    "threads": _threads,
+    "working_set": _working_set,
+    "seconds": _seconds,
+}
+"""The rules by trait, the most important first."""

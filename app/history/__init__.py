@@ -1,1 +1,0 @@
-"""A metric over time, and where its level changed."""

@@ -1,1 +1,0 @@
-"""Noise as a result: what is the most repeatable."""

@@ -1,0 +1,145 @@
+"""A ranking as a table, as CSV, and as the public JSON of “best”."""
+
+from app.export import csv_text
+from app.json_converter import Json, publish, published
+from app.ranking.candidates import RankingGoal
+from app.ranking.ranking import RankedCandidate, Ranking
+from suites.quantities import direction_text, figure_text, range_text, share_text
+from suites.vocab import Metric
+
+HEAD = (
+    "Rank", "Candidate", "Value", "95 % interval", "n", "Rank, 95 %", "Price", "Per price", "Threshold",
+)  # fmt: skip
+
+RIGHT_ALIGNED = (2, 4)
+
+
+def ranking_rows(ranking: Ranking) -> list[list[str]]:
+    """Return a line for each candidate; tied ones have the same rank."""
+    return [_row(ranking, ranked) for ranked in ranking.ranked]
+
+
+def shown_columns(ranking: Ranking) -> list[int]:
+    """Return the indices of the columns, without empty ones of prices and thresholds."""
+    rows = ranking_rows(ranking)
+    return [number for number in range(len(HEAD)) if number < 6 or any(row[number] for row in rows)]
+
+
+def rank_text(ranking: Ranking, group: int) -> str:
+    """Return the rank of a group: ``1``, or ``2–4`` for three tied ones."""
+    before = sum(ranked.group < group for ranked in ranking.ranked)
+    own = sum(ranked.group == group for ranked in ranking.ranked)
+    return str(before + 1) if own == 1 else f"{before + 1}–{before + own}"
+
+
+def _row(ranking: Ranking, ranked: RankedCandidate) -> list[str]:
+    low, high = ranked.ranks
+    per_price = ""
+    if ranked.per_price is not None and ranking.metric is not None:
+        unit = f"1 {ranking.currency}".strip()
+        per_price = f"{figure_text(ranking.metric, ranked.per_price)} for {unit} an hour"
+    return [
+        rank_text(ranking, ranked.group),
+        ranked.candidate.name,
+        figure(ranking.metric, ranked.value),
+        _interval(ranking.metric, ranked),
+        str(ranked.n),
+        str(low) if low == high else f"{low}–{high}",
+        "" if ranked.price is None else ranked.price.text,
+        per_price,
+        "" if ranked.reached is None else ranked.reached.value,
+    ]
+
+
+def figure(metric: Metric | None, value: float) -> str:
+    """Return the formatted value, or the ratio for several metrics."""
+    return f"{value:.3f}x" if metric is None else figure_text(metric, value)
+
+
+def _interval(metric: Metric | None, ranked: RankedCandidate) -> str:
+    if ranked.low is None or ranked.high is None:
+        return ""
+    if metric is None:
+        return f"{ranked.low:.3f} to {ranked.high:.3f}"
+    return range_text(metric, ranked.low, ranked.high, (ranked.high - ranked.low) / 2)
+
+
+def closing_lines(ranking: Ranking) -> list[str]:
+    """Return the lines below the table: exclusions, sensitivity, notes, method."""
+    lines = [f"{name} is not ranked: {reason}." for name, reason in ranking.left_out]
+    changed = [one for one in ranking.sensitivity if not one.same]
+    lines += [f"{one.what}: {one.order}" for one in changed]
+    if ranking.sensitivity and not changed:
+        lines.append("The order does not change without any one metric, or with any one weight x 0.5 or x 1.5.")
+    lines += ranking.notes
+    if ranking.criteria.goal is not RankingGoal.CHEAPEST:
+        lines.append(
+            f"Candidates of one rank are tied at a margin of {margin_text(ranking)} "
+            "(95 % intervals of the ratios, Holm's correction for all pairs)."
+        )
+    return lines
+
+
+def margin_text(ranking: Ranking) -> str:
+    """Return the distinct margins with their origins: ``3 %, this host’s own of 12 Nov``."""
+    return " or ".join(
+        f"{share_text(margin.share)}{f', {margin.origin}' if margin.origin else ''}" for margin in ranking.margins
+    )
+
+
+def title(ranking: Ranking) -> str:
+    """Return goal, metrics and threshold in a line."""
+    criteria = ranking.criteria
+    what = ", ".join(name if weight == 1 else f"{name} x {weight:g}" for name, weight in criteria.weights.items())
+    what = what if ranking.metric is None else ranking.metric.title
+    way = "" if ranking.metric is None else f", {direction_text(ranking.metric.better)}"
+    edge = ""
+    if criteria.threshold is not None and ranking.metric is not None:
+        word = "at least" if criteria.threshold.at_least else "at most"
+        edge = f", {word} {figure_text(ranking.metric, criteria.threshold.edge(ranking.metric))}"
+    return f"{criteria.goal.value.capitalize()}: {what}{way}{edge}"
+
+
+def ranking_csv(ranking: Ranking) -> str:
+    """Return the table as CSV, with numbers as numbers."""
+    unit = "ratio" if ranking.metric is None else ranking.metric.unit.value
+    head = ["place", "candidate", "run", "value", "low", "high", "unit", "n", "rank_low", "rank_high", "price",
+            "currency", "per_price", "threshold"]  # fmt: skip
+    rows = [
+        (
+            rank_text(ranking, one.group), one.candidate.name, one.candidate.selector, one.value, one.low, one.high,
+            unit, one.n, *one.ranks, None if one.price is None else one.price.amount, ranking.currency, one.per_price,
+            None if one.reached is None else one.reached.value,
+        )
+        for one in ranking.ranked
+    ]  # fmt: skip
+    return csv_text([dict(zip(head, row, strict=True)) for row in rows], head)
+
+
+FORMAT = "benchwright-ranking/1"
+
+publish(
+    RankedCandidate,
+    "name=candidate.name run=candidate.selector hosts=candidate.hosts group value low high n ranks price=price.amount "
+    "per_price reached",
+)
+publish(
+    Ranking,
+    "goal=criteria.goal metrics=criteria.weights unit=metric.unit better=metric.better limit=criteria.limit.text "
+    "margin currency groups candidates=ranked sensitivity overruled=criteria.overruled notes",
+)
+
+
+def ranking_to_json(ranking: Ranking) -> Json:
+    """Return the public JSON of a ranking."""
+    found, threshold, metric = published(ranking), ranking.criteria.threshold, ranking.metric
+    return {
+        "format": FORMAT,
+        **found,
+        "threshold": None
+        if threshold is None or metric is None
+        else {"value": threshold.edge(metric), "at_least": threshold.at_least},
+        "margin_of": "; ".join(dict.fromkeys(one.origin for one in ranking.margins if one.origin)) or None,
+        "left_out": [{"name": name, "reason": reason} for name, reason in ranking.left_out],
+        "overruled": found["overruled"] or None,
+    }

@@ -1,0 +1,1 @@
+"""The report image: one self-contained PNG."""

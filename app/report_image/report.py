@@ -1,0 +1,256 @@
+"""The report image: question, hosts, plots with the baseline, tables, findings, exact commands."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from app.baselines.baselines import medians_text
+from app.chart import Chart
+from app.comparison.compare import compare
+from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
+from app.comparison.sides import excluded_trials, matching_steps
+from app.crosscheck.agreement import agreements
+from app.crosscheck.report import agreement_line, why_lines
+from app.distributions.charts import distribution_charts
+from app.distributions.distribution import Distribution
+from app.output import write_whole
+from app.plans.plan import Step, host_label
+from app.records import Band, RunRecord
+from app.report_image.panels import Panel, ReportStep, Samples, Telemetry, host_panel, panels, sweep_plots
+from app.report_image.plots import draw_panel, draw_side_by_side
+from app.report_image.sections import draw_commands, draw_findings, draw_footer, draw_head, draw_notes
+from app.report_image.sheet import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, Sheet, Style, width, wrap
+from app.report_image.tables import (
+    COMPARED,
+    band_of,
+    draw_matrix,
+    draw_table,
+    matrices,
+    rows_compared,
+    single_run_columns,
+    single_run_rows,
+    toned,
+)
+from app.summary import MetricSummary, summaries
+from suites.quantities import direction_text, figure_text, metric_text, range_text, ratio_text, times_text
+
+HEADLINES = 6
+"""Most figures in large type above the plot; the table has all."""
+
+GUTTER = 24
+
+
+def draw_step(sheet: Sheet, shown: ReportStep, comparison: Comparison | None, telemetry: Telemetry) -> None:
+    """Draw a step; with several runs, compared with the first."""
+    name = next(step.name for step in shown.steps if step is not None)
+    sheet.paragraph(name, HEADING)
+    lines = list(_single_run_headlines(shown) if comparison is None else _headlines_compared(comparison, name))
+    for large, style, small in lines if len(lines) <= HEADLINES else []:
+        _draw_headline(sheet, large, style, small)
+    sheet.y += 8
+    _draw_sweep(sheet, shown)
+    _draw_panels(sheet, shown, telemetry)
+    made = matrices(shown) if comparison is None else []
+    for matrix in made:
+        draw_matrix(sheet, matrix)
+    rows = single_run_rows(shown, made) if comparison is None else rows_compared(comparison, name)
+    if rows:
+        draw_table(sheet, single_run_columns(shown) if comparison is None else COMPARED, rows)
+        for line in _about_baselines(shown) if comparison is None else ():
+            sheet.paragraph(line, QUIET)
+    else:
+        sheet.paragraph("This step has no results.", QUIET)
+
+
+def _single_run_headlines(shown: ReportStep) -> Iterator[tuple[str, Style, str]]:
+    names = {step.name for step in shown.steps if step is not None}
+    found = [summary for summary in summaries(shown.records[0]) if summary.step in names]
+    several = len({summary.host for summary in found}) > 1
+    for summary in found:
+        if summary.metric == found[0].metric:
+            parts = [
+                f"{host_label(summary.host)}:" if several else "",
+                f"{metric_text(summary.metric, summary.labels)}, {direction_text(summary.metric.better)}.",
+                _of_trials(summary),
+                _against_band(summary, shown),
+            ]
+            text = figure_text(summary.metric, summary.median, summary.uncertainty)
+            yield text, HEADLINE, " ".join(part for part in parts if part)
+
+
+def _of_trials(summary: MetricSummary) -> str:
+    if summary.n == 1:
+        return "One trial: variance unknown."
+    spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
+    return f"Median of {summary.n} trials, {spread}."
+
+
+def _against_band(summary: MetricSummary, shown: ReportStep) -> str:
+    band = band_of(summary, shown.bands)
+    if band is None or not band.figure:
+        return ""
+    ratio = summary.median / band.figure
+    note = f" ({band.note})" if band.note else ""
+    if band.reference:  # without variance there is no better or worse
+        return f"{times_text(ratio)} the published figure “{band.name}”{note}."
+    change = ratio_text(ratio, summary.metric.better)
+    return f"{change}, against the baseline “{band.name}”{note}: {medians_text(summary.n, band)}."
+
+
+def _about_baselines(shown: ReportStep) -> list[str]:
+    """Return the notes on the baselines in the table."""
+    names = {step.name for step in shown.steps if step is not None}
+    bands = [band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in names]
+    found = [band for band in bands if band is not None]
+    no_verdict = "Ratios to a baseline are of medians, without interval or verdict: compare the runs for these."
+    notes = [f"“{band.name}”: {band.note}." for band in found if band.note]
+    return list(dict.fromkeys([*notes, *(no_verdict for band in found if not band.reference)]))
+
+
+def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str, Style, str]]:
+    rows = [row for row in comparison.rows if row.step == step]
+    for row in rows:
+        if row.metric != rows[0].metric:
+            continue
+        for number, against in enumerate(row.against, 1):
+            ratio = against.ratio
+            large = "no ratio" if ratio is None else times_text(ratio)
+            style = Style(HEADLINE.size, HEADLINE.leading, toned(against.verdict).colour, bold=True)
+            sides = [(run_letter(side), row.sides[side]) for side in (number, 0)]
+            medians = " against ".join(
+                f"{letter} {figure_text(row.metric, side.median, side.uncertainty)}" for letter, side in sides if side
+            )
+            verdict = f"{against.text[:1].upper()}{against.text[1:]}"
+            title = f"{metric_text(row.metric, row.labels)}, {direction_text(row.metric.better)}"
+            yield large, style, f"{verdict}. Medians: {medians}{_centres(row, against)}, {title}."
+
+
+def _centres(row: ComparisonRow, against: RelativeFigure) -> str:
+    """Return the geometric means if the medians contradict the ratio, else an empty string."""
+    if against.centres is None or not any(caveat.id == "medians" for caveat in against.caveats):
+        return ""
+    ours, theirs = (figure_text(row.metric, centre) for centre in against.centres)
+    return f" (geometric means {ours} against {theirs})"
+
+
+def _draw_headline(sheet: Sheet, large: str, style: Style, small: str) -> None:
+    sheet.text(MARGIN, sheet.y, large, style)
+    left = MARGIN + width(large, style) + 16
+    top = sheet.y + (style.leading - BODY.leading) / 2 + 3
+    end = sheet.lines(left, top, wrap(small, BODY, MARGIN + CONTENT - left), BODY)
+    sheet.y = max(sheet.y + style.leading, end)
+
+
+def _draw_sweep(sheet: Sheet, shown: ReportStep) -> None:
+    """Draw the sweeps, two plots in a row."""
+    found = sweep_plots(shown)
+    for pair in (found[first : first + 2] for first in range(0, len(found), 2)):
+        available = (CONTENT - GUTTER * (len(pair) - 1)) / len(pair)
+        ends = [
+            draw_panel(sheet, panel, MARGIN + (available + GUTTER) * column, available)[0]
+            for column, panel in enumerate(pair)
+        ]
+        sheet.y = max(ends) + 10
+
+
+def _draw_panels(sheet: Sheet, shown: ReportStep, telemetry: Telemetry) -> None:
+    """Draw the headline metric at full width; below it the latency and the host's load in a row."""
+    found = panels(shown)
+    if not found:
+        return
+    end, across = draw_panel(sheet, found[0], MARGIN, CONTENT)
+    sheet.y = end + 10
+    host = host_panel(shown.records, telemetry, found[0])
+    below: list[Panel] = [*found[1:], *([host] if host is not None else [])]
+    available = (CONTENT - GUTTER * (len(below) - 1)) / len(below) if len(below) > 1 else across
+    ends = [
+        draw_panel(sheet, panel, MARGIN + (available + GUTTER) * column, available, small=True)[0]
+        for column, panel in enumerate(below)
+    ]
+    sheet.y = max([sheet.y, *(end + 10 for end in ends)]) + 8
+
+
+SECTION = 30
+"""Pixels between sections."""
+
+
+def write_report(
+    records: Sequence[RunRecord],
+    samples: Samples,
+    telemetry: Telemetry,
+    bands: Sequence[Band],
+    path: Path,
+    *,
+    scale: float = 1.0,
+    comparison: Comparison | None = None,
+    distributions: Sequence[Distribution] = (),
+    charts: Mapping[str, Sequence[Chart]] = MappingProxyType({}),
+) -> Path:
+    """Write the report of `records` to `path` as PNG, 1200 pixels wide times `scale`; return `path`.
+
+    A single run is drawn with the `bands` of its pinned baselines; of several, the first is the baseline. `samples` and
+    `telemetry` are by run id, `charts` by the step's name. Raises WriteError.
+    """
+    sheet = draw_report(records, samples, telemetry, bands, comparison, distributions=distributions, charts=charts)
+    return write_whole(path, sheet.png(scale))
+
+
+def draw_report(
+    records: Sequence[RunRecord],
+    samples: Samples,
+    telemetry: Telemetry,
+    bands: Sequence[Band],
+    comparison: Comparison | None = None,
+    *,
+    distributions: Sequence[Distribution] = (),
+    charts: Mapping[str, Sequence[Chart]] = MappingProxyType({}),
+) -> Sheet:
+    """Return the report as a sheet. `comparison` has a side for each of `records`; None compares them."""
+    if comparison is None and len(records) > 1:
+        comparison = compare(records)
+    sheet = Sheet()
+    draw_head(sheet, records)
+    for steps in _steps(records):
+        sheet.y += SECTION
+        draw_step(sheet, ReportStep(records, steps, samples, bands), comparison, telemetry)
+        name = next(step.name for step in steps if step is not None)
+        sheet.y += 10
+        draw_side_by_side(sheet, distribution_charts([one for one in distributions if one.step == name]))
+        draw_side_by_side(sheet, charts.get(name, ()))
+    sheet.y += SECTION
+    draw_findings(sheet, records)
+    for heading, notes in _notes(records, comparison):
+        if notes:
+            sheet.y += SECTION
+            draw_notes(sheet, heading, notes)
+    sheet.y += SECTION
+    draw_commands(sheet, records)
+    sheet.y += SECTION
+    draw_footer(sheet, records)
+    return sheet
+
+
+def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the lists of notes with their headings."""
+    if comparison is not None:
+        yield "Margin", [f"{origin}." for origin in comparison.origins]
+        yield "Differences and caveats", comparison.notes
+        yield (
+            "Method",
+            [f"{comparison.method[:1].upper()}{comparison.method[1:]}; figures are medians."],
+        )
+        return
+    found = [one for record in records for one in agreements(record)]
+    yield "Cross-check", [" ".join((f"{one.host}: {agreement_line(one)}", *why_lines(one))) for one in found]
+    yield "Excluded trials", [note for record in records for note in excluded_trials(record)]
+
+
+def _steps(records: Sequence[RunRecord]) -> Iterator[list[Step | None]]:
+    """Yield each step of all runs: first those of the baseline, then the others."""
+    pairs = [matching_steps(records[0].plan, record.plan) for record in records[1:]]
+    for step in records[0].plan.steps:
+        yield [step, *(found.get(step.name) for found in pairs)]
+    for number, (record, found) in enumerate(zip(records[1:], pairs, strict=True), 1):
+        for step in record.plan.steps:
+            if step not in found.values():
+                yield [step if index == number else None for index in range(len(records))]

@@ -1,0 +1,249 @@
+"""The text sections of a report: question, hosts and verdicts, findings, notes, commands, and the footer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from app.comparison.comparison import run_letter, run_name
+from app.events import State
+from app.plans.plan import host_label
+from app.plans.plan_remarks import reason_of
+from app.records import RunRecord
+from app.report_image.sheet import (
+    BODY,
+    CODE,
+    CONTENT,
+    ERROR,
+    HEADING,
+    INFO,
+    LINE,
+    MARGIN,
+    QUIET,
+    SMALL,
+    STRONG,
+    SUBTITLE,
+    SURFACE,
+    TITLE,
+    WARNING,
+    WIDTH,
+    Sheet,
+    Style,
+    width,
+    wrap,
+)
+from app.summary import without_repetitions
+from app.verdict.steps import step_host_text
+from app.version import VERSION
+from suites.base import Purpose
+from suites.facts import Facts, known
+from suites.quantities import quantity
+from suites.verdict import Trust, Verdict
+from suites.vocab import Finding, Severity
+
+_INDENT = 150
+"""Indent of the text on a host or run, in pixels."""
+
+_STEP = 20
+"""Distance from a mark to its text in pixels."""
+
+
+def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
+    """Draw the question, or the plan's name without one, and the facts of the hosts."""
+    first = records[0]
+    sheet.paragraph(first.plan.question or first.plan.name, TITLE)
+    if len(records) == 1:
+        named = f"{first.plan.name}, " if first.plan.question else ""
+        sheet.paragraph(f"{named}{_when(first)}", SUBTITLE)
+        _draw_state(sheet, first, MARGIN)
+        _draw_verdict(sheet, first, MARGIN)
+        sheet.y += 10
+        for host in first.plan.hosts:
+            _entry(sheet, host_label(host), describe(first.facts_before.get(host)))
+        return
+    sheet.y += 6
+    for number, record in enumerate(records):
+        _entry(sheet, run_name(number), f"{record.plan.name}, {_when(record)}, run {record.summary.id}")
+        _draw_state(sheet, record, MARGIN + _INDENT)
+        _draw_verdict(sheet, record, MARGIN + _INDENT)
+        for host in record.plan.hosts:
+            facts = f"{host_label(host)}: {describe(record.facts_before.get(host))}"
+            sheet.paragraph(facts, QUIET, MARGIN + _INDENT, CONTENT - _INDENT)
+        sheet.y += 6
+
+
+def _entry(sheet: Sheet, name: str, text: str) -> None:
+    """Write a name and its text; a name wider than its column has its own line."""
+    if width(name, STRONG) > _INDENT - 12:
+        sheet.paragraph(name, STRONG)
+    else:
+        sheet.text(MARGIN, sheet.y, name, STRONG)
+    sheet.paragraph(text, BODY, MARGIN + _INDENT, CONTENT - _INDENT)
+
+
+def _draw_state(sheet: Sheet, record: RunRecord, x: float) -> None:
+    if record.summary.state is not State.DONE:
+        text = f"{record.summary.state.capitalize()}. {record.reason}".strip()
+        sheet.paragraph(text, Style(BODY.size, BODY.leading, ERROR, bold=True), x, WIDTH - MARGIN - x)
+
+
+_VERDICTS: Mapping[Trust, tuple[str, str]] = MappingProxyType(
+    {
+        Trust.VALID: ("✔", INFO),
+        Trust.CAVEATS: ("●", INFO),
+        Trust.DOUBTFUL: ("▲", WARNING),
+        Trust.INVALID: ("✖", ERROR),
+    }
+)
+
+
+def _draw_verdict(sheet: Sheet, record: RunRecord, x: float) -> None:
+    """Draw what may be believed of the run, and of each step on each host where there are several."""
+    whole = record.verdict
+    if whole is None:
+        return
+    _draw_sentence(sheet, whole, x, "")
+    steps = [one for one in record.verdicts if one.step is not None]
+    for one in steps if len(steps) > 1 else ():
+        _draw_sentence(sheet, one, x + _STEP, f"{step_host_text(one)}: ")
+
+
+def _draw_sentence(sheet: Sheet, verdict: Verdict, x: float, before: str) -> None:
+    mark, colour = _VERDICTS[verdict.trust]
+    sheet.text(x, sheet.y, mark, Style(BODY.size, BODY.leading, colour, bold=True))
+    sheet.paragraph(f"{before}{verdict.summary}", BODY, x + _STEP, WIDTH - MARGIN - x - _STEP)
+
+
+def _when(record: RunRecord) -> str:
+    """Return the formatted start in UTC; the text as given for a published table."""
+    if record.published is not None:
+        return record.summary.started
+    try:
+        moment = datetime.fromisoformat(record.summary.started).astimezone(UTC)
+    except ValueError:
+        return record.summary.started
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def describe(facts: Facts | None) -> str:
+    """Return the main facts of a host in one line."""
+    if facts is None:
+        return "no facts"
+    return ", ".join(_facts(facts)) or "no known facts"
+
+
+def _facts(facts: Facts) -> Iterator[str]:
+    for fact in (facts.cloud.instance_type, facts.cpu.model):
+        if (text := known(fact)) is not None:
+            yield text
+    if (threads := known(facts.cpu.threads)) is not None:
+        yield f"{threads} CPUs"
+    if (memory := known(facts.memory.total)) is not None:
+        yield quantity(memory)
+    if (distribution := known(facts.system.distribution)) is not None:
+        yield distribution
+    if (kernel := known(facts.system.kernel)) is not None:
+        yield f"kernel {kernel}"
+    if (virtualisation := known(facts.system.virtualisation)) not in {None, "none"}:
+        yield f"on {virtualisation}"
+
+
+def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
+    """Draw the footer: run ids, plan hashes, program versions."""
+    sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=LINE)
+    sheet.y += 10
+    for record in records:
+        ids = f"run {record.summary.id}, plan {record.plan_hash[:12]}"
+        measured = f"{ids}, measured by Benchwright {record.program_version}"
+        table = record.published
+        sheet.paragraph(f"{record.summary.id}, source: {table.source}" if table is not None else measured, SMALL)
+    if any(record.program_version != VERSION and record.published is None for record in records):
+        sheet.paragraph(f"drawn by Benchwright {VERSION}", SMALL)
+
+
+_FINDING_INDENT = 96
+_MARKS: Mapping[Severity, tuple[str, str]] = MappingProxyType(
+    {Severity.ERROR: ("✖ Error", ERROR), Severity.WARNING: ("▲ Warning", WARNING), Severity.INFO: ("● Note", INFO)}
+)
+
+
+def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
+    """Draw the distinct findings of all runs, the most severe first, acknowledged ones last."""
+    sheet.paragraph("Findings", HEADING)
+    found: dict[tuple[str, str | None, str | None, str], tuple[Finding, list[int], list[str]]] = {}
+    for number, record in enumerate(records):
+        for finding in without_repetitions(record.findings):
+            key = (finding.id, finding.step, finding.host, finding.measured)
+            _, runs, reasons = found.setdefault(key, (finding, [], []))
+            runs.append(number)
+            reasons.append(reason_of(record.plan.acknowledged, finding))
+    if not found:
+        sheet.paragraph("No findings.", QUIET)
+    for finding, runs, reasons in sorted(found.values(), key=lambda each: (all(each[2]), -each[0].severity.rank)):
+        letters = [run_letter(number) for number in dict.fromkeys(runs)] if len(records) > 1 else []
+        _draw_finding(sheet, finding, letters, " / ".join(dict.fromkeys(reasons)) if all(reasons) else "")
+
+
+def _draw_finding(sheet: Sheet, finding: Finding, runs: Sequence[str], acknowledged: str) -> None:
+    """Draw a finding; in muted colour with the reason if all runs acknowledge it."""
+    sheet.y += 6
+    word, colour = _MARKS[finding.severity]
+    colour = QUIET.colour if acknowledged else colour
+    sheet.text(MARGIN, sheet.y, word, Style(BODY.size, BODY.leading, colour, bold=True))
+    x, available = MARGIN + _FINDING_INDENT, CONTENT - _FINDING_INDENT
+    scope = [finding.step or "", "" if finding.host is None else f"on {host_label(finding.host)}"]
+    about = [" ".join(part for part in scope if part), f"run {' and '.join(runs)}" if runs else ""]
+    where = ", ".join(part for part in about if part)
+    sheet.paragraph(f"{finding.title} ({where})" if where else finding.title, STRONG, x, available)
+    sheet.paragraph(
+        f"{finding.measured}. {finding.why}".replace("..", "."), QUIET if acknowledged else BODY, x, available
+    )
+    if acknowledged:
+        sheet.paragraph(f"Acknowledged: {acknowledged}", BODY, x, available)
+    elif finding.remedy:
+        sheet.paragraph(finding.remedy, BODY, x, available)
+    if finding.source:
+        sheet.paragraph(f"Source: {finding.source}", SMALL, x, available)
+
+
+def draw_notes(sheet: Sheet, heading: str, notes: Sequence[str]) -> None:
+    """Draw a list of sentences, if any."""
+    if not notes:
+        return
+    sheet.paragraph(heading, HEADING)
+    for note in notes:
+        sheet.text(MARGIN, sheet.y, "–", BODY)
+        sheet.paragraph(note, BODY, MARGIN + 16, CONTENT - 16)
+
+
+def draw_commands(sheet: Sheet, records: Sequence[RunRecord]) -> None:
+    """Draw the distinct commands of every step."""
+    commands = dict.fromkeys(_commands(records))
+    if not commands:
+        return
+    sheet.paragraph("Exact commands", HEADING)
+    sheet.y += 4
+    top = sheet.y
+    sheet.y += 10
+    step = None
+    for name, purpose, line in commands:
+        if name != step:
+            sheet.y += 6 if step is not None else 0
+            sheet.paragraph(name, SMALL, MARGIN + 14, CONTENT - 28)
+        step = name
+        shown = f"{line}  # {purpose}" if purpose else line
+        lines = wrap(shown, CODE, CONTENT - 28, indent="    ")
+        sheet.y = sheet.lines(MARGIN + 14, sheet.y, lines, CODE)
+    sheet.y += 10
+    sheet.box(MARGIN, top, CONTENT, sheet.y - top, SURFACE)
+
+
+def _commands(records: Sequence[RunRecord]) -> Iterator[tuple[str, str, str]]:
+    """Yield step, purpose and line of every command, in the order of the plan."""
+    for record in records:
+        for step in record.plan.steps:
+            for trial in record.trials:
+                if trial.trial.step == step.name:
+                    for command in trial.trial.commands:
+                        purpose = "" if command.purpose is Purpose.MEASURE else command.purpose.value
+                        where = " on the peer" if command.on_peer else ""
+                        yield step.name, f"{purpose}{where}".strip(), command.line

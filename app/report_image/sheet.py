@@ -1,0 +1,240 @@
+"""The canvas of a report: colours and styles, text metrics, and drawing primitives."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from io import BytesIO
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from app.output import escaped
+
+WIDTH = 1200
+MARGIN = 36
+CONTENT = WIDTH - 2 * MARGIN
+
+SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""The palette of Okabe and Ito, distinguishable by colour-blind readers."""
+
+PAPER = "#ffffff"
+INK = "#1c1d1f"
+MUTED = "#5f6368"
+LINE = "#d9d9d4"
+FAINT = "#eeeeea"
+SURFACE = "#f6f6f4"
+BASELINE = "#8a8d91"
+INFO = "#0072B2"
+WARNING = "#9a6700"
+ERROR = "#b3261e"
+GOOD = "#00704f"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """A text style. `size` and `leading` (line distance) are in pixels."""
+
+    size: float
+    leading: float
+    colour: str = INK
+    bold: bool = False
+    fixed: bool = False
+
+
+TITLE = Style(24, 32, bold=True)
+SUBTITLE = Style(15, 22, MUTED)
+HEADING = Style(18, 26, bold=True)
+HEADLINE = Style(24, 34, bold=True)
+BODY = Style(13, 19)
+STRONG = Style(13, 19, bold=True)
+QUIET = Style(13, 19, MUTED)
+SMALL = Style(11.5, 16, MUTED)
+CODE = Style(12, 18, fixed=True)
+
+
+def series_colour(index: int) -> str:
+    """Return the colour of the series `index`; they repeat after six."""
+    return SERIES[index % len(SERIES)]
+
+
+DPI = 100
+"""Resolution of the layout in pixels per inch."""
+
+_SLACK = 1.02  # hinting makes glyphs slightly wider at other scales
+
+
+def printable(text: str) -> str:
+    """Return `text` with control and bidirectional characters escaped."""
+    return "".join(map(_shown, text.replace("\r\n", "\n").replace("\t", "    ")))
+
+
+@lru_cache(maxsize=4096)
+def _shown(character: str) -> str:
+    if character == "\n":
+        return character
+    shown = escaped(character)
+    return shown if shown != character or ord(character) in _characters() else "\N{REPLACEMENT CHARACTER}"
+
+
+@cache
+def _characters() -> frozenset[int]:
+    """Return the characters in both fonts."""
+    fonts = (get_font(findfont(font(Style(12, 16, fixed=fixed)))) for fixed in (False, True))
+    return frozenset.intersection(*(frozenset(each.get_charmap()) for each in fonts))
+
+
+@cache
+def font(style: Style) -> FontProperties:
+    """Return the font of `style`, which matplotlib ships, so that reports look the same everywhere."""
+    family = "DejaVu Sans Mono" if style.fixed else "DejaVu Sans"
+    return FontProperties(family=family, weight="bold" if style.bold else "normal", size=style.size * 72 / DPI)
+
+
+@lru_cache(maxsize=65536)
+def width(text: str, style: Style) -> float:
+    """Return the width of one line of `text` in pixels."""
+    # matplotlib's backends are untyped.
+    measured = _renderer().get_text_width_height_descent(printable(text), font(style), ismath=False)  # type: ignore[no-untyped-call]
+    return float(measured[0]) * _SLACK
+
+
+@cache
+def _renderer() -> RendererAgg:
+    return RendererAgg(1, 1, DPI)  # type: ignore[no-untyped-call]  # likewise
+
+
+def wrap(text: str, style: Style, available: float, indent: str = "") -> list[str]:
+    """Wrap `text` into lines of at most `available` pixels, breaking wider words; later lines have `indent`."""
+    lines: list[str] = []
+    for paragraph in printable(text).split("\n"):
+        line = ""
+        for word in paragraph.split(" "):
+            joined = f"{line} {word}" if line else word
+            if width(joined, style) <= available:
+                line = joined
+                continue
+            if line.strip():
+                lines.append(line)
+                word = indent + word  # noqa: PLW2901 (the word opens a line now)
+            *full, line = _broken(word, style, available)
+            lines += full
+        lines.append(line)
+    return lines
+
+
+def _broken(word: str, style: Style, available: float) -> list[str]:
+    """Return `word` in pieces no wider than `available`, each of at least one character."""
+    pieces: list[str] = []
+    while width(word, style) > available and len(word) > 1:
+        low, high = 1, len(word) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if width(word[:middle], style) <= available else (low, middle - 1)
+        pieces.append(word[:low])
+        word = word[low:]
+    return [*pieces, word]
+
+
+Align = Literal["left", "center", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    x: float
+    baseline: float
+    text: str
+    style: Style
+    align: Align
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    points: tuple[tuple[float, float], ...]
+    colour: str
+    dashed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    x: float
+    y: float
+    width: float
+    height: float
+    draw: Callable[[Axes], None]
+
+
+class Sheet:
+    """A canvas in pixels from the upper left corner. `y` is the position of the next element."""
+
+    def __init__(self) -> None:
+        self.y: float = MARGIN
+        self._boxes: list[_Box] = []
+        self._rules: list[_Rule] = []
+        self._plots: list[_Plot] = []
+        self._texts: list[_Text] = []
+
+    def text(self, x: float, y: float, text: str, style: Style, align: Align = "left") -> None:
+        """Write one line with its upper edge at `y`."""
+        baseline = y + (style.leading + 0.72 * style.size) / 2  # capitals of DejaVu Sans are 0.73 of its size high
+        self._texts.append(_Text(x, baseline, printable(text), style, align))
+
+    def lines(self, x: float, y: float, lines: Sequence[str], style: Style) -> float:
+        """Write `lines` from `y` on; return their lower edge."""
+        for number, line in enumerate(lines):
+            self.text(x, y + number * style.leading, line, style)
+        return y + len(lines) * style.leading
+
+    def paragraph(self, text: str, style: Style, x: float = MARGIN, available: float = WIDTH - 2 * MARGIN) -> None:
+        """Write `text` at `y`, wrapped to `available`, and advance `y`."""
+        self.y = self.lines(x, self.y, wrap(text, style, available), style)
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """Fill a rectangle, below everything else."""
+        self._boxes.append(_Box(x, y, width, height, colour))
+
+    def rule(self, *points: tuple[float, float], colour: str, dashed: bool = False) -> None:
+        """Draw a thin line through `points`."""
+        self._rules.append(_Rule(points, colour, dashed))
+
+    def plot(self, x: float, y: float, width: float, height: float, draw: Callable[[Axes], None]) -> None:
+        """Add axes with this frame, drawn by `draw`; labels are outside the frame."""
+        self._plots.append(_Plot(x, y, width, height, draw))
+
+    def png(self, scale: float = 1.0) -> bytes:
+        """Return the sheet as PNG, WIDTH times `scale` pixels wide, its height up to `y`."""
+        height = round(self.y + MARGIN)
+        figure = Figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI * scale, facecolor=PAPER)
+        FigureCanvasAgg(figure)
+        for box in self._boxes:
+            corner = (box.x / WIDTH, 1 - (box.y + box.height) / height)
+            shape = Rectangle(corner, box.width / WIDTH, box.height / height, facecolor=box.colour, linewidth=0)
+            shape.set_transform(figure.transFigure)
+            figure.add_artist(shape)
+        for rule in self._rules:
+            xs, ys = [x / WIDTH for x, _ in rule.points], [1 - y / height for _, y in rule.points]
+            figure.add_artist(Line2D(xs, ys, color=rule.colour, linewidth=0.72, linestyle="--" if rule.dashed else "-"))
+        for plot in self._plots:
+            frame = (plot.x / WIDTH, 1 - (plot.y + plot.height) / height, plot.width / WIDTH, plot.height / height)
+            plot.draw(figure.add_axes(frame))
+        for text in self._texts:
+            figure.text(
+                text.x / WIDTH, 1 - text.baseline / height, text.text, color=text.style.colour,
+                fontproperties=font(text.style), ha=text.align, va="baseline", parse_math=False,
+            )  # fmt: skip
+        buffer = BytesIO()
+        figure.savefig(buffer, format="png", dpi="figure", metadata={"Software": "Benchwright"})
+        return buffer.getvalue()

@@ -1,0 +1,378 @@
+"""The tables of a report: layout, matrices of two labels, and the metrics of a step."""
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_name
+from app.comparison.estimates import CONFIDENCE
+from app.comparison.verdicts import ComparisonVerdict, verdict_text
+from app.plans.plan import host_label
+from app.records import Band
+from app.report_image.panels import ReportStep
+from app.report_image.sheet import (
+    BODY,
+    CONTENT,
+    ERROR,
+    FAINT,
+    GOOD,
+    LINE,
+    MARGIN,
+    QUIET,
+    SMALL,
+    STRONG,
+    Sheet,
+    Style,
+    width,
+    wrap,
+)
+from app.scaling.sweeps import number_of
+from app.summary import MetricSummary, summaries
+from suites.quantities import (
+    better_text,
+    direction_text,
+    edges_text,
+    figure_text,
+    metric_text,
+    range_text,
+    ratio_text,
+    scale,
+    share_text,
+    times_text,
+)
+from suites.vocab import Labels, Metric
+
+GAP = 20
+PADDING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ImageColumn:
+    """A column, right-aligned for figures. Cells are at most `widest` pixels wide; longer text is wrapped.
+
+    `least` aligns the columns of the tables of one report.
+    """
+
+    head: str
+    right: bool = False
+    least: float = 0
+    widest: float = 260
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """Text in a style, with a coloured square before it if it belongs to a series."""
+
+    text: str
+    style: Style = BODY
+    mark: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of the table; `opens` draws a rule above it, for a new group."""
+
+    cells: tuple[TableCell, ...]
+    opens: bool = True
+
+
+MARK = 18
+"""Width of a coloured square in pixels."""
+
+
+def draw_table(sheet: Sheet, columns: Sequence[ImageColumn], rows: Sequence[TableRow]) -> None:
+    """Draw the table at the sheet's `y` and advance it. Empty columns are omitted."""
+    used = [index for index in range(len(columns)) if any(row.cells[index].text for row in rows)]
+    columns = [columns[index] for index in used]
+    rows = [TableRow(tuple(row.cells[index] for index in used), row.opens) for row in rows]
+    widths = _widths(columns, rows)
+    lefts = [MARGIN + sum(widths[:index]) + GAP * index for index in range(len(columns))]
+    heads = [wrap(column.head, SMALL, wide) for column, wide in zip(columns, widths, strict=True)]
+    foot = sheet.y + max(map(len, heads)) * SMALL.leading
+    for head, column, left, wide in zip(heads, columns, lefts, widths, strict=True):
+        _draw_lines(sheet, head, SMALL, column, (left, foot - len(head) * SMALL.leading, wide))
+    sheet.y = foot + 3
+    sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=LINE)
+    for number, row in enumerate(rows):
+        if number and row.opens:
+            sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=FAINT)
+        bottom = sheet.y
+        for cell, column, left, wide in zip(row.cells, columns, lefts, widths, strict=True):
+            bottom = max(bottom, _draw_cell(sheet, cell, column, left, wide))
+        sheet.y = bottom + PADDING
+
+
+def _draw_cell(sheet: Sheet, cell: TableCell, column: ImageColumn, left: float, wide: float) -> float:
+    top = sheet.y + PADDING
+    if cell.mark is not None:
+        sheet.box(left, top + cell.style.leading / 2 - 5, 10, 10, cell.mark)
+        left, wide = left + MARK, wide - MARK
+    lines = wrap(cell.text, cell.style, wide)
+    return _draw_lines(sheet, lines, cell.style, column, (left, top, wide))
+
+
+def _draw_lines(
+    sheet: Sheet, lines: Sequence[str], style: Style, column: ImageColumn, frame: tuple[float, float, float]
+) -> float:
+    """Write `lines` in `frame` (left, top, width) with the column's alignment; return their lower edge."""
+    left, top, wide = frame
+    for number, line in enumerate(lines):
+        x = left + wide if column.right else left
+        sheet.text(x, top + number * style.leading, line, style, "right" if column.right else "left")
+    return top + len(lines) * style.leading
+
+
+def _widths(columns: Sequence[ImageColumn], rows: Sequence[TableRow]) -> list[float]:
+    """Return the width of every column; if the total is too wide, shrink the widest.
+
+    Spare room goes to columns with wrapped text, from the left.
+    """
+    widths, wanted = [], []
+    for index, column in enumerate(columns):
+        cells = [row.cells[index] for row in rows]
+        natural = [width(cell.text, cell.style) + (MARK if cell.mark else 0) for cell in cells]
+        wanted.append(max([column.least, *natural, width(column.head, SMALL)]) + 1)
+        widths.append(min(column.widest + 1, wanted[-1]))
+    available = CONTENT - GAP * (len(columns) - 1)
+    while sum(widths) > available:
+        widest = widths.index(max(widths))
+        widths[widest] -= min(10, sum(widths) - available)
+    for index, whole in enumerate(wanted):
+        widths[index] += max(0.0, min(whole - widths[index], available - sum(widths)))
+    return widths
+
+
+FEWEST_CELLS = 12
+"""Fewest figures for a matrix; a list is as readable with fewer."""
+
+MOST_ACROSS = 12
+"""Most columns of a matrix that fit the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A metric by two labels, `down` for rows and `across` for columns, without empty fields."""
+
+    metric: Metric
+    down: str
+    across: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    fields: Mapping[tuple[str, str], MetricSummary]
+
+    def covers(self, summary: MetricSummary) -> bool:
+        """Whether the matrix shows all of `summary`: its metric, over a single trial."""
+        return summary.metric == self.metric and summary.n == 1
+
+
+def matrices(shown: ReportStep) -> list[Matrix]:
+    """Return the matrices of a single run on one host, in the order of its figures."""
+    if len(shown.records) > 1 or len(shown.records[0].summary.hosts) > 1:
+        return []
+    names = {step.name for step in shown.steps if step is not None}
+    found: dict[Metric, list[MetricSummary]] = {}
+    for summary in summaries(shown.records[0]):
+        if summary.step in names:
+            found.setdefault(summary.metric, []).append(summary)
+    return [made for metric, figures in found.items() if (made := _matrix(metric, figures)) is not None]
+
+
+def _matrix(metric: Metric, figures: Sequence[MetricSummary]) -> Matrix | None:
+    names = {tuple(name for name, _ in figure.labels) for figure in figures}
+    if len(figures) < FEWEST_CELLS or len(names) != 1 or len(next(iter(names))) != 2:
+        return None
+    first, second = next(iter(names))
+    of: dict[str, list[str]] = {
+        name: list(dict.fromkeys(dict(figure.labels)[name] for figure in figures)) for name in (first, second)
+    }
+    across, down = (first, second) if len(of[first]) >= len(of[second]) else (second, first)
+    if any(number_of(text) is None for text in of[across]) or len(of[across]) > MOST_ACROSS or len(of[down]) < 2:
+        return None
+    fields = {(dict(figure.labels)[down], dict(figure.labels)[across]): figure for figure in figures}
+    if len(fields) != len(of[across]) * len(of[down]):
+        return None
+    columns = sorted(of[across], key=lambda text: number_of(text) or 0.0)
+    return Matrix(metric, down, across, tuple(of[down]), tuple(columns), fields)
+
+
+def draw_matrix(sheet: Sheet, matrix: Matrix) -> None:
+    """Draw the matrix below a line with metric and unit."""
+    shown = scale(matrix.metric, statistics.median(summary.median for summary in matrix.fields.values()))
+    unit = f" ({shown.suffix.strip()})" if shown.suffix.strip() else ""
+    title = f"{matrix.metric.title}{unit}, {direction_text(matrix.metric.better)}, by {matrix.down} and {matrix.across}"
+    sheet.paragraph(title, QUIET)
+    head = (
+        ImageColumn(f"{matrix.down} ", least=60),
+        *(ImageColumn(text, right=True, least=60) for text in matrix.columns),
+    )
+    draw_table(sheet, head, list(_lines(matrix, shown.divisor)))
+    sheet.y += 10
+
+
+def _lines(matrix: Matrix, divisor: float) -> Iterator[TableRow]:
+    for row in matrix.rows:
+        medians = [matrix.fields[row, column].median / divisor for column in matrix.columns]
+        yield TableRow((TableCell(row, QUIET), *(TableCell(_figure(value), STRONG) for value in medians)))
+
+
+def _figure(value: float) -> str:
+    """Return a value with three significant digits, more only before the point."""
+    return f"{value:.0f}" if value >= 99.95 else f"{value:#.3g}"
+
+
+COMPARED = (
+    ImageColumn("Metric", least=250, widest=260),
+    ImageColumn("Run", least=80, widest=180),
+    ImageColumn("Median", right=True, least=90),
+    ImageColumn("Range", right=True, least=120, widest=200),
+    ImageColumn("n", right=True, least=24),
+    ImageColumn("Ratio to A", right=True),
+    ImageColumn(f"{share_text(CONFIDENCE)} interval", right=True, widest=120),
+    ImageColumn("Verdict", least=180, widest=330),
+)
+
+
+def single_run_columns(shown: ReportStep) -> tuple[ImageColumn, ...]:
+    """Return the columns of a single run; the header names the baseline if there is only one."""
+    names = _baselines(shown)
+    return (
+        ImageColumn("Metric", least=290, widest=330),
+        ImageColumn("Host", widest=180),
+        ImageColumn("Median", right=True, least=110),
+        ImageColumn("Range", right=True, least=170),
+        ImageColumn("CoV", right=True, least=50),
+        ImageColumn("n", right=True, least=24),
+        ImageColumn(f"Against “{names[0]}”" if len(names) == 1 else "Against the baseline", least=130, widest=240),
+        ImageColumn("Better", widest=140),
+    )
+
+
+def _baselines(shown: ReportStep) -> list[str]:
+    names = {step.name for step in shown.steps if step is not None}
+    found = (band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in names)
+    return list(dict.fromkeys(band.name for band in found if band is not None))
+
+
+def single_run_rows(shown: ReportStep, made: Sequence[Matrix] = ()) -> list[TableRow]:
+    """Return the rows of a single run: every metric over its trials, with the ratio to a pinned baseline.
+
+    Metrics of the matrices `made` are omitted unless they have a baseline.
+    """
+    names = {step.name for step in shown.steps if step is not None}
+    found = [
+        summary
+        for record in shown.records
+        for summary in summaries(record)
+        if summary.step in names and (band_of(summary, shown.bands) or not any(one.covers(summary) for one in made))
+    ]
+    several = len({summary.host for summary in found}) > 1
+    lines = []
+    before: tuple[Metric, Labels] | None = None
+    for summary in sorted(found, key=lambda summary: _rank(found, summary)) if several else found:
+        opens = (summary.metric, summary.labels) != before
+        before = (summary.metric, summary.labels)
+        cells = (
+            TableCell(metric_text(summary.metric, summary.labels) if opens else ""),
+            TableCell(host_label(summary.host) if several else "", QUIET),
+            *_spread(summary),
+            TableCell(f"{summary.n}"),
+            TableCell(_against_band(summary, shown.bands, named=len(_baselines(shown)) > 1)),
+            TableCell(better_text(summary.metric.better) if opens else "", QUIET),
+        )
+        lines.append(TableRow(cells, opens))
+    return lines
+
+
+def _rank(found: Sequence[MetricSummary], summary: MetricSummary) -> int:
+    """Return the first position of the metric of `summary`, which groups its hosts."""
+    same = (each for each in found if (each.metric, each.labels) == (summary.metric, summary.labels))
+    return found.index(next(same))
+
+
+def _spread(summary: MetricSummary) -> Iterator[TableCell]:
+    metric = summary.metric
+    yield TableCell(figure_text(metric, summary.median, summary.uncertainty), STRONG)
+    spread = range_text(metric, summary.minimum, summary.maximum, summary.uncertainty)
+    yield TableCell(spread if summary.n > 1 else "", QUIET)
+    yield TableCell("" if summary.cov is None else share_text(summary.cov), QUIET)
+
+
+def _against_band(summary: MetricSummary, bands: Sequence[Band], *, named: bool) -> str:
+    band = band_of(summary, bands)
+    if band is None or not band.figure:
+        return ""
+    ratio = summary.median / band.figure
+    # A published figure has no variance: no better or worse.
+    text = times_text(ratio) if band.reference else ratio_text(ratio, summary.metric.better)
+    return f"{text} (“{band.name}”)" if named else text
+
+
+def band_of(summary: MetricSummary, bands: Sequence[Band]) -> Band | None:
+    """Return the newest pinned baseline's band for a figure."""
+    wanted = (summary.metric.name, summary.labels, summary.metric.unit.value)
+    return next(
+        (
+            band
+            for band in bands
+            if (band.metric, band.labels, band.unit) == wanted
+            and band.step in {"", summary.step}
+            and band.host in {"", summary.host}
+        ),
+        None,
+    )
+
+
+def rows_compared(comparison: Comparison, step: str) -> list[TableRow]:
+    """Return the rows of several runs: for each metric the baseline, then each run against it.
+
+    A reason common to several metrics of a run is shown once.
+    """
+    shown: set[tuple[int, str]] = set()
+    return [line for row in comparison.rows if row.step == step for line in _compared(row, comparison, shown)]
+
+
+def _compared(row: ComparisonRow, comparison: Comparison, shown: set[tuple[int, str]]) -> Iterator[TableRow]:
+    hosts = len({side.host for side in row.sides if side is not None}) > 1
+    titles = {0: TableCell(metric_text(row.metric, row.labels)), 1: TableCell(direction_text(row.metric.better), QUIET)}
+    for number, side in enumerate(row.sides):
+        against = row.against[number - 1] if number else None
+        reason = "" if against is None or (number, against.reason) in shown else against.reason
+        shown.add((number, reason))
+        where = f", {host_label(side.host)}" if hosts and side is not None else ""
+        yield TableRow(
+            (
+                titles.get(number, TableCell("")),
+                TableCell(run_name(number) + where, QUIET),
+                *_side(side),
+                *_verdict_cells(against, comparison, reason),
+            ),
+            opens=number == 0,
+        )
+
+
+def _side(side: MetricSummary | None) -> Iterator[TableCell]:
+    if side is None:
+        yield TableCell("not measured", QUIET)
+        yield from (TableCell(""), TableCell("0"))
+        return
+    median, spread, _ = _spread(side)
+    yield from (median, spread, TableCell(f"{side.n}"))
+
+
+def _verdict_cells(against: RelativeFigure | None, comparison: Comparison, reason: str) -> Iterator[TableCell]:
+    if against is None:
+        yield from (TableCell(""), TableCell(""), TableCell(""))
+        return
+    yield TableCell("" if against.ratio is None else times_text(against.ratio), STRONG)
+    known = against.low is not None and against.high is not None
+    yield TableCell(" to ".join(edges_text(against.low or 1.0, against.high or 1.0, 3)) if known else "", QUIET)
+    text = verdict_text(against.verdict, comparison.margin_of(against))
+    if reason and against.verdict in {ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_COMPARABLE}:
+        text += f": {reason}"
+    yield TableCell(text, toned(against.verdict))
+
+
+def toned(verdict: ComparisonVerdict) -> Style:
+    """Return the body style in the colour of a verdict, which the text repeats."""
+    colour = {ComparisonVerdict.BETTER: GOOD, ComparisonVerdict.WORSE: ERROR}.get(verdict, BODY.colour)
+    return Style(BODY.size, BODY.leading, colour)

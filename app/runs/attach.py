@@ -1,0 +1,310 @@
+"""Attach to detached runs: follow the commands still running on their hosts, or end runs whose trials are complete."""
+
+import logging
+import shlex
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from datetime import datetime
+from functools import partial
+
+from app.events import AttemptEnded, Event, FindingRaised, RunEnded, State, Trial, apply_stages
+from app.plans.plan import Plan, Policy, host_label
+from app.records import DetachedRun, RunRecord, StoredJob, TrialRecord
+from app.runs.control import Control
+from app.runs.phase import RunOutcome
+from app.runs.policies import decided, verdict_rules
+from app.runs.run_hosts import RunHosts
+from app.runs.schedule import Schedule, Slot
+from app.runs.trial import NEVER_BEGAN, DetachedTrial, TrialRun
+from app.runs.trials import Trials, TrialTask, hosts_of
+from app.store import Recorder, Store, StoreError
+from app.store.errors import ReadOnlyError
+from app.verdict.stages import Verdicts
+from remote.jobs.job import RemoteJob
+from remote.session import Session
+from suites.base import Purpose
+from suites.errors import BenchwrightError
+
+log = logging.getLogger(__name__)
+
+Baseline = Callable[[str], RunRecord]
+"""Return the run of a baseline by the baseline's name; raise BenchwrightError if there is none."""
+
+Output = tuple[tuple[str, bytes], ...]
+"""Output of a trial: (stream, bytes) in order of arrival."""
+
+
+class Attachment:
+    """Resumption of the detached run `run`; `stored_output` is that of its running trials, by trial id."""
+
+    def __init__(self, run: DetachedRun, stored_output: Mapping[int, Output], trials: Trials) -> None:
+        self._run, self._stored_output = run, stored_output
+        self._trials, self._steps, self._hosts = trials, trials.steps, trials.hosts
+
+    def resume(self) -> Iterator[Event]:
+        """Feed finished trials to the schedule, reopen steps that may have directories, follow the running trials."""
+        run, trials, schedule = self._run, self._trials, self._trials.schedule
+        yield from replay_trials(schedule, run)
+        self._restore_steps()
+        yield from self._steps.end(detached=True)
+        for record in run.under_way:
+            slot = slot_of(run.record.plan, record.trial)
+            trial = TrialRun(
+                record.trial.id, slot, self._steps.at(slot), trials.request.control, measuring=trials.measuring
+            )
+            trial.expected, trial.start_reported = schedule.expected(slot.key), True
+            task = TrialTask(trials, trial)
+            trials.begin(task, self._found(record.trial, task))
+        for step, host in self._steps.open_keys():
+            needed = hosts_of(run.record.plan.step(step), host)
+            if not schedule.open((step, host)) and not needed & trials.occupied():
+                yield from self._steps.close((step, host))
+
+    def _restore_steps(self) -> None:
+        """Reopen steps that may still have directories on hosts. A step with a started trial counts as prepared."""
+        run = self._run
+        begun = {(record.trial.step, record.trial.host) for record in run.record.trials}
+        for used in run.workspaces:
+            host_step = self._steps.at(Slot(run.record.plan.step(used.step), used.host, 1, warm_up=False))
+            host_step.prepared = (used.step, used.host) in begun
+            if used.on_peer:
+                host_step.peer_workspace = used.workspace
+            else:
+                host_step.workspace = used.workspace
+
+    def _found(self, taken: Trial, task: TrialTask) -> Generator[Event, None, bool]:
+        """Find the trial that was running on its host, or end it if its command never began."""
+        trial, run = task.trial, self._run
+        task.since = time.monotonic() - run.age
+        sessions = self._hosts.sessions | self._hosts.roots
+        find = partial(find_trial, run, taken, sessions, self._stored_output.get(taken.id, ()))
+        trial.overlapping |= overlapping(run, taken)  # also noted on a trial that is not found again
+        trial.detached_trial = yield from self._hosts.queue.during(find)
+        yield self._trials.progress()
+        if trial.detached_trial is None:
+            yield from trial.broken_off(NEVER_BEGAN)
+            self._steps.outcome.ended(trial.slot.step.name, trial.ended)
+        return True
+
+
+def hosts_to_connect(plan: Plan, run: DetachedRun | None, control: Control) -> tuple[str, ...]:
+    """Return the hosts to connect to: all hosts of a new run; of a detached run those that hold its commands or
+    directories and, unless it is being stopped, those with remaining trials.
+    """
+    hosts, peers = plan.hosts, [step.peer for step in plan.steps if step.peer is not None]
+    if run is not None and control.stopped:
+        return tuple(host for host in dict.fromkeys([*hosts, *peers]) if host in run.needed)
+    if run is not None:
+        schedule = Schedule(plan)
+        replay_trials(schedule, run)
+        hosts = tuple(host for host in hosts if host in run.needed or schedule.measures(host))
+    return tuple(dict.fromkeys([*hosts, *peers]))
+
+
+def orphans_ended(run: DetachedRun, hosts: RunHosts, outcome: RunOutcome) -> Iterator[Event]:
+    """End the commands of the run that may still run and are not followed.
+
+    Raises OrphanError if one may still run and the run is to start others; when stopping, records it as a problem.
+    """
+    end = partial(end_orphans, run, hosts.sessions | hosts.roots)
+    try:
+        unknown = yield from hosts.queue.during(end)
+    except OrphanError as error:
+        if not hosts.control.stopped:
+            raise
+        outcome.problems.append(str(error))
+    else:
+        yield from map(AttemptEnded, unknown)
+
+
+def slot_of(plan: Plan, trial: Trial) -> Slot:
+    """Return the slot of `trial`."""
+    return Slot(plan.step(trial.step), trial.host, trial.number, trial.warm_up)
+
+
+def replay_trials(schedule: Schedule, run: DetachedRun) -> list[FindingRaised]:
+    """Feed the ended trials to `schedule`; return the findings that follow and are not stored yet."""
+    known = {(finding.id, finding.step, finding.host) for finding in run.record.findings}
+    found: list[FindingRaised] = []
+    for record in run.record.trials:
+        slot = slot_of(run.record.plan, record.trial)
+        if record.state is State.DONE:
+            seconds = _seconds(record)
+            events = decided(schedule.record_trial(slot, record.figures, seconds, seconds))
+            found += [event for event in events if isinstance(event, FindingRaised)]
+        elif record.state is not State.RUNNING:
+            schedule.give_up(slot)
+    return [one for one in found if (one.finding.id, one.finding.step, one.finding.host) not in known]
+
+
+def _seconds(record: TrialRecord) -> float:
+    """Return the duration of a trial by the workstation's clock; includes the delay until its end was noticed."""
+    if record.ended is None:
+        return 0.0
+    return (datetime.fromisoformat(record.ended) - datetime.fromisoformat(record.trial.started)).total_seconds()
+
+
+def overlapping(run: DetachedRun, trial: Trial) -> set[str]:
+    """Return the other hosts whose trials began after `trial`, which is still running, or are still running, too."""
+    meanwhile = (
+        record.trial for record in run.record.trials if record.trial.id > trial.id or record.state is State.RUNNING
+    )
+    return {other.host for other in meanwhile if other.clock is not None} - {trial.host}
+
+
+class OrphanError(BenchwrightError):
+    """A command of the run that is not followed may still run on a host, so no other command is started."""
+
+
+def end_orphans(run: DetachedRun, sessions: Mapping[str, Session]) -> tuple[int, ...]:
+    """End every command of the run that may still run, except the followed ones of running trials.
+
+    Return the ids of the trials whose start is not stored: their commands have ended and they will be repeated. A
+    command whose start is still in transit to its host is prevented from starting.
+    Raises OrphanError if one could not be ended.
+    """
+    known = {record.trial.id for record in run.record.trials}
+    followed = {job.directory for job in _followed(run)}
+    rest = [job for job in run.jobs if job.directory not in followed]
+    for used in run.workspaces:
+        session = sessions.get(used.where)
+        if session is None:
+            continue
+        # A job stored as begun that no longer runs cannot start again; one not stored as begun may start late.
+        unknown = {job.directory for job in rest if job.workspace == used.workspace and job.began is None}
+        try:
+            running = RemoteJob.under_way(session, used.workspace)
+            for directory in sorted((running | unknown) - followed):
+                RemoteJob.end(session, used.workspace, directory)
+        except BenchwrightError as error:
+            raise OrphanError(
+                f"A command of the run {run.id} may still run on {host_label(used.where)}: {error.message} "
+                "No other command was started.",
+                f"End it on the host and attach again, or end the run: benchwright attach {run.id} --stop",
+            ) from error
+    return tuple(sorted({job.trial for job in rest} - known))
+
+
+def _followed(run: DetachedRun) -> list[StoredJob]:
+    """Return the followed commands of the running trials."""
+    trials = [record.trial for record in run.record.trials if record.state is State.RUNNING]
+    return [job for trial in trials for job in _followed_of(run, trial)]
+
+
+def _followed_of(run: DetachedRun, trial: Trial) -> list[StoredJob]:
+    """Return the followed commands of a running trial: its servers and its last measuring command."""
+    own = [job for job in run.jobs if job.trial == trial.id]
+    # Jobs are in planned order: a job planned again replaces the earlier one.
+    measuring = [job for job in own if job.purpose is Purpose.MEASURE][-1:]
+    servers = {job.number: job for job in own if job.purpose is Purpose.SERVE}
+    return [*measuring, *servers.values()]
+
+
+def find_trial(run: DetachedRun, trial: Trial, sessions: Mapping[str, Session], output: Output) -> DetachedTrial | None:
+    """Return the running trial with its commands located on their hosts; None if it planned no measuring command."""
+    followed = _followed_of(run, trial)
+    measuring = next((job for job in followed if job.purpose is Purpose.MEASURE), None)
+    if measuring is None:
+        return None
+    servers = [_find_job(job, sessions, output, "peer ") for job in followed if job.purpose is Purpose.SERVE]
+    return DetachedTrial(
+        trial=trial,
+        output=output,
+        number=measuring.number,
+        measuring=_find_job(measuring, sessions, output, ""),
+        servers=tuple(server for server in servers if server is not None),
+    )
+
+
+def _find_job(stored: StoredJob, sessions: Mapping[str, Session], output: Output, prefix: str) -> RemoteJob | None:
+    """Return the job on its host, to be read from the end of its stored output; None if it has not begun."""
+    session = sessions[stored.where]
+    began = stored.began
+    if began is None:
+        found = RemoteJob.find(session, stored.workspace, stored.directory)
+        if found is None:
+            # Its start may still be in transit: end() prevents it, and another job is started instead.
+            RemoteJob.end(session, stored.workspace, stored.directory)
+            return None
+        began = found.began
+    received = {
+        stream: sum(len(data) for name, data in output if name == prefix + stream) - stored.before.get(stream, 0)
+        for stream in ("stdout", "stderr")
+    }
+    return RemoteJob(session, stored.workspace, stored.directory, began, received=received)
+
+
+# Runs that end without connecting to their hosts
+
+
+def is_complete(run: DetachedRun, baseline: Baseline) -> bool:
+    """Return whether the run has ended trials, none running, and its schedule needs no more."""
+    record = run.record
+    if run.under_way or not record.trials:
+        return False
+    try:
+        schedule = _schedule(run, baseline)
+        replay_trials(schedule, run)
+        return schedule.over()
+    except BenchwrightError:  # missing baseline or suite: attaching reports it
+        return False
+
+
+def _schedule(run: DetachedRun, baseline: Baseline) -> Schedule:
+    plan, against = run.record.plan, None
+    if plan.repetition.policy is Policy.UNTIL_VERDICT:
+        against = baseline(plan.repetition.baseline)
+    return Schedule(plan, {}, verdict_rules(plan, against, run.record.facts_before))
+
+
+def concluded(run: DetachedRun, recorder: Recorder, baseline: Baseline, why: str = "") -> Iterator[Event]:
+    """Record and yield the outstanding events of a complete run: its verdicts and its end.
+
+    The run's reason includes `why` and lists what was not read from the hosts or may remain on them.
+    """
+    outcome = RunOutcome.of(run.record.trials)
+    reason = " ".join([*outcome.problems, *([why] if why else []), *_absent(run)])
+    events: list[Event] = [*replay_trials(_schedule(run, baseline), run), RunEnded(run.id, outcome.state, reason)]
+    for event in apply_stages(events, Verdicts(recorder, resumed=True)):
+        recorder.record(event)
+        yield event
+
+
+def _absent(run: DetachedRun) -> Iterator[str]:
+    record = run.record  # a host that was never reached has no facts from before the run either
+    unread = [host_label(host) for host in record.facts_before if host not in record.facts_after]
+    if unread:
+        yield f"Not read: facts of {', '.join(unread)} after the run (Benchwright ended first)."
+    yield from remaining_parts(run)
+
+
+def remaining_parts(run: DetachedRun) -> Iterator[str]:
+    """Yield messages about what may remain on the hosts of a run that ends without connecting to them."""
+    for used in run.workspaces:
+        yield f"{used.workspace.path} may remain on {host_label(used.where)}."
+    for host in dict.fromkeys(change.change.host for change in run.record.changes if change.pending):
+        yield f"Settings of {host} were not restored. Run: benchwright hosts restore {shlex.quote(host)}"
+
+
+def conclude_interrupted(store: Store, baseline: Baseline) -> list[str]:
+    """Conclude the interrupted runs that are complete; return their ids."""
+    ended = []
+    for run in store.interrupted():
+        try:
+            if is_complete(run, baseline):
+                conclude(store, run.id, baseline)
+                ended.append(run.id)
+        except ReadOnlyError:
+            return ended
+        except StoreError as error:  # another process was first, or the run cannot be read
+            log.info("the run %s was not concluded: %s", run.id, error)
+    return ended
+
+
+def conclude(store: Store, run_id: str, baseline: Baseline) -> None:
+    """Record the verdicts and end of a complete run; raise StoreError if it has ended or another process records it."""
+    taken = store.take_over(run_id)
+    with closing(store.recorder(run_id, taken)) as recorder:
+        for _ in concluded(taken, recorder, baseline):
+            continue

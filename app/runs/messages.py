@@ -1,0 +1,75 @@
+"""Messages about repetition decisions and detached runs."""
+
+from app.events import Decision, LinkChanged, LinkState, Trial
+from app.plans.plan import host_label
+from app.records import DetachedRun
+from suites.quantities import age_text, duration_text, figure_text, metric_text
+from suites.vocab import Labels, Metric
+
+
+def decision_text(metric: Metric | None, labels: Labels, decision: Decision) -> str:
+    """Return the decision with its figure: ``IOPS, read: 412k IOPS, ±3.1 % after 7 trials, wanted ±2 %``."""
+    if metric is None:
+        return decision.reason
+    shown = decision.value is not None and not decision.of_ratio
+    value = f"{figure_text(metric, decision.value, _half(decision))}, " if shown and decision.value is not None else ""
+    return f"{metric_text(metric, labels)}: {value}{decision.reason}"
+
+
+def forecast_text(decision: Decision) -> str:
+    """Return the forecast: ``about 5 more trials, 2 min``; empty if no trials remain."""
+    if decision.stop:
+        return ""
+    if decision.more is None:
+        return "number of remaining trials unknown"
+    plural = "" if decision.more == 1 else "s"
+    time = "" if decision.seconds is None else f", {duration_text(decision.seconds)}"
+    return f"about {decision.more} more trial{plural}{time}"
+
+
+def _half(decision: Decision) -> float | None:
+    """Return half the width of the interval, which sets the number of digits; None if there is no interval."""
+    if decision.low is None or decision.high is None:
+        return None
+    return (decision.high - decision.low) / 2 or None
+
+
+def detached_text(run: DetachedRun) -> str:
+    """Return hosts and age: ``Detached run on web-1, last recorded 12 min ago``."""
+    hosts = " and ".join(map(host_label, run.hosts))
+    return f"Detached run on {hosts}, last recorded {age_text(run.age)} ago"
+
+
+def detached_detail(run: DetachedRun) -> str:
+    """Return its plan, the number of ended trials, and those that were running."""
+    record = run.record
+    done = sum(trial.state != "running" for trial in record.trials)
+    ended = f"{done} trial{'' if done == 1 else 's'} ended"
+    if not run.under_way:
+        return f"{record.summary.name}: {ended}, none running. Attach to run the rest."
+    trials = " and ".join(_trial_text(trial.trial) for trial in run.under_way)
+    were = "was" if len(run.under_way) == 1 else "were"
+    return f"{record.summary.name}: {ended}, {trials} {were} running. Attach to read and run the rest."
+
+
+def _trial_text(trial: Trial) -> str:
+    """Return number, step and host: ``trial 2 of random read on web-1``."""
+    kind = "warm-up" if trial.warm_up else "trial"
+    return f"{kind} {trial.number} of {trial.step} on {host_label(trial.host)}"
+
+
+def link_text(event: LinkChanged, now: float) -> str:
+    """Return the connection state at `now` (local monotonic clock) as text; empty when connected."""
+    last = f"last data {age_text(now - event.since)} ago"
+    match event.state:
+        case LinkState.STALLED:
+            return f"stalled, {last}"
+        case LinkState.LOST:
+            return f"connection lost, {last}; the trial continues"
+        case LinkState.RECONNECTING:
+            return f"the trial continues; reconnecting, try {event.attempt}"
+        case LinkState.NOT_REACHED:
+            return "not measured"
+        case LinkState.GIVEN_UP:
+            return "connection lost, given up"
+    return f"the host restarted {event.restarted}" if event.restarted else ""

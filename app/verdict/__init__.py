@@ -1,0 +1,1 @@
+"""Verdicts: findings during trials, and how far a result can be trusted."""

@@ -1,0 +1,288 @@
+"""Stages that add findings during trials and verdicts of steps and run to the events of a run."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from app.checks.catalogue import DURING_CHECKS
+from app.checks.evidence import RUNNING
+from app.events import (
+    Event,
+    FactsRead,
+    FindingRaised,
+    Moment,
+    RunAttached,
+    RunEnded,
+    RunStarted,
+    SampleRead,
+    StepEnded,
+    TelemetryRead,
+    Trial,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+    VerdictReached,
+)
+from app.plans.context import step_context
+from app.plans.plan import Plan
+from app.records import DetachedRun, RunRecord, SampleSeries
+from app.runs.policies import missed_starts
+from app.runs.schedule import StepKey
+from app.verdict.steps import StepVerdict, new_findings, run_verdict
+from app.verdict.stored import Telemetry, step_keys, step_verdicts, trials_and_window
+from suites.checks import CheckOutcome
+from suites.evidence import HostWatch, Point, TrialCheck, TrialEvidence
+from suites.facts import Facts
+from suites.vocab import Finding, Labels, Sample, Severity
+
+log = logging.getLogger(__name__)
+
+CHECK_INTERVAL = 5.0
+"""Seconds between checks of a running trial, at least."""
+
+CHECK_SHARE = 1 / 30
+"""Share of a trial's runtime so far between checks, if longer than CHECK_INTERVAL: the cost of a check grows with the
+trial, and all checks of a one-hour trial together take a few seconds."""
+
+MARGIN = 5.0
+"""Seconds of telemetry kept before a trial: its first rates need the sample before it."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A running trial: its samples, its host's telemetry, and the severity of findings already raised."""
+
+    trial: Trial
+    expected: float | None
+    samples: list[Sample] = field(default_factory=list)
+    series: dict[tuple[str, Labels], list[Point]] = field(default_factory=dict)
+    raised: dict[str, Severity] = field(default_factory=dict)
+    next: float = CHECK_INTERVAL
+
+    @property
+    def began(self) -> float:
+        return self.trial.clock or 0.0
+
+    def watch(self, samples: Iterable[Sample]) -> None:
+        for sample in samples:
+            self.series.setdefault((sample.metric.name, sample.labels), []).append((sample.time, sample.value))
+
+
+@dataclass(slots=True)
+class TrialMonitor:
+    """Stage of the checks during trials, run in the consumer thread of the events, never in the window's.
+
+    `facts` and `raised` are the stored facts and findings of an attached run, empty for a new one. Warm-ups are not
+    checked.
+    """
+
+    facts: dict[str, Facts] = field(default_factory=dict)
+    raised: Iterable[FindingRaised] = ()
+    checks: tuple[TrialCheck, ...] = DURING_CHECKS
+    _plan: Plan | None = None
+    _before: dict[str, deque[Sample]] = field(default_factory=dict)  # the last seconds of each host
+    _open: dict[int, _Open] = field(default_factory=dict)
+
+    def __call__(self, event: Event) -> Iterator[Event]:
+        """Yield `event`, then the findings that it adds to running trials."""
+        self._take(event)
+        yield event
+        if isinstance(event, TelemetryRead):
+            yield from self._check_due(event)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case RunStarted(plan=plan) | RunAttached(plan=plan):
+                self._plan = plan
+            case FactsRead(host=host, moment=Moment.BEFORE, facts=facts):
+                self.facts[host] = facts
+            case TrialStarted(trial=trial, expected=expected) if trial.clock is not None:
+                self._begin(trial, expected, ())
+            case TrialAttached(trial=trial, expected=expected, samples=samples) if trial.clock is not None:
+                self._begin(trial, expected, samples)
+            case SampleRead(trial=number, sample=sample) if number in self._open:
+                self._open[number].samples.append(sample)
+            case TelemetryRead(host=host, samples=samples):
+                self._add_telemetry(host, samples)
+            case TrialEnded(trial=number):
+                self._open.pop(number, None)
+
+    def _begin(self, trial: Trial, expected: float | None, samples: tuple[Sample, ...]) -> None:
+        if trial.warm_up:
+            return
+        opened = self._open[trial.id] = _Open(trial, expected, list(samples))
+        opened.raised |= {one.finding.id: one.finding.severity for one in self.raised if one.trial == trial.id}
+        opened.watch(self._before.get(trial.host, ()))
+
+    def _add_telemetry(self, host: str, samples: tuple[Sample, ...]) -> None:
+        for trial in self._open.values():
+            if trial.trial.host == host:
+                trial.watch(samples)
+        recent = self._before.setdefault(host, deque())
+        recent.extend(samples)
+        while recent and recent[0].time < recent[-1].time - MARGIN:
+            recent.popleft()
+
+    def _check_due(self, event: TelemetryRead) -> Iterator[Event]:
+        now = max(sample.time for sample in event.samples) if event.samples else 0.0
+        for trial in tuple(self._open.values()):
+            if trial.trial.host == event.host and now - trial.began >= trial.next:
+                trial.next = now - trial.began + max(CHECK_INTERVAL, CHECK_SHARE * (now - trial.began))
+                yield from self._new_findings(trial, now)
+
+    def _new_findings(self, trial: _Open, now: float) -> Iterator[Event]:
+        """Yield new findings, and those whose severity has risen."""
+        if self._plan is None:
+            return
+        evidence = self._evidence(self._plan, trial, now)
+        for check in self.checks:
+            finding = _finding_of(check, evidence)
+            raised = trial.raised.get(check.id)
+            if finding is None or (raised is not None and finding.severity.rank <= raised.rank):
+                continue
+            trial.raised[check.id] = finding.severity
+            yield FindingRaised(finding, trial.trial.id)
+
+    def _evidence(self, plan: Plan, trial: _Open, now: float) -> TrialEvidence:
+        own = trial.trial
+        step = plan.step(own.step)
+        return TrialEvidence(
+            name=step.name,
+            suite=step.suite,
+            values=step.whole_values(),
+            context=step_context(step, own.host, self.facts),
+            host=own.host,
+            id=own.id,
+            number=own.number,
+            state=RUNNING,
+            exit_status=None,
+            samples=tuple(trial.samples),
+            commands=own.commands,
+            expected=trial.expected,
+            duration=now - trial.began,
+            watch=self._watch(trial, now),
+            peer=step.peer,
+        )
+
+    def _watch(self, trial: _Open, now: float) -> HostWatch:
+        points = {key: tuple(series) for key, series in trial.series.items()}
+        return HostWatch(trial.trial.host, trial.began, now, points, self.facts.get(trial.trial.host))
+
+
+def _finding_of(check: TrialCheck, evidence: TrialEvidence) -> Finding | None:
+    try:
+        outcome = check.evaluate(evidence)
+    except Exception:  # a bug in a check must not end the measurement
+        log.exception("check %s failed", check.id)
+        return None
+    return check.finding_for(outcome, evidence) if isinstance(outcome, CheckOutcome) else None
+
+
+def resumed_watching(detached: DetachedRun | None) -> TrialMonitor:
+    """Return the stage for a run; for a detached run, with its stored facts and findings."""
+    if detached is None:
+        return TrialMonitor()
+    record = detached.record
+    raised_in = record.finding_trials or (None,) * len(record.findings)
+    raised = tuple(FindingRaised(finding, trial) for finding, trial in zip(record.findings, raised_in, strict=True))
+    return TrialMonitor(dict(record.facts_before), raised)
+
+
+class Stored(Protocol):
+    """Access to the stored part of a run."""
+
+    def stored(self) -> RunRecord:
+        """Return the record."""
+        ...
+
+    def stored_samples(
+        self, trials: Sequence[int], host: str, window: tuple[float, float]
+    ) -> tuple[SampleSeries, Telemetry]:
+        """Return the samples of `trials`, and the telemetry of `host` in a window on its monotonic clock."""
+        ...
+
+
+class Verdicts:
+    """Stage that adds the verdict of each step after its end, and of the run before RunEnded.
+
+    Verdicts use only what is stored, so that recomputing them gives the same result. A step without StepEnded gets
+    its verdict at the end of the run. For a `resumed` run, trial findings that were not stored are computed again
+    first.
+    """
+
+    def __init__(self, stored: Stored, *, resumed: bool = False) -> None:
+        self._stored, self._resumed = stored, resumed
+        self._done: set[StepKey] = set()
+
+    def __call__(self, event: Event) -> Iterator[Event]:
+        """Yield `event` with the verdicts due at it."""
+        if isinstance(event, RunEnded):
+            if self._resumed:
+                yield from _logged(lambda: _missed(self._stored, None))
+            yield from _logged(lambda: _at_the_end(self._stored, self._done))
+        yield event
+        if isinstance(event, StepEnded):
+            step_key = (event.step, event.host)
+            self._done.add(step_key)
+            if self._resumed:
+                yield from _logged(partial(_missed, self._stored, step_key))
+            yield from _logged(partial(_of_step_key, self._stored, step_key))
+
+
+def _logged(compute: Callable[[], Iterator[Event]]) -> tuple[Event, ...]:
+    """Return the events of `compute`; none if it fails."""
+    try:
+        return tuple(compute())
+    except Exception:  # a bug in a check or a full disk must not lose the measurement: verdicts can be computed later
+        log.exception("the verdict could not be computed")
+        return ()
+
+
+def _missed(stored: Stored, only: StepKey | None) -> Iterator[Event]:
+    """Yield the trial findings not stored, of the step `only`, or of all steps without a verdict."""
+    record = stored.stored()
+    known = {(one.step, one.host) for one in record.verdicts}
+    for step_key in step_keys(record.plan):
+        if step_key == only or (only is None and step_key not in known):
+            trials, window = trials_and_window(record, step_key)
+            samples, _telemetry = stored.stored_samples(trials, step_key[1], window)
+            yield from missed_starts(record, samples, step_key)
+
+
+def _of_step_key(stored: Stored, step_key: StepKey) -> Iterator[Event]:
+    record = stored.stored()
+    return _new_findings(_verdicts_of(stored, record, step_key), record)
+
+
+def _verdicts_of(stored: Stored, record: RunRecord, step_key: StepKey) -> Iterator[StepVerdict]:
+    """Return the verdicts of one step, loading only its samples and telemetry."""
+    trials, window = trials_and_window(record, step_key)
+    samples, telemetry = stored.stored_samples(trials, step_key[1], window)
+    return step_verdicts(record, samples, telemetry, (step_key,))
+
+
+def _at_the_end(stored: Stored, done: set[StepKey]) -> Iterator[Event]:
+    """Recompute all verdicts, since later events may have added evidence; raise findings only of steps without one."""
+    record = stored.stored()
+    begun = {(one.trial.step, one.trial.host) for one in record.trials}
+    keys = tuple(step_key for step_key in step_keys(record.plan) if step_key in begun)
+    known = {(one.step, one.host) for one in record.verdicts} | done
+    verdicts = []
+    for step_key in keys:
+        for step in _verdicts_of(stored, record, step_key):
+            verdicts.append(step.verdict)
+            yield from _new_findings(iter([step]), record) if step_key not in known else (VerdictReached(step.verdict),)
+    whole = run_verdict(verdicts)
+    if whole is not None:
+        yield VerdictReached(whole)
+
+
+def _new_findings(found: Iterator[StepVerdict], record: RunRecord) -> Iterator[Event]:
+    """Yield the findings not raised during the trials, then the verdict."""
+    for step in found:
+        for one in new_findings(step, record.findings):
+            yield FindingRaised(one.finding, one.trial)
+        yield VerdictReached(step.verdict)

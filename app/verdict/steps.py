@@ -1,0 +1,210 @@
+"""Verdicts of a step on a host and of a run, from the findings before, during and after the trials."""
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from app.checks.catalogue import DURING_CHECKS, OUTCOME_CHECKS, TRIAL_CHECKS
+from app.checks.limiter import LIMITED_BY, limiter_text
+from app.checks.repetition import latency_text
+from app.checks.timing import TOKEN_BUCKET_SO_FAR
+from app.plans.plan import host_label
+from suites.checks import CheckOutcome, NotChecked
+from suites.evidence import StepOutcomeEvidence
+from suites.quantities import figure_text, metric_text
+from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
+from suites.vocab import Finding
+
+ENDED_TRIAL_CHECKS = tuple(
+    check for check in (*TRIAL_CHECKS, *DURING_CHECKS) if check not in {LIMITED_BY, TOKEN_BUCKET_SO_FAR}
+)
+"""Checks of each ended trial. The limit and token buckets have outcome checks of their own."""
+
+VERIFIED_BY = {
+    "page-cache": "not-from-the-device",
+    "read-after-write": "not-from-the-device",
+    "source-in-memory": "not-from-the-device",
+    "unflushed-write": "not-from-the-device",
+    "random-source": "generator-bound",
+    "short-runtime": "too-brief",
+    "cpu-quota": "quota-bound",
+}
+"""Findings that predict an outcome, by the check that verifies it; if that check can decide, only it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedFinding:
+    """A finding with the trust it leaves in the result. `trial` is the id of the trial it describes."""
+
+    finding: Finding
+    trust: Trust
+    trial: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepVerdict:
+    """Verdict of a step on a host, the findings after the trials, and the checks that could not be made."""
+
+    verdict: Verdict
+    found: tuple[RatedFinding, ...] = ()
+    not_checked: tuple[tuple[str, str], ...] = ()  # check id, reason
+
+
+def new_findings(step: StepVerdict, raised: Iterable[Finding]) -> tuple[RatedFinding, ...]:
+    """Return the findings of `step` without those already raised during a trial."""
+    during = {check.id for check in DURING_CHECKS}
+    known = {(one.id, one.step, one.host) for one in raised if one.id in during}
+    return tuple(one for one in step.found if (one.finding.id, one.finding.step, one.finding.host) not in known)
+
+
+def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
+    """Return the verdict of a step on a host from its evidence."""
+    not_checked: dict[str, str] = {}
+    found = [*_of_step(step, not_checked), *_of_trials(step, not_checked)]
+    limiter = _limiter(step)
+    if limiter is not None:
+        found.append(limiter[1])
+    found.sort(key=lambda one: (-one.trust.rank, -one.finding.severity.rank))
+    earlier = [RatedFinding(one, trust_of(one.severity)) for one in step.findings if _counts_still(one, not_checked)]
+    level = worst(tuple(one.trust for one in (*found, *earlier)))
+    limited = limiter[0] if limiter is not None else None
+    reducing = [one.finding for one in (*found, *earlier) if one.trust is not Trust.VALID]
+    rest = [one.finding for one in found if one.trust is Trust.VALID]
+    summary = summary_of(step, level, limited, tuple(reducing))
+    verdict = Verdict(level, limited, summary, (*reducing, *rest), step.name, step.host)
+    return StepVerdict(verdict, tuple(found), tuple(not_checked.items()))
+
+
+def _counts_still(finding: Finding, not_checked: dict[str, str]) -> bool:
+    """Return whether an earlier finding counts: not if the check in VERIFIED_BY that verifies it could decide."""
+    seen = VERIFIED_BY.get(finding.id)
+    return seen is None or seen in not_checked
+
+
+def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, str]) -> Iterator[RatedFinding]:
+    for check in OUTCOME_CHECKS:
+        outcome = check.evaluate(step)
+        if isinstance(outcome, NotChecked):
+            not_checked.setdefault(check.id, outcome.because)
+        elif outcome is not None:
+            yield RatedFinding(check.finding_for(outcome, step), check.leaves(outcome))
+
+
+def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, str]) -> Iterator[RatedFinding]:
+    for check in ENDED_TRIAL_CHECKS:
+        outcomes = [(trial, check.evaluate(trial)) for trial in step.trials]
+        positive = [(trial, outcome) for trial, outcome in outcomes if isinstance(outcome, CheckOutcome)]
+        unchecked = [outcome.because for _, outcome in outcomes if isinstance(outcome, NotChecked)]
+        if unchecked and not positive:
+            not_checked.setdefault(check.id, unchecked[0])
+        if positive:
+            trial, outcome = max(positive, key=lambda one: check.leaves(one[1]).rank)
+            whole = replace(outcome, measured=_counted(outcome.measured, len(positive), len(step.trials)))
+            yield RatedFinding(check.finding_for(whole, trial), check.leaves(outcome), trial.id)
+
+
+def _counted(measured: str, count: int, whole: int) -> str:
+    if whole < 2:
+        return measured
+    return f"{measured} In {'all' if count == whole else f'{count} of'} {whole} trials."
+
+
+def _limiter(step: StepOutcomeEvidence) -> tuple[Limiter, RatedFinding] | None:
+    """Return the most frequent limit of the trials, with the evidence of its first trial; None if there is none."""
+    outcomes = [(trial, LIMITED_BY.evaluate(trial)) for trial in step.done]
+    named = [(trial, outcome) for trial, outcome in outcomes if isinstance(outcome, CheckOutcome) and outcome.limiter]
+    if not named:
+        return None
+    counts = Counter(outcome.limiter for _, outcome in named)
+    most = counts.most_common(1)[0][0]
+    trial, outcome = next(one for one in named if one[1].limiter is most)
+    rated = outcome if len(counts) == 1 else replace(
+        outcome, measured=_counted(outcome.measured, counts[most], len(step.done))
+    )  # fmt: skip
+    if most is None:
+        return None
+    return most, RatedFinding(LIMITED_BY.finding_for(rated, trial), Trust.VALID, trial.id)
+
+
+def run_verdict(steps: Iterable[Verdict]) -> Verdict | None:
+    """Return the verdict of a run, the worst of its steps; None without steps.
+
+    `limited_by` is set only if all steps have the same limit.
+    """
+    verdicts = tuple(steps)
+    if not verdicts:
+        return None
+    limiters = {verdict.limited_by for verdict in verdicts}
+    level = worst(tuple(verdict.trust for verdict in verdicts))
+    if len(verdicts) == 1:
+        return replace(verdicts[0], step=None, host=None)
+    findings = [one for verdict in verdicts if verdict.trust is not Trust.VALID for one in verdict.findings]
+    unique = [one for step_key, one in enumerate(findings) if one not in findings[:step_key]]
+    limited = limiters.pop() if len(limiters) == 1 else None
+    return Verdict(level, limited, summary_of_run(level, verdicts), tuple(unique))
+
+
+MOST_NAMED = 3
+"""Findings listed by title; the rest are counted."""
+
+
+def summary_of(step: StepOutcomeEvidence, level: Trust, limiter: Limiter | None, reducing: Sequence[Finding]) -> str:
+    """Return the summary of a step: trust, figure, limit, then the titles of the findings that reduce the trust."""
+    start = f"{level.value.capitalize()}: {_measured(step)}"
+    limited = {None: "", Limiter.UNKNOWN: "; limit not identified"}
+    sentence = start + limited.get(limiter, f", limited by {limiter_text(limiter)}") + "."
+    return f"{sentence} {_titles(reducing)}".strip()
+
+
+def _measured(step: StepOutcomeEvidence) -> str:
+    figure = step.headline
+    if figure is None:
+        return f"no figure for {step.name} on {host_label(step.host)}"
+    values = step.over_trials(figure.metric.name, figure.labels)
+    text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values))}"
+    latency = latency_text(step)
+    count = len(values)
+    trials = "1 trial" if count == 1 else f"median of {count} trials"
+    return f"{text}{f' {latency}' if latency else ''} ({trials})"
+
+
+def _titles(reducing: Sequence[Finding]) -> str:
+    titles = list(dict.fromkeys(finding.title for finding in reducing))
+    if not titles:
+        return ""
+    more = len(titles) - MOST_NAMED
+    listed = ". ".join(titles[:MOST_NAMED])
+    return f"{listed}. And {more} more." if more > 0 else f"{listed}."
+
+
+def summary_of_run(level: Trust, verdicts: Sequence[Verdict]) -> str:
+    """Return the summary of a run: trust, and the number of results by trust."""
+    counts = [(trust, sum(one.trust is trust for one in verdicts)) for trust in Trust]
+    found = [(trust, count) for trust, count in counts if count]
+    if len(found) == 1:
+        return f"{level.value.capitalize()}: {_all_of(len(verdicts))}."
+    parts = ", ".join(f"{count} {trust.value}" for trust, count in found)
+    worst_ones = [step_host_text(one) for one in verdicts if one.trust is level]
+    named = "; ".join(worst_ones[:MOST_NAMED]) + ("; …" if len(worst_ones) > MOST_NAMED else "")
+    return f"{level.value.capitalize()}: of {len(verdicts)} results, {parts} ({named})."
+
+
+def _all_of(results: int) -> str:
+    return {1: "1 result", 2: "both results"}.get(results, f"all {results} results")
+
+
+def step_host_text(verdict: Verdict) -> str:
+    """Return step and host of a verdict; empty for a run."""
+    if verdict.step is None:
+        return ""
+    return f"{verdict.step} on {host_label(verdict.host)}" if verdict.host else verdict.step
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Return trust and limit: ``valid with caveats, limited by the device``."""
+    if verdict.limited_by is None:
+        return verdict.trust.value
+    if verdict.limited_by is Limiter.UNKNOWN:
+        return f"{verdict.trust.value}, limit not identified"
+    return f"{verdict.trust.value}, limited by {limiter_text(verdict.limited_by)}"

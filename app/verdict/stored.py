@@ -1,0 +1,184 @@
+"""Verdicts of a stored run: the evidence of each step on each host, and its outcome checks."""
+
+import contextlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from app.calibration.calibration import counted_calibration
+from app.checks.catalogue import AFTER_IDS
+from app.events import State
+from app.plans.context import step_context
+from app.plans.plan import Plan, Step
+from app.records import RunRecord, SampleSeries, TrialRecord
+from app.runs.schedule import StepKey
+from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
+from suites.base import Context
+from suites.errors import BenchwrightError
+from suites.evidence import HostNoise, HostWatch, StepOutcomeEvidence, TrialEvidence
+from suites.vocab import Finding, Sample
+
+Telemetry = Mapping[str, tuple[Sample, ...]]
+
+MARGIN = 5.0
+"""Seconds of telemetry before and after a trial in its evidence; those before are the baseline of the host's load."""
+
+
+def step_keys(plan: Plan) -> tuple[StepKey, ...]:
+    """Return the keys of all steps on all hosts of `plan`, in order."""
+    return tuple((step.name, host) for step in plan.steps for host in plan.hosts)
+
+
+def step_verdicts(
+    record: RunRecord, samples: SampleSeries, telemetry: Telemetry, keys: tuple[StepKey, ...] | None = None
+) -> Iterator[StepVerdict]:
+    """Yield the verdicts of the steps `keys` of a stored run, or of all of them.
+
+    Deterministic: depends only on what is stored. Steps of unknown suites are skipped.
+    """
+    for name, host in step_keys(record.plan) if keys is None else keys:
+        with contextlib.suppress(BenchwrightError):
+            yield step_verdict(evidence_of(record, samples, telemetry, record.plan.step(name), host))
+
+
+def with_computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> RunRecord:
+    """Return an ended run with its verdicts, stored or computed now.
+
+    Runs lack stored verdicts if they predate them or if computing them failed at their end.
+    """
+    if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
+        return record
+    made = tuple(step_verdicts(record, samples, telemetry))
+    whole = run_verdict(one.verdict for one in made)
+    if whole is None:
+        return record
+    found = [one for step in made for one in new_findings(step, record.findings)]
+    raised_in = record.finding_trials or (None,) * len(record.findings)
+    limited = "" if whole.limited_by is None else whole.limited_by.value
+    return replace(
+        record,
+        summary=replace(record.summary, trust=whole.trust.value, limited_by=limited),
+        findings=(*record.findings, *(one.finding for one in found)),
+        finding_trials=(*raised_in, *(one.trial for one in found)),
+        verdicts=(*(one.verdict for one in made), whole),
+    )
+
+
+def trials_and_window(record: RunRecord, step_key: StepKey) -> tuple[tuple[int, ...], tuple[float, float]]:
+    """Return the ids of a step's trials, and their window on the host's monotonic clock (seconds)."""
+    own = [one for one in record.trials if (one.trial.step, one.trial.host) == step_key]
+    windows = [window for one in own if (window := _window(one)) is not None]
+    since = min((start for start, _ in windows), default=0.0) - MARGIN
+    until = max((end for _, end in windows), default=0.0) + MARGIN
+    return tuple(one.trial.id for one in own), (since, until)
+
+
+def _window(one: TrialRecord) -> tuple[float, float] | None:
+    duration = _seconds(one)
+    if one.trial.clock is None or duration is None:
+        return None
+    return one.trial.clock, one.trial.clock + duration
+
+
+def evidence_of(
+    record: RunRecord, samples: SampleSeries, telemetry: Telemetry, step: Step, host: str
+) -> StepOutcomeEvidence:
+    """Return the stored evidence of `step` on `host` for the outcome checks.
+
+    Raises BenchwrightError for an unknown suite.
+    """
+    context = step_context(step, host, record.facts_before)
+    telemetry = {host: tuple(sorted(telemetry.get(host, ()), key=_time))}  # in order but where the host restarted
+    own = [one for one in record.trials if (one.trial.step, one.trial.host) == (step.name, host)]
+    counted = [one for one in own if not one.trial.warm_up and one.state is not State.RUNNING]
+    return StepOutcomeEvidence(
+        name=step.name,
+        suite=step.suite,
+        values=step.whole_values(),
+        context=context,
+        host=host,
+        trials=tuple(_trial(record, one, samples.get(one.trial.id, ()), telemetry, step, context) for one in counted),
+        planned=record.plan.repetition.most,
+        goals=record.plan.goals,
+        findings=tuple(_findings(record, step.name, host, {one.trial.id for one in own})),
+        host_noise=_host_noise(record, step, host),
+    )
+
+
+def _host_noise(record: RunRecord, step: Step, host: str) -> HostNoise | None:
+    """Return the noise of the step's suite on the host from its calibration; None without one."""
+    found = counted_calibration(record, host, step.suite_id)
+    return None if found is None or found.run == record.summary.id else HostNoise(found.cov, found.day)
+
+
+def _findings(record: RunRecord, step: str, host: str, trials: set[int]) -> Iterator[Finding]:
+    """Yield the findings before and during the run about this step and host; outcome checks are computed again."""
+    raised_in = record.finding_trials or (None,) * len(record.findings)
+    for finding, trial in zip(record.findings, raised_in, strict=True):
+        here = finding.step in {None, step} and finding.host in {None, host} and (trial is None or trial in trials)
+        if here and finding.id not in AFTER_IDS:
+            yield finding
+
+
+def _trial(  # noqa: PLR0917 (private, one caller)
+    record: RunRecord,
+    one: TrialRecord,
+    samples: tuple[Sample, ...],
+    telemetry: Telemetry,
+    step: Step,
+    context: Context,
+) -> TrialEvidence:
+    host = one.trial.host
+    return TrialEvidence(
+        name=step.name,
+        suite=step.suite,
+        values=step.whole_values(),
+        context=context,
+        host=host,
+        id=one.trial.id,
+        number=one.trial.number,
+        state=one.state.value,
+        reason=one.reason,
+        exit_status=one.exit_status,
+        figures=one.figures,
+        samples=samples,
+        notes=one.notes,
+        commands=one.trial.commands,
+        expected=_expected(step, context),
+        duration=_seconds(one),
+        watch=_watch(record, host, telemetry, _window(one)),
+        peer=step.peer,
+    )
+
+
+def _expected(step: Step, context: Context) -> float | None:
+    with contextlib.suppress(BenchwrightError, KeyError):
+        return step.suite.estimate(step.whole_values(), context).duration
+    return None
+
+
+def _seconds(one: TrialRecord) -> float | None:
+    """Return the duration by the workstation's clock, from the first command to the end of output; None if unknown."""
+    if one.ended is None:
+        return None
+    try:
+        span = datetime.fromisoformat(one.ended) - datetime.fromisoformat(one.trial.started)
+    except (ValueError, TypeError):
+        return None
+    return max(0.0, span.total_seconds())
+
+
+def _time(sample: Sample) -> float:
+    return sample.time
+
+
+def _watch(record: RunRecord, host: str, telemetry: Telemetry, window: tuple[float, float] | None) -> HostWatch | None:
+    if window is None:
+        return None
+    since, until = window[0] - MARGIN, window[1] + MARGIN
+    watched = telemetry.get(host, ())
+    found = watched[bisect_left(watched, since, key=_time) : bisect_right(watched, until, key=_time)]
+    if not found:
+        return None
+    return HostWatch.of(host, found, window, record.facts_before.get(host), record.facts_after.get(host))

@@ -1,0 +1,206 @@
+"""compute: floating-point and integer operations per second with 1 to all threads."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser
+from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
+from suites.facts import Absent, Facts
+from suites.parameters import Choice, Parameter, Type, Values
+from suites.probe import (
+    BUILD,
+    NO_COMPILER,
+    SWEEP,
+    THREADS,
+    OutputHeader,
+    ProbeParser,
+    Record,
+    needed_programs,
+    probe_commands,
+    sweep_counts,
+    thread_arguments,
+)
+from suites.programs import COMPILER, Program, bundled
+from suites.runtime_checks import SHORT_RUNTIME
+from suites.sweep import Peak, knee_note, peak_of
+from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.units import Unit
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, labels
+
+# Parser of the compute probe: operations per second, each second and as a whole, by kind and threads.
+
+
+FLOAT = Metric("floating_point_rate", "Floating point", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+INTEGER = Metric("integer_rate", "Integer", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+FLOAT_BY_THREADS = Metric(
+    "floating_point_rate_by_threads", "Floating point by threads", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE
+)
+INTEGER_BY_THREADS = Metric(
+    "integer_rate_by_threads", "Integer by threads", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE
+)
+PEAK_SHARE = Metric("peak_share", "Share of the theoretical peak", Unit.PERCENT, Better.HIGHER, MetricKind.SHARE)
+VARIATION = Metric("variation", "Variation of one-second samples (CoV)", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+
+METRICS = (FLOAT, INTEGER, FLOAT_BY_THREADS, INTEGER_BY_THREADS, PEAK_SHARE, VARIATION)
+
+KINDS: Mapping[str, tuple[Metric, Metric]] = {
+    "float": (FLOAT, FLOAT_BY_THREADS),
+    "integer": (INTEGER, INTEGER_BY_THREADS),
+}
+"""Metrics of the best thread count and of each thread count, by operation of the probe."""
+
+GIGA = 1e9
+"""The probe prints 10^9 operations per second; figures are operations per second."""
+
+IMPOSSIBLE_SHARE = 102.0
+"""Percent of the peak beyond which the assumed peak is wrong; the tolerance covers the accuracy of clock frequencies.
+"""
+
+FEWEST_FOR_VARIATION = 3
+"""Samples below which no deviation is reported."""
+
+
+class ComputeReader:
+    """Reader of the compute probe's records."""
+
+    def __init__(self) -> None:
+        self._rates: dict[str, dict[int, float]] = {}
+        self._variations: list[Figure] = []
+
+    def take(self, record: Record) -> list[Sample]:
+        """Parse a record; the rate of one second is a sample."""
+        kind, threads, rate = record.words.get("kind", ""), record.count("threads"), record.number("rate")
+        if kind not in KINDS or not threads or rate is None:
+            return []
+        if record.kind == "live":
+            time = record.number("time")
+            whole, by_threads = KINDS[kind]
+            figure_labels = labels(threads=str(threads))
+            each = GIGA * rate
+            return [] if time is None else [Sample(time, whole, each), Sample(time, by_threads, each, figure_labels)]
+        if record.kind == "result" and rate > 0:
+            self._rates.setdefault(kind, {})[threads] = rate
+            self._take_variation(record, kind, threads, rate)
+        return []
+
+    def _take_variation(self, record: Record, kind: str, threads: int, rate: float) -> None:
+        variance, samples = record.number("variance"), record.count("samples")
+        if variance is not None and samples is not None and samples >= FEWEST_FOR_VARIATION:
+            deviation = math.sqrt(variance * samples / (samples - 1))
+            figure_labels = labels(kind=kind, threads=str(threads))
+            self._variations.append(Figure(VARIATION, 100 * deviation / rate, figure_labels))
+
+    def conclude(self, head: OutputHeader) -> tuple[list[Figure], list[str]]:
+        """Return the best of each kind, then each thread count, then the shares of the peak and the variations."""
+        figures = [Figure(KINDS[kind][0], GIGA * max(rates.values())) for kind, rates in self._rates.items()]
+        notes: list[str] = []
+        for kind, rates in self._rates.items():
+            whole, by_threads = KINDS[kind]
+            order = sorted(rates.items(), key=lambda found: (-found[1], found[0]))
+            figures += [Figure(by_threads, GIGA * rate, labels(threads=str(threads))) for threads, rate in order]
+            notes += knee_note(rates, whole.title)
+        shares, note = _against_peak(self._rates.get("float", {}), Peak.parse(head.words.get("peak", "")))
+        return [*figures, *shares, *self._variations], [*notes, *note]
+
+
+def _against_peak(rates: Mapping[int, float], peak: Peak | None) -> tuple[list[Figure], list[str]]:
+    if not rates:
+        return [], []
+    if peak is None:
+        return [], ["No theoretical peak: the host does not report the processor's frequency."]
+    shares = [
+        Figure(PEAK_SHARE, 100 * rate / peak.gflops(threads), labels(threads=str(threads)))
+        for threads, rate in rates.items()
+    ]
+    most = max(rates)
+    whole = peak.gflops(most)
+    cores = min(most, peak.cores)
+    note = f"Theoretical peak of {cores} cores: {cores} x {peak.formula} = {whole:.4g} GFLOPS; {most} threads reached "
+    notes = [f"{note}{rates[most] / whole:.0%} of it."]
+    if max(share.value for share in shares) > IMPOSSIBLE_SHARE:
+        notes.append("More than 100 % is impossible: the assumed frequency or number of FMA units is too low.")
+    return shares, notes
+
+
+OPERATION = Parameter(
+    name="operation",
+    title="Operations",
+    type=Type.CHOICE,
+    default="both",
+    help="double: multiply and add (GFLOPS); 32-bit integer: add and xor (GIOPS).",
+    option="--kind",
+    choices=(
+        Choice("both", "Floating point, then integer"),
+        Choice("float", "Floating point"),
+        Choice("integer", "Integer"),
+    ),
+)
+
+TIME = Parameter(
+    name="time",
+    title="Time",
+    type=Type.DURATION,
+    default=10.0,
+    help="Runtime of each thread count and kind of operation. Every second gives a sample.",
+    option="--time",
+    unit="s",
+    minimum=1,
+    maximum=86400,
+    whole=True,
+)
+
+
+class Compute(Suite):
+    """CPU arithmetic. Fixed time, operations counted: higher is better."""
+
+    id = "compute"
+    title = "Compute"
+    summary = "GFLOPS and GIOPS in registers with 1, 2, 4 to all threads, next to the theoretical peak."
+    resource = Resource.CPU
+    tried = TestedTool(
+        "Benchwright’s own probe, built by gcc 12.2 on x86-64, run for real; for aarch64 built, and run in an emulator",
+        "every second",
+        "the theoretical peak needs the processor’s frequency, which virtual machines hide",
+    )
+    program = bundled("compute")
+    other_programs = (COMPILER,)
+    parameters = (OPERATION, TIME, THREADS, replace(SWEEP, default="doubling"), BUILD)
+    metrics = METRICS
+    checks = (SHORT_RUNTIME, NO_COMPILER, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
+    calibrates = True
+    equivalents = (
+        Equivalent(
+            "sysbench-cpu",
+            CPU_QUESTION,
+            (THREADS_MAPPING, ParameterMapping("time", "time")),
+            (MetricMapping(("integer_rate",), ("events_per_second",)),),
+            fixed_backward=(("sweep", "single"),),
+            incomparable="The two count different work (loop operations, prime searches) in different units: only "
+            "scaling with hosts or threads is comparable.",
+        ),
+    )
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return a compiler if the probe is built on the host."""
+        return needed_programs("compute", values, facts)
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
+        """Return the build and one run of the probe; the theoretical peak is passed along and printed in its output."""
+        words = ["--time", str(int(values["time"])), *thread_arguments(values, context)]
+        if values["operation"] != "both":
+            words += ["--kind", str(values["operation"])]
+        peak = peak_of(context.facts)
+        if not isinstance(peak, Absent):
+            words += ["--peak", peak.words()]
+        return probe_commands("compute", words, values, context)
+
+    def estimate(self, values: Values, context: Context) -> Estimate:
+        """Return the time of all thread counts and kinds of operation."""
+        counts = sweep_counts(values, context)
+        kinds = 2 if values["operation"] == "both" else 1
+        return Estimate(None if counts is None else kinds * len(counts) * float(values["time"]))
+
+    def parser(self, values: Values) -> TrialParser:
+        """Return a new parser."""
+        return ProbeParser("compute", ComputeReader())

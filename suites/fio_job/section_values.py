@@ -1,0 +1,106 @@
+"""Job file sections as values of fio's own suite, so that the same checks apply."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from suites.fio.parameters import FIO_PARAMETERS
+from suites.fio_job.file import Section, fio_seconds, fio_size
+from suites.fio_job.targets import changes_files, names_of, parts, pattern_of, section_writes
+from suites.parameters import Value
+
+_DEFAULTS: Mapping[str, Value] = MappingProxyType({parameter.name: parameter.default for parameter in FIO_PARAMETERS})
+
+__all__ = ["directories_in", "fio_seconds", "fio_size", "may_write_device", "pattern_of", "raw_devices",
+           "section_values", "section_writes", "sized"]  # fmt: skip
+
+HARMLESS_DEVICES = ("/dev/shm/", "/dev/null", "/dev/zero")  # noqa: S108 (what a job file may name, nothing is made)
+
+
+def section_values(section: Section, directory: str) -> dict[str, Value]:
+    """Return `section` as values of fio's suite; missing options have fio's defaults.
+
+    A size given in another form (a percentage, an existing file) is left at the suite's default.
+    """
+    options = section.options
+    values: dict[str, Value] = {**_DEFAULTS, "directory": options.get("directory", directory), "device": ""}
+    values["rw"] = pattern_of(section)
+    values |= _blocks(options)
+    for name in ("iodepth", "numjobs", "rwmixread", "fsync", "loops", "buffer_compress_percentage", "rate_iops"):
+        values[name] = section.number(name, int(_DEFAULTS[name]))
+    if "rwmixwrite" in options:
+        values["rwmixread"] = 100 - section.number("rwmixwrite", 50)
+    values["randrepeat"] = options.get("randrepeat", "1").strip() not in {"0", "false"}
+    for name in ("direct", "end_fsync", "refill_buffers"):
+        values[name] = section.flag(name)
+    if "buffered" in options:
+        values["direct"] = not section.flag("buffered")
+    values |= _flushes(section, values)
+    values["ioengine"] = options.get("ioengine", str(_DEFAULTS["ioengine"]))
+    size = fio_size(options.get("size", "")) or fio_size(options.get("filesize", "").split("-")[0])
+    if size:
+        values["size"] = size
+    values["runtime"] = fio_seconds(options.get("runtime", "")) or 0.0
+    values["ramp_time"] = fio_seconds(options.get("ramp_time", "")) or 0.0
+    return values
+
+
+def _flushes(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the section's flush interval from other options: a file opened with O_SYNC or O_DSYNC is flushed after
+    each write (fio manual, sync, fdatasync and fsync_on_close)."""
+    every = int(values["fsync"]) or section.number("fdatasync", 0)
+    synchronous = section.options.get("sync", "0").strip() not in {"", "0", "none", "false"}
+    return {
+        "fsync": 1 if synchronous else every,
+        "end_fsync": bool(values["end_fsync"]) or section.flag("fsync_on_close"),
+    }
+
+
+def sized(section: Section) -> bool:
+    """Whether the section gives its size in bytes."""
+    options = section.options
+    return bool(fio_size(options.get("size", "")) or fio_size(options.get("filesize", "").split("-")[0]))
+
+
+def directories_in(section: Section) -> tuple[str, ...]:
+    """Return the directories that the section names by an absolute path; colons separate them."""
+    return tuple(name for name in parts(section.options.get("directory", "")) if name.startswith("/"))
+
+
+def raw_devices(section: Section) -> tuple[str, ...]:
+    """Return the section's paths below /dev as spelled; the host checks them before the start."""
+    return tuple(name for name in names_of(section) if _suspicious(name))
+
+
+def may_write_device(sections: Sequence[Section]) -> bool:
+    """Whether, by spelling, anything in the file may write to a raw device."""
+    return any(
+        _replays(section) or (changes_files(section) and (raw_devices(section) or section.missing))
+        for section in sections
+    )
+
+
+def _replays(section: Section) -> bool:
+    """Whether another file determines the I/O to a device."""
+    return bool({"read_iolog", "replay_redirect"} & section.options.keys())
+
+
+def _suspicious(name: str) -> bool:
+    path = f"/{name.strip().lstrip('/')}"
+    return "/dev/" in f"{path}/" and not path.startswith(HARMLESS_DEVICES)
+
+
+def _blocks(options: Mapping[str, str]) -> dict[str, Value]:
+    for name in ("bssplit", "bsrange"):
+        if name in options:
+            return {"block_sizes": _plain(options[name])}
+    given = options.get("bs", "")
+    if "," in given:
+        return {"block_sizes": _plain(given)}
+    size = fio_size(given)
+    return {} if size is None else {"block_size": size}
+
+
+def _plain(sizes: str) -> str:
+    """Return several sizes without the spaces and the B that fio allows."""
+    return re.sub(r"(?<=[\dkKmMgG])[bB]\b", "", sizes.replace(" ", ""))

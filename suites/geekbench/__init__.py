@@ -1,1 +1,0 @@
-"""geekbench: run where the user has installed it, without uploading anything unless told to."""

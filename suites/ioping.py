@@ -1,0 +1,443 @@
+"""ioping: the latency of single disk requests."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.disk import (
+    DIRECTORY,
+    GIB,
+    KIB,
+    MIB,
+    SECTOR,
+    accepts_direct,
+    best_directory,
+    direct_refused,
+    free_bytes,
+    room_for,
+    whole_mebibytes,
+)
+from suites.equivalents import (
+    Bias,
+    Equivalent,
+    MetricMapping,
+    ParameterMapping,
+    Traits,
+    backwards,
+    mapped,
+    tool_difference,
+)
+from suites.facts import Directory, Facts
+from suites.line_parser import LineParser
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, size_word
+from suites.programs import Program, same_package_name
+from suites.quantities import quantity
+from suites.tool_messages import exit_text
+from suites.units import Unit
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
+
+# Parser of ioping: the time of each request as it is made, and the statistics at the end.
+
+
+def _time(name: str, title: str, percentile: float | None = None) -> Metric:
+    return Metric(name, title, Unit.MICROSECOND, Better.LOWER, MetricKind.TIME, percentile)
+
+
+MEAN = _time("latency_mean", "Mean latency")
+MINIMUM = _time("latency_min", "Minimum latency", 0)
+MAXIMUM = _time("latency_max", "Maximum latency", 100)
+DEVIATION = _time("latency_deviation", "Standard deviation of the latency")
+LATENCY = _time("latency", "Latency of a request")
+METRICS = (MEAN, MINIMUM, MAXIMUM, DEVIATION, LATENCY)
+
+MAXIMUM_SAMPLES = 1_000_000
+
+_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6}
+_TIME = r"(\d{1,9}(?:\.\d{1,6})?) (ns|us|ms|s|min)"
+_REQUEST = re.compile(rf".{{1,4096}} request=(\d{{1,9}}) time={_TIME}(?: \((warmup|fast|slow)\))?")
+_STATISTICS = re.compile(rf"min/avg/max/mdev = {_TIME} / {_TIME} / {_TIME} / {_TIME}")
+_RAW = re.compile(r"\d{1,18}(?: \d{1,20}){3} (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18}) \d{1,18} \d{1,20}")
+"""Output of -B: requests, their time, rates, then minimum, mean, maximum and deviation in nanoseconds (manual)."""
+
+_ERROR = re.compile(r"ioping: .+|.*: (?:command )?not found")
+
+
+@dataclass(slots=True)
+class IopingParser(LineParser):
+    """Parser of one run whose requests start `interval` seconds apart."""
+
+    unfinished = (_ERROR,)
+    interval: float
+    _figures: tuple[Figure, ...] = ()
+    _last: int = 0
+
+    def _result(self, exit_status: int | None) -> ParsedTrial:
+        problems = [f"ioping failed: {message}" for message in self._failures]
+        if not self._figures and not problems:
+            kept = f" The times of {len(self._samples)} requests are kept." if self._samples else ""
+            problems.append(f"ioping was cut off: it printed no statistics.{kept}")
+        if exit_status:
+            problems.append(f"ioping {exit_text(exit_status)}.")
+        return ParsedTrial(self._figures, tuple(self._samples), tuple(problems), complete=not problems)
+
+    def _read(self, line: str) -> None:
+        line = line.strip()
+        if match := _REQUEST.fullmatch(line):
+            self._take_request(int(match[1]), _microseconds(match[2], match[3]), warm_up=match[4] == "warmup")
+        elif match := _STATISTICS.fullmatch(line):
+            fields = match.groups()
+            times = [_microseconds(number, unit) for number, unit in zip(fields[::2], fields[1::2], strict=True)]
+            self._figures = _statistics(times)
+        elif match := _RAW.fullmatch(line):
+            self._figures = _statistics([int(number) / 1000 for number in match.groups()])
+        elif _ERROR.fullmatch(line):
+            self._fail(line)
+
+    def _take_request(self, number: int, latency: float, *, warm_up: bool) -> None:
+        if number > self._last and len(self._samples) < MAXIMUM_SAMPLES:
+            self._last = number
+            self._samples.append(Sample((number - 1) * self.interval, LATENCY, latency, warm_up=warm_up))
+
+
+def _statistics(times: Sequence[float]) -> tuple[Figure, ...]:
+    """Return minimum, mean, maximum and deviation in microseconds as figures, the mean first."""
+    return tuple(
+        Figure(metric, times[place]) for metric, place in ((MEAN, 1), (MINIMUM, 0), (MAXIMUM, 2), (DEVIATION, 3))
+    )
+
+
+def _microseconds(number: str, unit: str) -> float:
+    return float(number) * _MICROSECONDS[unit]
+
+
+# ioping's options as parameters.
+
+
+DEFAULT_WORKING_SET = MIB
+
+
+def writes(values: Values) -> bool:
+    """Whether the requests write."""
+    return values["operation"] == "write"
+
+
+OPERATION = Parameter(
+    name="operation",
+    title="Requests",
+    type=Type.CHOICE,
+    default="read",
+    help="Operation of each request.",
+    option="-W",
+    choices=(Choice("read", "Read"), Choice("write", "Write")),
+)
+
+COUNT = Parameter(
+    name="count",
+    title="count",
+    type=Type.INTEGER,
+    default=10,
+    help="Number of requests; the first is a warm-up. By default ioping runs until it is stopped.",
+    option="-c",
+    minimum=2,
+    maximum=10**6,
+)
+
+INTERVAL = Parameter(
+    name="interval",
+    title="interval",
+    type=Type.DURATION,
+    default=1.0,
+    help="Time between the starts of two requests.",
+    option="-i",
+    unit="s",
+    minimum=0.001,
+    maximum=60,
+)
+
+BLOCK_SIZE = Parameter(
+    name="block_size",
+    title="size",
+    type=Type.SIZE,
+    default=4 * KIB,
+    help="Bytes of each request.",
+    option="-s",
+    minimum=512,
+    maximum=GIB,
+)
+
+WORKING_SET = Parameter(
+    name="working_set",
+    title="wsize",
+    type=Type.SIZE,
+    default=DEFAULT_WORKING_SET,
+    help="Working set: bytes of the file that requests fall in. ioping writes it first.",
+    option="-S",
+    minimum=4 * KIB,
+    maximum=2**50,
+)
+
+CACHE = Parameter(
+    name="cache",
+    title="Page cache",
+    type=Type.CHOICE,
+    default="default",
+    help="Whether the page cache may serve a request.",
+    option="-D, -C",
+    choices=(
+        Choice("default", "default: dropped before a read, flushed after a write"),
+        Choice("direct", "-D: direct I/O, no page cache"),
+        Choice("cached", "-C: neither dropped nor flushed"),
+    ),
+)
+
+LINEAR = Parameter(
+    name="linear",
+    title="linear",
+    type=Type.FLAG,
+    default=False,
+    help="Sequential instead of random requests.",
+    option="-L",
+)
+
+BATCH = Parameter(
+    name="batch",
+    title="batch",
+    type=Type.FLAG,
+    default=False,
+    help="Print statistics in whole nanoseconds instead of three digits; single requests are then not shown.",
+    option="-B",
+    identity=False,
+)
+
+IOPING_PARAMETERS = (DIRECTORY, OPERATION, CACHE, BLOCK_SIZE, WORKING_SET, COUNT, INTERVAL, LINEAR, BATCH)
+
+
+# Checks of an ioping step.
+
+
+ENOUGH_REQUESTS = 100
+"""Requests below which one slow request in a hundred is likely missed, or weighs too much."""
+
+SUGGESTED_REQUESTS = 300
+SUGGESTED_WORKING_SET = 256 * MIB
+
+
+def _cached(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    if evidence.values["cache"] != "cached":
+        return None
+    what = "written to the page cache without a flush" if writes(evidence.values) else "read from the page cache"
+    return CheckOutcome(
+        f"With -C the blocks are {what}.",
+        changes={"cache": "direct" if accepts_direct(evidence) else "default"},
+    )
+
+
+def _few_requests(evidence: StepEvidence) -> CheckOutcome | None:
+    count = int(evidence.values["count"])
+    if count >= ENOUGH_REQUESTS:
+        return None
+    return CheckOutcome(f"{count} requests, the first is a warm-up.", changes={"count": SUGGESTED_REQUESTS})
+
+
+def _small_working_set(evidence: StepEvidence) -> CheckOutcome | None:
+    size = int(evidence.values["working_set"])
+    if size > DEFAULT_WORKING_SET:
+        return None
+    room = free_bytes(evidence)
+    fits = room is None or room > 2 * SUGGESTED_WORKING_SET
+    return CheckOutcome(
+        f"All requests fall in {quantity(size)}.", changes={"working_set": SUGGESTED_WORKING_SET} if fits else {}
+    )
+
+
+def _unaligned(evidence: StepEvidence) -> CheckOutcome | None:
+    block = int(evidence.values["block_size"])
+    if evidence.values["cache"] != "direct" or block % SECTOR == 0:
+        return None
+    return CheckOutcome(f"size is {block} B, not a multiple of {SECTOR} B.", changes={"block_size": 4 * KIB})
+
+
+def _block_exceeds_working_set(evidence: StepEvidence) -> CheckOutcome | None:
+    block, size = int(evidence.values["block_size"]), int(evidence.values["working_set"])
+    if block <= size:
+        return None
+    return CheckOutcome(f"size is {quantity(block)}, wsize is {quantity(size)}.", changes={"working_set": block})
+
+
+IOPING_CHECKS = (
+    direct_refused(lambda values: values["cache"] == "direct", {"cache": "default"}),
+    Check(
+        id="unaligned-direct",
+        severity=Severity.ERROR,
+        title="Block size not sector-aligned",
+        why="The first request fails with “Invalid argument” and ends the test.",
+        remedy=f"Set size to a multiple of {SECTOR} B, preferably of 4 KiB.",
+        source="open(2), O_DIRECT; tried with ioping 1.3 and blocks of 1,000 B.",
+        needs="Direct I/O and block size.",
+        evaluate=_unaligned,
+    ),
+    Check(
+        id="block-beyond-set",
+        severity=Severity.ERROR,
+        title="Block larger than the working set",
+        why="ioping refuses a request larger than the working set and measures nothing.",
+        remedy="Set wsize to at least one block, preferably many.",
+        source="ioping(1), -s and -S.",
+        needs="Block size and working set.",
+        evaluate=_block_exceeds_working_set,
+    ),
+    Check(
+        id="cached-requests",
+        severity=Severity.WARNING,
+        title="Page cache serves the requests",
+        why="The figure is that of a memory copy: 7 µs where the same disk took 370 µs.",
+        remedy="Use direct I/O.",
+        source="ioping(1), -C; measured with ioping 1.3 on a virtual disk.",
+        needs="Page cache mode.",
+        evaluate=_cached,
+    ),
+    Check(
+        id="few-requests",
+        severity=Severity.WARNING,
+        title="Too few requests for the tail",
+        why="Rare slow requests dominate a disk's latency: few samples miss them, or one decides the mean.",
+        remedy=f"Make {SUGGESTED_REQUESTS} requests; with a shorter interval they take no longer.",
+        source="practitioners' notes (one request of 1,000 ms hid in a mean of 1.65 ms).",
+        needs="Number of requests.",
+        evaluate=_few_requests,
+    ),
+    Check(
+        id="small-working-set",
+        severity=Severity.INFO,
+        title="Device cache may serve the requests",
+        why="A small file fits into the cache of the drive, the controller or the storage service, and ioping "
+        "has just written it.",
+        remedy=f"Set wsize to {quantity(SUGGESTED_WORKING_SET)}.",
+        source="ioping(1), -S: the default is 1 MiB.",
+        needs="Working set.",
+        evaluate=_small_working_set,
+    ),
+)
+
+
+TUNED_REQUESTS = 300
+TUNED_INTERVAL = 0.1
+
+TUNED_WORKING_SET = 256 * MIB
+"""Bytes: more than most devices cache for one file, and written within 4 s at 64 MB/s."""
+
+_CACHE_OPTIONS = MappingProxyType({"default": (), "direct": ("-D",), "cached": ("-C",)})
+
+
+_FROM_FIO: Mapping[Value, Value] = {"randread": "read", "randwrite": "write", "read": "read", "write": "write"}
+_CACHE: Mapping[Value, Value] = {"direct": True, "default": False}
+
+
+class Ioping(Suite):
+    """Disk latency: one request after another, with a pause between them."""
+
+    id = "ioping"
+    title = "ioping"
+    summary = "Latency of single reads or writes on an otherwise idle disk. For rates use fio."
+    resource = Resource.DISK
+    tried = TestedTool(
+        "ioping 1.3 run for real",
+        "every request; not with exact figures (-B)",
+        "latency alone; ioping prints no percentiles",
+    )
+    program = Program("ioping", ("ioping",), same_package_name("ioping"), timed=True)
+    parameters = IOPING_PARAMETERS
+    metrics = METRICS
+    directory_parameter = "directory"
+    usual_cov = 0.10
+    checks = IOPING_CHECKS
+    equivalents = (
+        Equivalent(
+            "fio",
+            "How long does one request take here?",
+            (
+                ParameterMapping("directory", "directory"),
+                ParameterMapping("operation", "rw", backwards(_FROM_FIO), mapped(_FROM_FIO), required=True),
+                ParameterMapping("block_size", "block_size"),
+                ParameterMapping("working_set", "size"),
+                ParameterMapping("cache", "direct", mapped(_CACHE), backwards(_CACHE)),
+            ),
+            (MetricMapping(("latency_mean",), ("latency_mean",)),),
+            fixed=(("runtime", 5.0), ("ioengine", "psync")),
+            fixed_backward=(("count", 1000), ("interval", 0.001)),
+            reasons=tool_difference(
+                "ioping pauses between requests, so CPU and device may enter power-saving states; fio’s requests "
+                "follow each other.",
+                Bias.OTHER,
+            ),
+        ),
+    )
+
+    def workload(self, values: Values) -> Workload:
+        """Return a queue depth of 1."""
+        return Workload(buffered=values["cache"] == "cached", queue_depth=1)
+
+    def tune(self, context: Context) -> dict[str, Tuned]:
+        """Return enough requests over enough of the disk, with direct I/O."""
+        seconds = TUNED_REQUESTS * TUNED_INTERVAL
+        tuned = {
+            "count": Tuned(TUNED_REQUESTS, f"{TUNED_REQUESTS} requests in {seconds:g} s sample the rare slow ones."),
+            "interval": Tuned(
+                TUNED_INTERVAL, "Ten requests per second: the disk is idle in between, as with ioping's 1 s."
+            ),
+            "working_set": Tuned(TUNED_WORKING_SET, "ioping's default of 1 MiB fits into device caches."),
+        }
+        directory = best_directory(context.facts)
+        if directory is None:
+            return tuned
+        tuned["directory"] = Tuned(directory.path, "Most free space of the directories tried.")
+        tuned["working_set"] = _working_set(directory)
+        if directory.direct is True:
+            why = f"{directory.path} accepts direct I/O (tried): the page cache serves no request."
+            tuned["cache"] = Tuned("direct", why)
+        return tuned
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
+        """Return the one command. ioping creates its working set itself, as an unlinked file."""
+        options = [
+            *_CACHE_OPTIONS[str(values["cache"])],
+            *(["-W"] if writes(values) else []),
+            *(["-L"] if values["linear"] else []),
+            *(["-B"] if values["batch"] else []),
+            *("-c", str(values["count"])),
+            *("-i", f"{float(values['interval']):g}s"),
+            *("-s", size_word(int(values["block_size"]))),
+            *("-S", size_word(int(values["working_set"]))),
+        ]
+        return (Command(("ioping", *options, ".")),)
+
+    def estimate(self, values: Values, context: Context) -> Estimate:
+        """Return the time of the pauses, and the bytes of the working set, written before each trial."""
+        size, count = int(values["working_set"]), int(values["count"])
+        requests = count * int(values["block_size"]) if writes(values) else 0
+        return Estimate(duration=count * float(values["interval"]), written=size + requests, space=size)
+
+    def parser(self, values: Values) -> TrialParser:
+        """Return a new parser, which places each request by its number and the interval."""
+        return IopingParser(float(values["interval"]))
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        return Traits(
+            operation=str(values["operation"]),
+            pattern="sequential" if values["linear"] else "random",
+            block=int(values["block_size"]),
+            cached=values["cache"] != "direct",
+            in_flight=1,
+            threads=1,
+            working_set=int(values["working_set"]),
+            seconds=int(values["count"]) * float(values["interval"]) or None,
+        )
+
+
+def _working_set(directory: Directory) -> Tuned:
+    size = whole_mebibytes(room_for(TUNED_WORKING_SET, directory))
+    return Tuned(size, f"Requests spread over {quantity(size)}; ioping's default of 1 MiB fits into device caches.")

@@ -1,1 +1,0 @@
-"""ioping: the latency of single requests, as ping is for a network."""

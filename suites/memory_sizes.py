@@ -1,0 +1,61 @@
+"""Sizes of buffers against the last-level cache and the available memory of a host."""
+
+from suites.base import StepEvidence
+from suites.checks import FACTS_NOT_READ, CheckOutcome, NotChecked
+from suites.facts import Facts, known
+from suites.parameters import Tuned, Value, format_size
+from suites.quantities import quantity
+
+MIB = 2**20
+
+CACHE_FACTOR = 4
+"""STREAM's rule (its source, 5.10): at least four times the last-level cache, or the cache is measured."""
+
+UNKNOWN_CACHE_SIZE = 256 * MIB
+"""Size of a buffer if the cache sizes are not known."""
+
+
+def available_memory(facts: Facts | None) -> int | None:
+    """Return the bytes available for buffers: available memory, or less with a lower cgroup limit."""
+    if facts is None:
+        return None
+    given = [size for size in (known(facts.memory.available), known(facts.memory.limit)) if size is not None]
+    return min(given) if given else None
+
+
+def size_beyond_cache(facts: Facts | None, buffers: int, ending: str, limited: str = "") -> Tuned:
+    """Return a size that measures memory: four times the cache, if all `buffers` fit into half the available memory.
+
+    `ending` follows the reason, then `limited` if they do not fit.
+    """
+    cache = None if facts is None else facts.last_level_cache()
+    available = available_memory(facts)
+    wanted = UNKNOWN_CACHE_SIZE if cache is None else -(-CACHE_FACTOR * cache // MIB) * MIB
+    size = wanted if available is None else min(wanted, max(MIB, available // 2 // buffers // MIB * MIB))
+    if cache is None:
+        return Tuned(size, f"The cache sizes are not known; {format_size(size)} exceeds most caches.")
+    ending += limited if size < wanted else ""
+    return Tuned(size, f"{size / cache:.3g} times the {format_size(cache)} of last-level cache{ending}.")
+
+
+def cache_of_host(evidence: StepEvidence) -> int | NotChecked:
+    """Return the bytes of the host's last-level cache, or why they are not known."""
+    facts = evidence.context.facts
+    if facts is None:
+        return FACTS_NOT_READ
+    cache = facts.last_level_cache()
+    return NotChecked("The size of the last-level cache is not known.") if cache is None else cache
+
+
+def memory_outcome(
+    evidence: StepEvidence, needed: int, what: str, changes: dict[str, Value]
+) -> CheckOutcome | NotChecked | None:
+    """Return the finding that `needed` bytes do not fit into the host's memory; `changes` would make them fit."""
+    if evidence.context.facts is None:
+        return FACTS_NOT_READ
+    available = available_memory(evidence.context.facts)
+    if available is None:
+        return NotChecked("The available memory is not known.")
+    if needed <= available:
+        return None
+    return CheckOutcome(f"{what} {quantity(needed)}; {available / 2**30:.3g} GiB are available.", changes=changes)

@@ -1,1 +1,0 @@
-"""Probes of our own: built where they run, and what they print."""

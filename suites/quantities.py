@@ -1,0 +1,256 @@
+"""Formatting and parsing of quantities: bytes, rates, times, shares and ratios, with significant digits.
+
+Used by app, widgets, remote and suites. Exact round-trip forms of parameters are in suites.parameters; prefixes and
+conversion in suites.units.
+"""
+
+import math
+import re
+
+from suites.errors import BenchwrightError
+from suites.units import Display, Unit, display
+from suites.units import unit as unit_of
+from suites.vocab import Better, Labels, Metric
+
+SIGNIFICANT = 3
+"""Significant digits of a value without an interval."""
+
+INTERVAL_SIGNIFICANT = 2
+"""Significant digits of an interval; they determine those of its value."""
+
+NOT_KNOWN = "not known"
+
+MOST_TIMES = 1e6
+"""Ratio, or change as a share, beyond which the exact size is meaningless and shown as “over”."""
+
+_MOST_PLACES = 6
+"""Decimals at which two shares are treated as equal."""
+
+_THOUSANDS_FROM = 10_000.0
+"""Event rates are written out below this, as their tools print them, and with k or M from here on."""
+
+_NAMED_RATES = {
+    "iops": "IOPS",
+    "iops_by_point": "IOPS",
+    "steady_iops": "IOPS",
+    "window_iops": "IOPS",
+    "floating_point_rate": "FLOPS",
+    "floating_point_rate_by_threads": "FLOPS",
+    "integer_rate": "OPS",
+    "integer_rate_by_threads": "OPS",
+    "linpack": "FLOPS",
+    "linpack_by_size": "FLOPS",
+}
+"""Metrics in 1/s with a unit name of their own."""
+
+_ABBREVIATED = frozenset({"FLOPS", "OPS"})
+"""Unit names that take an SI prefix: GFLOPS."""
+
+
+_QUANTITY = re.compile(r"\s*([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*(\S*)\s*", re.IGNORECASE)
+
+_AGES = ((120.0, 1.0, "s"), (7200.0, 60.0, "min"), (48 * 3600.0, 3600.0, "h"))
+
+_YEARS_FROM = 730
+"""Days from which an age is shown in years."""
+
+
+def decimals(value: float, interval: float | None = None) -> int:
+    """Return the decimals that `value` supports; `interval` is half the width of its interval.
+
+    Two significant digits of the interval decide; without one, a value has three significant digits.
+    """
+    counts, significant = (interval, INTERVAL_SIGNIFICANT) if interval else (value, SIGNIFICANT)
+    if not counts or not math.isfinite(counts):
+        return 0
+    return min(9, max(0, significant - 1 - math.floor(math.log10(abs(counts)))))
+
+
+def quantity(value: float, unit: Unit = Unit.BYTE, *, measured: bool = False) -> str:
+    """Return `value` with its unit, prefixed, with three digits: ``412 MB/s``, ``1.21 ms``, ``8 GiB``, ``512 B``.
+
+    A `measured` value keeps its trailing zeros, which are significant: ``41.0k/s``, ``8.00 GiB``.
+    """
+    divisor, suffix = _scale(value, unit, "")
+    number = _written(value, None, divisor, "")
+    if number == NOT_KNOWN:
+        return number
+    return (number if measured else _trimmed(number)) + suffix
+
+
+def parse_quantity(text: str) -> tuple[float, Unit | None]:
+    """Return the number in ``20000 MB/s`` and its unit, None where it has none."""
+    found = _QUANTITY.fullmatch(text) if len(text) < 60 else None
+    if found is None:
+        raise BenchwrightError(f"“{text[:60]}” is not a quantity.", "Write 20000, or 20000 MB/s.")
+    return float(found[1].replace("_", "")), unit_of(found[2]) if found[2] else None
+
+
+def frequency_text(hertz: float) -> str:
+    """Return a clock rate: ``2.9 GHz``, ``800 MHz``."""
+    return f"{hertz / 1e9:.3g} GHz" if hertz >= 1e9 else f"{hertz / 1e6:.3g} MHz"
+
+
+def figure_text(metric: Metric, value: float, interval: float | None = None) -> str:
+    """Return `value` of `metric` with its unit; named rates get their name: ``412k IOPS``."""
+    return _written(value, interval, *_scale(value, metric.unit, metric.name))
+
+
+def spread_text(metric: Metric, value: float, interval: float) -> str:
+    """Return `value` of `metric` and half the width of its interval: ``412.3k IOPS ± 3.2k``."""
+    return f"{_written(value, interval, *_scale(value, metric.unit, metric.name))} {half_text(metric, value, interval)}"
+
+
+def half_text(metric: Metric, value: float, interval: float) -> str:
+    """Return half the width of the interval of `value` without its unit: ``± 3.2k``."""
+    divisor, suffix = _scale(value, metric.unit, metric.name)
+    return f"± {_number(interval / divisor, decimals(interval / divisor, interval / divisor))}{_glued(suffix)}"
+
+
+def range_text(metric: Metric, low: float, high: float, interval: float | None = None) -> str:
+    """Return a range of `metric` with its unit once, both ends with the prefix of the upper one.
+
+    ``76 to 82 IOPS``, ``0.21 to 1.21 ms``; a prefix of the number is repeated: ``97k to 412k IOPS``.
+    """
+    divisor, suffix = _scale(high, metric.unit, metric.name)
+    first = _written(low, interval, divisor, _glued(suffix))
+    return f"{first} to {_written(high, interval, divisor, suffix)}"
+
+
+def times_text(ratio: float) -> str:
+    """Return `ratio` as a number: ``1.04x``."""
+    if not math.isfinite(ratio):
+        return NOT_KNOWN
+    if ratio > MOST_TIMES:
+        return f"over {MOST_TIMES:,.0f}x"
+    return f"{ratio:.{2 if 0.1 <= ratio < 10 else decimals(ratio)}f}x"
+
+
+def ratio_text(ratio: float, better: Better) -> str:
+    """Return `ratio` to a baseline as number and direction: ``1.04x, better``."""
+    if not math.isfinite(ratio) or round(ratio, 2) == 1:
+        return times_text(ratio)
+    return f"{times_text(ratio)}, {'better' if (ratio > 1) == (better == Better.HIGHER) else 'worse'}"
+
+
+def share_text(share: float) -> str:
+    """Return `share` (0.05 is a twentieth) in percent: ``5 %``, ``0.83 %``."""
+    percent = 100 * share
+    if not math.isfinite(percent):
+        return NOT_KNOWN
+    if abs(share) > MOST_TIMES:
+        return f"over {100 * MOST_TIMES:,.0f} %"
+    return _trimmed(f"{percent:.{decimals(percent, percent)}f}") + " %"
+
+
+def edges_text(low: float, high: float, least: int = 2) -> tuple[str, str]:
+    """Return the ends of an interval of ratios with as many decimals as distinguish them, at least `least`.
+
+    With few trials the upper end may be extremely large.
+    """
+    places = next((places for places in range(least, _MOST_PLACES) if high - low >= 2 * 10.0**-places), _MOST_PLACES)
+    ends = (f"{edge:.{places}f}" if edge <= MOST_TIMES else f"over {MOST_TIMES:,.0f}" for edge in (low, high))
+    return next(ends), next(ends)
+
+
+def shares_text(*shares: float) -> tuple[str, ...]:
+    """Return shares in percent without the sign, with as many decimals as distinguish different ones."""
+    plain = tuple(share_text(share).removesuffix(" %") for share in shares)
+    places = max((len(text.partition(".")[2]) for text in plain), default=0)
+    while len(set(plain)) < len(set(shares)) and places < _MOST_PLACES and max(shares) <= MOST_TIMES:
+        places += 1
+        plain = tuple(f"{100 * share:.{places}f}" for share in shares)
+    return plain
+
+
+def duration_text(seconds: float) -> str:
+    """Return `seconds` as text: ``0.4 s``, ``45 s``, ``2 min 10 s``, ``1 h 5 min``, ``3 d 4 h``."""
+    if not math.isfinite(seconds):
+        return NOT_KNOWN
+    if seconds < 10 and round(seconds, 1) % 1:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    minutes = round(whole / 60)
+    if minutes >= 48 * 60:
+        hours = round(minutes / 60)
+        return f"{hours // 24} d {hours % 24} h" if hours % 24 else f"{hours // 24} d"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+
+
+def age_text(seconds: float) -> str:
+    """Return a rounded age: ``45 s``, ``12 min``, ``5 h``, ``3 d``, ``11 years``. A time in the future is 0 s."""
+    for limit, unit, name in _AGES:
+        if seconds < limit:
+            return f"{max(0.0, seconds) / unit:.0f} {name}"
+    days = seconds / 86400
+    return f"{days:.0f} d" if days < _YEARS_FROM else f"{days / 365.25:.0f} years"
+
+
+def clock_text(seconds: float) -> str:
+    """Return a duration as a stopwatch shows it: ``00:41``, ``1:02:03``."""
+    minutes, second = divmod(int(max(seconds, 0.0)), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute:02d}:{second:02d}"
+
+
+def direction_text(better: Better) -> str:
+    """Return which direction is better, with an arrow."""
+    return "↑ higher is better" if better is Better.HIGHER else "↓ lower is better"
+
+
+def better_text(better: Better) -> str:
+    """Return which direction is better, for a column *Better*."""
+    return direction_text(better).removesuffix(" is better")
+
+
+def label_text(labels: Labels) -> str:
+    """Return `labels` as text: ``read, jobs 4``. A label's name is included only where the value is not
+    self-explanatory."""
+    return ", ".join(value if value[:1].isalpha() else f"{name.replace('_', ' ')} {value}" for name, value in labels)
+
+
+def metric_text(metric: Metric, labels: Labels = ()) -> str:
+    """Return the title of `metric` with the labels of this figure: ``IOPS, read``."""
+    return f"{metric.title}, {label_text(labels)}" if labels else metric.title
+
+
+def scale(metric: Metric, largest: float) -> Display:
+    """Return the unit of a column or axis of `metric` whose largest figure is `largest`: ``k IOPS``."""
+    divisor, suffix = _scale(largest, metric.unit, metric.name)
+    return Display(divisor, suffix.strip())
+
+
+def _scale(value: float, unit: Unit, name: str) -> tuple[float, str]:
+    if unit is not Unit.PER_SECOND:
+        divisor, suffix = display(value, unit) if math.isfinite(value) else (1.0, unit.value)
+        return divisor, f" {suffix}" if suffix else ""
+    noun = f" {_NAMED_RATES[name]}" if name in _NAMED_RATES else "/s"
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= max(factor, _THOUSANDS_FROM):
+            return factor, f" {prefix}{noun.strip()}" if noun.strip() in _ABBREVIATED else prefix + noun
+    return 1.0, noun
+
+
+def _glued(suffix: str) -> str:
+    """Return the prefix in `suffix` that belongs to the number, as in 412k IOPS; empty if part of the unit: ms."""
+    return suffix[:1] if suffix[:1] in {"k", "M", "G"} else ""
+
+
+def _written(value: float, interval: float | None, divisor: float, suffix: str) -> str:
+    if not math.isfinite(value):
+        return NOT_KNOWN
+    scaled = value / divisor
+    return _number(scaled, decimals(scaled, None if interval is None else interval / divisor)) + suffix
+
+
+def _number(value: float, places: int) -> str:
+    text = f"{value:.{places}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def _trimmed(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number

@@ -1,0 +1,322 @@
+"""stress-ng: its memory stressors stream and memrate, a cross-check of STREAM and sysbench memory."""
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool, TrialParser
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.equivalents import Traits
+from suites.facts import Facts
+from suites.line_parser import LineParser
+from suites.memory_sizes import CACHE_FACTOR, cache_of_host, memory_outcome, size_beyond_cache
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
+from suites.programs import Program, same_package_name
+from suites.runtime_checks import TRUSTED
+from suites.sysbench.output import THREADS, tune_common
+from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.tool_messages import exit_text
+from suites.units import Unit
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
+
+# Parser of stress-ng's memory stressors stream and memrate, versions 0.12 to 0.19, on either stream.
+
+
+# stress-ng's MB is 2^20 bytes (KB is 1024ULL and MB is KB * KB in its stress-ng.h).
+READ = Metric("read_bandwidth", "Read bandwidth", Unit.MIB_PER_SECOND, Better.HIGHER, MetricKind.RATE)
+WRITE = Metric("write_bandwidth", "Write bandwidth", Unit.MIB_PER_SECOND, Better.HIGHER, MetricKind.RATE)
+BY_METHOD = Metric("method_bandwidth", "Bandwidth by method", Unit.MIB_PER_SECOND, Better.HIGHER, MetricKind.RATE)
+
+METRICS = (READ, WRITE, BY_METHOD)
+
+MAXIMUM_METHODS = 200
+
+_N = r"(\d{1,15}(?:\.\d{1,6})?)"
+_LINE = re.compile(r"stress-ng: +([a-z]{1,8}): +\[\d{1,10}\] +(.*)")
+_STREAM = re.compile(rf"(?:stress-ng-)?stream: memory rate: {_N} MB read/sec, {_N} MB write/sec.*")
+_EARLY_MEMRATE = re.compile(rf"(?:stress-ng-)?memrate: +([a-z0-9]{{1,20}}): +{_N} MB/sec")
+_MEMRATE = re.compile(rf"memrate +{_N} ([a-z0-9]{{1,20}}) MB per sec(?: \(.* mean of (\d{{1,6}}) instances?\))?.*")
+_TOO_SHORT = re.compile(r".*(?:run duration|run) too short .*memory rate.*")
+_ENDED = re.compile(r"successful run completed in \d.*")
+_UNSUCCESSFUL = re.compile(r"unsuccessful run completed in \d.*")
+_COMPLAINT = re.compile(
+    r"stress-ng: (?:unrecognized|unknown|invalid).*|Value .* is out of range .*|.*: (?:command )?not found|Killed"
+)
+_GRAVE = frozenset({"fail", "error"})
+
+
+class _Rates(NamedTuple):
+    read: float
+    write: float
+
+
+class StressNgParser(LineParser):
+    """Parser of one trial. stress-ng prints everything at its end: no samples."""
+
+    unfinished = (re.compile(f".*{_ENDED.pattern}"), _COMPLAINT)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._streams: list[_Rates] = []
+        self._methods: dict[str, float] = {}
+        self._instances = 1
+        self._too_short = False
+        self._ended = False
+
+    def _result(self, exit_status: int | None) -> ParsedTrial:
+        troubles = self._troubles(exit_status)
+        figures = self._figures()
+        if not figures and not troubles:
+            troubles.append("stress-ng printed no memory rate: this is the output of another stressor.")
+        return ParsedTrial(tuple(figures), (), (*troubles, *self._notes()), complete=not troubles)
+
+    def _read(self, line: str) -> None:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            if _COMPLAINT.fullmatch(line):
+                self._fail(line)
+            return
+        level, words = match.groups()
+        if level in _GRAVE:
+            self._fail(words)
+        elif found := _STREAM.fullmatch(words):
+            self._streams.append(_Rates(float(found[1]), float(found[2])))
+        elif found := _EARLY_MEMRATE.fullmatch(words):
+            self._add_method(found[1], float(found[2]))
+        elif found := _MEMRATE.fullmatch(words):
+            self._instances = max(self._instances, int(found[3] or 1))
+            self._add_method(found[2], float(found[1]) * int(found[3] or 1))
+        elif _TOO_SHORT.fullmatch(words):
+            self._too_short = True
+        elif _ENDED.fullmatch(words):
+            self._ended = True
+        elif _UNSUCCESSFUL.fullmatch(words):
+            self._fail(words)
+
+    def _add_method(self, method: str, rate: float) -> None:
+        """Add an instance's rate: versions before 0.14 print a line for each, later ones a mean of all."""
+        if method in self._methods or len(self._methods) < MAXIMUM_METHODS:
+            self._methods[method] = self._methods.get(method, 0.0) + rate
+
+    def _figures(self) -> list[Figure]:
+        """Return all instances together; of memrate's methods the best read, the best write, and all."""
+        if self._streams:
+            read, write = (sum(rates) for rates in zip(*self._streams, strict=True))
+            return [Figure(READ, read), Figure(WRITE, write)]
+        reading = [rate for method, rate in self._methods.items() if method.startswith("read")]
+        writing = [rate for method, rate in self._methods.items() if method.startswith(("write", "memset"))]
+        figures = [Figure(metric, max(rates)) for metric, rates in ((READ, reading), (WRITE, writing)) if rates]
+        return figures + [Figure(BY_METHOD, rate, labels(method=method)) for method, rate in self._methods.items()]
+
+    def _notes(self) -> list[str]:
+        if self._methods and self._instances > 1:
+            return [(f"stress-ng prints the mean of {self._instances} instances: shown {self._instances} times that.")]
+        return []
+
+    def _troubles(self, exit_status: int | None) -> list[str]:
+        troubles = [f"stress-ng failed: {words}" for words in self._failures]
+        if self._too_short:
+            troubles.append(
+                "Run too short for a memory rate: stress-ng needs 4.5 s inside its kernels, twice as long on a "
+                "busy host. Increase time."
+            )
+        if not self._ended and not self._failures:
+            troubles.append("stress-ng was cut off: its completion line is missing.")
+        if exit_status:
+            troubles.append(f"stress-ng {exit_text(exit_status)}.")
+        return troubles
+
+
+STREAM, MEMRATE = "stream", "memrate"
+
+MIB = 2**20
+ENOUGH = 10.0
+"""Seconds below which stream reports no rate: it needs 4.5 s inside its kernels (stress-stream.c)."""
+
+
+def _memrate(values: Values) -> bool:
+    return values["method"] == MEMRATE
+
+
+METHOD = Parameter(
+    name="method",
+    title="Stressor",
+    type=Type.CHOICE,
+    default=STREAM,
+    help="stream runs STREAM's kernels; memrate reads and writes in about 25 ways, with words of every width.",
+    choices=(
+        Choice(STREAM, "stream: copy, scale, add and triad"),
+        Choice(MEMRATE, "memrate: every way to read and write"),
+    ),
+)
+
+MEMRATE_BYTES = Parameter(
+    name="memrate_bytes",
+    title="memrate-bytes",
+    type=Type.SIZE,
+    default=256 * MIB,
+    help="Memory of each memrate instance; below the cache size it measures the caches.",
+    option="--memrate-bytes",
+    unit="B",
+    minimum=4096,
+    maximum=2**40,
+    applies=_memrate,
+)
+
+TIME = Parameter(
+    name="time",
+    title="timeout",
+    type=Type.DURATION,
+    default=86400.0,
+    help="Runtime. stream reports no rate under about 10 s; stress-ng's default is a day.",
+    option="--timeout",
+    unit="s",
+    minimum=1,
+    maximum=86400,
+    whole=True,
+)
+
+
+INSTANCES = replace(THREADS, title="Instances", help="Number of concurrent processes.", option="--stream, --memrate")
+
+
+def _fitting_bytes(context: Context, threads: int) -> Tuned:
+    return size_beyond_cache(context.facts, threads, ", for each instance")
+
+
+def _short(evidence: StepEvidence) -> CheckOutcome | None:
+    seconds = float(evidence.values["time"])
+    if seconds >= ENOUGH:
+        return None
+    return CheckOutcome(f"time is {seconds:g} s.", changes={"time": TRUSTED})
+
+
+def _endless(evidence: StepEvidence) -> CheckOutcome | None:
+    if float(evidence.values["time"]) < 3600:
+        return None
+    return CheckOutcome(f"time is {float(evidence.values['time']) / 3600:g} h.", changes={"time": TRUSTED})
+
+
+def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    values = evidence.values
+    if not _memrate(values):
+        return None
+    cache = cache_of_host(evidence)
+    if isinstance(cache, NotChecked):
+        return cache
+    size, threads = int(values["memrate_bytes"]), int(values["threads"])
+    if size * threads >= CACHE_FACTOR * cache:
+        return None
+    better = int(_fitting_bytes(evidence.context, threads).value)
+    changes: dict[str, Value] = {"memrate_bytes": better} if better > size else {}
+    return CheckOutcome(
+        f"{threads} x {format_size(size)} for {format_size(cache)} of last-level cache.",
+        changes=changes,
+    )
+
+
+def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    values = evidence.values
+    if not _memrate(values):
+        return None
+    size, threads = int(values["memrate_bytes"]), int(values["threads"])
+    better = int(_fitting_bytes(evidence.context, threads).value)
+    changes: dict[str, Value] = {"memrate_bytes": better} if better < size else {}
+    return memory_outcome(evidence, size * threads, "All instances take", changes)
+
+
+STRESS_NG_SHORT = Check(
+    id="stress-ng-short",
+    severity=Severity.WARNING,
+    title="Runtime too short for a rate",
+    why="stream reports a rate only after 4.5 s inside its kernels; memrate divides its time among about 25 methods.",
+    remedy=f"Set time to {TRUSTED:g} s.",
+    source="stress-ng, stress-stream.c and stress-memrate.c.",
+    needs="Stressor and time.",
+    evaluate=_short,
+)
+
+STRESS_NG_ENDLESS = Check(
+    id="stress-ng-endless",
+    severity=Severity.WARNING,
+    title="Runtime of hours",
+    why="Half a minute suffices for a memory rate; stress-ng's default of a day is meant to find faults.",
+    remedy=f"Set time to {TRUSTED:g} s.",
+    source="stress-ng(1), --timeout.",
+    needs="Stressor and time.",
+    evaluate=_endless,
+)
+
+STRESS_NG_IN_CACHE = Check(
+    id="stress-ng-in-cache",
+    severity=Severity.WARNING,
+    title="Caches serve the memory",
+    why="Memory in the caches, even in part, is measured at cache speed.",
+    remedy="Use at least four times the last-level cache.",
+    source="STREAM 5.10, the rules in its source.",
+    needs="Memory; the host's last-level cache.",
+    evaluate=_in_cache,
+)
+
+STRESS_NG_TOO_SMALL = Check(
+    id="memory-too-small",
+    severity=Severity.ERROR,
+    title="Instances do not fit into memory",
+    why="The host would swap, or the kernel would kill stress-ng or another process.",
+    remedy="Use less memory or fewer instances.",
+    source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
+    needs="Memory of the step; the host's available memory and cgroup limit.",
+    evaluate=_too_small,
+)
+
+
+class StressNg(Suite):
+    """Memory stressors. Fixed time, bytes counted: higher is better."""
+
+    id = "stress-ng"
+    title = "stress-ng memory"
+    summary = "STREAM's kernels, or about 25 ways to read and write memory, in another implementation."
+    resource = Resource.MEMORY
+    tried = TestedTool("0.15.06 run for real; 0.12.06 and 0.19.02 from captured outputs", note="stream and memrate")
+    program = Program("stress-ng", ("stress-ng",), same_package_name("stress-ng"), timed=True)
+    parameters = (METHOD, INSTANCES, TIME, MEMRATE_BYTES)
+    metrics = METRICS
+    checks = (
+        STRESS_NG_SHORT,
+        STRESS_NG_ENDLESS,
+        STRESS_NG_IN_CACHE,
+        STRESS_NG_TOO_SMALL,
+        MORE_THREADS_THAN_CPUS,
+        CPU_QUOTA,
+    )
+
+    def tune(self, context: Context) -> dict[str, Tuned]:
+        """Return one instance per usable CPU, half a minute, and memory beyond all caches."""
+        tuned = tune_common(context.facts)
+        tuned["time"] = Tuned(TRUSTED, f"{TRUSTED:g} s suffice for a rate; stress-ng's default is a day.")
+        threads = int(tuned["threads"].value) if "threads" in tuned else 1
+        return tuned | {"memrate_bytes": _fitting_bytes(context, threads)}
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
+        """Return the one command of a trial."""
+        words = ["stress-ng", f"--{values['method']}", str(values["threads"])]
+        if _memrate(values):
+            words += ["--memrate-bytes", str(values["memrate_bytes"])]
+        return (Command((*words, "--timeout", f"{int(values['time'])}s", "--metrics")),)
+
+    def estimate(self, values: Values, context: Context) -> Estimate:
+        """Return the run's time."""
+        return Estimate(duration=float(values["time"]))
+
+    def parser(self, values: Values) -> TrialParser:
+        """Return a new parser."""
+        return StressNgParser()
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        return Traits(
+            operation="read and write",
+            pattern="sequential",
+            threads=int(values["threads"]),
+            seconds=float(values["time"]),
+        )

@@ -1,1 +1,0 @@
-"""stress-ng: its memory stressors stream and memrate, as a second opinion on what memory delivers."""

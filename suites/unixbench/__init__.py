@@ -1,1 +1,0 @@
-"""unixbench: the BYTE UNIX benchmarks, from where the user has them or out of an archive."""

@@ -1,0 +1,110 @@
+"""No crying wolf: a well-formed plan by an expert on a quiet host draws no warning, whatever it measures."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from app.checks.before import CheckReport, check_plan
+from app.plans.plan import Plan, Repetition, make_step
+from app.plans.presets import quick_plan, tuned_plan
+from suites.facts import Absent, BlockDevice, Cache, Facts, FileSystem, Interface, MemoryFacts, Tool
+from suites.registry import SUITES, programs
+from suites.vocab import Severity
+from tests.disk_host import DATA, ENGINES, GIB, HOME, MIB, disk_host
+
+QUESTION = "How many orders a second can the shop take on one such host?"
+
+
+def server(name: str = "web-1") -> Facts:
+    """Return the facts of a bare-metal server that nobody uses, with every tool."""
+    facts = disk_host(HOME, replace(DATA, volume="nvme0n1", attributes=Absent("none is set")), memory=64 * GIB)
+    tools = [name for program in programs() for name in program.names]
+    versions = {"iperf3": "iperf 3.18", "fio": "fio-3.33", "sysbench": "sysbench 1.0.20"}
+    return replace(
+        facts,
+        host=name,
+        system=replace(facts.system, boot_id=f"boot of {name}", architecture="x86_64"),
+        cpu=replace(
+            facts.cpu,
+            threads=8,
+            boost=True,
+            hyperthreading="on",
+            numa_nodes=1,
+            caches=(Cache(level=3, kind="unified", size=32 * MIB, shared_by=8, instances=1),),
+        ),
+        memory=MemoryFacts(total=64 * GIB, available=60 * GIB, swap_total=0, swap_used=0, limit=Absent("no limit")),
+        block_devices=(
+            BlockDevice(
+                name="nvme0n1", kind="disk", rotational=False, size=2000 * GIB, sector=512, scheduler="none",
+                readahead=128 * 1024, parent=Absent("a whole disk"),
+            ),
+            BlockDevice(name="sda", kind="disk", rotational=False, sector=512, parent=Absent("a whole disk")),
+        ),
+        file_systems=(
+            FileSystem(mount="/", kind="ext4", free=20 * GIB, options="rw,relatime"),
+            FileSystem(mount="/srv", kind="ext4", free=100 * GIB, options="rw,noatime"),
+        ),
+        interfaces=(
+            Interface(name="lo", state="unknown", mtu=65536),
+            Interface(name="eth0", state="up", speed=10**10, mtu=1500, addresses=("192.0.2.1",)),
+        ),
+        tools=tuple(
+            Tool(
+                name=tool, version=versions.get(tool, "1.0.0"), path=f"/usr/bin/{tool}", engines=ENGINES, start_up=0.004
+            )
+            for tool in tools
+        ),
+    )  # fmt: skip
+
+
+FACTS = {"web-1": server(), "web-2": server("web-2")}
+PEERS = {"web-1": "192.0.2.1", "web-2": "192.0.2.2"}
+
+
+def report(plan: Plan) -> CheckReport:
+    return check_plan(plan, FACTS, PEERS)
+
+
+def grave(found: CheckReport) -> list[tuple[str, str]]:
+    return [(finding.id, finding.measured) for finding in found.findings if finding.severity is not Severity.INFO]
+
+
+CHOSEN: Mapping[str, Mapping[str, object]] = MappingProxyType(
+    {
+        "speccpu": {"config": "gcc-linux-x86.cfg"},
+        "command": {"command": "make -j8 -C /home/ann/shop check"},
+        "fio-job": {
+            "job": "[global]\ndirect=1\nioengine=libaio\nsize=4g\nruntime=60\ntime_based\n[j]\nrw=randread\niodepth=32"
+        },
+    }
+)
+"""What nobody but the user can say of a suite."""
+
+
+def expert_plan(suite: str) -> Plan:
+    plan = tuned_plan(["web-1"], [suite], FACTS, "p")
+    steps = tuple(
+        make_step(
+            step.suite_id,
+            {**step.values, **CHOSEN.get(suite, {})},
+            name=step.name,
+            peer="web-2" if step.peer is not None else None,
+        )
+        for step in plan.steps
+    )
+    return replace(plan, steps=steps, question=QUESTION, repetition=Repetition(trials=10))
+
+
+@pytest.mark.parametrize("suite", [suite.id for suite in SUITES])
+def test_a_tuned_plan_on_a_quiet_host_draws_no_warning(suite: str) -> None:
+    found = report(expert_plan(suite))
+    assert grave(found) == []
+    assert found.cannot_tell == ()
+
+
+def test_the_quick_plan_on_a_quiet_host_draws_no_warning() -> None:
+    found = report(quick_plan("web-1", FACTS["web-1"]))
+    assert grave(found) == []
+    assert found.cannot_tell == ()

@@ -1,0 +1,293 @@
+"""The report picture stands alone: nothing is missing, cut, covered or drawn off the page, whatever a host says."""
+
+import struct
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from app.events import State
+from app.output import WriteError
+from app.plans.plan import Repetition, Step
+from app.records import Band, RunRecord, TrialRecord
+from app.report_image.panels import ReportStep, host_panel, panels, with_gaps
+from app.report_image.report import draw_report, write_report
+from app.report_image.sheet import BASELINE, BODY, CODE, CONTENT, SERIES, WIDTH, Sheet, printable, width, wrap
+from app.report_image.tables import ImageColumn, TableCell, TableRow, _widths
+from remote.telemetry.telemetry_metrics import CPU_IDLE
+from suites.base import Command
+from suites.vocab import Figure, Sample
+from tests.app import run_events
+from tests.app.run_events import IOPS, P99, READ, STEP
+from tests.messages import messages
+
+MESSAGES = messages("app-report", "test_report_image")
+
+HOSTILE = "$\\frac{ <b>x</b> \x1b[31m \u202e \u4f60 " + "x" * 300
+BAND = Band("b", "before", "iops", READ, "1/s", 950.0, 900.0, 1000.0, 940.0, trials=5)
+
+
+def a_run(run_id: str = "a", values: tuple[float, ...] = (1000.0, 1010.0, 990.0), step: Step = STEP) -> RunRecord:
+    run = run_events.run_record(run_id, values, step=step)
+    return replace(run, findings=(run_events.FINDING,))
+
+
+def its_samples(*runs: RunRecord) -> dict[str, dict[int, tuple[Sample, ...]]]:
+    return {
+        run.summary.id: {
+            trial.trial.id: tuple(run_events.samples(trial.figures[0].value, 20))
+            for trial in run.trials
+            if trial.figures
+        }
+        for run in runs
+    }
+
+
+def drawn(*runs: RunRecord, bands: tuple[Band, ...] = (), samples: bool = True) -> Sheet:
+    return draw_report(runs, its_samples(*runs) if samples else {}, {}, bands)
+
+
+def text_of(sheet: Sheet) -> str:
+    return " ".join(words.text for words in sheet._texts)
+
+
+def check_layout(sheet: Sheet) -> None:
+    """Nothing leaves the page, and no words cover others."""
+    boxes = []
+    for words in sheet._texts:
+        wide = width(words.text, words.style)
+        left = words.x - (wide if words.align == "right" else 0)
+        assert left >= 0, words.text
+        assert left + wide <= WIDTH, words.text
+        assert words.baseline <= sheet.y + 4, words.text
+        boxes.append((left, words.baseline - 0.7 * words.style.size, left + wide, words.baseline, words.text))
+    for one, other in combinations(boxes, 2):
+        separate = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        assert separate, f"{one[4]!r} and {other[4]!r} cover each other"
+
+
+def hostile_run() -> RunRecord:
+    step = replace(STEP, name=HOSTILE)
+    run = run_events.run_record("a", (1.0, 2.0), step=step, host=HOSTILE)
+    finding = replace(run_events.FINDING, title=HOSTILE, measured=HOSTILE, why=HOSTILE, remedy=HOSTILE, step=HOSTILE)
+    commands = (Command(("fio", f"--name={HOSTILE}")),)
+    trials = tuple(replace(trial, trial=replace(trial.trial, commands=commands)) for trial in run.trials)
+    plan = replace(run.plan, question=HOSTILE, name=HOSTILE)
+    return replace(run, plan=plan, trials=trials, findings=(finding,), reason=HOSTILE)
+
+
+def many_hosts() -> RunRecord:
+    run = run_events.run_record("a", tuple(float(number) for number in range(1, 9)))
+    hosts = tuple(f"host-{number}" for number in range(8))
+    trials = tuple(
+        replace(trial, trial=replace(trial.trial, host=host)) for trial, host in zip(run.trials, hosts, strict=True)
+    )
+    return replace(run, plan=replace(run.plan, hosts=hosts), trials=trials)
+
+
+SHEETS = {
+    "one run": lambda: drawn(a_run()),
+    "beside a baseline": lambda: drawn(a_run(), bands=(BAND,)),
+    "one trial": lambda: drawn(a_run(values=(1000.0,))),
+    "ten trials": lambda: drawn(a_run(values=tuple(1000.0 + number for number in range(10)))),
+    "two runs": lambda: drawn(a_run(), a_run("b", (1100.0, 1110.0, 1090.0))),
+    "not comparable": lambda: drawn(
+        a_run(), a_run("b", step=replace(STEP, values={**STEP.values, "block_size": 16384}))
+    ),
+    "another step": lambda: drawn(a_run(), a_run("b", step=Step("write", "dd", {}))),
+    "no samples": lambda: drawn(a_run(), samples=False),
+    "no trials": lambda: drawn(replace(a_run(), trials=())),
+    "many hosts": lambda: drawn(many_hosts()),
+    "hostile": lambda: drawn(hostile_run(), bands=(replace(BAND, name=HOSTILE),)),
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_nothing_is_cut_or_covered(name: str) -> None:
+    sheet = SHEETS[name]()
+    check_layout(sheet)
+    sheet.png()
+
+
+def test_it_is_a_png_as_wide_as_was_asked(tmp_path: Path) -> None:
+    run = a_run()
+    for scale in (1.0, 2.0):
+        path = write_report([run], its_samples(run), {}, [BAND], tmp_path / "report.png", scale=scale)
+        head = path.read_bytes()[:24]
+        assert head[:8] == b"\x89PNG\r\n\x1a\n"
+        assert struct.unpack(">I", head[16:20]) == (round(1200 * scale),)
+
+
+def test_it_says_everything_a_reader_needs() -> None:
+    shown_text = text_of(drawn(a_run(), bands=(BAND,)))
+    for needed in (
+        "Is the volume fast enough?", "20 November 2026, 14:15 UTC", "c7i.2xlarge", "Xeon Platinum 8488C",
+        "kernel 6.1.0", "1000 IOPS", "990 to 1010 IOPS", "↑ higher is better", "1.06x, better", "before",
+        "3 against 5 trials, no interval", "without interval or verdict", "trial 1",
+        "▲ Warning", "The page cache answers", "file 1 GiB, memory 16 GiB", "Set direct.", "fio(1)",
+        "fio '--name=random read' --rw=randread --bs=4096", "run a", "Benchwright 0.1.0",
+    ):  # fmt: skip
+        assert needed in shown_text
+
+
+def test_two_runs_say_ratio_interval_and_verdict_once_for_each_reason() -> None:
+    shown_text = text_of(drawn(a_run(), a_run("b", (1100.0, 1110.0, 1090.0))))
+    assert "A, baseline" in shown_text
+    assert "1.10x" in shown_text
+    assert "undecided: n = 3 against 3, needs at least 6 each" in shown_text
+    differing = text_of(drawn(a_run(), a_run("b", step=replace(STEP, values={**STEP.values, "block_size": 16384}))))
+    assert MESSAGES["not_comparable_block_size_16"] in differing
+
+
+def test_a_ratio_that_the_medians_do_not_show_says_what_it_is_of_and_how_it_came() -> None:
+    odd = drawn(a_run("a", (620.0, 625.0, 615.0, 220.0)), a_run("b", (530.0, 535.0, 525.0, 700.0)), samples=False)
+    shown_text = text_of(odd)
+    assert MESSAGES["geometric_means_of_which_the"] in shown_text
+    assert MESSAGES["the_medians_stand_the_other"] in shown_text
+    assert MESSAGES["ratio_of_the_geometric_means"] in shown_text
+    calm = text_of(drawn(a_run("a"), a_run("b")))
+    assert "(geometric means" not in calm
+
+
+def test_what_failed_is_said_with_its_reason() -> None:
+    run = a_run()
+    failed = TrialRecord(run_events.trial(9), State.FAILED, None, 1, (), (), "fio was killed.")
+    partial = replace(
+        run, trials=(*run.trials, failed), summary=replace(run.summary, state=State.PARTIAL), reason="Stopped by you."
+    )
+    shown_text = text_of(drawn(partial))
+    assert "Partial. Stopped by you." in shown_text
+    assert MESSAGES["trial_9_of_random_read_on"] in shown_text
+
+
+def test_an_unwritable_place_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError):
+        write_report([a_run()], {}, {}, [], tmp_path / "file" / "report.png")
+
+
+# Curves
+
+
+def shown(*runs: RunRecord, bands: tuple[Band, ...] = ()) -> ReportStep:
+    return ReportStep(runs, [run.plan.steps[0] for run in runs], its_samples(*runs), bands)
+
+
+def test_trials_of_one_thing_have_a_colour_each_and_the_baseline_a_band() -> None:
+    (panel,) = panels(shown(a_run(), bands=(BAND, replace(BAND, unit="%"))))
+    assert [(curve.name, curve.colour) for curve in panel.curves] == [
+        (f"trial {number}", SERIES[number - 1]) for number in (1, 2, 3)
+    ]
+    assert panel.bands == (BAND,)
+    assert {curve.warm_up for curve in panel.curves} == {0.0}
+
+
+def test_of_several_runs_the_first_is_grey_and_gives_the_band() -> None:
+    (panel,) = panels(shown(a_run(), a_run("b"), a_run("c"), bands=(BAND,)))
+    assert dict.fromkeys((curve.name, curve.colour, curve.faint) for curve in panel.curves) == dict.fromkeys(
+        [("A, baseline", BASELINE, True), ("B", SERIES[0], False), ("C", SERIES[1], False)]
+    )
+    (band,) = panel.bands
+    assert (band.run_id, band.name, band.figure) == ("a", "A, baseline", 1000.0)
+
+
+def test_a_trial_that_does_not_count_is_faint_and_named() -> None:
+    run = a_run()
+    first = replace(run.trials[0], state=State.PARTIAL)
+    second = replace(run.trials[1], trial=replace(run.trials[1].trial, warm_up=True))
+    (panel,) = panels(shown(replace(run, trials=(first, second, run.trials[2]))))
+    assert [(curve.name, curve.faint) for curve in panel.curves] == [
+        ("trial 1, partial", True), ("warm-up trial 2", True), ("trial 3", False),
+    ]  # fmt: skip
+
+
+def test_without_samples_there_is_a_dot_for_every_trial() -> None:
+    (panel,) = panels(ReportStep([a_run()], [STEP], {}, ()))
+    assert [(curve.times, curve.values, curve.dots) for curve in panel.curves] == [
+        ((1.0, 2.0, 3.0), (1000.0, 1010.0, 990.0), True)
+    ]
+    assert panels(ReportStep([a_run(values=(1.0,))], [STEP], {}, ())) == []
+
+
+def test_where_samples_are_few_there_are_dots_beside_the_baselines_figure() -> None:
+    few = {"a": {number: (Sample(1.0, IOPS, 5.0, READ),) for number in (1, 2, 3)}}
+    (panel,) = panels(ReportStep([a_run()], [STEP], few, [BAND]))
+    assert [curve.dots for curve in panel.curves] == [True]
+    assert [(band.low, band.median, band.high) for band in panel.bands] == [(940.0, 940.0, 940.0)]
+
+
+def test_a_latency_stands_beside_the_headline() -> None:
+    run = a_run(values=(1000.0,))
+    both = tuple(Sample(float(i), metric, 5.0, READ) for i in range(9) for metric in (P99, IOPS))
+    found = panels(ReportStep([run], [STEP], {"a": {1: both}}, ()))
+    assert [panel.metric for panel in found] == [IOPS, P99]
+
+
+def test_missing_samples_are_a_gap_and_no_line() -> None:
+    times, values = with_gaps([4.0, 1.0, 2.0, 3.0, 9.0], [4.0, 1.0, 2.0, 3.0, 9.0])
+    assert times == (1.0, 2.0, 3.0, 4.0, 9.0, 9.0)
+    assert values[:4] == (1.0, 2.0, 3.0, 4.0)
+    assert values[4] != values[4]
+    assert values[5] == 9.0
+
+
+def test_the_host_is_shown_on_the_trials_own_clock() -> None:
+    run = a_run(values=(1000.0,))
+    (panel,) = panels(shown(run))
+    watched = tuple(Sample(995.0 + i, CPU_IDLE, 60.0) for i in range(40))
+    host = host_panel([run], {"a": {"web-1": watched}}, panel)
+    assert host is not None
+    (curve,) = host.curves
+    assert (curve.times[0], curve.times[-1]) == (0.0, 19.0)
+    assert set(curve.values) == {40.0}
+    assert curve.colour == panel.curves[0].colour
+    assert host_panel([run], {}, panel) is None
+
+
+def test_the_host_is_shown_until_the_last_series_of_the_trial_ends() -> None:
+    run = a_run(values=(1000.0,))
+    (panel,) = panels(shown(run))
+    first = replace(panel.curves[0], times=(1.0,), values=(5.0,))
+    watched = tuple(Sample(995.0 + i, CPU_IDLE, 60.0) for i in range(40))
+    host = host_panel([run], {"a": {"web-1": watched}}, replace(panel, curves=(first, *panel.curves)))
+    assert host is not None
+    assert host.curves[0].times[-1] == 19.0, "of a sweep, the first point is over long before the trial"
+
+
+def test_words_that_would_be_wrapped_take_the_room_that_other_columns_leave() -> None:
+    long = "Throughput, buffer 64 KiB, download, tcp, threads 1"
+    columns = (ImageColumn("Metric"), ImageColumn("Median", right=True))
+    assert _widths(columns, [TableRow((TableCell(long), TableCell("1 s")))])[0] >= width(long, BODY)
+    crowded = [TableRow((TableCell(long), *[TableCell("x" * 60)] * 5))]
+    assert sum(_widths((ImageColumn("Metric"), *[ImageColumn("Of a run")] * 5), crowded)) <= CONTENT
+
+
+# Words
+
+
+def test_what_turns_or_controls_text_is_shown_escaped() -> None:
+    assert printable("a\u202eb\x1bc\u4f60\td") == "a\\u202eb\\x1bc\N{REPLACEMENT CHARACTER}    d"
+
+
+@pytest.mark.parametrize("style", [BODY, CODE])
+def test_wrapping_keeps_every_character(style: object) -> None:
+    text = "fio --name=x " + "y" * 400 + " tail"
+    assert isinstance(style, type(BODY))
+    lines = wrap(text, style, 300, indent="  ")
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(width(line, style) <= 300 for line in lines)
+
+
+def test_repetition_does_not_matter_to_the_picture() -> None:
+    run = a_run()
+    assert "random read" in text_of(drawn(replace(run, plan=replace(run.plan, repetition=Repetition(30)))))
+
+
+def test_figures_of_two_metrics_stand_in_one_table() -> None:
+    run = a_run(values=(1000.0,))
+    figures = (Figure(IOPS, 1000.0, READ), Figure(P99, 212.0, READ))
+    shown_text = text_of(drawn(replace(run, trials=(replace(run.trials[0], figures=figures),))))
+    assert "212 µs" in shown_text
+    assert "↓ lower" in shown_text
+    assert MESSAGES["one_trial_so_its_spread_is"] in shown_text

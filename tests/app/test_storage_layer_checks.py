@@ -1,0 +1,187 @@
+"""The checks of what lies between a directory and its disk, and of what a cloud lends of disks and networks."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from app.checks.before import SkippedCheck, evaluate
+from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
+from app.checks.storage import LAYER_CHECKS
+from app.plans.context import loops_below
+from app.plans.plan import Plan, make_step
+from suites.base import Context, StepEvidence, complete_values, tuned_values
+from suites.facts import Absent, BlockDevice, Directory, Facts, FileSystem, RawDevice
+from suites.registry import suite
+from suites.vocab import Finding, Severity
+from tests.app.test_false_warnings import server
+from tests.disk_host import DATA, GIB
+from tests.messages import messages
+
+MESSAGES = messages("app-checks", "test_storage_layer_checks")
+
+CHECKS = (*LAYER_CHECKS, *CLOUD_CHECKS)
+DISK = BlockDevice(name="nvme0n1", kind="disk", rotational=False, size=200 * GIB, parent=Absent("a whole disk"))
+
+
+def layered(*layers: BlockDevice, kind: str = "ext4", options: str = "rw", attributes: str | Absent = "") -> Facts:
+    """Return a server whose /srv is on `layers`, the uppermost first, or on its disk itself."""
+    below = (*layers, DISK)
+    stacked = [replace(upper, parent=lower.name) for upper, lower in itertools.pairwise(below)]
+    directory = replace(DATA, kind=kind, volume=below[0].name, attributes=attributes or Absent("none is set"))
+    facts = server()
+    mounted = FileSystem(mount="/srv", kind=kind, options=options, free=100 * GIB)
+    return replace(facts, block_devices=(*stacked, DISK), directories=(directory,), file_systems=(mounted,))
+
+
+def step(facts: Facts | None, suite_id: str = "fio", peer: Facts | None = None, **given: object) -> StepEvidence:
+    chosen, context = suite(suite_id), Context(facts, peer)
+    return StepEvidence(
+        "step", chosen, complete_values(chosen, {**tuned_values(chosen, context), **given}), context, "h"
+    )
+
+
+def shown(evidence: StepEvidence) -> dict[str, Finding | SkippedCheck]:
+    return {word.id: word for word in evaluate(CHECKS, evidence)}
+
+
+def finding(evidence: StepEvidence, check: str) -> Finding:
+    (found,) = shown(evidence).values()
+    assert isinstance(found, Finding), found
+    assert found.id == check
+    return found
+
+
+def test_a_plain_disk_draws_nothing() -> None:
+    assert shown(step(layered())) == {}
+    assert shown(step(None)) == {}  # where nothing was read, the checks of the directory itself say so
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "words"),
+    [
+        ("zfs-cache", layered(kind="zfs"), "/srv is on zfs."),
+        ("thin-volume", layered(BlockDevice(name="dm-1"), BlockDevice(name="dm-0", kind="thin-pool")), "pool dm-0"),
+        ("file-backed-disk", layered(BlockDevice(name="loop7")), "on loop7, a loop device"),
+    ],
+)
+def test_what_answers_in_place_of_the_disk_is_warned_of(check: str, facts: Facts, words: str) -> None:
+    found = finding(step(facts, directory="/srv"), check)
+    assert found.severity is Severity.WARNING
+    assert words in found.measured
+
+
+@pytest.mark.parametrize(
+    ("check", "facts", "words"),
+    [
+        ("encrypted-disk", layered(BlockDevice(name="dm-0", kind="crypt")), "dm-crypt (LUKS) device dm-0"),
+        ("discard-mount", layered(options="rw,discard"), "mounted with discard"),
+        ("copy-on-write", layered(kind="btrfs"), "on btrfs without NOCOW"),
+        ("compressing-file-system", layered(kind="f2fs", options="rw,compression=zstd"), "compression=zstd"),
+        ("compressing-file-system", layered(kind="btrfs", attributes="cC"), "attribute c"),
+    ],
+)
+def test_what_lies_between_is_noted(check: str, facts: Facts, words: str) -> None:
+    found = finding(step(facts, directory="/srv"), check)
+    assert found.severity is Severity.INFO
+    assert words in found.measured
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        layered(kind="btrfs", attributes="C"),
+        layered(kind="btrfs", options="rw,nodatacow"),
+        layered(options="rw,discard=async"),
+        layered(BlockDevice(name="dm-0", kind="lvm")),
+    ],
+)
+def test_its_clean_twin_is_not(facts: Facts) -> None:
+    assert shown(step(facts, directory="/srv")) == {}
+
+
+def with_disk(**facts: object) -> Facts:
+    found = layered()
+    return replace(found, block_devices=(replace(DISK, **facts),))  # type: ignore[arg-type]  # a field each
+
+
+def test_a_scheduler_that_favours_others_is_warned_of_once_the_disk_is_known() -> None:
+    found = finding(step(with_disk(scheduler="bfq", low_latency=True), directory="/srv"), "bfq-low-latency")
+    assert found.measured == MESSAGES["nvme0n1_is_scheduled_by_bfq"]
+    assert shown(step(with_disk(scheduler="bfq", low_latency=False), directory="/srv")) == {}
+    assert shown(step(with_disk(scheduler="bfq", low_latency=True), "sysbench-cpu")) == {}
+
+
+def test_a_small_volume_may_live_on_credits() -> None:
+    small = with_disk(model="Amazon Elastic Block Store", size=100 * GIB)
+    found = finding(step(small, directory="/srv"), "volume-burst")
+    assert found.severity is Severity.INFO
+    assert MESSAGES["earns_300_i_os_a_second_and"] in found.measured
+    assert shown(step(with_disk(model="Amazon Elastic Block Store", size=2000 * GIB), directory="/srv")) == {}
+
+
+def test_a_local_disk_of_an_instance_is_noted() -> None:
+    found = finding(step(with_disk(model="Amazon EC2 NVMe Instance Storage"), directory="/srv"), "ephemeral-disk")
+    assert found.measured == MESSAGES["nvme0n1_is_a_local_disk_of"]
+
+
+def test_blocks_of_a_raw_volume_may_be_fetched_at_first_touch() -> None:
+    facts = with_disk(model="Amazon Elastic Block Store", size=2000 * GIB)
+    facts = replace(facts, devices=(RawDevice(path="/dev/nvme0n1", node="/dev/nvme0n1"),))
+    assert finding(step(facts, device="/dev/nvme0n1"), "snapshot-volume").severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    ("kind", "trials", "warned"),
+    [
+        ("c5.xlarge", 6, True),
+        ("c5.xlarge", 400, False),  # beyond what any bucket holds
+        ("c5.9xlarge", 6, False),
+        ("c5.metal", 6, False),
+        ("n2-standard-4", 6, False),
+    ],
+)
+def test_a_burst_of_the_network_is_warned_of(kind: str, trials: int, *, warned: bool) -> None:
+    facts = server()
+    facts = replace(facts, cloud=replace(facts.cloud, instance_type=kind))
+    evidence = replace(step(facts, "iperf3", server("web-2")), trials=trials)
+    assert ("network-burst" in shown(evidence)) is warned
+    if warned:
+        assert MESSAGES["c5_xlarge_may_burst_for_5_to"] in finding(evidence, "network-burst").measured
+
+
+def test_without_facts_of_either_end_a_burst_cannot_be_told() -> None:
+    assert isinstance(shown(step(None, "iperf3"))["network-burst"], SkippedCheck)
+
+
+def test_layers_that_lie_in_a_circle_end() -> None:
+    ring = (BlockDevice(name="a", parent="b"), BlockDevice(name="b", parent="a"))
+    facts = Facts(host="h", read_at="", block_devices=ring)
+    assert len(facts.layers(Directory(path="/x", volume="a"))) == 8
+
+
+LOOP = BlockDevice(name="loop7", kind="loop", parent=Absent("backed by a file"))
+
+
+@pytest.mark.parametrize(
+    ("devices", "watched"),
+    [
+        ((LOOP,), ("loop7",)),
+        ((BlockDevice(name="dm-0", kind="crypt", parent="loop7"), LOOP), ("loop7",)),
+        ((BlockDevice(name="dm-0", kind="crypt", parent="nvme0n1"), DISK), ()),
+    ],
+)
+def test_a_loop_device_below_a_directory_is_found_to_be_watched(
+    devices: tuple[BlockDevice, ...], watched: tuple[str, ...]
+) -> None:
+    directory = replace(DATA, volume=devices[0].name, device=Absent("backed by a file"))
+    facts = replace(server(), block_devices=devices, directories=(directory,))
+    plan = Plan("p", ("web-1",), (make_step("fio", {"directory": directory.path}), make_step("sysbench-cpu", {})))
+    assert loops_below(plan, "web-1", facts) == watched
+    assert loops_below(plan, "the other end", facts) == ()
+
+
+def test_a_loop_device_is_found_by_its_own_name() -> None:
+    plan = Plan("p", ("web-1",), (make_step("fio", {"device": "/dev/disk/by-id/x", "rw": "read"}),))
+    facts = replace(layered(), devices=(RawDevice(path="/dev/disk/by-id/x", node="/dev/loop7"),), block_devices=(LOOP,))
+    assert loops_below(plan, "web-1", facts) == ("loop7",)

@@ -1,0 +1,224 @@
+"""The checks of after on one trial: each speaks of its case, and is silent of the clean twin."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
+from suites.checks import Check, CheckPhase
+from suites.evidence import TrialEvidence
+from suites.vocab import labels
+from tests.app.trial_evidence import READ, WRITE, facts, shown, trial
+
+CHECKS = {check.id: check for check in TRIAL_CHECKS}
+
+Make = Callable[[], TrialEvidence]
+
+MIB = 2**20
+
+RANDOM: dict[str, Any] = {
+    "rw": "randread",
+    "block_size": 4096,
+    "iodepth": 32,
+    "ioengine": "libaio",
+    "direct": True,
+    "runtime": 10,
+}
+IOPS = {"iops": 10_000.0, "bandwidth": 40_960_000.0, "latency_mean": 3_200_000.0}
+FROM_DISK = {"disk_read_rate:vda": 40_960_000.0, "disk_read_ios:vda": 10_000.0, "disk_busy:vda": 99.0}
+
+
+def fio(
+    host: dict[str, float] | None = None, figures: dict[str, float] | None = None, **given: object
+) -> TrialEvidence:
+    """Return a random read at depth 32 that every check is content with, but for what is changed."""
+    watched = {**FROM_DISK, "disk_write_rate:vda": 0.0, **(host or {})}
+    return trial("fio", {**IOPS, **(figures or {})}, at=READ, host=watched, **{**RANDOM, **given})
+
+
+def sequential(host: dict[str, float]) -> TrialEvidence:
+    """Return a buffered read in sequence, of blocks of 4 KiB."""
+    watched = {"disk_busy:vda": 50.0, "disk_write_rate:vda": 0.0, **host}
+    given: dict[str, Any] = {"rw": "read", "block_size": 4096, "direct": False, "runtime": 10}
+    return trial("fio", {"iops": 25_600.0, "bandwidth": 104_857_600.0}, at=READ, host=watched, **given)
+
+
+def dd(figures: dict[str, float], host: dict[str, float], **given: Any) -> TrialEvidence:
+    """Return a dd that writes 1 GiB in blocks of 1 MiB."""
+    watched = {"disk_busy:vda": 95.0, "disk_read_rate:vda": 0.0, "disk_write_ios:vda": 100.0, **host}
+    values: dict[str, Any] = {"block_size": MIB, "count": 1024, "flush": "fdatasync", **given}
+    return trial("dd", {"copied": 2.0**30, **figures}, host=watched, **values)
+
+
+def iperf(rate: float, *, link: float, lost: float | None = None, **given: Any) -> TrialEvidence:
+    """Return ten seconds of TCP at `rate` bits a second, of which eth0 carried `link`."""
+    made = trial("iperf3", {"throughput": rate}, at=labels(direction="send", end="receiver"),
+                 host={"network_sent:eth0": link / 8, "network_received:eth0": 1e4}, time=10, **given)  # fmt: skip
+    if lost is None:
+        return made
+    return replace(made, figures=(*made.figures, *trial("iperf3", {"lost": lost}).figures))
+
+
+def course(values: list[float]) -> TrialEvidence:
+    """Return a read whose IOPS took this course, second by second."""
+    return replace(fio(), samples=trial("fio", IOPS, at=READ, samples=values).samples)
+
+
+def sysbench(share: float) -> TrialEvidence:
+    """Return four threads that compute, on processors of which this share is used."""
+    figures = {"events_per_second": 900.0, "latency_mean": 4.4}
+    return trial("sysbench-cpu", figures, host={"cpu_user": share}, threads=4)
+
+
+def failed(one: TrialEvidence) -> TrialEvidence:
+    """Return the trial as one that did not come to its end."""
+    return replace(one, state="failed")
+
+
+CASES: dict[str, tuple[Make, Make, str]] = {
+    "nothing-counted": (lambda: fio(figures={"iops": 0.0}), fio, "0"),
+    "ended-early": (lambda: replace(fio(), duration=6.0), lambda: replace(fio(), duration=10.2), "6 s"),
+    "too-brief": (
+        lambda: dd({"elapsed": 0.003, "bandwidth": 1e5}, {"disk_write_rate:vda": 2e8}),
+        lambda: dd({"elapsed": 8.0, "bandwidth": 134.0}, {"disk_write_rate:vda": 2e8}),
+        "3 ms",
+    ),
+    "took-too-long": (
+        lambda: replace(fio(), expected=10.0, duration=60.0),
+        lambda: replace(fio(), expected=10.0, duration=14.0),
+        "1 min",
+    ),
+    "errors-in-output": (
+        lambda: replace(fio(), notes=("fio says: Input/output error",)),
+        lambda: replace(fio(), notes=("Read from fio's text.",)),
+        "Input/output",
+    ),
+    "copied-in-part": (
+        lambda: dd({"copied": 2.0**29, "elapsed": 8.0}, {}),
+        lambda: dd({"elapsed": 8.0}, {}),
+        "512 MiB of 1 GiB",
+    ),
+    "over-link": (lambda: iperf(980e6, link=980e6), lambda: iperf(941e6, link=980e6), "eth0"),
+    "over-volume-link": (
+        lambda: trial("fio", {"bandwidth": 150e6}, at=READ, known=facts(kind="nfs4"), host={}, runtime=10),
+        lambda: trial("fio", {"bandwidth": 110e6}, at=READ, known=facts(kind="nfs4"), host={}, runtime=10),
+        "112 MB/s",
+    ),
+    "rate-against-block": (lambda: fio(figures={"bandwidth": 40e6}), fio, "2.4 %"),
+    "more-in-flight-than-asked": (lambda: fio(figures={"latency_mean": 4e6}), fio, "40"),
+    "queue-half-empty": (lambda: fio(figures={"latency_mean": 1e6}), fio, "10 in flight"),
+    "not-from-the-device": (
+        lambda: fio({"disk_read_rate:vda": 0.0, "disk_read_ios:vda": 0.0}),
+        fio,
+        "0 B at vda",
+    ),
+    "merged-on-the-way": (
+        lambda: sequential({"disk_read_rate:vda": 104_857_600.0, "disk_read_ios:vda": 56.1}),
+        lambda: sequential({"disk_read_rate:vda": 104_857_600.0, "disk_read_ios:vda": 25_600.0}),
+        "256000 I/Os issued",
+    ),
+    "more-at-the-device": (lambda: fio({"disk_read_rate:vda": 90e6}), fio, "2.2 times"),
+    "generator-bound": (
+        lambda: dd({"elapsed": 8.0, "bandwidth": 400.0}, {"disk_write_rate:vda": 4e8}, input="/dev/urandom"),
+        lambda: dd({"elapsed": 12.0, "bandwidth": 90.0}, {"disk_write_rate:vda": 9e7}, input="/dev/urandom"),
+        "/dev/urandom alone reads at 500 MB/s",
+    ),
+    "quota-bound": (
+        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 25.0}, known=facts(quota=1.0)),
+        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 10.0}, known=facts(quota=1.0)),
+        "the quota is 1",
+    ),
+    "datagrams-lost": (lambda: iperf(78e6, link=78e6, lost=22.0), lambda: iperf(78e6, link=78e6, lost=0.1), "22 %"),
+    "not-over-the-link": (lambda: iperf(940e6, link=1e6), lambda: iperf(940e6, link=980e6), "carried"),
+    "thin-tail": (
+        lambda: fio(figures={"iops": 300.0, "bandwidth": 300.0 * 4096, "latency_p99_9": 9e6}),
+        lambda: fio(figures={"latency_p99_9": 9e6}),
+        "slowest 3 of 3000",
+    ),
+    "token-bucket": (
+        lambda: course([4000.0, 4010.0] * 30 + [1500.0, 1490.0] * 30),
+        lambda: course([4000.0, 4010.0] * 60),
+        "4005 IOPS until 1 min, then 1495 IOPS",
+    ),
+    "not-steady": (
+        lambda: course([4000.0 - 15 * s for s in range(120)]),
+        lambda: course([4000.0 + s % 7 for s in range(120)]),
+        "Last five of ten rounds",
+    ),
+    "changed-late": (
+        lambda: course([2000.0, 2010.0] * 20 + [3000.0, 3010.0] * 4),
+        lambda: course([2000.0, 2010.0] * 24),
+        "in the last",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_it_speaks_of_its_case_and_not_of_the_clean_twin(check: str) -> None:
+    case, clean, words = CASES[check]
+    assert words in (shown(CHECKS[check], case()) or "")
+    assert shown(CHECKS[check], clean()) is None
+
+
+def test_every_check_of_a_trial_has_a_case() -> None:
+    assert set(CHECKS) - {"limited-by"} == set(CASES)
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_of_a_trial_that_failed_nothing_is_said_but_that(check: str) -> None:
+    assert shown(CHECKS[check], failed(CASES[check][0]())) is None
+
+
+def test_every_check_of_after_says_what_it_is() -> None:
+    checks: tuple[Check[Any], ...] = (*TRIAL_CHECKS, *OUTCOME_CHECKS)
+    for check in checks:
+        assert check.when is CheckPhase.AFTER
+        assert all((check.title, check.why, check.remedy, check.source, check.needs))
+        assert "!" not in check.title + check.why + check.remedy
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        fio,
+        lambda: dd({"elapsed": 8.0, "bandwidth": 134.0}, {"disk_write_rate:vda": 1.4e8}),
+        lambda: iperf(941e6, link=980e6),
+        lambda: sysbench(99.0),
+        lambda: trial("stream", {"bandwidth": 20e3}, host={"cpu_user": 99.0}),
+    ],
+)  # fmt: skip
+def test_a_sound_trial_draws_no_finding(make: Make) -> None:
+    raised = {check.id: shown(check, make()) for check in TRIAL_CHECKS if check.id != "limited-by"}
+    assert {name: words for name, words in raised.items() if words not in {None, "cannot tell"}} == {}
+
+
+def test_writes_that_stay_in_memory_are_seen_too() -> None:
+    one = dd({"elapsed": 2.0, "bandwidth": 537.0}, {"disk_write_rate:vda": 1e6}, flush="none")
+    assert "Written: 1 GiB by the tool" in (shown(CHECKS["not-from-the-device"], one) or "")
+
+
+def test_what_was_laid_out_before_is_not_held_against_the_device() -> None:
+    one = fio(rw="randrw")
+    assert one.watch is not None
+    before = tuple((time, 900e6 if time <= one.watch.start + 0.5 else 41e6) for time in (999.0, 1000.0, 1001.0, 1005.0))
+    series = {**one.watch.series, ("disk_read_rate", (("device", "vda"),)): before}
+    assert shown(CHECKS["more-at-the-device"], replace(one, watch=replace(one.watch, series=series))) is None
+
+
+@pytest.mark.parametrize("check", ["not-from-the-device", "more-at-the-device", "generator-bound"])
+def test_without_telemetry_it_cannot_tell(check: str) -> None:
+    assert shown(CHECKS[check], replace(fio(), watch=None)) == "cannot tell"
+
+
+def test_by_fio_s_own_count_a_cache_is_seen_without_telemetry() -> None:
+    one = replace(fio(direct=False, iodepth=1, ioengine="psync"), watch=None)
+    counted = trial("fio", {"issued_ios": 853_333.0, "device_ios": 0.0}, at=READ).figures
+    words = shown(CHECKS["not-from-the-device"], replace(one, figures=(*one.figures, *counted)))
+    assert "853333 I/Os issued (read), 0 at the device" in (words or "")
+
+
+def test_files_in_memory_are_no_disk() -> None:
+    one = trial("fio", IOPS, at=WRITE, known=facts(kind="tmpfs"), **{**RANDOM, "rw": "randwrite"})
+    assert "tmpfs" in (shown(CHECKS["not-from-the-device"], one) or "")

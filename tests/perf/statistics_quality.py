@@ -1,0 +1,213 @@
+"""What the statistics do on simulated trials whose truth is known, beside what was found when they were chosen."""
+
+from dataclasses import dataclass
+
+from app.plans.plan import Order
+from tests.perf.outcome import Met, Outcome
+from tests.simulation import experiments, history, shapes
+from tests.simulation.experiments import Share
+from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
+
+TRIES = 1000
+"""Simulated experiments for each line; a share of a half is then known to within 3 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What was found before, and between which values the true figure has to lie for that to hold."""
+
+    before: str
+    low: float
+    high: float
+
+
+def run() -> list[Outcome]:
+    """Return a line for everything that is promised: coverage, trials needed, false alarms, power."""
+    return [
+        *_coverage(),
+        *_sequential(),
+        *_verdicts(),
+        *_alarms(),
+        *_power(),
+        *_several(),
+        *_hosts(),
+        *_order(),
+        *_starts(),
+        *_shapes(),
+        *_history(),
+    ]
+
+
+def _shapes() -> list[Outcome]:
+    """Return what percentiles, noise figures and models of scaling hold."""
+    tries = TRIES // 4
+    held = Expected("", 0.93, 0.97)
+    similar = shapes.fits(shapes.amdahl(0.2), range(1, 9), tries)
+    turning = shapes.fits(shapes.usl(0.05, 18), [1, 2, 4, 8, 16, 32, 64], tries, peak=18)
+    return [
+        _shared("the interval of a p95 of 5 trials holds the truth", shapes.percentile_coverage(95, 5, tries), held),
+        _shared("the same by resampling trials", shapes.resampled_coverage(95, 5, tries), Expected("", 0.78, 0.9)),
+        _shared("the interval of a shift at p90 holds it, 6 trials", shapes.shift_coverage(90, 1.1, 6, tries), held),
+        _shared("the interval of a CoV of 6 trials holds it", shapes.cov_coverage(normal(0.03), 0.03, 6, tries), held),
+        _shared("Amdahl's law from 1 to 8 is given a peak", similar.usl, Expected(".52 (USL alone)", 0.0, 0.02)),
+        _shared("a peak at 18 of 1 to 64 is found", turning.usl, Expected("", 0.97, 1.0)),
+        _shared("its interval holds 18", turning.peak, held),
+    ]
+
+
+def _history() -> list[Outcome]:
+    """Return how often a history of 60 results claims a change that is none, and finds one that is."""
+    tries = TRIES // 2
+    alarms = (
+        ("history: false change, results independent", 0.0, Expected("0.05 (otava)", 0.0, 0.03)),
+        ("history: false change, neighbours 0.3", 0.3, Expected("0.21 (otava)", 0.0, 0.2)),
+        ("history: false change, neighbours 0.6", 0.6, Expected("0.64 (otava)", 0.0, 0.28)),
+    )
+    found = [
+        _shared(what, Share(round(history.false_alarms(0.05, hanging, tries) * tries), tries), expected)
+        for what, hanging, expected in alarms
+    ]
+    shift = Share(round(history.power(0.10, 4, tries) * tries), tries)
+    return [*found, _shared("history: 10 % found after 4 results, CoV 3 %", shift, Expected("", 0.95, 1.0))]
+
+
+def _shared(what: str, found: Share, expected: Expected) -> Outcome:
+    low, high = found.interval
+    met = Met.MET if low <= expected.high and high >= expected.low else Met.MISSED
+    return Outcome(what, f"{found.value:.3f}", f"{low:.3f} to {high:.3f}", expected.before, met)
+
+
+def _counted(what: str, trials: float, expected: Expected) -> Outcome:
+    met = Met.MET if expected.low <= trials <= expected.high else Met.MISSED
+    return Outcome(what, f"{trials:.1f}", "", expected.before, met)
+
+
+def _coverage() -> list[Outcome]:
+    shapes: tuple[tuple[str, Draw, Expected, Expected], ...] = (
+        ("normal, 3 %", normal(0.03), Expected(".95 (t)", 0.93, 0.98), Expected(".95 (t)", 0.93, 0.97)),
+        ("skewed, 30 %", skewed(0.3), Expected("", 0.92, 0.98), Expected("", 0.90, 0.97)),
+        ("two levels", two_levels(0.1, 0.01), Expected(".89 (t)", 0.92, 1.0), Expected(".93 (t)", 0.92, 1.0)),
+        ("correlated, 0.3", correlated(0.03, 0.3), Expected("", 0.80, 0.92), Expected("", 0.80, 0.92)),
+        ("correlated, 0.7", correlated(0.03, 0.7), Expected(".58 (t)", 0.50, 0.68), Expected(".58 (t)", 0.50, 0.68)),
+    )
+    return [
+        _shared(
+            f"the interval of {trials} trials holds the truth: {name}", experiments.coverage(draw, trials, TRIES), aim
+        )
+        for name, draw, ten, thirty in shapes
+        for trials, aim in ((10, ten), (30, thirty))
+    ]
+
+
+def _sequential() -> list[Outcome]:
+    lines = []
+    for cov, before, holds in ((0.01, 7.2, 0.95), (0.03, 14.5, 0.945), (0.05, 27.0, 0.94)):
+        found = experiments.sequential(normal(cov), 0.02, TRIES)
+        aim = Expected(f"{before:g}", before * 0.95, before * 1.05)
+        lines.append(_counted(f"trials until ±2 % at a spread of {cov:.0%} (fixed: 10, 30)", found.trials, aim))
+        lines.append(_shared("  and the interval holds the truth", found.held, Expected(f"{holds:g}", 0.91, 0.97)))
+        for trials in (10, 30):
+            near = experiments.near(normal(cov), trials, 0.02, TRIES)
+            lines.append(_shared(f"  fixed {trials}: the middle lies within 2 %", near, _NEAR[cov, trials]))
+    return lines
+
+
+_NEAR = {
+    (0.01, 10): Expected("", 0.99, 1.0), (0.01, 30): Expected("", 0.99, 1.0),
+    (0.03, 10): Expected("", 0.93, 0.98), (0.03, 30): Expected("", 0.99, 1.0),
+    (0.05, 10): Expected(".79", 0.74, 0.84), (0.05, 30): Expected("", 0.94, 0.99),
+}  # fmt: skip
+
+
+def _verdicts() -> list[Outcome]:
+    lines = []
+    for factor, before, shown_text in ((1.2, 5, "better"), (1.1, 6, "better"), (0.9, 6, "worse"), (1.0, 7, "same")):
+        found = experiments.until_verdict(factor, TRIES)
+        aim = Expected(f"{before}, minimum 3", 6.0, 8.0)  # ours makes six trials in any case
+        lines.append(_counted(f"trials until a verdict at a true ratio of {factor:g}, minimum 6", found.trials, aim))
+        right: Share = getattr(found, shown_text)
+        lines.append(
+            _shared(f"  and it is “{shown_text}”", right, Expected(".989" if shown_text == "same" else "", 0.96, 1.0))
+        )
+    near = experiments.until_verdict(1.03, TRIES).better
+    lines.append(_shared("wrongly better at a true 1.03, margin ±5 %", near, Expected(".003", 0.0, 0.01)))
+    for confidence, shown, high in ((0.95, ".08", 0.10), (0.99, ".024", 0.035)):
+        edge = experiments.until_verdict(1.05, TRIES, confidence=confidence).better
+        lines.append(
+            _shared(f"better exactly at the margin's edge, {confidence:.0%}", edge, Expected(shown, 0.0, high))
+        )
+    return lines
+
+
+def _alarms() -> list[Outcome]:
+    aims = (
+        ("seconds of five trials thrown together", experiments.samples_pooled(TRIES), Expected(".62", 0.55, 0.69)),
+        ("five trials, each one value", experiments.samples_as_trials(5, 0.0, TRIES), Expected(".05", 0.03, 0.07)),
+        ("five trials, beyond ±2 %", experiments.samples_as_trials(5, 0.02, TRIES), Expected(".001", 0.0, 0.005)),
+    )
+    lines = [_shared(f"a thing differs from itself: {name}", found, aim) for name, found, aim in aims]
+    for coefficient, bare, margin in ((0.0, 0.06, 0.002), (0.3, 0.16, 0.01), (0.7, 0.50, 0.03)):
+        draw = correlated(0.03, coefficient)
+        name = f"ten trials that hang together with {coefficient:g}"
+        without = experiments.claims(draw, (10, 10), 0.0, TRIES)
+        lines.append(_shared(f"a thing differs from itself: {name}", without, Expected("", 0.0, bare)))
+        within = experiments.claims(draw, (10, 10), 0.05, TRIES)
+        lines.append(_shared("  beyond ±5 %", within, Expected("", 0.0, margin)))
+    return lines
+
+
+def _power() -> list[Outcome]:
+    cases = ((5, 1.05, ".31", 0.25, 0.37), (10, 1.05, ".62", 0.56, 0.68), (5, 1.10, ".96", 0.93, 0.99))
+    return [
+        _shared(
+            f"{factor - 1:+.0%} is found beyond ±2 % with {trials} trials",
+            experiments.samples_as_trials(trials, 0.02, TRIES, factor=factor),
+            Expected(before, low, high),
+        )
+        for trials, factor, before, low, high in cases
+    ]
+
+
+def _several() -> list[Outcome]:
+    cases = (("raw", ".67", 0.60, 0.76), ("holm", ".03", 0.0, 0.05), ("margin", ".000", 0.0, 0.002))
+    return [
+        _shared(f"one of 24 metrics that do not differ does: {how}", experiments.many_metrics(24, how, TRIES // 2), aim)
+        for how, aim in ((how, Expected(before, low, high)) for how, before, low, high in cases)
+    ]
+
+
+def _hosts() -> list[Outcome]:
+    cases = (
+        ("a type differs from itself: one host each", 1, "trials", 1.0, Expected(".58", 0.42, 0.62)),
+        ("a type differs from itself: three hosts each", 3, "hosts", 1.0, Expected(".04", 0.0, 0.06)),
+        ("  +10 % is found with three hosts", 3, "hosts", 1.1, Expected(".67", 0.60, 0.74)),
+        ("  +10 % is found with five hosts", 5, "hosts", 1.1, Expected(".98", 0.94, 1.0)),
+    )
+    return [
+        _shared(f"{name}, {how} as values", experiments.fleets(count, how, TRIES, factor=factor), aim)
+        for name, count, how, factor, aim in cases
+    ]
+
+
+def _order() -> list[Outcome]:
+    aims = {
+        Order.BLOCK: Expected(".31", 0.27, 0.40),
+        Order.INTERLEAVED: Expected("", 0.0, 0.06),
+        Order.RANDOMISED: Expected(".05", 0.0, 0.07),
+        Order.ABBA: Expected("", 0.0, 0.06),
+    }
+    return [
+        _shared(f"a thing differs from itself on a host that drifts: {order}", experiments.drifting(order, TRIES), aim)
+        for order, aim in aims.items()
+    ]
+
+
+def _starts() -> list[Outcome]:
+    before, after, found = experiments.slow_start(TRIES)
+    steady = experiments.steady_called_unsteady(0.8, 60, TRIES)
+    return [
+        Outcome("error of a figure with a slow start, 20 of 120 s", f"{before:.1%}", "", "6.6 %", Met.MET),
+        Outcome("  without it", f"{after:.1%}", "", ".4 to .5 %", Met.MET if after < 0.01 else Met.MISSED),
+        _shared("  and it is found", found, Expected("", 0.98, 1.0)),
+        _shared("a steady minute is called unsteady, seconds correlated with 0.8", steady, Expected("", 0.0, 0.05)),
+    ]

@@ -1,0 +1,118 @@
+"""Takes the README's pictures from real measurements of this computer: ``python -m tests.readme_images FOLDER``.
+
+Six trials of random reads and of the processor are pinned as the baseline, then the same plan runs again in the window.
+It takes about five minutes.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.questions import RefusingAsker
+from app.runs.control import Control
+from tests.shot_stage import VARIANTS, Stage, stage
+from widgets import jobs, theme
+from widgets.main_window import MainWindow
+from widgets.rail import PageName
+from widgets.wizard.measure_page import PARAMETERS, MeasurePage
+
+TRIALS = 6
+SECONDS = 12.0
+PICTURED = 4
+"""The trial during which the live view is taken: there are others behind it then."""
+
+
+def main(folder: Path) -> None:
+    """Measure, and write live.png, compare.png and plan.png into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    application = QApplication([])
+    theme.apply(application)
+    with tempfile.TemporaryDirectory() as home, stage(Path(home), VARIANTS[0]) as made:
+        plan = _plan(made)
+        for _event in made.workstation.run(plan, RefusingAsker(), Control()):
+            pass  # the store has it
+        made.workstation.pin("last", "before the upgrade")
+        window = made.window()
+        _picture_live(window, plan, folder / "live.png")
+        _until(lambda: not jobs.running())
+        second, first = (run.id for run in made.workstation.runs())
+        window.pages.compare([first, second])
+        _until(lambda: not jobs.running())
+        _take(window, folder / "compare.png")
+        _picture_plan(window, folder / "plan.png")
+
+
+def _plan(made: Stage) -> Plan:
+    facts = made.workstation.facts(LOCAL, RefusingAsker())
+    disk: dict[str, object] = {"rw": "randread", "size": 2**30, "runtime": SECONDS, "ramp_time": 2.0}
+    suites: dict[str, dict[str, object]] = {"fio": disk, "sysbench-cpu": {"time": SECONDS}}
+    tuned = made.workstation.new_plan([LOCAL], list(suites), {LOCAL: facts}, "upgrade of the volume")
+    return _with(tuned, suites)
+
+
+def _with(tuned: Plan, chosen: dict[str, dict[str, object]]) -> Plan:
+    steps = tuple(
+        make_step(step.suite_id, {**step.values, **chosen[step.suite_id]}, name=step.name) for step in tuned.steps
+    )
+    question = "Are random reads faster after the upgrade?"
+    return replace(tuned, steps=steps, question=question, repetition=Repetition(trials=TRIALS))
+
+
+def _picture_live(window: MainWindow, plan: Plan, path: Path) -> None:
+    window.pages.run(plan, None)
+    live = window.pages.live
+    assert live is not None
+
+    def far_enough() -> bool:
+        view = live.view.front if live.view is not None else None
+        return view is not None and view.trial.number >= PICTURED and view.latest() > 0.8 * SECONDS
+
+    _until(far_enough)
+    _take(window, path)
+
+
+def _picture_plan(window: MainWindow, path: Path) -> None:
+    page = window.show_page(PageName.MEASURE)
+    assert isinstance(page, MeasurePage)
+    page.begin([LOCAL])
+    _until(lambda: not jobs.running() and not page.reader.waiting)
+    page.forward()
+    for suite in ("fio", "sysbench-cpu"):
+        page.tests.cards[suite].box.click()
+    page.draft.steps[0].form.set_text("directory", "/var/tmp")  # not the stage's own home, which is gone by tomorrow
+    page.forward()
+    assert page.current == PARAMETERS
+    _until(lambda: not jobs.running() and not page.assessor.busy)
+    _take(window, path)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    """Let Qt work until `holds`, and everything is painted."""
+    while not holds():
+        _wait(100)
+    _wait(300)  # the last redraw that was asked for
+
+
+def _wait(milliseconds: int) -> None:
+    """Let Qt work for a while, asleep where nothing is to be done: what is measured meanwhile has the processors."""
+    loop = QEventLoop()
+    QTimer.singleShot(milliseconds, loop, loop.quit)
+    loop.exec()
+
+
+def _take(window: MainWindow, path: Path) -> None:
+    window.grab().save(str(path))
+    sys.stdout.write(f"{path}\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "resources/pictures").resolve())

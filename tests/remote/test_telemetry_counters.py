@@ -1,0 +1,164 @@
+"""What telemetry looks at now and then: growth since the last look, and none made up where there was none."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from remote.local import LocalSession
+from remote.telemetry.telemetry import Telemetry
+from remote.telemetry.telemetry_ticks import GrowthWatch, TickReader
+from suites.vocab import Labels, Sample
+
+MARK = "0123456789abcdef"
+FREQUENCY = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"
+THROTTLED = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
+PACKAGE = "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count"
+HEAT = "/sys/class/hwmon/hwmon2/temp1_input"
+Found = dict[tuple[str, Labels], float]
+
+
+def looked(*ticks: list[str]) -> list[Found]:
+    """Return the samples of each tick; a line that begins with ``@`` is one of the script's own."""
+    output = ""
+    for number, lines in enumerate(ticks):
+        marked = [f"@@{MARK} {line[1:]}" if line.startswith("@") else line for line in lines]
+        output += "\n".join([f"@@{MARK} tick {number} {100.0 + 5 * number} ", *marked, f"@@{MARK} end", ""])
+    watch = GrowthWatch()
+    return [_by_name(watch.feed(tick)) for tick in TickReader(MARK).feed(output.encode())]
+
+
+def _by_name(given: Iterator[Sample]) -> Found:
+    return {(sample.metric.name, sample.labels): sample.value for sample in given}
+
+
+def process(pid: int, name: str, ticks: int, *, flags: int = 4194304, began: int = 7) -> str:
+    return f"/proc/{pid}/stat:{pid} ({name}) R 1 {pid} {pid} 0 -1 {flags} 0 0 0 0 {ticks} 0 0 0 20 0 1 0 {began} 99 9"
+
+
+def test_clocks_and_heat_are_levels() -> None:
+    first, second = looked(
+        [f"@limit {HEAT} 100000", f"{FREQUENCY}:2400000", f"{HEAT}:81000"], [f"{FREQUENCY}:1200000", f"{HEAT}:130000"]
+    )
+    assert first == {("clock_frequency", ()): 2.4e9, ("temperature_of_limit", ()): 81.0}
+    assert second == {("clock_frequency", ()): 1.2e9, ("temperature_of_limit", ()): 100.0}
+
+
+def test_counters_are_told_by_their_growth_since_the_last_look() -> None:
+    link, errors = "/sys/class/net/eth0/carrier_changes", "/sys/fs/ext4/vda/errors_count"
+    first, nothing, second = looked(
+        [f"{THROTTLED}:5", f"{PACKAGE}:9", f"{link}:2", f"{errors}:1"],
+        [],
+        [f"{THROTTLED}:7", f"{PACKAGE}:10", f"{link}:4", f"{errors}:0"],
+    )
+    assert first == nothing == {}
+    assert second == {("throttle_events", ()): 3.0, ("link_changes", (("interface", "eth0"),)): 2.0}
+
+
+def test_others_are_named_with_the_time_they_took() -> None:
+    first, second, third = looked(
+        ["@own 9 8 7", "@ours /proc/20/environ", process(10, "backup", 500), process(20, "fio", 900)],
+        ["@ours /proc/20/environ", process(10, "backup", 700), process(20, "fio", 1400), process(9, "sh", 5000)],
+        ["@ours ", process(11, "a b) c", 350), process(10, "backup", 701), process(10, "kworker", 999, flags=0x208040)],
+    )
+    assert first == {}
+    assert second == {("process_time", (("process", "backup"),)): 2.0}
+    assert third == {("process_time", (("process", "a b) c"),)): 2.5}  # the first second of a new one is not known
+
+
+def test_a_process_with_the_id_of_another_is_another() -> None:
+    _, second = looked(["@ours ", process(10, "old", 90_000, began=5)], ["@ours ", process(10, "new", 300, began=9)])
+    assert second == {("process_time", (("process", "new"),)): 2.0}
+
+
+def test_what_a_cloud_holds_back_is_told_where_it_says_so() -> None:
+    magic = 0x3C23B510
+    volume = f"@volume nvme1n1 {magic} 1 2 3 4 5 6 {{}} 0 0 0 12"
+    allowed = "@allowance eth0  bw_in_allowance_exceeded: {} conntrack_allowance_exceeded: 0 "
+    first, second, third = looked(
+        [volume.format(1_000_000), allowed.format(4)],
+        [volume.format(3_500_000), allowed.format(9)],
+        ["@volume nvme1n1 1 2 3 4 5 6 7 9 0 0 0 12", "@allowance eth0  no stats available"],
+    )
+    interface = ("interface", "eth0")
+    assert first == third == {}
+    assert second == {
+        ("allowance_exceeded", (("allowance", "bw_in"), interface)): 5.0,
+        ("allowance_exceeded", (("allowance", "conntrack"), interface)): 0.0,
+        ("allowance_exceeded_time", (("device", "nvme1n1"),)): 2.5,
+    }
+
+
+def test_a_busy_neighbour_is_seen_and_neither_this_program_nor_a_job_is(tmp_path: Path) -> None:
+    shell = shutil.which("sh")
+    assert shell is not None
+    loop = tmp_path / "neighbour"
+    loop.write_text("while :; do :; done\n")
+    own = {**os.environ, "BENCHWRIGHT_JOB": "nonce/measure"}
+    foreign = {name: value for name, value in os.environ.items() if name != "BENCHWRIGHT_JOB"}
+    busy = tmp_path / "ours"
+    (tmp_path / "theirs").symlink_to(shell)
+    busy.symlink_to(shell)
+    session = LocalSession("testhost")
+    with (
+        subprocess.Popen([tmp_path / "theirs", loop], env=foreign) as theirs,
+        subprocess.Popen([busy, loop], env=own) as ours,
+    ):
+        telemetry = Telemetry.start(session, interval=0.4)
+        try:
+            found = _named(telemetry)
+        finally:
+            theirs.kill()
+            ours.kill()
+            telemetry.stop()
+            session.close()
+    assert found == {"theirs"}
+
+
+ETHTOOL = """#!/bin/sh
+echo "NIC statistics:
+     tx_packets: 5
+     bw_in_allowance_exceeded: $(cat {counter})
+     pps_allowance_exceeded: 0"
+echo 7 >{counter}
+"""
+
+
+def test_the_script_asks_an_adapter_that_counts_what_was_held_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = [link.name for link in Path("/sys/class/net").iterdir() if (link / "device").exists()]
+    if not links:
+        pytest.skip("no interface here has a device")
+    counter, program = tmp_path / "counter", tmp_path / "ethtool"
+    counter.write_text("3\n")
+    program.write_text(ETHTOOL.format(counter=counter))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    session = LocalSession("testhost")
+    telemetry = Telemetry.start(session, interval=0.05)
+    held: list[Sample] = []
+    try:
+        for _ in range(100):
+            held += [one for one in telemetry.read(timeout=60.0) if one.metric.name == "allowance_exceeded"]
+            if held:
+                break
+    finally:
+        telemetry.stop()
+        session.close()
+    found = {dict(one.labels)["allowance"]: one.value for one in held if dict(one.labels)["interface"] == links[0]}
+    assert found["pps"] == 0.0
+    assert found["bw_in"] == 0.0  # it said 7 each time that it was looked at after the first
+
+
+def _named(telemetry: Telemetry) -> set[str]:
+    """Return which of the two were named at the first look at which one was."""
+    for _ in range(60):
+        given = telemetry.read(timeout=60.0)
+        names = {dict(one.labels)["process"] for one in given if one.metric.name == "process_time"}
+        if names & {"theirs", "ours"}:
+            return names & {"theirs", "ours"}
+    pytest.fail("nobody was seen")

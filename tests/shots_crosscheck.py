@@ -1,0 +1,89 @@
+"""Pictures of a calibration, of a second opinion that is proposed, and of one that was had."""
+
+from dataclasses import replace
+
+from PySide6.QtWidgets import QWidget
+
+from app.crosscheck.agreement import agreements
+from app.plans.plan import LOCAL
+from app.questions import RefusingAsker
+from tests.app.test_calibration import calibration
+from tests.app.test_crosscheck import FIO, of_disk
+from tests.shot_stage import Shot, Stage
+from tests.widgets.library_runs import library
+from widgets.compare.compare_page import ComparePage
+from widgets.crosscheck import AgreementPanel, open_crosscheck
+from widgets.hosts.calibrate_dialog import CalibrateDialog
+from widgets.library.library_page import LibraryPage
+from widgets.rail import PageName
+
+RUN, OTHER = "20260112-081502-a1b2", "20260113-141230-e5f6"
+
+
+def _calibrate(stage: Stage) -> QWidget:
+    stage.workstation._store.keep_calibration(calibration(LOCAL, suite="sysbench-cpu"))
+    dialog = CalibrateDialog(stage.workstation, RefusingAsker(), LOCAL, stage.window())
+    dialog.open()
+    stage.settle()
+    return dialog
+
+
+def _propose(stage: Stage) -> QWidget:
+    if RUN not in {run.id for run in stage.workstation.runs()}:
+        library(stage.workstation)
+    dialog = open_crosscheck(stage.workstation, RUN, stage.window())
+    stage.settle()
+    return dialog
+
+
+def _agree(stage: Stage) -> QWidget:
+    deep = {**FIO.values, "iodepth": 8, "ioengine": "libaio", "direct": False}
+    panel = AgreementPanel()
+    panel.resize(760, 320)
+    panel.show_agreements(agreements(of_disk(0.3, type(FIO)("fio", "fio", deep))))
+    panel.show()
+    stage.settle()
+    return panel
+
+
+def _own_margin(stage: Stage) -> QWidget:
+    if RUN not in {run.id for run in stage.workstation.runs()}:
+        library(stage.workstation)
+    own = replace(calibration("web-1", margin=0.08), made="2026-01-12T07:00:00+00:00", fingerprint={})
+    stage.workstation._store.keep_calibration(own)
+    window = stage.window()
+    page = window.show_page(PageName.COMPARE)
+    if not isinstance(page, ComparePage):
+        raise TypeError("the comparison could not be opened")
+    page.compare((RUN, OTHER))
+    stage.settle()
+    return window
+
+
+def _library(stage: Stage) -> QWidget:
+    if RUN not in {run.id for run in stage.workstation.runs()}:
+        library(stage.workstation)
+    window = stage.window()
+    page = window.show_page(PageName.LIBRARY)
+    if not isinstance(page, LibraryPage):
+        raise TypeError("the library could not be opened")
+    page.show_run(RUN)
+    stage.settle()
+    return window
+
+
+def _hosts(stage: Stage) -> QWidget:
+    window = stage.window()
+    window.show_page(PageName.HOSTS)
+    stage.settle()
+    return window
+
+
+SHOTS: list[Shot] = [
+    ("calibrate", _calibrate),
+    ("second-opinion", _propose),
+    ("agreement", _agree),
+    ("compare-own-margin", _own_margin),
+    ("library-check-with-another-tool", _library),
+    ("hosts-calibrate", _hosts),
+]

@@ -1,0 +1,29 @@
+"""A value is taken as it was meant and written to its last digit; where a tool drops fractions they are refused."""
+
+import pytest
+
+from suites.errors import ParameterError
+from suites.parameters import Parameter, Type, format_duration, parse_duration
+from suites.sysbench.output import TIME
+
+
+@pytest.mark.parametrize("given", [1.5, "1.5", "1500 ms"])
+def test_a_fraction_is_refused(given: object) -> None:
+    with pytest.raises(ParameterError, match="whole number"):
+        TIME.parse(given)
+
+
+@pytest.mark.parametrize("given", [2, 2.0, "2", "2 s", "2000 ms"])
+def test_a_whole_number_is_taken_however_written(given: object) -> None:
+    assert TIME.parse(given) == 2
+
+
+@pytest.mark.parametrize("seconds", [1234567.5, 100000.5, 1000001.0, 0.25, 604800.0])
+def test_a_duration_is_written_to_the_last_digit(seconds: float) -> None:
+    assert parse_duration(format_duration(seconds)) == seconds
+
+
+def test_a_number_is_written_to_the_last_digit() -> None:
+    pause = Parameter(name="pause", title="Pause", type=Type.NUMBER, default=0.0, help="", maximum=1e6)
+    assert pause.parse(pause.format(123456.75)) == 123456.75
+    assert pause.bounds() == "at most 1000000"

@@ -1,0 +1,121 @@
+"""A finding beside a stored run is acknowledged in its card, and taken back there; the library keeps it."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.plans.plan_remarks import Acknowledged
+from app.questions import RefusingAsker
+from app.services import Workstation
+from suites.verdict import Trust
+from tests.widgets.library_runs import DISK, FINDING, Made, record
+from widgets import jobs
+from widgets.library.library_page import LibraryPage
+from widgets.live.run_side_panel import RunSidePanel
+from widgets.parts.findings import FindingCard
+
+pytestmark = pytest.mark.usefixtures("idle")
+
+RUN = "20260112-081502-a1b2"
+OTHER = "20260111-081502-a1b2"
+REASON = "three are all there is time for"
+
+
+@pytest.fixture
+def page(qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstation) -> LibraryPage:
+    record(workstation, *(Made(run, (412e3, 409e3, 415e3), trust=Trust.DOUBTFUL) for run in (OTHER, RUN)))
+    page = LibraryPage(workstation, RefusingAsker())
+    assert page.side is not None
+    for widget in (page, page.side):
+        keep(widget)
+        widget.show()
+    page.activated()
+    settle(qtbot)
+    return page
+
+
+def settle(qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def card(page: LibraryPage) -> FindingCard:
+    (found,) = page.run_side.findings.cards()
+    return found
+
+
+def acknowledge(qtbot: QtBot, page: LibraryPage) -> None:
+    asked = card(page)
+    qtbot.mouseClick(asked.acknowledge, Qt.MouseButton.LeftButton)
+    qtbot.keyClicks(asked.reason_field, REASON)
+    with qtbot.waitSignal(page.status, check_params_cb=lambda shown: shown == f"Acknowledged: {FINDING.title}"):
+        qtbot.keyClick(asked.reason_field, Qt.Key.Key_Return)
+    settle(qtbot)
+
+
+def test_the_reason_is_kept_with_the_run_and_nothing_else_changes(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    before, table = workstation.load(RUN), page.panel.figures.content.rowCount()
+    assert card(page).buttons == []  # nothing is changed or installed for a run that is over
+    acknowledge(qtbot, page)
+    assert card(page).reason == REASON
+    assert "1 acknowledged" in page.run_side._findings_head.text()
+    after = workstation.load(RUN)
+    assert after.plan.acknowledged == (Acknowledged("interval", REASON, DISK),)
+    assert (after.plan_hash, after.verdicts) == (before.plan_hash, before.verdicts)
+    assert page.panel.figures.content.rowCount() == table
+    assert workstation.load(OTHER).plan.acknowledged == ()
+
+
+def test_it_is_taken_back_in_the_same_card(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+    acknowledge(qtbot, page)
+    assert card(page).acknowledge.text() == "Withdraw"
+    qtbot.mouseClick(card(page).acknowledge, Qt.MouseButton.LeftButton)
+    settle(qtbot)
+    assert card(page).reason == ""
+    assert workstation.load(RUN).plan.acknowledged == ()
+
+
+def _is_open(page: LibraryPage, run: str) -> bool:
+    return page.panel.opened is not None and page.panel.opened.record.summary.id == run
+
+
+def test_it_stands_there_when_the_run_is_looked_at_again(qtbot: QtBot, page: LibraryPage) -> None:
+    acknowledge(qtbot, page)
+    page.panel.show_plots()
+    assert card(page).reason == REASON
+    for run, reason in ((OTHER, ""), (RUN, REASON)):
+        page.show_run(run)
+        settle(qtbot)
+        qtbot.waitUntil(partial(_is_open, page, run))
+        assert card(page).reason == reason
+
+
+def test_what_comes_late_is_not_shown_beside_another_run(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    answered = workstation.acknowledge(OTHER, [Acknowledged("interval", REASON, DISK)])
+    page.panel.show_remarks(OTHER, answered.plan)
+    assert card(page).reason == ""
+
+
+def test_a_run_that_is_gone_is_said_and_the_card_stays(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    workstation.delete(RUN)
+    card(page).acknowledge_requested.emit(FINDING, REASON)
+    settle(qtbot)
+    assert "There is no run" in page.notice.text()
+    assert card(page).reason == ""
+
+
+def test_findings_of_a_run_that_is_watched_are_only_told(qtbot: QtBot) -> None:
+    side = RunSidePanel()
+    qtbot.addWidget(side)
+    side.findings.set_findings([FINDING])
+    side.show()
+    assert not side.findings.cards()[0].acknowledge.isVisible()

@@ -1,0 +1,24 @@
+"""The tabs of a run's places: how far each is, and which hosts are measured no more."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.events import LinkChanged, LinkState
+from tests.widgets.live_events import begin, folded, plan
+from widgets.live.messages import step_progress
+from widgets.live.step_view import StepTabs
+
+
+@pytest.mark.parametrize(
+    ("state", "shown"), [(LinkState.NOT_REACHED, "not reached"), (LinkState.GIVEN_UP, "lost")], ids=str
+)
+def test_the_tab_of_a_host_says_that_it_is_measured_no_more(qtbot: QtBot, state: LinkState, shown: str) -> None:
+    away = LinkChanged("web-9", state, 10.0, 0, "it <b>did not</b> answer")
+    model = folded([begin(), away], plan(hosts=("web-1", "web-9")))
+    assert [step_progress(model, ("disk", host)) for host in model.plan.hosts] == ["0/3", shown]
+    strip = StepTabs()
+    qtbot.addWidget(strip)
+    strip.show_step_keys(model)
+    index = model.step_keys().index(("disk", "web-9"))
+    assert strip.tabText(index).endswith(shown)
+    assert "&lt;b&gt;did not" in strip.tabToolTip(index)

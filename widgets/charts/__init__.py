@@ -1,1 +1,0 @@
-"""Charts that are not over time: distributions, noise, scaling."""

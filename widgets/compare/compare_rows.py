@@ -1,0 +1,134 @@
+"""Rows of the comparison table: a heading for each step and host, then each metric with its runs. No Qt."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
+from app.comparison.verdicts import verdict_text
+from app.plans.plan import Step
+from app.records import RunRecord
+from app.services import Workstation
+from app.summary import MetricSummary, headline_metrics
+from suites.quantities import metric_text
+from widgets.jobs import collection_paused
+from widgets.live.model import RunModel
+from widgets.live.replay import stored
+from widgets.parts.names import step_host_label
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison with the record and curves of each run, baseline first."""
+
+    comparison: Comparison
+    records: tuple[RunRecord, ...]
+    models: tuple[RunModel, ...]
+
+    def step(self, name: str) -> Step | None:
+        """Return the step `name` of the first run that has one."""
+        return next((step for record in self.records for step in record.plan.steps if step.name == name), None)
+
+
+def read_runs(workstation: Workstation, runs: Sequence[str], margin: float | None) -> Compared:
+    """Read and compare runs or groups of runs; slow for runs with many samples."""
+    comparison = workstation.compare(runs, margin)
+    with collection_paused():
+        pairs = workstation.joined(runs)
+        models = tuple(stored(record, samples, {}) for record, samples in pairs)
+    return Compared(comparison, tuple(record for record, _ in pairs), models)
+
+
+class LineKind(Enum):
+    """Kind of a line."""
+
+    HEADING = "heading"
+    BASELINE = "baseline"
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class CompareLine:
+    """A heading, or the values of the run `number` in a row; 0 is the baseline."""
+
+    kind: LineKind
+    heading: str = ""
+    row: ComparisonRow | None = None
+    number: int = 0
+
+    @property
+    def side(self) -> MetricSummary | None:
+        """The run's own value, or None."""
+        return None if self.row is None else self.row.sides[self.number]
+
+    @property
+    def against(self) -> RelativeFigure | None:
+        """The result against the baseline; None for the baseline and for a heading."""
+        return self.row.against[self.number - 1] if self.row is not None and self.number else None
+
+
+def lines_of(compared: Compared, *, everything: bool) -> list[CompareLine]:
+    """Return the lines of a comparison: all metrics, or only the headline metrics of each step."""
+    lines: list[CompareLine] = []
+    for (step, host), rows in _by_step_host(compared.comparison.rows).items():
+        lines.append(CompareLine(LineKind.HEADING, _heading(step, host, rows)))
+        first = _headline(compared, step, rows)
+        ordered = sorted(rows, key=lambda row: row.metric.name not in first)
+        for row in ordered if everything else [row for row in ordered if row.metric.name in first]:
+            lines += _lines_of_row(row)
+    return lines
+
+
+def folded(compared: Compared) -> int:
+    """Return the number of metrics that are hidden without `everything`."""
+    groups = _by_step_host(compared.comparison.rows)
+    return sum(
+        row.metric.name not in _headline(compared, step, rows) for (step, _), rows in groups.items() for row in rows
+    )
+
+
+def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
+    """Yield the whole comparison for a spreadsheet, header first; values unrounded, units in a column."""
+    yield (
+        "step", "host", "metric", "unit", "better", "run", "run id", "median", "lowest", "highest", "n",
+        "ratio", "interval low", "interval high", "margin", "verdict", "reason",
+    )  # fmt: skip
+    comparison = compared.comparison
+    for row in comparison.rows:
+        for number, side in enumerate(row.sides):
+            against = row.against[number - 1] if number else None
+            host = row.host if side is None else side.host
+            own = (side.median, side.minimum, side.maximum, side.n) if side is not None else (None, None, None, 0)
+            verdict: tuple[str | float | None, ...] = ("", "", "", "", "baseline", "")
+            if against is not None:
+                margin = comparison.margin_of(against)
+                text = verdict_text(against.verdict, margin)
+                verdict = (against.ratio, against.low, against.high, margin, text, against.reason)
+            metric = (metric_text(row.metric, row.labels), row.metric.unit.value, row.metric.better.value)
+            yield (row.step, host, *metric, run_letter(number), comparison.runs[number].id, *own, *verdict)
+
+
+def _by_step_host(rows: Sequence[ComparisonRow]) -> dict[tuple[str, str], list[ComparisonRow]]:
+    found: dict[tuple[str, str], list[ComparisonRow]] = {}
+    for row in rows:
+        found.setdefault((row.step, row.host), []).append(row)
+    return found
+
+
+def _headline(compared: Compared, name: str, rows: Sequence[ComparisonRow]) -> frozenset[str]:
+    step = compared.step(name)
+    metrics = [row.metric for row in rows]
+    return headline_metrics(step, metrics) if step is not None else frozenset(metric.name for metric in metrics)
+
+
+def _heading(step: str, host: str, rows: Sequence[ComparisonRow]) -> str:
+    """Return step and host of the baseline, and the other hosts that are compared with it."""
+    hosts = dict.fromkeys(side.host for row in rows for side in row.sides if side is not None)
+    others = [step_host_label(None, other) for other in hosts if other != host]
+    return step_host_label(step, host) + (f", against {', '.join(others)}" if others else "")
+
+
+def _lines_of_row(row: ComparisonRow) -> Iterator[CompareLine]:
+    yield CompareLine(LineKind.BASELINE, row=row)
+    for number in range(1, len(row.sides)):
+        yield CompareLine(LineKind.RUN, row=row, number=number)

@@ -1,0 +1,194 @@
+"""Dialogs to select runs of the library or a baseline for a comparison."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+
+from app.baselines.baselines import HEAD, Baseline, baseline_row
+from app.baselines.reference_file import PARSERS
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets.jobs import BackgroundJob
+from widgets.library.run_rows import RunLine, lines_of
+from widgets.library.run_table import RunTable
+from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, fit
+from widgets.parts.notice import Notice
+from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.theme import SPACE
+
+_RUNS_SIZE = (780, 460)
+
+
+class RunPicker(QDialog):
+    """Table of the library without the runs in the comparison; multiple selection."""
+
+    def __init__(self, workstation: Workstation, taken: Collection[str], parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self._taken = frozenset(taken)
+        self.table = RunTable()
+        self.search = QLineEdit()
+        self.notice = Notice()
+        self.count = Text(tone=Tone.MUTED)
+        self.add_button = QPushButton("Add")
+        self.cancel_button = QPushButton("Cancel")
+        self._arrange()
+        self._connect()
+        job = BackgroundJob(lambda: lines_of(workstation.runs()), self)
+        job.returned.connect(self._show_lines)
+        job.failed.connect(self.notice.show_error)
+        job.start()
+
+    def chosen(self) -> list[str]:
+        """Return the ids of the selected runs, oldest first."""
+        return [line.id for line in sorted(self.table.chosen(), key=lambda line: line.summary.started)]
+
+    def _show_lines(self, lines: list[RunLine]) -> None:
+        self.table.show_lines(line for line in lines if line.id not in self._taken)
+        self._check()
+
+    def _search(self, text: str) -> None:
+        self.table.search(text)
+        self._check()
+
+    def _check(self) -> None:
+        chosen = len(self.table.chosen())
+        self.add_button.setEnabled(chosen > 0)
+        self.add_button.setText(f"Add {chosen} runs" if chosen > 1 else "Add")
+        self.count.setText("" if self.table.content.shown else "No other runs.")
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._search)
+        self.table.moved.connect(self._check)
+        self.table.activated.connect(self.accept)
+        self.add_button.clicked.connect(self.accept)
+        self.cancel_button.clicked.connect(self.reject)
+
+    def _arrange(self) -> None:
+        self.setWindowTitle("Add runs")
+        fit(self, _RUNS_SIZE)
+        self.search.setPlaceholderText("Find by name, host, test or state")
+        self.search.setAccessibleName("Find runs")
+        self.search.setClearButtonEnabled(True)
+        self.add_button.setProperty("primary", True)
+        self.add_button.setDefault(True)
+        self.cancel_button.setAutoDefault(False)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE[1])
+        buttons.addWidget(self.count, 1)
+        buttons.addWidget(self.add_button)
+        buttons.addWidget(self.cancel_button)
+        rows = dialog_column(self, "Add runs to the comparison")
+        for widget in (self.search, self.notice, self.table):
+            rows.addWidget(widget)
+        rows.addLayout(buttons)
+
+
+_BASELINES_SIZE = (860, 460)
+
+
+class BaselinePicker(QDialog):
+    """Table of baselines, most recently pinned first; an imported table becomes a baseline."""
+
+    def __init__(self, workstation: Workstation, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self._workstation = workstation
+        self._to_select = ""
+        self.table = Table("Baselines", TableModel(COLUMNS), identity=lambda one: one.selector)
+        self.table.setWordWrap(True)
+        self.about = Text("", Tone.MUTED)
+        self.notice = Notice()
+        self.import_button = QPushButton("Import table…")
+        self.use_button = QPushButton("Compare")
+        self.cancel_button = QPushButton("Cancel")
+        self._arrange()
+        self._connect()
+        self._refresh()
+
+    def chosen(self) -> str:
+        """Return the id of the selected baseline, or an empty string."""
+        one = self.table.current()
+        return "" if one is None else one.selector
+
+    def import_file(self, path: Path) -> None:
+        """Store the table in a file as a baseline and select it."""
+        workstation = self._workstation
+        job = BackgroundJob(lambda: workstation.import_baseline(path), self)
+        job.returned.connect(self._take_imported)
+        job.failed.connect(self.notice.show_error)
+        job.start()
+
+    def _refresh(self) -> None:
+        job = BackgroundJob(self._workstation.baselines, self)
+        job.returned.connect(self._show)
+        job.failed.connect(self._fail)
+        job.start()
+
+    def _take_imported(self, baseline: Baseline) -> None:
+        self._to_select = baseline.selector
+        self._refresh()
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self.notice.show_error(error)
+
+    def _show(self, found: list[Baseline]) -> None:
+        self.notice.hide()
+        self.table.show_rows(found)
+        self.table.resizeRowsToContents()  # remarks can wrap
+        self.table.select(
+            self._to_select if self.table.row_of(self._to_select) >= 0 else found[0].selector if found else ""
+        )
+        self._explain()
+
+    def _explain(self) -> None:
+        one = self.table.current()
+        self.use_button.setEnabled(one is not None)
+        self.about.setText("" if one is None else about(one))
+
+    def _ask_for_file(self) -> None:
+        patterns = " ".join(f"*{suffix}" for suffix in PARSERS)
+        ask_for_file(self, "Import baseline table", self.import_file, [f"Tables ({patterns})"])
+
+    def _connect(self) -> None:
+        self.table.moved.connect(self._explain)
+        self.table.doubleClicked.connect(lambda _index: self.accept())
+        self.import_button.clicked.connect(self._ask_for_file)
+        self.use_button.clicked.connect(self.accept)
+        self.cancel_button.clicked.connect(self.reject)
+
+    def _arrange(self) -> None:
+        self.setWindowTitle("Compare with a baseline")
+        fit(self, _BASELINES_SIZE)
+        set_tool_tip(self.import_button, "File of figures with metric, unit, value and optional details")
+        self.use_button.setProperty("primary", True)
+        self.use_button.setDefault(True)
+        for button in (self.import_button, self.cancel_button):
+            button.setAutoDefault(False)
+        buttons = button_row(self.import_button, None, self.use_button, self.cancel_button)
+        rows = dialog_column(self, "Compare with a baseline")
+        rows.addWidget(self.notice)
+        rows.addWidget(self.table, 1)
+        rows.addWidget(self.about)
+        rows.addLayout(buttons)
+
+
+def about(baseline: Baseline) -> str:
+    """Return the runs or the source of a baseline, and doubts about it, one per line."""
+    table = baseline.reference
+    if table is None:
+        noun = "Run" if len(baseline.parts) == 1 else "Runs"
+        return f"{noun} {', '.join(baseline.parts[:6])}{' …' if len(baseline.parts) > 6 else ''}"
+    return "\n".join([f"Source: {table.source or 'unknown'}.", *table.doubts])
+
+
+def _column(number: int) -> TableColumn[Baseline]:
+    return TableColumn(
+        HEAD[number],
+        lambda one: baseline_row(one)[number],
+        align=RIGHT if HEAD[number] == "Version" else LEFT,
+        stretch=HEAD[number] == "Remarks",
+    )
+
+
+COLUMNS = tuple(map(_column, range(len(HEAD))))

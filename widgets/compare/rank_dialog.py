@@ -1,0 +1,179 @@
+"""Dialog that ranks runs by chosen criteria and exports the ranking as a picture or CSV."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+
+from app.output import write_whole
+from app.ranking.candidates import read_prices
+from app.ranking.ranking import Ranking
+from app.ranking.report import closing_lines, ranking_csv, title
+from app.services import Workstation
+from app.summary import summaries
+from suites.errors import BenchwrightError
+from suites.quantities import metric_text
+from suites.vocab import Labels
+from widgets.compare.compare_table import WIDTH, rendered
+from widgets.compare.rank_form import RankForm, RankTable
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.theme import SPACE, TextSize, text_font
+
+SIZE = (1120, 700)
+MOST_METRICS = 200
+
+
+class RankDialog(QDialog):
+    """Criteria above, ranking below; reads and ranks in the background."""
+
+    def __init__(self, workstation: Workstation, runs: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workstation, self._runs = workstation, tuple(runs)
+        self._job: BackgroundJob | None = None
+        self.ranking: Ranking | None = None
+        self.form = RankForm()
+        self.table = RankTable()
+        self.heading = Text("", font=text_font(TextSize.BODY, bold=True))
+        self.notes = Text("", Tone.MUTED)
+        self.notice = Notice()
+        self.copy_button = QPushButton("Copy")
+        self.export_button = QPushButton("Export…")
+        self.close_button = QPushButton("Close")
+        self._arrange()
+        self.form.changed.connect(self.rank)
+        self.form.table_button.setAutoDefault(False)
+        self.form.table_button.clicked.connect(lambda _checked: self._ask_for_prices())
+        self.notice.show_message("info", "Reading the runs…")
+        job = BackgroundJob(lambda: choices_of(workstation, self._runs), self)
+        job.returned.connect(self._offer)
+        job.failed.connect(self._fail)
+        job.start()
+
+    def rank(self) -> None:
+        """Rank by the current criteria."""
+        try:
+            question = self.form.question()
+        except BenchwrightError as error:
+            self._fail(error)
+            return
+        workstation, runs = self._workstation, self._runs
+        job = self._job = BackgroundJob(lambda: workstation.rank(runs, question), self)
+        job.returned.connect(lambda found: self._show(found) if job is self._job else None)
+        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
+        job.start()
+
+    def picture(self) -> QPixmap:
+        """Return the ranking as a self-contained picture."""
+        sheet = QWidget()
+        rows = column_in(sheet, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
+        if self.ranking is not None:
+            table = RankTable()
+            table.show_ranking(self.ranking)
+            table.setFixedSize(WIDTH - 2 * SPACE[3], table.whole_height())
+            rows.addWidget(Text(title(self.ranking), font=text_font(TextSize.HEADING, bold=True)))
+            rows.addWidget(table)
+            rows.addWidget(Text(f"Runs: {', '.join(self._runs)}", Tone.MUTED))
+            for line in closing_lines(self.ranking):
+                rows.addWidget(Text(line, Tone.MUTED))
+        return rendered(sheet, rows)
+
+    def export_to(self, path: Path) -> None:
+        """Write the ranking to `path`: CSV for .csv, else PNG."""
+        if self.ranking is None:
+            return
+        content = ranking_csv(self.ranking).encode() if path.suffix.lower() == ".csv" else png(self.picture())
+        job = BackgroundJob(lambda: write_whole(path, content), self)
+        job.returned.connect(lambda written: self.notice.show_message("good", f"Written: {written}"))
+        job.failed.connect(self.notice.show_error)
+        job.start()
+
+    def read_prices(self, path: Path) -> None:
+        """Read the prices from a CSV file."""
+        job = BackgroundJob(lambda: read_prices(path), self)
+        job.returned.connect(self.form.take_prices)
+        job.failed.connect(self.notice.show_error)
+        job.start()
+
+    def _ask_for_prices(self) -> None:
+        ask_for_file(self, "Prices", self.read_prices, ["Tables (*.csv)"])
+
+    def _offer(self, choices: list[tuple[str, str, str, Labels]]) -> None:
+        self.notice.hide()
+        self.form.offer(choices)
+        self.rank()
+
+    def _show(self, ranking: Ranking) -> None:
+        self.ranking = ranking
+        self.notice.hide()
+        self.heading.setText(title(ranking))
+        self.table.show_ranking(ranking)
+        self.form.show_margin(ranking)
+        self.notes.setText("\n".join(closing_lines(ranking)))
+        self._ready(shown=True)
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self.ranking = None
+        self.notice.show_error(error)
+        self._ready(shown=False)
+
+    def _ready(self, *, shown: bool) -> None:
+        for widget in (self.heading, self.table, self.notes):
+            widget.setVisible(shown)
+        for button in (self.copy_button, self.export_button):
+            button.setEnabled(shown)
+
+    def _ask_export(self) -> None:
+        ask_for_file(self, "Export", self.export_to, ["Image (*.png)", "Table (*.csv)"], save_as="ranking.png")
+
+    def _arrange(self) -> None:
+        self.setWindowTitle("Rank")
+        fit(self, SIZE)
+        self._ready(shown=False)
+        for button, action, tip in (
+            (self.copy_button, self.table.copy, "Copy the table as text"),
+            (self.export_button, self._ask_export, "Write the ranking as an image or a table"),
+        ):
+            button.setAutoDefault(False)
+            button.clicked.connect(lambda _checked, action=action: action())
+            set_tool_tip(button, tip)
+        self.close_button.setAutoDefault(False)
+        self.close_button.clicked.connect(self.accept)
+        foot = button_row(self.copy_button, self.export_button, None, self.close_button)
+        rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
+        rows.addWidget(Text("Rank", font=text_font(TextSize.HEADING, bold=True)))
+        for widget in (self.form, self.notice, self.heading):
+            rows.addWidget(widget)
+        rows.addWidget(self.table, 1)
+        rows.addWidget(self.notes)
+        rows.addStretch(0)
+        rows.addLayout(foot)
+
+
+def choices_of(workstation: Workstation, runs: Sequence[str]) -> list[tuple[str, str, str, Labels]]:
+    """Return the metrics of some runs as (title, step, name, labels)."""
+    found: dict[tuple[str, str, Labels], str] = {}
+    for run in runs:
+        for one in summaries(workstation.joined_record(run)):
+            key = (one.step, one.metric.name, one.labels)
+            found.setdefault(key, f"{metric_text(one.metric, one.labels)} · {one.step}")
+    return [(title, *key) for key, title in list(found.items())[:MOST_METRICS]]
+
+
+def png(picture: QPixmap) -> bytes:
+    """Return a picture as PNG bytes."""
+    from PySide6.QtCore import QBuffer, QIODevice
+
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    picture.save(buffer, "PNG")
+    return bytes(buffer.data().data())
+
+
+def show_ranking(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> RankDialog:
+    """Open a ranking of `runs` over `parent`."""
+    return opened(RankDialog(workstation, runs, parent))

@@ -1,0 +1,209 @@
+"""Dialogs that clean up a host: leftovers of runs, and changed settings."""
+
+import shlex
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+
+from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed
+from app.plans.tuning import path_title
+from app.questions import Asker
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets.jobs import BackgroundJob
+from widgets.parts.dialogs import button_row, dialog_column, fit
+from widgets.parts.names import host_label
+from widgets.parts.notice import Notice, ProgressNotice
+from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.text import Text, Tone, set_tool_tip
+
+SIZE = (720, 360)
+
+
+class LeftoversDialog(QDialog):
+    """Lists leftovers when opened; removes on request only those of this library whose run has ended."""
+
+    def __init__(self, workstation: Workstation, asker: Asker, host: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._workstation = workstation
+        self._asker = asker
+        self._host = host
+        self._nonces: list[str] = []
+        self.setWindowTitle("Leftovers")
+        fit(self, SIZE)
+        self.table = Table("Leftovers", TableModel(COLUMNS))
+        self.table.hide()
+        self.notice, self.working = Notice(), ProgressNotice()
+        self.remove_button = QPushButton("Remove")
+        set_tool_tip(self.remove_button, "Stop their processes and remove the directories and leases of this library")
+        self.remove_button.setAutoDefault(False)
+        self.remove_button.clicked.connect(self._remove)
+        self.close_button = QPushButton("Close")
+        self.close_button.setDefault(True)
+        self.close_button.clicked.connect(self.reject)
+        self._arrange()
+        self._look(f"Searching {host_label(host)}…", [])
+
+    def _arrange(self) -> None:
+        title = f"Leftovers of runs on {host_label(self._host)}"
+        rows = dialog_column(self, title)
+        explanation = (
+            "A run removes its private directory at its end; a crash leaves it behind. A lease marks the host as in "
+            "use. Only directories and leases of this library are removed, after their run has ended."
+        )
+        rows.addWidget(Text(explanation, Tone.MUTED))
+        for widget in (self.working, self.notice):
+            rows.addWidget(widget)
+        rows.addWidget(self.table, 1)
+        buttons = button_row(None, self.remove_button, self.close_button)
+        rows.addLayout(buttons)
+
+    def _look(self, activity: str, nonces: list[str]) -> None:
+        """List the leftovers on the host, after removing those of `nonces`."""
+        workstation, asker, host = self._workstation, self._asker, self._host
+        self.remove_button.setEnabled(False)
+        self.notice.hide()
+        self.working.begin(activity)
+        self.working.cancel_button.hide()
+
+        def work() -> list[Leftover]:
+            return workstation.remove_leftovers(host, asker, nonces) if nonces else workstation.leftovers(host, asker)
+
+        job = BackgroundJob(work, self)
+        job.returned.connect(lambda found: self._show(found, nonces))
+        job.failed.connect(self._fail)
+        job.finished.connect(self.working.end)
+        job.start()
+
+    def _remove(self) -> None:
+        self._look("Removing…", self._nonces)
+
+    def _show(self, found: list[Leftover], requested: list[str]) -> None:
+        removed = len(set(requested) - {leftover.nonce for leftover in found})
+        self._nonces = [leftover.nonce for leftover in found if leftover.owner is LeftoverOwner.ENDED_RUN]
+        self.remove_button.setEnabled(bool(self._nonces))
+        self.table.show_rows(found)
+        self.table.setVisible(bool(found))
+        if requested:
+            self.notice.show_message(
+                "good" if removed else "error",
+                f"Removed {removed} of {len(requested)}.",
+                "" if found else "No leftovers remain.",
+            )
+        elif not found:
+            self.notice.show_message("good", f"No leftovers on {host_label(self._host)}.")
+        elif changed := still_changed(self._host, found):
+            self.notice.show_message("warning", *changed)
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self.notice.show_error(error)
+
+
+def _column(number: int) -> TableColumn[Leftover]:
+    return TableColumn(
+        HEAD[number],
+        lambda leftover: leftover_row(leftover)[number],
+        align=RIGHT if number > 2 else LEFT,
+        stretch=number == 0,
+    )
+
+
+COLUMNS = tuple(map(_column, range(len(HEAD))))
+
+
+WIDTH = 520
+MOST = 12
+"""Limit of settings listed: a host has a governor for each CPU."""
+
+
+class RestoreDialog(QDialog):
+    """Restores the changed settings of one host. Reads only until *Restore* is clicked; Enter cancels."""
+
+    restored = Signal(str)  # the host
+
+    def __init__(self, workstation: Workstation, asker: Asker, host: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._workstation, self._asker, self._host = workstation, asker, host
+        self._job: BackgroundJob | None = None
+        self.setWindowTitle("Restore settings")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(WIDTH)
+        self.settings = Text()
+        self.working = ProgressNotice()
+        self.working.cancelled.connect(self.reject)
+        self.notice = Notice()
+        self.restore_button = QPushButton("Restore")
+        self.restore_button.setAutoDefault(False)
+        self.restore_button.setEnabled(False)
+        self.restore_button.clicked.connect(self._restore)
+        self.close_button = QPushButton("Cancel")
+        self.close_button.setDefault(True)
+        self.close_button.clicked.connect(self.reject)
+        self._arrange()
+        self._look()
+
+    def _arrange(self) -> None:
+        explanation = (
+            "Runs record changed settings on the host and restore them as root. Settings that another program or user "
+            "has changed since are not touched."
+        )
+        buttons = button_row(None, self.restore_button, self.close_button)
+        column = dialog_column(self, f"Changed settings on {host_label(self._host)}")
+        column.addWidget(Text(explanation, Tone.MUTED))
+        for part in (self.settings, self.working, self.notice):
+            column.addWidget(part)
+        column.addStretch(1)
+        column.addLayout(buttons)
+
+    def _look(self) -> None:
+        workstation, host, asker = self._workstation, self._host, self._asker
+        self._begin(BackgroundJob(lambda: workstation.host_notes(host, asker), self), "Reading the host")
+        if self._job is not None:
+            self._job.returned.connect(self._show_notes)
+            self._job.start()
+
+    def _show_notes(self, notes: object) -> None:
+        found = notes if isinstance(notes, tuple) else ()
+        lines = [recorded_text(note) for note in found[:MOST]]
+        if len(found) > MOST:
+            lines.append(f"and {len(found) - MOST} more")
+        self.settings.setText("\n".join(lines))
+        self.restore_button.setEnabled(bool(found))
+        if not found:
+            self.notice.show_message("good", "No changed settings recorded on this host.")
+            self._restore()  # nothing to restore: marks the library's pending changes as done
+
+    def _restore(self) -> None:
+        self.restore_button.setEnabled(False)
+        workstation, host, asker = self._workstation, self._host, self._asker
+        self._begin(BackgroundJob(lambda: workstation.restore(host, asker), self), "Restoring")
+        if self._job is not None:
+            self._job.returned.connect(self._show_outcome)
+            self._job.start()
+
+    def _show_outcome(self, done: object) -> None:
+        found = done if isinstance(done, tuple) else ()
+        if found:
+            self.settings.setText("\n".join(f"{path_title(each.path)}: {each.problem or 'restored'}" for each in found))
+            failed = any(each.kept for each in found)
+            text = "Some settings were not restored." if failed else "Settings restored."
+            log = f"Recorded in: benchwright hosts log {shlex.quote(self._host)}"
+            self.notice.show_message("warning" if failed else "good", text, log)
+        self.close_button.setText("Close")
+        self.restored.emit(self._host)
+
+    def _begin(self, job: BackgroundJob, activity: str) -> None:
+        self.working.begin(f"{activity}…")
+        self._job = job
+        job.failed.connect(self._fail)
+        job.finished.connect(self.working.end)
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self.notice.show_error(error)
+        self.close_button.setText("Close")
+
+    def reject(self) -> None:
+        """Close; a command running on the host is not interrupted."""
+        if self._job is not None:
+            self._job.cancel()
+        super().reject()

@@ -1,0 +1,163 @@
+"""Bars about hosts: settings that a run changed and did not restore, and detached runs."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal, SignalInstance
+from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
+
+from app.records import ChangeRecord, DetachedRun
+from app.runs.messages import detached_detail, detached_text
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import row_in
+from widgets.parts.dialogs import QuestionDialog, opened
+from widgets.parts.names import host_title
+from widgets.parts.notice import Picture
+from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.theme import SPACE, restyle
+
+MOST = 2
+"""Settings listed; the rest is a count."""
+
+
+class ChangedBar(QFrame):
+    """Host with the oldest unrestored change; hidden if there is none."""
+
+    restore_requested = Signal(str)  # the name of a host
+
+    def __init__(self, workstation: Workstation) -> None:
+        super().__init__()
+        self._workstation = workstation
+        self.host = ""
+        self.setObjectName("notice")
+        restyle(self, "level", "warning")
+        self.message, self.detail = Text(), Text(tone=Tone.MUTED)
+        self.restore_button = QPushButton("Restore…")
+        set_tool_tip(self.restore_button, "Show the changed settings and restore them as root")
+        self.restore_button.clicked.connect(lambda: self.restore_requested.emit(self.host))
+        texts = QVBoxLayout()
+        texts.setSpacing(SPACE[0])
+        texts.addWidget(self.message)
+        texts.addWidget(self.detail)
+        row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
+        row.addWidget(Picture("warning"))
+        row.addLayout(texts, 1)
+        row.addWidget(self.restore_button)
+        self.hide()
+
+    def refresh(self) -> None:
+        """Read the pending changes from the library."""
+        job = BackgroundJob(self._workstation.pending_changes, self)
+        job.returned.connect(self.show_changes)
+        job.failed.connect(lambda _error: self.hide())  # the page shows the error of the library
+        job.start()
+
+    def show_changes(self, changes: Sequence[ChangeRecord]) -> None:
+        """Show the changes of the host with the oldest one; hide the bar without changes."""
+        self.setVisible(bool(changes))
+        if not changes:
+            return
+        self.host = changes[0].change.host
+        own = [record for record in changes if record.change.host == self.host]
+        more = len({record.change.host for record in changes}) - 1
+        others = f" Also on {more} more host{'s' if more > 1 else ''}." if more else ""
+        self.message.setText(f"Settings not restored on {host_title(self.host)}.{others}")
+        listed = [f"{each.change.what}: {each.change.during} (was {each.change.before})" for each in own[:MOST]]
+        rest = f"; and {len(own) - MOST} more" if len(own) > MOST else ""
+        self.detail.setText(f"{'; '.join(listed)}{rest} (run {own[0].run_id}).")
+        self.setAccessibleName(f"{self.message.text()} {self.detail.text()}")
+
+
+class DetachedBar(QFrame):
+    """Newest detached run; hidden if there is none."""
+
+    attach_requested = Signal(object)  # the DetachedRun
+    stop_requested = Signal(object)
+
+    def __init__(self, workstation: Workstation, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workstation = workstation
+        self._run: DetachedRun | None = None
+        self.setObjectName("notice")
+        self.message, self.detail = Text(), Text(tone=Tone.MUTED)
+        self.attach_button = QPushButton("Attach")
+        self.stop_button = QPushButton("Stop")
+        self.forget_button = QPushButton("Forget…")
+        set_tool_tip(self.attach_button, "Read the results so far and continue the plan")
+        set_tool_tip(self.stop_button, "Stop the trial on the host and end the run")
+        set_tool_tip(self.forget_button, "End the run without contacting its host")
+        self.attach_button.clicked.connect(lambda: self._request(self.attach_requested))
+        self.stop_button.clicked.connect(lambda: self._request(self.stop_requested))
+        self.forget_button.clicked.connect(self._ask_to_forget)
+        self._arrange()
+        self.hide()
+
+    def refresh(self) -> None:
+        """Read the detached runs; those of a read-only library cannot be continued and are not shown."""
+        workstation = self._workstation
+        job = BackgroundJob(lambda: workstation.detached_runs() if workstation.read_only() is None else [], self)
+        job.returned.connect(self.show_detached)
+        job.failed.connect(lambda _error: self.hide())  # the hosts page shows the error of the library
+        job.start()
+
+    def show_detached(self, runs: list[DetachedRun]) -> None:
+        """Show the first of `runs`, the newest; hide the bar if there is none."""
+        self._run = runs[0] if runs else None
+        self.setVisible(bool(runs))
+        if self._run is None:
+            return
+        more = "" if len(runs) == 1 else f" And {len(runs) - 1} more."
+        self.message.setText(f"{detached_text(self._run)}.{more}")
+        self.detail.setText(detached_detail(self._run))
+        self.setAccessibleName(f"{self.message.text()} {self.detail.text()}")
+        for button in (self.attach_button, self.stop_button, self.forget_button):
+            button.setEnabled(True)
+
+    def _request(self, signal: SignalInstance) -> None:
+        if self._run is not None:
+            run, self._run = self._run, None  # a second click must not request it again
+            self.hide()
+            signal.emit(run)
+
+    def _ask_to_forget(self) -> None:
+        run = self._run
+        if run is None:
+            return
+        question = QuestionDialog(
+            "Forget this run?",
+            "The run ends as partial. A running trial continues on its host until it finishes; remove its files with "
+            "Hosts, Leftovers.",
+            "Forget",
+            self,
+        )
+        question.accepted.connect(lambda: self._forget(run))
+        opened(question)
+
+    def _forget(self, run: DetachedRun) -> None:
+        workstation = self._workstation
+        job = BackgroundJob(lambda: workstation.forget(run.id), self)
+        job.failed.connect(self._show_error)
+        job.finished.connect(self.refresh)
+        job.start()
+
+    def _show_error(self, error: BenchwrightError) -> None:
+        """Show why the run could not be forgotten."""
+        self._run = None
+        self.message.setText(error.message)
+        self.detail.setText(error.remedy)
+        for button in (self.attach_button, self.stop_button, self.forget_button):
+            button.setEnabled(False)
+        self.show()
+
+    def _arrange(self) -> None:
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(self.message)
+        texts.addWidget(self.detail)
+        row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
+        row.addWidget(Picture("info"))
+        row.addLayout(texts, 1)
+        for button in (self.attach_button, self.stop_button, self.forget_button):
+            row.addWidget(button)
+        restyle(self, "level", "info")

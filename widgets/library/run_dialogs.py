@@ -1,0 +1,109 @@
+"""Dialogs to pin runs as a baseline and to delete runs."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QLineEdit, QSpinBox, QWidget
+
+from app.baselines.baselines import LONGEST_NAME, TOO_OLD, Baseline, BaselineError, check_name
+from app.records import RunSummary
+from app.services import Workstation
+from widgets.jobs import BackgroundJob
+from widgets.library.run_rows import RunLine, local_time, one_line
+from widgets.parts.dialogs import QuestionDialog
+from widgets.parts.names import MISSING
+from widgets.parts.notice import FieldMessage
+from widgets.theme import SPACE
+
+LISTED = 6
+"""Runs listed by name; the rest is a count."""
+
+
+class DeleteQuestion(QuestionDialog):
+    """Confirmation that lists the runs to delete. Enter cancels."""
+
+    def __init__(self, lines: Sequence[RunLine], parent: QWidget | None) -> None:
+        many = f"{len(lines)} runs" if len(lines) > 1 else "this run"
+        pinned = [line.summary.baseline for line in lines if line.summary.baseline]
+        text = ["Samples and raw output are deleted, too. This cannot be undone."]
+        if pinned:
+            names = ", ".join(f"“{name}”" for name in pinned)
+            text.append(f"Removed from {names}; a baseline without runs is deleted.")
+        super().__init__(f"Delete {many}?", " ".join(text), "Delete", parent)
+        for line in lines[:LISTED]:
+            run = line.summary
+            self.add_fact(local_time(run.started), f"{one_line(run.name)} · {one_line(run.headline or MISSING)}")
+        if len(lines) > LISTED:
+            self.add_fact("", f"and {len(lines) - LISTED} more")
+
+
+_DAY = 86400.0
+
+
+class PinDialog(QuestionDialog):
+    """Asks for the name and age limit of a baseline; an existing name becomes a new version."""
+
+    def __init__(self, runs: Sequence[RunSummary], workstation: Workstation, parent: QWidget | None) -> None:
+        """Ask for a name for `runs` as one group; read the existing names in the background."""
+        pinned = "this run" if len(runs) == 1 else f"these {len(runs)} runs as one group"
+        super().__init__(
+            "Pin as baseline",
+            f"Later runs that measure the same are compared with {pinned}, live.",
+            "Pin",
+            parent,
+        )
+        self._taken: dict[str, Baseline] = {}
+        self.name = QLineEdit()
+        self.name.setMaxLength(LONGEST_NAME)
+        self.name.setAccessibleName("Name of the baseline")
+        self.age = QSpinBox()
+        self.age.setRange(1, 36500)
+        self.age.setValue(round(TOO_OLD / _DAY))
+        self.age.setSuffix(" days")
+        self.age.setAccessibleName("Too old after")
+        self.age.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # align with the text of line edits
+        self.message = FieldMessage()
+        self.form.addRow("Name", self.name)
+        self.form.addRow("", self.message)
+        self.form.addRow("Too old after", self.age)
+        self.name.textChanged.connect(self._check)
+        self.name.setText(" ".join(runs[0].name.split())[:LONGEST_NAME])
+        self.name.selectAll()
+        self.make_default(self.accept_button)
+        self.name.setFocus()
+        self._check()
+        job = BackgroundJob(workstation.baselines, self)
+        job.returned.connect(self._take)
+        job.start()
+
+    def chosen(self) -> str:
+        """Return the name."""
+        return self.name.text().strip()
+
+    def oldest(self) -> float | None:
+        """Return the age limit in seconds, None for the default."""
+        days = self.age.value()
+        return None if days * _DAY == TOO_OLD else days * _DAY
+
+    def _take(self, found: list[Baseline]) -> None:
+        self._taken = {one.name: one for one in found if one.newest and not one.built_in}
+        self._check()
+
+    def _check(self) -> None:
+        name = self.chosen()
+        try:
+            check_name(name)
+        except BaselineError as error:
+            self.accept_button.setEnabled(False)
+            self.message.show_message("error", error.remedy if name else "Enter a name.")
+            self.form.setRowVisible(self.message, True)
+            return
+        self.accept_button.setEnabled(True)
+        taken = self._taken.get(name)
+        self.form.setRowVisible(self.message, taken is not None)
+        if taken is not None:
+            number = taken.version
+            self.message.show_message(
+                "info", f"This becomes version {number + 1}. Version {number} is kept for comparison."
+            )
+        else:
+            self.message.clear()

@@ -1,0 +1,107 @@
+"""Read stored runs in the background: one complete run, and verdicts of runs without one."""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from app.crosscheck.agreement import Agreement, agreements
+from app.events import State
+from app.records import Band, RunRecord, RunSummary
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets.jobs import BackgroundJob, collection_paused
+from widgets.live.model import RunModel, StepKey
+from widgets.live.replay import stored
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """A run as a model of the live view, with the bands of comparable baselines.
+
+    `agreements` are the cross-checks between tools of the run. `problem` is why the baselines could not be read; the
+    run is shown without them.
+    """
+
+    record: RunRecord
+    model: RunModel
+    bands: Mapping[StepKey, Sequence[Band]]
+    problem: BenchwrightError | None = None
+    agreements: tuple[Agreement, ...] = ()
+
+
+def open_run(workstation: Workstation, run_id: str) -> OpenedRun:
+    """Read a run; slow for many samples."""
+    with collection_paused():
+        record = workstation.load(run_id)
+        model = stored(record, workstation.samples(run_id), workstation.telemetry(run_id))
+        return _with_bands(workstation, record, model)
+
+
+def _with_bands(workstation: Workstation, record: RunRecord, model: RunModel) -> OpenedRun:
+    try:
+        facts = record.facts_before
+        bands = {
+            (step.name, host): workstation.bands(step, host, facts.get(host))
+            for step in record.plan.steps
+            for host in record.plan.hosts
+        }
+    except BenchwrightError as error:
+        return OpenedRun(record, model, {}, error, agreements(record))
+    return OpenedRun(record, model, bands, None, agreements(record))
+
+
+class VerdictReader(QObject):
+    """Computes missing verdicts, one run after the other, each once; nothing is stored.
+
+    It does nothing while a run is measured: it would take CPU from a test on this computer.
+    """
+
+    computed = Signal(object)  # a RunSummary with its verdict
+
+    def __init__(self, workstation: Workstation, parent: QObject) -> None:
+        super().__init__(parent)
+        self._workstation = workstation
+        self._tried: set[str] = set()
+        self._job: BackgroundJob | None = None
+
+    def read(self, runs: Iterable[RunSummary]) -> None:
+        """Compute the verdicts of those of `runs` that have none."""
+        found = list(runs)
+        self.stop()
+        measuring = any(run.state is State.RUNNING and not run.detached for run in found)
+        wanted = [
+            run for run in found if not run.trust and run.state is not State.RUNNING and run.id not in self._tried
+        ]
+        if measuring or not wanted:
+            return
+        ids = [run.id for run in sorted(wanted, key=lambda run: run.started, reverse=True)]
+        self._job = BackgroundJob(lambda: _summaries(self._workstation, ids), self)
+        self._job.yielded.connect(self._take)
+        self._job.start()
+
+    def stop(self) -> None:
+        """Stop after the current run."""
+        if self._job is not None:
+            self._job.cancel()
+            self._job = None
+
+    def _take(self, run: RunSummary | str) -> None:
+        if isinstance(run, str):
+            self._tried.add(run)
+            return
+        self._tried.add(run.id)
+        if run.trust:
+            self.computed.emit(run)
+
+
+def _summaries(workstation: Workstation, ids: Sequence[str]) -> Generator[RunSummary | str]:
+    """Yield each run with its verdict, or only its id if it cannot be read; opening it shows the error."""
+    for run_id in ids:
+        try:
+            with collection_paused():
+                found = workstation.load(run_id).summary
+        except BenchwrightError:
+            yield run_id
+        else:
+            yield found

@@ -1,0 +1,186 @@
+"""Bars above a run: host in use by another measurement, and outcome of the run."""
+
+from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLineEdit, QPushButton, QWidget
+
+from widgets.parts.boxes import column_in, row_in
+from widgets.parts.flow_layout import flowing
+from widgets.parts.notice import SEVERITY_NAMES, Picture
+from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.theme import SPACE, restyle
+
+
+class BusyBar(QFrame):
+    """Warning that a host is in use, with buttons to wait or to run anyway. Hidden otherwise."""
+
+    wait_requested = Signal()
+    anyway_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("notice")
+        self.message, self.detail = Text(), Text(tone=Tone.MUTED)
+        self.wait_button = QPushButton("Wait")
+        self.anyway_button = QPushButton("Run anyway")
+        set_tool_tip(self.wait_button, "Start when the other measurement has ended")
+        set_tool_tip(self.anyway_button, "Run concurrently; the run records this")
+        self.wait_button.clicked.connect(self.wait_requested)
+        self.anyway_button.clicked.connect(self.anyway_requested)
+        first = QHBoxLayout()
+        first.setSpacing(SPACE[1])
+        first.addWidget(Picture("warning"))
+        first.addWidget(self.message, 1)
+        first.addWidget(self.wait_button)
+        first.addWidget(self.anyway_button)
+        rows = column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[1], SPACE[1]))
+        rows.addLayout(first)
+        rows.addWidget(self.detail)
+        restyle(self, "level", "warning")
+        self.hide()
+
+    def refuse(self, message: str) -> None:
+        """Show that the run was refused, and offer to wait or to run anyway."""
+        self._show(message, "Concurrent measurements on one host disturb each other. Nothing was run.")
+        self.wait_button.show()
+        self.wait_button.setFocus()
+
+    def wait(self, message: str) -> None:
+        """Show which measurement the run waits for; it can still run anyway."""
+        self._show(message, "The run starts when the host is free.")
+        self.wait_button.hide()
+
+    def _show(self, message: str, detail: str) -> None:
+        self.message.setText(message)
+        self.detail.setText(detail)
+        self.setAccessibleName(f"{SEVERITY_NAMES['warning']}: {self.message.text()} {self.detail.text()}")
+        self.show()
+
+
+TEXT_LEAST = 280
+"""Least width in pixels of the text; with less, the buttons move below it."""
+
+
+class OutcomeBar(QFrame):
+    """Outcome of a run with buttons and a field for a baseline's name. Hidden while a run is under way."""
+
+    show_requested = Signal()
+    export_requested = Signal()
+    rerun_requested = Signal()
+    crosscheck_requested = Signal()
+    pin_requested = Signal(str)  # the baseline's name
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("notice")
+        self._picture = Picture("info")
+        self.message, self.detail = Text(), Text(tone=Tone.MUTED)
+        self.show_button = _button("Show in library", self.show_requested)
+        self.pin_button = QPushButton("Pin as baseline")
+        self.pin_button.clicked.connect(self._ask_name)
+        self.export_button = _button("Export…", self.export_requested)
+        self.rerun_button = _button("Run again", self.rerun_requested)
+        self.crosscheck_button = _button("Check with another tool…", self.crosscheck_requested)
+        self.name = QLineEdit()
+        self.name.setPlaceholderText("Name of the baseline")
+        self.name.setAccessibleName("Name of the baseline")
+        self.name.setMaxLength(80)
+        self.name.setMinimumWidth(220)
+        self.name.returnPressed.connect(self._pin)
+        self.name.textChanged.connect(self._enable)
+        self.accept_button = QPushButton("Pin")
+        self.accept_button.clicked.connect(self._pin)
+        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button.clicked.connect(self._close_name)
+        self._lay_out()
+        self.hide()
+
+    def show_message(self, level: str, message: str, detail: str, *, stored: bool, measured: bool = True) -> None:
+        """Show the outcome as `level`. Without a stored run (`stored`) show, pin and export are disabled.
+
+        A run without a counted trial (not `measured`) cannot be pinned.
+        """
+        self._picture.show_icon(level)
+        self._picture.setAccessibleName(SEVERITY_NAMES[level])
+        self.message.setText(message)
+        self.detail.setText(detail)
+        self.detail.setVisible(bool(detail))
+        self.setAccessibleName(f"{SEVERITY_NAMES[level]}: {message} {detail}".strip())
+        restyle(self, "level", level)
+        for button in (self.show_button, self.pin_button, self.export_button, self.crosscheck_button):
+            button.setEnabled(stored)
+        self.pin_button.setEnabled(stored and measured)
+        why = "" if measured else "No trial counts: nothing to compare against"
+        set_tool_tip(self.pin_button, why)
+        self._close_name()
+        self.show()
+
+    def propose(self, name: str) -> None:
+        """Propose `name` for the baseline."""
+        self.name.setText(name)
+
+    def show_detail(self, detail: str) -> None:
+        """Show the result of a request."""
+        self.detail.setText(detail)
+        self.detail.show()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close the name field with Esc."""
+        if event.key() == Qt.Key.Key_Escape and self._name_row.isVisible():
+            self._close_name()
+            self.pin_button.setFocus()
+            return
+        super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Move the buttons below the text where there is no room beside it."""
+        super().resizeEvent(event)
+        right, below = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        room = self.width() - self._actions.sizeHint().width()
+        self._first.setDirection(below if room < TEXT_LEAST else right)
+
+    def _lay_out(self) -> None:
+        offers = (self.show_button, self.pin_button, self.export_button, self.crosscheck_button, self.rerun_button)
+        self._actions, self._name_row = flowing(*offers, spacing=SPACE[1]), QWidget()
+        row = row_in(self._name_row, SPACE[1])
+        for part in (self.name, self.accept_button, self.cancel_button):
+            row.addWidget(part)
+        texts = QHBoxLayout()
+        texts.setSpacing(SPACE[1])
+        texts.addWidget(self._picture)
+        texts.addWidget(self.message, 1)
+        self._first = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._first.setSpacing(SPACE[1])
+        self._first.addLayout(texts, 1)
+        self._first.addWidget(self._actions)
+        self._first.addWidget(self._name_row)
+        outer = column_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[1], SPACE[1]))
+        outer.addLayout(self._first)
+        outer.addWidget(self.detail)
+        self._name_row.hide()
+
+    def _ask_name(self) -> None:
+        self._actions.hide()
+        self._name_row.show()
+        self.name.selectAll()
+        self.name.setFocus()
+        self._enable()
+
+    def _close_name(self) -> None:
+        self._name_row.hide()
+        self._actions.show()
+
+    def _enable(self) -> None:
+        self.accept_button.setEnabled(bool(self.name.text().strip()))
+
+    def _pin(self) -> None:
+        name = self.name.text().strip()
+        if name:
+            self._close_name()
+            self.pin_requested.emit(name)
+
+
+def _button(text: str, request: SignalInstance) -> QPushButton:
+    button = QPushButton(text)
+    button.clicked.connect(lambda: request.emit())  # noqa: PLW0108 (clicked hands over whether it is checked)
+    return button

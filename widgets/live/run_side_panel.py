@@ -1,0 +1,97 @@
+"""Side panel of a run: verdict, findings, host and exact command."""
+
+from PySide6.QtGui import QGuiApplication, QTextOption
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+
+from app.plans.plan_remarks import Acknowledged, reason_of
+from suites.vocab import Finding
+from widgets.live.messages import command_text, cost_text, facts_text
+from widgets.live.model import RunModel, StepKey, TrialView
+from widgets.parts.boxes import column_in
+from widgets.parts.findings import FindingList, open_summary
+from widgets.parts.names import host_title
+from widgets.parts.severity import VerdictView
+from widgets.parts.text import Text, Tone, strong, visible
+from widgets.theme import SPACE, code_font
+
+_LINES = 6
+"""Visible lines of the command; the rest scrolls."""
+
+
+class RunSidePanel(QWidget):
+    """Side panel of a run. Its findings have no actions; those of a stored run can be acknowledged."""
+
+    def __init__(self, *, acknowledging: bool = False) -> None:
+        super().__init__()
+        self.verdict = VerdictView()
+        self._findings_head = Text("Findings", font=strong())
+        self.findings = FindingList(actions=False, acknowledging=acknowledging)
+        self.findings.set_empty_text("No findings so far.")
+        self._host_head, self.host = Text("Host", font=strong()), Text(tone=Tone.MUTED)
+        self._command_head = Text("Exact command", font=strong())
+        self.command = QPlainTextEdit()
+        self.command.setReadOnly(True)
+        self.command.setFont(code_font())
+        self.command.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.command.setAccessibleName("Exact command")
+        self.command.setTabChangesFocus(True)
+        self.command.setFixedHeight(_LINES * self.command.fontMetrics().lineSpacing() + SPACE[3])
+        self._shown: tuple[tuple[Finding, ...], tuple[Acknowledged, ...]] = ((), ())
+        self.copy = QPushButton("Copy")
+        self.copy.setToolTip("Copy the exact command")
+        self.copy.clicked.connect(self._copy)
+        self._command = ""
+        command_row = QHBoxLayout()
+        command_row.addWidget(self._command_head, 1)
+        command_row.addWidget(self.copy)
+        column = column_in(self, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], SPACE[2]))
+        column.addWidget(self.verdict)
+        column.addWidget(self._findings_head)
+        column.addWidget(self.findings, 1)
+        column.addWidget(self._host_head)
+        column.addWidget(self.host)
+        column.addLayout(command_row)
+        column.addWidget(self.command)
+        self.show_run(None, None, None)
+
+    def show_run(self, model: RunModel | None, step_key: StepKey | None, view: TrialView | None) -> None:
+        """Show the findings of `model`, the verdict on `step_key`, its host, and the commands of `view`."""
+        self.verdict.show_verdict(None if model is None else model.verdicts.get(step_key))
+        acknowledged = model.plan.acknowledged if model is not None and model.plan is not None else ()
+        self._show_findings(tuple(model.findings) if model is not None else (), acknowledged)
+        facts = model.facts.get(step_key[1]) if model is not None and step_key is not None else None
+        lines = [facts_text(facts)] if facts is not None else []
+        if model is not None and model.telemetry_cost:
+            lines.append(cost_text(model))
+        self.host.setText("\n".join(lines))
+        self._host_head.setText(host_title(step_key[1]) if step_key is not None else "Host")
+        command = command_text(view.trial.commands) if view is not None else ""
+        if command != self._command:
+            self._command = command
+            self.command.setPlainText(visible(command))
+        _show_if(bool(lines), self._host_head, self.host)
+        _show_if(bool(self._command), self._command_head, self.command, self.copy)
+
+    def show_remarks(self, acknowledged: tuple[Acknowledged, ...]) -> None:
+        """Update which findings are acknowledged."""
+        self._show_findings(self._shown[0], acknowledged)
+
+    def _show_findings(self, findings: tuple[Finding, ...], acknowledged: tuple[Acknowledged, ...]) -> None:
+        if (findings, acknowledged) == self._shown:
+            return
+
+        def why(finding: Finding) -> str:
+            return reason_of(acknowledged, finding)
+
+        self._shown = (findings, acknowledged)
+        self.findings.set_findings(findings, why)
+        counts = open_summary(findings, why)
+        self._findings_head.setText(f"Findings: {counts}" if counts else "Findings")
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._command)
+
+
+def _show_if(wanted: bool, *widgets: QWidget) -> None:  # noqa: FBT001 (private; reads as a sentence)
+    for widget in widgets:
+        widget.setVisible(wanted)

@@ -1,1 +1,0 @@
-"""Second opinions in the window: another tool proposed, and what it said."""

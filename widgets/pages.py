@@ -1,0 +1,209 @@
+"""The pages of the window, created on first use, and the navigation between them."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+from app.events import LibraryChanged
+from app.plans.plan import Plan
+from app.questions import Asker
+from app.records import DetachedRun
+from app.services import Workstation
+from widgets.page import Page
+from widgets.rail import PageName
+
+if TYPE_CHECKING:
+    from widgets.compare.compare_page import ComparePage
+    from widgets.help_page import HelpPage
+    from widgets.hosts.hosts_page import HostsPage
+    from widgets.library.library_page import LibraryPage
+    from widgets.live.live_page import LivePage
+    from widgets.wizard.measure_page import MeasurePage
+
+log = logging.getLogger(__name__)
+
+
+class WindowServices(Protocol):
+    """Interface of the window that the pages use."""
+
+    def show_page(self, name: PageName) -> Page | None:
+        """Show the page `name` and return it, or None if it could not be opened."""
+        ...
+
+    def show_running(self, summary: str) -> None:
+        """Show the run under way, or none."""
+        ...
+
+    def run_ended(self) -> None:
+        """Update the window after the end of a run."""
+        ...
+
+    def show_library_change(self, change: LibraryChanged) -> None:
+        """Show whether the library can store the run under way."""
+        ...
+
+    def show_message(self, text: str, more: str) -> None:
+        """Show a modal message."""
+        ...
+
+    def open_export(self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = "") -> None:
+        """Open the export dialog for `runs`."""
+        ...
+
+
+class Pages:
+    """Creates pages and forwards requests between them. Its only state is the pages."""
+
+    def __init__(self, workstation: Workstation, asker: Asker, services: WindowServices) -> None:
+        self._workstation = workstation
+        self._asker = asker
+        self._services = services
+        self._pages: dict[PageName, Page] = {}
+        self._makers: dict[PageName, Callable[[], Page]] = {
+            PageName.HOSTS: self._make_hosts,
+            PageName.MEASURE: self._make_measure,
+            PageName.LIVE: self._make_live,
+            PageName.LIBRARY: self._make_library,
+            PageName.COMPARE: self._make_compare,
+            PageName.HELP: self._make_help,
+        }
+
+    def existing(self, name: PageName) -> Page | None:
+        """Return the page `name` if it exists already."""
+        return self._pages.get(name)
+
+    def page(self, name: PageName) -> Page | None:
+        """Return the page `name`, creating it if necessary; None if that failed (see the log)."""
+        if name not in self._pages:
+            try:
+                self._pages[name] = self._makers[name]()
+                self._pages[name].help_requested.connect(self.show_help)
+            except Exception:
+                # A bug in one page must not affect the others or a run under way.
+                log.exception("the page %s could not be opened", name.value)
+                return None
+        return self._pages[name]
+
+    @property
+    def live(self) -> "LivePage | None":
+        """The live page, if it exists already."""
+        return cast("LivePage | None", self._pages.get(PageName.LIVE))
+
+    # Requests between pages
+
+    def measure(self, hosts: list[str]) -> None:
+        """Start a plan for `hosts`."""
+        if page := self._services.show_page(PageName.MEASURE):
+            cast("MeasurePage", page).begin(hosts)
+
+    def measure_quickly(self, host: str) -> None:
+        """Start a plan for the quick benchmark of `host`."""
+        if page := self._services.show_page(PageName.MEASURE):
+            cast("MeasurePage", page).begin_quick(host)
+
+    def open_plan(self, plan: Plan) -> None:
+        """Open `plan` on Measure."""
+        if page := self._services.show_page(PageName.MEASURE):
+            cast("MeasurePage", page).load(plan)
+
+    def run(self, plan: Plan, basis: Plan | None) -> None:
+        """Run `plan`, which was made in this window from `basis`, and show it live."""
+        consents = self._workstation.consents
+        page = cast("LivePage | None", self._services.show_page(PageName.LIVE))
+        if page is not None and not page.start_run(plan, made=lambda: consents.remember_made(plan, basis)):
+            self._services.show_message(
+                "Another run is under way",
+                "Concurrent runs disturb each other. Stop the run or wait for its end. The plan stays on Measure.",
+            )
+
+    def attach(self, run: DetachedRun, *, stop: bool = False) -> None:
+        """Attach a detached run, or `stop` it, and show it live."""
+        if (page := self._services.show_page(PageName.LIVE)) and not cast("LivePage", page).attach_run(run, stop=stop):
+            self._services.show_message(
+                "Another run is under way",
+                "Stop the run or wait for its end. The detached run is unchanged.",
+            )
+
+    def show_run(self, run_id: str) -> None:
+        """Show a run in the library."""
+        if page := self._services.show_page(PageName.LIBRARY):
+            cast("LibraryPage", page).show_run(run_id)
+
+    def compare(self, runs: list[str]) -> None:
+        """Compare `runs` with the first one."""
+        if page := self._services.show_page(PageName.COMPARE):
+            cast("ComparePage", page).compare(runs)
+
+    def show_help(self, topic: str) -> None:
+        """Show the help page of `topic`."""
+        if page := self._services.show_page(PageName.HELP):
+            cast("HelpPage", page).show_topic(topic)
+
+    def add_host(self) -> None:
+        """Open the dialog to add a host."""
+        if page := self._services.show_page(PageName.HOSTS):
+            cast("HostsPage", page).add_host()
+
+    def _run_finished(self) -> None:
+        """Update the window and the library after the end of a run."""
+        self._services.run_ended()
+        self.refresh_library()
+
+    def refresh_library(self) -> None:
+        """Refresh the library page, if it exists."""
+        library = cast("LibraryPage | None", self._pages.get(PageName.LIBRARY))
+        if library is not None:
+            library.refresh()
+
+    def _make_hosts(self) -> Page:
+        from widgets.hosts.hosts_page import HostsPage
+
+        page = HostsPage(self._workstation, self._asker)
+        page.measure_requested.connect(self.measure)
+        page.quick_requested.connect(self.measure_quickly)
+        return page
+
+    def _make_measure(self) -> Page:
+        from widgets.wizard.measure_page import MeasurePage
+
+        page = MeasurePage(self._workstation, self._asker)
+        page.run_requested.connect(self.run)
+        return page
+
+    def _make_live(self) -> Page:
+        from widgets.live.live_page import LivePage
+
+        page = LivePage(self._workstation, self._asker)
+        page.summary_changed.connect(self._services.show_running)
+        page.run_finished.connect(lambda _run_id: self._run_finished())
+        page.library_changed.connect(self._services.show_library_change)
+        page.show_run_requested.connect(self.show_run)
+        page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))
+        page.plan_chosen.connect(self.open_plan)
+        page.export_requested.connect(lambda run_id: self._services.open_export([run_id], run_id))
+        return page
+
+    def _make_library(self) -> Page:
+        from widgets.library.library_page import LibraryPage
+
+        page = LibraryPage(self._workstation, self._asker)
+        page.compare_requested.connect(self.compare)
+        page.repeat_requested.connect(self.open_plan)
+        page.export_requested.connect(self._services.open_export)
+        page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))
+        page.quick_requested.connect(self.measure_quickly)
+        return page
+
+    def _make_compare(self) -> Page:
+        from widgets.compare.compare_page import ComparePage
+
+        page = ComparePage(self._workstation, self._asker)
+        page.show_run_requested.connect(self.show_run)
+        page.library_requested.connect(lambda: self._services.show_page(PageName.LIBRARY))
+        page.export_requested.connect(self._services.open_export)
+        return page
+
+    def _make_help(self) -> Page:
+        from widgets.help_page import HelpPage
+
+        return HelpPage(self._workstation, self._asker)

@@ -1,0 +1,436 @@
+"""Base of all tables of the window: rows of any type, described by columns."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+)
+
+from widgets.parts.text import sheet_text, strong, tool_tip, visible
+from widgets.theme import SPACE, figure_font, palette
+
+RowT = TypeVar("RowT")
+Index = QModelIndex | QPersistentModelIndex
+ROOT = QModelIndex()
+
+ROW = Qt.ItemDataRole.UserRole
+"""Role of the row object itself."""
+
+HEADING = Qt.ItemDataRole.UserRole + 1
+"""Role of the number of columns that a heading spans; 0 for other rows."""
+
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+CENTRE = Qt.AlignmentFlag.AlignCenter
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn(Generic[RowT]):
+    """Column of a table. Widths are pixels at the platform's default text size."""
+
+    name: str
+    text: Callable[[RowT], str]
+    unit: str = ""
+    align: Qt.AlignmentFlag = LEFT
+    tip: str = ""
+    """Tool tip of the header."""
+
+    more: Callable[[RowT], str] | None = None
+    """Tool tip of a cell; by default its text."""
+
+    key: Callable[[RowT], Any] | None = None
+    """Sort key of a row; a column without one cannot be sorted."""
+
+    tone: str | Callable[[RowT], str] = ""
+    """Palette field of the text colour."""
+
+    bold: bool | Callable[[RowT], bool] = False
+    mark: Callable[[RowT], QIcon | None] | None = None
+    width: int = 0
+    """0: fits the content."""
+
+    stretch: bool = False
+    least: int = 0
+    """Least width of a stretching column; to keep it, other columns are hidden."""
+
+    hide_order: int = 0
+    """Order in which columns are hidden in a narrow table; 0: never."""
+
+    needed: Callable[[Sequence[RowT]], bool] | None = None
+    """Returns whether these rows need the column."""
+
+
+class TableModel(QAbstractTableModel, Generic[RowT]):
+    """Rows and columns of a table.
+
+    `heading` returns the text of a row that is a group heading, which spans `reach` columns (0: all); `searched` the
+    case-folded text to search; `shaded` whether a row has a darker background.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[TableColumn[RowT]],
+        *,
+        heading: Callable[[RowT], str] | None = None,
+        reach: int = 0,
+        searched: Callable[[RowT], str] | None = None,
+        shaded: Callable[[RowT], bool] | None = None,
+    ) -> None:
+        super().__init__()
+        self.columns = tuple(columns)
+        self.rows: Sequence[RowT] = ()
+        """Every row, shown or not."""
+
+        self.shown: Sequence[RowT] = ()
+        """The rows shown, from top to bottom."""
+
+        self._heading, self._reach = heading, reach
+        self.has_headings = heading is not None
+        self._searched, self._shaded = searched or self._all_text, shaded
+        self._search_words: list[str] = []
+        self._sorted_by, self._descending = -1, False
+
+    def show_rows(self, rows: Iterable[RowT], columns: Sequence[TableColumn[RowT]] | None = None) -> None:
+        """Show `rows`; if they are the same objects with as many columns, only refresh the cells."""
+        made = tuple(rows)
+        same = len(made) == len(self.rows) and all(a is b for a, b in zip(made, self.rows, strict=True))
+        if same and made and len(columns or self.columns) == len(self.columns):
+            self.columns = tuple(columns or self.columns)
+            self.refresh()
+            return
+        self.beginResetModel()
+        self.rows, self.columns = made, tuple(columns or self.columns)
+        self.shown = self._arranged()
+        self.endResetModel()
+
+    def replace_row(self, old: RowT, new: RowT) -> None:
+        """Replace `old` by `new` in its position, without sorting again."""
+        self.rows = tuple(new if row is old else row for row in self.rows)
+        at = next((number for number, row in enumerate(self.shown) if row is old), -1)
+        self.shown = tuple(new if row is old else row for row in self.shown)
+        if at >= 0:
+            self.dataChanged.emit(self.index(at, 0), self.index(at, self.columnCount() - 1))
+
+    def refresh(self) -> None:
+        """Refresh every cell and header."""
+        last = self.columnCount() - 1
+        if self.shown:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.shown) - 1, last))
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, last)
+
+    def search(self, words: str) -> None:
+        """Show only the rows in which every one of `words` occurs."""
+        self._search_words = words.casefold().split()
+        self._rearrange()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by `column` (stable)."""
+        self._sorted_by, self._descending = column, order is Qt.SortOrder.DescendingOrder
+        self._rearrange()
+
+    def at(self, row: int, name: str) -> QModelIndex:
+        """Return the index of the cell of `row` in the column `name`."""
+        return self.index(row, next(number for number, each in enumerate(self.columns) if each.name == name))
+
+    def texts(self, columns: Iterable[int] | None = None) -> list[list[str]]:
+        """Return the header and cell texts of `columns` (default: all)."""
+        chosen = list(range(len(self.columns)) if columns is None else columns)
+        heads = [str(self.headerData(column, Qt.Orientation.Horizontal)) for column in chosen]
+        return [heads, *([str(self.index(row, each).data()) for each in chosen] for row in range(len(self.shown)))]
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        """Return the number of rows shown."""
+        return 0 if parent.isValid() else len(self.shown)
+
+    def columnCount(self, parent: Index = ROOT) -> int:
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Make headings unselectable."""
+        row = self._row(index)
+        return Qt.ItemFlag.ItemIsEnabled if row is not None and self._title(row) else super().flags(index)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the headers with their units and tool tips."""
+        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
+            return None
+        column = self.columns[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return visible(f"{column.name} [{column.unit}]" if column.unit else column.name)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tool_tip(column.tip)
+        return column.align if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the cell's value in `role`. Text is plain, in one line."""
+        row = self._row(index)
+        if row is None:
+            return None
+        if role == ROW:
+            return row
+        title = self._title(row)
+        if role == HEADING:
+            return (self._reach or len(self.columns)) if title else 0
+        if role == Qt.ItemDataRole.BackgroundRole:
+            return QColor(palette().raised) if self._shaded is not None and self._shaded(row) else None
+        if title:
+            return _heading(title if index.column() == 0 else "", role)
+        return _cell(self.columns[index.column()], row, role)
+
+    def _row(self, index: Index) -> RowT | None:
+        return self.shown[index.row()] if index.isValid() and index.row() < len(self.shown) else None
+
+    def _title(self, row: RowT) -> str:
+        return self._heading(row) if self._heading is not None else ""
+
+    def _all_text(self, row: RowT) -> str:
+        return " ".join(column.text(row) for column in self.columns).casefold()
+
+    def _arranged(self) -> tuple[RowT, ...]:
+        found = [row for row in self.rows if all(word in self._searched(row) for word in self._search_words)]
+        key = self.columns[self._sorted_by].key if 0 <= self._sorted_by < len(self.columns) else None
+        return tuple(found if key is None else sorted(found, key=key, reverse=self._descending))
+
+    def _rearrange(self) -> None:
+        self.beginResetModel()
+        self.shown = self._arranged()
+        self.endResetModel()
+
+
+def _heading(title: str, role: int) -> object:
+    if role == Qt.ItemDataRole.DisplayRole:
+        return visible(title)
+    if role == Qt.ItemDataRole.ToolTipRole:
+        return tool_tip(title)
+    return strong() if role == Qt.ItemDataRole.FontRole else None
+
+
+def _cell(column: TableColumn[RowT], row: RowT, role: int) -> object:
+    if role == Qt.ItemDataRole.DisplayRole:
+        return visible(column.text(row)).replace("\n", " ")
+    if role == Qt.ItemDataRole.ToolTipRole:
+        return tool_tip((column.more or column.text)(row))
+    return column.align if role == Qt.ItemDataRole.TextAlignmentRole else _look(column, row, role)
+
+
+def _look(column: TableColumn[RowT], row: RowT, role: int) -> object:
+    if role == Qt.ItemDataRole.FontRole:
+        return figure_font(bold=column.bold(row) if callable(column.bold) else column.bold)
+    if role == Qt.ItemDataRole.DecorationRole:
+        return column.mark(row) if column.mark is not None else None
+    if role == Qt.ItemDataRole.ForegroundRole:
+        tone = column.tone(row) if callable(column.tone) else column.tone
+        return QColor(getattr(palette(), tone)) if tone else None
+    return None
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Draws the current cell like the others of its row."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Remove the focus frame of the cell; the table's frame shows the focus."""
+        super().initStyleOption(option, index)
+        option.state &= ~QStyle.StateFlag.State_HasFocus
+
+
+class Table(QTableView, Generic[RowT]):
+    """View of a TableModel. With `identity`, current row and selection survive sorting and refreshing; if the current
+    row is removed, its neighbour becomes current."""
+
+    moved = Signal()  # the current row or the selection has changed
+
+    def __init__(
+        self,
+        name: str,
+        model: TableModel[RowT],
+        *,
+        identity: Callable[[RowT], Hashable] | None = None,
+        selection: QAbstractItemView.SelectionMode = QAbstractItemView.SelectionMode.SingleSelection,
+        row_padding: int = SPACE[1],
+    ) -> None:
+        super().__init__()
+        self.content = model
+        self._identity = identity
+        self._fitted: list[tuple[str, int, bool]] = []
+        model.setParent(self)
+        self.setModel(model)
+        self._set_look(name, selection, row_padding)
+        model.modelReset.connect(self.span_headings)
+        self.selectionModel().selectionChanged.connect(self._emit_moved)
+        self.selectionModel().currentRowChanged.connect(self._emit_moved)
+        if any(column.key is not None for column in model.columns):
+            self._enable_sorting()
+        self.fit()
+
+    def current(self) -> RowT | None:
+        """Return the current row; None if there is none, or it is a heading."""
+        index = self.currentIndex()
+        return None if index.data(HEADING) else index.data(ROW)
+
+    def chosen(self) -> list[RowT]:
+        """Return the selected rows, from top to bottom."""
+        return [self.content.shown[row] for row in sorted(each.row() for each in self.selectionModel().selectedRows())]
+
+    def row_of(self, identity: Hashable) -> int:
+        """Return the position of the row with this identity, or -1 if it is not shown."""
+        known = self._identity
+        found = (number for number, row in enumerate(self.content.shown) if known and known(row) == identity)
+        return next(found, -1)
+
+    def show_rows(self, rows: Iterable[RowT], columns: Sequence[TableColumn[RowT]] | None = None) -> None:
+        """Replace the rows."""
+        self._keeping_selection(lambda: self.content.show_rows(rows, columns))
+        self.fit()
+
+    def search(self, words: str) -> None:
+        """Show only the rows in which every one of `words` occurs."""
+        self._keeping_selection(lambda: self.content.search(words))
+
+    def select(self, *identities: Hashable) -> None:
+        """Select these rows and make the first shown one current."""
+        rows = [row for identity in identities if (row := self.row_of(identity)) >= 0]
+        if not rows:
+            return
+        chosen, last = QItemSelection(), self.content.columnCount() - 1
+        for row in rows:
+            chosen.select(self.content.index(row, 0), self.content.index(row, last))
+        self.setCurrentIndex(self.content.index(rows[0], 0))
+        self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
+    def as_text(self) -> str:
+        """Return the shown columns as text for a spreadsheet."""
+        shown = [column for column in range(self.content.columnCount()) if not self.isColumnHidden(column)]
+        return sheet_text(self.content.texts(shown))
+
+    def copy(self) -> None:
+        """Copy the whole table."""
+        QGuiApplication.clipboard().setText(self.as_text())
+
+    def whole_height(self, most: int = 0) -> int:
+        """Return the height of all rows, or of the first `most`."""
+        rows = self.verticalHeader()
+        seen = self.content.rowCount() if not most else min(most, self.content.rowCount())
+        height = rows.length() if seen == self.content.rowCount() else seen * rows.defaultSectionSize()
+        return self.horizontalHeader().sizeHint().height() + height + 2 * self.frameWidth()
+
+    def span_headings(self) -> None:
+        """Set the column spans of headings."""
+        if not self.content.has_headings:
+            return
+        self.clearSpans()
+        for row in range(self.content.rowCount()):
+            if (reach := self.content.index(row, 0).data(HEADING)) > 1:
+                self.setSpan(row, 0, 1, reach)
+
+    def fit(self) -> None:
+        """Hide columns that the rows do not need, and in a narrow table those with `hide_order`, in that order."""
+        columns, rows = self.content.columns, self.content.rows
+        self._set_widths()
+        shown = {number for number, each in enumerate(columns) if each.needed is None or each.needed(rows)}
+        giving = sorted((each.hide_order, number) for number, each in enumerate(columns) if each.hide_order)
+        if giving:
+            wanted = {number: self._wanted_width(number) for number in shown}
+            for _order, number in giving:
+                if number in shown and sum(wanted[each] for each in shown) > self.viewport().width():
+                    shown.discard(number)
+        for number in range(len(columns)):
+            self.setColumnHidden(number, number not in shown)
+
+    def scaled(self, pixels: int) -> int:
+        """Return `pixels`, given for the platform's default text size, scaled to this font."""
+        return round(pixels * self.fontMetrics().averageCharWidth() / 6)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the columns to the new width."""
+        super().resizeEvent(event)
+        self.fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy the whole table on the platform's shortcut; Qt by itself copies one cell."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+            return
+        super().keyPressEvent(event)
+
+    def _wanted_width(self, number: int) -> int:
+        column = self.content.columns[number]
+        if column.stretch:
+            return self.scaled(column.least)
+        if column.width:
+            return self.scaled(column.width)
+        return max(self.sizeHintForColumn(number), self.horizontalHeader().sectionSizeHint(number))
+
+    def _keeping_selection(self, change: Callable[[], None]) -> None:
+        if (known := self._identity) is None:
+            change()
+            return
+        before, row = self.current(), self.currentIndex().row()
+        chosen = [known(each) for each in self.chosen()]
+        change()
+        remaining = [identity for identity in chosen if self.row_of(identity) >= 0]
+        shown = self.content.shown
+        at = -1 if before is None else self.row_of(known(before))
+        if at < 0 and shown:
+            at = min(max(row, 0), len(shown) - 1)
+        if at >= 0:
+            current = known(shown[at])
+            others = [each for each in remaining if each != current]
+            self.select(*([current, *others] if current in remaining or not remaining else remaining))
+        self._emit_moved()
+
+    def _emit_moved(self) -> None:
+        self.moved.emit()
+
+    def _sort(self, column: int, order: Qt.SortOrder) -> None:
+        self._keeping_selection(lambda: self.content.sort(column, order))
+
+    def _enable_sorting(self) -> None:
+        head = self.horizontalHeader()
+        head.sortIndicatorChanged.connect(self._sort)
+        head.setSectionsClickable(True)
+        head.setSortIndicatorShown(True)
+
+    def _set_widths(self) -> None:
+        wanted = [(column.name, column.width, column.stretch) for column in self.content.columns]
+        if wanted == self._fitted:
+            return
+        self._fitted, head = wanted, self.horizontalHeader()
+        for number, column in enumerate(self.content.columns):
+            mode = QHeaderView.ResizeMode.Interactive if column.width else QHeaderView.ResizeMode.ResizeToContents
+            head.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch if column.stretch else mode)
+            if column.width:
+                head.resizeSection(number, self.scaled(column.width))
+
+    def _set_look(self, name: str, selection: QAbstractItemView.SelectionMode, row_padding: int) -> None:
+        self.setAccessibleName(name)
+        self.setItemDelegate(RowDelegate(self))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(selection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + row_padding)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setMinimumSectionSize(SPACE[4])

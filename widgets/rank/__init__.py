@@ -1,1 +1,0 @@
-"""The window that ranks runs by what the user calls best."""

@@ -1,0 +1,142 @@
+"""Closing the window: confirmation while a run is under way, and signal handling."""
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from PySide6.QtCore import QSocketNotifier
+from PySide6.QtWidgets import QWidget
+
+from app.signals import survives_hang_up
+from widgets.parts.dialogs import QuestionDialog
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def signals_handled(close: Callable[[], None]) -> Iterator[None]:
+    """Call `close` on the window's thread when one of NUMBERS arrives, except for SIGHUP under nohup.
+
+    Qt's event loop runs no Python code while it waits, so a Python handler alone would not run: set_wakeup_fd writes
+    the signal's number to a socket, which wakes the loop.
+    """
+    reading, writing = socket.socketpair()
+    with reading, writing:
+        for end in (reading, writing):
+            end.setblocking(False)
+        numbers = [number for number in NUMBERS if number != signal.SIGHUP or not survives_hang_up()]
+        before = {number: signal.signal(number, lambda _number, _frame: None) for number in numbers}
+        woken = signal.set_wakeup_fd(writing.fileno())
+        notifier = QSocketNotifier(reading.fileno(), QSocketNotifier.Type.Read)
+
+        def handle() -> None:
+            if set(reading.recv(64)) & set(numbers):  # other handled signals write to the socket, too
+                close()
+
+        notifier.activated.connect(handle)
+        try:
+            yield
+        finally:
+            notifier.setEnabled(False)
+            signal.set_wakeup_fd(woken)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Measuring(Protocol):
+    """Interface of the live page that CloseGuard uses."""
+
+    @property
+    def running(self) -> bool:
+        """Whether a run is under way."""
+        ...
+
+    def stop(self) -> None:
+        """Stop the run and keep what was measured."""
+        ...
+
+    def detach(self) -> None:
+        """Detach the run: the trial under way continues on its host."""
+        ...
+
+
+class CloseGuard:
+    """Decides whether the window may close. `waiting` shows a text while the window waits to close."""
+
+    def __init__(
+        self, window: QWidget, measuring: Callable[[], Measuring | None], waiting: Callable[[str], None]
+    ) -> None:
+        self._window = window
+        self._measuring = measuring
+        self._waiting = waiting
+        self._closing = False
+        self._free = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the window closes as soon as the run has ended."""
+        return self._closing
+
+    def allowed(self) -> bool:
+        """Return whether the window may close now; otherwise ask the user, and close it later if agreed."""
+        live = self._measuring()
+        if self._free or live is None or not live.running:
+            return True
+        self._ask_to_close_anyway() if self._closing else self._ask_to_stop()
+        return False
+
+    def stop_and_close(self) -> None:
+        """Stop the run and close the window when it has ended."""
+        live = self._measuring()
+        if live is not None and live.running and not self._closing:
+            self._closing = True
+            self._waiting("Stopping…")
+            live.stop()
+        elif not self._closing:
+            self._window.close()
+
+    def detach_and_close(self) -> None:
+        """Detach the run and close the window when everything read is stored."""
+        live = self._measuring()
+        if live is not None and live.running and not self._closing:
+            self._closing = True
+            self._waiting("Detaching… the trials under way continue")
+            live.detach()
+
+    def run_ended(self) -> None:
+        """Close the window if it waits for the end of the run."""
+        if self._closing:
+            self._free = True
+            self._window.close()
+
+    def _ask_to_stop(self) -> None:
+        question = self._question(
+            "A run is under way",
+            "Detach: the trial under way continues on its host; the next trials wait until you attach the run here or "
+            "with “benchwright attach”. Stop: the run ends, what was measured is stored, and nothing is left on the "
+            "host.",
+            "Stop and close",
+            self.stop_and_close,
+        )
+        question.add_extra_button("Detach and close", self.detach_and_close)
+        question.open()
+
+    def _ask_to_close_anyway(self) -> None:
+        self._question(
+            "The run is still stopping",
+            "If the window closes now, commands may continue on the host. The next start offers to attach the run.",
+            "Close without waiting",
+            self._close_anyway,
+        ).open()
+
+    def _close_anyway(self) -> None:
+        self._free = True
+        self._window.close()
+
+    def _question(self, text: str, explanation: str, accept: str, callback: Callable[[], None]) -> QuestionDialog:
+        question = QuestionDialog(text, explanation, accept, self._window, decline_text="Keep the window open")
+        question.accepted.connect(callback)
+        question.finished.connect(question.deleteLater)
+        return question

@@ -1,0 +1,306 @@
+"""Editable plan: hosts, steps with their forms, repetition, tuning. No Qt."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from app.plans.context import step_context
+from app.plans.goals import goals_of, goals_text
+from app.plans.plan import LOCAL, Plan, PlanError, Step, check_goals, make_step, validate
+from app.plans.plan_changes import still_changed
+from app.plans.plan_remarks import Acknowledged, RemediedValue
+from app.plans.tuning import TUNING, tuning_of, tuning_values
+from suites import registry
+from suites.base import Suite, directories_of
+from suites.errors import BenchwrightError, ParameterError
+from suites.facts import Facts
+from suites.parameters import Parameter, Tuned, Value
+from widgets.parts.names import host_label
+from widgets.wizard.messages import listed
+from widgets.wizard.repetition_parameters import REPETITION, order_of, problem_of, repetition_of, values_of
+
+
+class ValueSource(StrEnum):
+    """Origin of a value."""
+
+    DEFAULT = "default"
+    TUNED = "tuned"
+    CUSTOM = "custom"
+
+
+class ParameterForm:
+    """Texts of a set of parameters and their parsed values.
+
+    An untouched value follows the tuned value when new host facts arrive.
+    """
+
+    def __init__(self, parameters: tuple[Parameter, ...], given: Mapping[str, Value] | None = None) -> None:
+        """Start from the tool's defaults; `given` values override them and count as touched."""
+        self.parameters = parameters
+        self.tuned: Mapping[str, Tuned] = {}
+        self._texts = {known.name: known.format(known.default) for known in parameters}
+        self._touched: set[str] = set()
+        for name, value in (given or {}).items():
+            self.use(name, value)
+
+    def parameter(self, name: str) -> Parameter:
+        """Return the parameter `name`."""
+        return next(known for known in self.parameters if known.name == name)
+
+    def text(self, name: str) -> str:
+        """Return the text of the parameter `name`."""
+        return self._texts[name]
+
+    def set_text(self, name: str, text: str) -> None:
+        """Set the text, valid or not."""
+        self._texts[name] = text
+        self._touched.add(name)
+
+    def use(self, name: str, value: Value) -> None:
+        """Set `value` and mark it as touched."""
+        self.set_text(name, self.parameter(name).format(value))
+
+    def retune(self, tuned: Mapping[str, Tuned]) -> None:
+        """Replace the tuned values and update every untouched parameter."""
+        self.tuned = tuned
+        for known in self.parameters:
+            if known.name not in self._touched:
+                self._texts[known.name] = known.format(self.suggested(known.name))
+
+    def use_tuned(self) -> None:
+        """Set every parameter to its tuned value, or to its default where it has none."""
+        self._touched.clear()
+        self.retune(self.tuned)
+
+    def use_defaults(self) -> None:
+        """Set every parameter to the tool's default."""
+        for known in self.parameters:
+            self.use(known.name, known.default)
+
+    def suggested(self, name: str) -> Value:
+        """Return the tuned value, else the default."""
+        return self.tuned[name].value if name in self.tuned else self.parameter(name).default
+
+    def parsed(self, name: str) -> Value | ParameterError:
+        """Return the parsed value, or the error that names the accepted values."""
+        try:
+            return self.parameter(name).parse(self._texts[name])
+        except ParameterError as error:
+            return error
+
+    def values(self) -> dict[str, Value]:
+        """Return a value for every parameter: the suggested one where the text is invalid."""
+        read = {known.name: self.parsed(known.name) for known in self.parameters}
+        return {
+            name: self.suggested(name) if isinstance(value, ParameterError) else value for name, value in read.items()
+        }
+
+    def applies(self, name: str) -> bool:
+        """Return whether the parameter is used with the current values of the others."""
+        return self.parameter(name).applies(self.values())
+
+    def problems(self) -> dict[str, ParameterError]:
+        """Return the parse errors by parameter; unused parameters are not checked."""
+        found = {known.name: self.parsed(known.name) for known in self.parameters}
+        return {
+            name: error for name, error in found.items() if isinstance(error, ParameterError) and self.applies(name)
+        }
+
+    def source(self, name: str) -> ValueSource:
+        """Return the origin of the current value."""
+        value = self.parsed(name)
+        if value == self.parameter(name).default:
+            return ValueSource.DEFAULT
+        if name in self.tuned and value == self.tuned[name].value:
+            return ValueSource.TUNED
+        return ValueSource.CUSTOM
+
+
+@dataclass(slots=True, eq=False)
+class DraftStep:
+    """One step: suite, name, parameter form and peer host."""
+
+    suite: Suite
+    name: str
+    form: ParameterForm
+    peer: str | None = None
+
+    def step(self) -> Step:
+        """Return the frozen step; raise ParameterError for the first invalid text."""
+        for error in self.form.problems().values():
+            raise type(error)(f"{self.name}: {error.message}", error.remedy)
+        return make_step(self.suite.id, self.form.values(), name=self.name, peer=self.peer)
+
+    def problem(self) -> str:
+        """Return why the step cannot run, or an empty string."""
+        if not self.name.strip():
+            return f"A {self.suite.title} step has no name."
+        count = len(self.form.problems())
+        return f"{self.name}: {count} invalid value{'s' if count > 1 else ''}." if count else ""
+
+
+class PlanDraft:
+    """Hosts, facts, steps, repetition, tuning, question and goals; plan() freezes them."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self, hosts: Sequence[str] = ()) -> None:
+        """Discard everything except host facts and baseline names; start with `hosts`."""
+        self.name = ""
+        self.question = ""
+        self.goals = ""  # as typed
+        self.hosts = list(hosts)
+        self.facts: dict[str, Facts] = getattr(self, "facts", {})
+        self.steps: list[DraftStep] = []
+        self.repetition = ParameterForm(REPETITION)
+        self.pinned: frozenset[str] | None = getattr(self, "pinned", None)  # names of baselines, once read
+        self.tuning = ParameterForm(TUNING)
+        self.acknowledged: tuple[Acknowledged, ...] = ()
+        self.changed: tuple[RemediedValue, ...] = ()
+        self.basis: Plan | None = None  # the plan that was opened; None: the whole plan was made here
+
+    def adopt(self, plan: Plan, chosen: Mapping[str, frozenset[str]] | None = None, *, generated: bool = False) -> None:
+        """Load `plan`; its values count as touched, or with `chosen` only those it names for each step.
+
+        The others follow the tuned values. `generated`: Benchwright generated the plan.
+        """
+        self.basis = None if generated else plan
+        self.name, self.question, self.hosts = plan.name, plan.question, list(plan.hosts)
+        self.goals = goals_text(plan.goals)
+        self.steps = [
+            DraftStep(step.suite, step.name, ParameterForm(step.suite.parameters, _own(step, chosen)), step.peer)
+            for step in plan.steps
+        ]
+        self.tuning = ParameterForm(TUNING, tuning_values(plan.tuning))
+        self.repetition = ParameterForm(REPETITION, values_of(plan))
+        self.acknowledged, self.changed = plan.acknowledged, plan.changed
+        self.retune()
+
+    def set_host(self, host: str, *, chosen: bool) -> None:
+        """Add `host` to the plan or remove it."""
+        if chosen and host not in self.hosts:
+            self.hosts.append(host)
+        elif not chosen and host in self.hosts:
+            self.hosts.remove(host)
+        self.retune()
+
+    def set_facts(self, facts: Facts) -> None:
+        """Store the facts of a host and update the untouched values."""
+        self.facts[facts.host] = facts
+        self.retune()
+
+    def retune(self) -> None:
+        """Tune every step to the first host; all hosts share the values so that results are comparable."""
+        for step in self.steps:
+            if self.hosts:
+                frozen = Step(step.name, step.suite.id, step.form.values(), step.peer)
+                step.form.retune(step.suite.tune(step_context(frozen, self.hosts[0], self.facts)))
+
+    def add_step(self, suite: Suite) -> DraftStep:
+        """Add a step of `suite`, tuned to the first host, with a unique name."""
+        taken = {step.name for step in self.steps}
+        names = [suite.id, *(f"{suite.id} {number}" for number in range(2, len(taken) + 3))]
+        name = next(name for name in names if name not in taken)
+        step = DraftStep(suite, name, ParameterForm(suite.parameters), LOCAL if suite.needs_peer else None)
+        own = self.steps_of(suite)
+        self.steps.insert(self.steps.index(own[-1]) + 1 if own else len(self.steps), step)
+        self.retune()
+        return step
+
+    def remove_step(self, step: DraftStep) -> None:
+        """Remove `step` from the plan."""
+        self.steps.remove(step)
+
+    def steps_of(self, suite: Suite) -> list[DraftStep]:
+        """Return the steps of `suite`, in order."""
+        return [step for step in self.steps if step.suite.id == suite.id]
+
+    def all_hosts(self) -> list[str]:
+        """Return the plan's hosts and peers, without duplicates."""
+        peers = [step.peer for step in self.steps if step.peer is not None]
+        return list(dict.fromkeys([*self.hosts, *peers]))
+
+    def directories(self) -> tuple[str, ...]:
+        """Return the directories that the steps write in, as far as they are set."""
+        found = (path for step in self.steps for path in directories_of(step.suite, step.form.values()))
+        return tuple(dict.fromkeys(found))
+
+    def devices(self) -> tuple[str, ...]:
+        """Return the raw devices that the steps use."""
+        found = (step.suite.device(step.form.values()) for step in self.steps)
+        return tuple(dict.fromkeys(device for device in found if device))
+
+    def repetition_problem(self) -> str:
+        """Return the conflict between repetition values, or an empty string."""
+        if self.repetition.problems():
+            return ""  # each field shows its own error
+        return problem_of(self.repetition.values(), self.pinned)
+
+    def tuning_problem(self) -> str:
+        """Return the conflict between tuning values, or an empty string."""
+        if self.tuning.problems():
+            return ""  # each field shows its own error
+        try:
+            tuning_of(self.tuning.values())
+        except BenchwrightError as error:
+            return str(error)
+        return ""
+
+    def plan(self) -> Plan:
+        """Return the frozen plan; raise BenchwrightError naming the missing or invalid part."""
+        for error in self.repetition.problems().values():
+            raise PlanError(f"Repetition: {error.message}", error.remedy)
+        for error in self.tuning.problems().values():
+            raise PlanError(f"Host tuning: {error.message}", error.remedy)
+        given = self.repetition.values()
+        order, seed = order_of(given)
+        plan = Plan(
+            name=self.name.strip() or self.suggested_name(),
+            hosts=tuple(self.hosts),
+            steps=tuple(step.step() for step in self.steps),
+            question=self.question.strip(),
+            repetition=repetition_of(given),
+            order=order,
+            seed=seed,
+            tuning=tuning_of(self.tuning.values()),
+            acknowledged=self.acknowledged,
+            goals=goals_of(self.goals),
+        )
+        return validate(replace(plan, changed=still_changed(plan.steps, self.changed)))
+
+    def goal_problem(self) -> str:
+        """Return why the goals are invalid for these steps, or an empty string."""
+        try:
+            check_goals(goals_of(self.goals), [step.step() for step in self.steps if not step.form.problems()])
+        except BenchwrightError as error:
+            return str(error)
+        return ""
+
+    def suggested_name(self) -> str:
+        """Return the default name of the plan: its steps and hosts."""
+        where = host_label(self.hosts[0]) if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
+        what = listed(step.name for step in self.steps)
+        return f"{what} on {where}" if self.steps and self.hosts else "New plan"
+
+    def naming_problem(self) -> str:
+        """Return an error where two steps share a name, or an empty string."""
+        names = [step.name for step in self.steps]
+        return next((f"Two steps are named “{name}”." for name in names if names.count(name) > 1), "")
+
+    def sketch(self) -> Plan | None:
+        """Return the plan, or None where it is invalid."""
+        try:
+            return self.plan()
+        except BenchwrightError:
+            return None
+
+
+def suites() -> tuple[Suite, ...]:
+    """Return every registered suite."""
+    return registry.SUITES
+
+
+def _own(step: Step, chosen: Mapping[str, frozenset[str]] | None) -> dict[str, Value]:
+    """Return the values of `step` that count as touched: all, or those that `chosen` names."""
+    return {name: value for name, value in step.values.items() if chosen is None or name in chosen[step.name]}

@@ -1,0 +1,80 @@
+"""Footer of the wizard: Back, Next or Start, and the reason why a plan cannot start."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+
+from app.checks.catalogue import blocks
+from suites.vocab import Finding
+from widgets.parts.boxes import column_in
+from widgets.parts.names import step_host_label
+from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.theme import SPACE, set_icon
+
+
+def blocker(finding: Finding) -> str:
+    """Return why `finding` blocks the start, or an empty string for a warning."""
+    return f"{finding.title} ({step_host_label(finding.step, finding.host)})." if blocks(finding) else ""
+
+
+class Footer(QWidget):
+    """Back on the left, Next or Start on the right, the blocking problem between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.back = QPushButton("Back")
+        set_tool_tip(self.back, "Alt+Left")
+        self.new = QPushButton("New plan")
+        set_icon(self.new, "add")
+        self.open = QPushButton("Open plan…")
+        set_icon(self.open, "folder")
+        self.questions = QPushButton("Start from a question…")
+        set_tool_tip(self.questions, "Fill in tests and parameters from a question")
+        self.next = QPushButton("Next")
+        self.next.setProperty("primary", True)
+        self.hint = Text(tone=Tone.MUTED)
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._row = QHBoxLayout()
+        self._row.setSpacing(SPACE[2])
+        for widget in (self.back, self.new, self.open, self.questions):
+            self._row.addWidget(widget)
+        self._row.addStretch(1)
+        self._row.addWidget(self.next)
+        self._rows = column_in(self, SPACE[1], (SPACE[4], SPACE[1], SPACE[4], SPACE[2]))
+        self._rows.addLayout(self._row)
+        self._above = False
+        self._place_hint(above=True)
+
+    def show_step(self, obstacle: str, *, first: bool, last: bool, begun: bool) -> None:
+        """Show the `obstacle`, if any, and the buttons of the step. `begun`: the plan has steps."""
+        self.hint.setText(obstacle)
+        self.next.setEnabled(not obstacle)
+        self.next.setText("Start" if last else "Next")
+        set_tool_tip(self.next, "Ctrl+Return" if last else "Alt+Right")
+        self.back.setVisible(not first)
+        self.open.setVisible(first)
+        self.questions.setVisible(first)
+        self.new.setVisible(first and begun)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Move the hint above the buttons where it does not fit between them."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        buttons = (self.back, self.new, self.open, self.questions, self.next)
+        taken = sum(each.sizeHint().width() + SPACE[2] for each in buttons if not each.isHidden())
+        self._place_hint(above=taken + self.hint.sizeHint().width() + 2 * SPACE[4] > self.width())
+        self.hint.setVisible(bool(self.hint.text()))
+
+    def _place_hint(self, *, above: bool) -> None:
+        if above == self._above:
+            return
+        self._above = above
+        self._rows.removeWidget(self.hint)
+        self._row.removeWidget(self.hint)
+        if above:
+            self._rows.insertWidget(0, self.hint)
+        else:
+            self._row.insertWidget(self._row.count() - 1, self.hint)

@@ -1,0 +1,96 @@
+"""Confirm the installation of a tool, run the command and show its output."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+
+from app.questions import Asker
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets.jobs import BackgroundJob
+from widgets.parts.dialogs import button_row, dialog_column
+from widgets.parts.names import host_label
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone, visible
+
+MAXIMUM_LINES = 2000
+"""Lines of output kept in the view."""
+
+
+class InstallDialog(QDialog):
+    """One command on one host. It runs only after *Run* is clicked; Enter cancels."""
+
+    installed = Signal(str)  # the host
+
+    def __init__(self, workstation: Workstation, asker: Asker, host: str, command: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._workstation = workstation
+        self._asker = asker
+        self._host = host
+        self._command = command
+        self._job: BackgroundJob | None = None
+        self._worked = False
+        self.setWindowTitle("Install a tool")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(520)
+        column = dialog_column(self, f"Run this command on {host_label(host)}?")
+        fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        column.addWidget(Text(command, font=fixed))
+        explanation = (
+            "The package manager installs the tool and its dependencies. Benchwright asks for the sudo password if "
+            "sudo needs it, and stores the output."
+        )
+        column.addWidget(Text(explanation, Tone.MUTED))
+        self.output = QPlainTextEdit()
+        self.output.setReadOnly(True)
+        self.output.setFont(fixed)
+        self.output.setMaximumBlockCount(MAXIMUM_LINES)
+        self.output.setMinimumHeight(180)
+        self.output.setAccessibleName("Output of the command")
+        self.output.hide()
+        column.addWidget(self.output, 1)
+        self.notice = Notice()
+        column.addWidget(self.notice)
+        column.addLayout(self._build_buttons())
+
+    def _build_buttons(self) -> QHBoxLayout:
+        self.run_button = QPushButton("Run")
+        self.run_button.setAutoDefault(False)
+        self.run_button.clicked.connect(self._run)
+        self.close_button = QPushButton("Cancel")
+        self.close_button.setDefault(True)
+        self.close_button.clicked.connect(self.reject)
+        return button_row(None, self.run_button, self.close_button)
+
+    def _run(self) -> None:
+        self.run_button.setEnabled(False)
+        self.output.show()
+        self.notice.show_message("info", "Installing…")
+        workstation, host, command, asker = self._workstation, self._host, self._command, self._asker
+        self._worked = True
+        self._job = BackgroundJob(lambda: workstation.install(host, command, asker))
+        self._job.yielded.connect(self._add_line)
+        self._job.failed.connect(self._fail)
+        self._job.finished.connect(self._end)
+        self._job.start()
+
+    def _add_line(self, line: str) -> None:
+        self.output.appendPlainText(visible(line))
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self._worked = False
+        self.notice.show_error(error)
+
+    def _end(self) -> None:
+        cancelled = self._job is not None and self._job.cancelled
+        self._job = None
+        if self._worked and not cancelled:
+            self.notice.show_message("good", "The command succeeded.", "Reading the host's facts again.")
+        self.close_button.setText("Close")
+        self.installed.emit(self._host)
+
+    def reject(self) -> None:
+        """Close; a running command is cancelled at its next line of output."""
+        if self._job is not None:
+            self._job.cancel()
+        super().reject()

@@ -1,0 +1,232 @@
+"""Start of a plan: from a question that fills it in, or empty."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QStackedWidget, QWidget
+
+from app.plans.plan import LOCAL, Plan, PlanError
+from app.plans.presets import Filled, Preset, PresetQuestion, filled_preset, presets, read_answers
+from app.services import Workstation
+from suites.errors import ParameterError
+from suites.facts import Facts
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import QuestionDialog
+from widgets.parts.names import host_title
+from widgets.parts.text import Text, Tone
+from widgets.theme import TextSize, text_font
+from widgets.wizard.draft import PlanDraft
+from widgets.wizard.editors import Editor, make_editor
+from widgets.wizard.questions_view import QuestionBand, QuestionsView, minutes_text
+
+
+class AnswersDialog(QuestionDialog):
+    """Form with a field for each answer, and a host if none is selected."""
+
+    def __init__(self, preset: Preset, hosts: Sequence[str], *, ask_host: bool, parent: QWidget | None = None) -> None:
+        """Offer `hosts` in every host field; `ask_host`: ask for the host to run on."""
+        duration = minutes_text(preset)
+        explanation = f"{preset.answers} Duration: {duration}." if duration else preset.answers
+        super().__init__(preset.title, explanation, "Fill in the tests", parent)
+        self.preset = preset
+        self._hosts = hosts
+        self._texts: dict[str, str] = {}
+        self.fields: dict[str, QWidget] = {}
+        self.host = _host_box(hosts, "Host")
+        if ask_host:
+            self.form.addRow(Text("Host", wrap=False), self.host)
+        else:
+            self.host.deleteLater()
+        for ask in preset.asks:
+            self._add(ask)
+        self.message = Text(tone=Tone.ERROR)
+        self.form.addRow(self.message)
+        self._check()
+        first = self.host if ask_host else next(iter(self.fields.values()), self.accept_button)
+        self.make_default(self.accept_button)
+        first.setFocus()
+
+    def answers(self) -> dict[str, str]:
+        """Return the answers as typed."""
+        return dict(self._texts)
+
+    def chosen_host(self) -> str:
+        """Return the selected host; valid only with `ask_host`."""
+        return str(self.host.currentData())
+
+    def _add(self, ask: PresetQuestion) -> None:
+        title = Text(ask.label, wrap=False)
+        cell = QWidget()
+        column = column_in(cell, 2)
+        field = self._host_field(ask) if ask.host else self._text_field(ask)
+        title.setBuddy(field)
+        self.fields[ask.name] = field
+        column.addWidget(field)
+        column.addWidget(Text(ask.parameter.help, Tone.MUTED, font=text_font(TextSize.SMALL)))
+        self.form.addRow(title, cell)
+
+    def _host_field(self, ask: PresetQuestion) -> QWidget:
+        box = _host_box(self._hosts, ask.parameter.title)
+        if ask.optional:
+            box.insertItem(0, "None", "")
+        box.setCurrentIndex(0)
+        box.currentIndexChanged.connect(lambda _index: self._take(ask.name, str(box.currentData())))
+        self._texts[ask.name] = str(box.currentData() or "")
+        return box
+
+    def _text_field(self, ask: PresetQuestion) -> QWidget:
+        editor = make_editor(ask.parameter)
+        if isinstance(editor.field, QLineEdit):
+            editor.field.setPlaceholderText(f"{'optional, ' if ask.optional else ''}such as {ask.example}")
+        editor.edited.connect(lambda text: self._take(ask.name, text))
+        self._texts[ask.name] = ""
+        return editor
+
+    def _take(self, name: str, text: str) -> None:
+        self._texts[name] = text
+        self._check()
+
+    def _check(self) -> None:
+        """Enable the accept button for valid answers; show the error once every required field is filled."""
+        message, wrong = "", None
+        try:
+            read_answers(self.preset.asks, self._texts)
+        except (PlanError, ParameterError) as error:
+            self.accept_button.setEnabled(False)
+            if all(self._texts[ask.name].strip() for ask in self.preset.asks if not ask.optional):
+                wrong = error if isinstance(error, ParameterError) else None
+                message = f"{error.message} {error.remedy}" if wrong is None else self._titled(wrong)
+        else:
+            self.accept_button.setEnabled(True)
+        for name, field in self.fields.items():
+            if isinstance(field, Editor):
+                field.set_message(wrong.message if wrong is not None and wrong.name == name else "")
+        self.message.setText(message)
+        self.message.setVisible(bool(message))
+
+    def _titled(self, error: ParameterError) -> str:
+        """Return the message of `error` with the title of its field instead of the answer's name."""
+        title = next(ask.parameter.title for ask in self.preset.asks if ask.name == error.name)
+        return f"{title}: {error.fault} {error.remedy}"
+
+
+def _host_box(hosts: Sequence[str], title: str) -> QComboBox:
+    box = QComboBox()
+    box.setAccessibleName(title)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(12)
+    box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    for host in hosts:
+        box.addItem(host_title(host), host)
+    return box
+
+
+class PlanStart(QObject):
+    """Offers the questions, asks for their answers, and fills in the plan."""
+
+    filled = Signal(object, str)  # a Filled and its notes
+    planned = Signal(object)  # a Plan
+    failed = Signal(object)  # a BenchwrightError
+    emptied = Signal()  # start an empty plan
+
+    def __init__(
+        self,
+        draft: PlanDraft,
+        bands: Sequence[QuestionBand],
+        window: QWidget,
+        remember_filled: Callable[[Plan], None],
+    ) -> None:
+        """Call `remember_filled` in a worker thread with each plan that was filled in."""
+        super().__init__(window)
+        self._remember_filled = remember_filled
+        self._draft = draft
+        self._window = window
+        self._hosts: tuple[str, ...] = (LOCAL,)
+        self.view = QuestionsView()
+        self.view.closed.connect(self.show_wizard)
+        self.view.chosen.connect(self.choose)
+        self._bands = bands
+        for band in bands:
+            band.chosen.connect(self.choose)
+            band.more_requested.connect(self.show_questions)
+        self.front = QStackedWidget()
+        """The wizard or the questions."""
+
+    def hold(self, wizard: QWidget) -> QStackedWidget:
+        """Return a stack that shows either `wizard` or the questions."""
+        self.front.addWidget(wizard)
+        self.front.addWidget(self.view)
+        return self.front
+
+    def show_questions(self) -> None:
+        """Show the questions instead of the steps."""
+        self.front.setCurrentWidget(self.view)
+        self.view.focus_first()
+
+    def show_wizard(self) -> None:
+        """Show the steps."""
+        self.front.setCurrentIndex(0)
+
+    def offer(self) -> None:
+        """Read the questions and show them."""
+        if self.view.cards:
+            return
+        job = BackgroundJob(presets)
+        job.returned.connect(self._offer)
+        job.failed.connect(self.failed)
+        job.start()
+
+    def set_hosts(self, names: Sequence[str]) -> None:
+        """Offer the hosts `names` in host fields."""
+        self._hosts = tuple(dict.fromkeys([LOCAL, *names]))
+
+    def choose(self, preset: Preset) -> None:
+        """Fill in `preset`, after asking for its answers if it has any."""
+        hosts = tuple(self._draft.hosts)
+        if hosts and not preset.asks:
+            self._fill(preset, hosts, {})
+            return
+        dialog = AnswersDialog(preset, self._hosts, ask_host=not hosts, parent=self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(lambda: self._fill(preset, hosts or (dialog.chosen_host(),), dialog.answers()))
+        dialog.open()
+
+    def ask_new(self) -> None:
+        """Ask whether to discard the current plan."""
+        explanation = (
+            "This discards the current hosts, tests and values. To keep them, save the plan on the Review step."
+        )
+        question = QuestionDialog(
+            "Discard this plan?", explanation, "Discard", self._window, decline_text="Keep this plan"
+        )
+        question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        question.accepted.connect(self.emptied)
+        question.open()
+
+    def plan_quick(self, workstation: Workstation, host: str, facts: Facts) -> None:
+        """Plan the quick benchmark of `host`."""
+        job = BackgroundJob(lambda: workstation.quick_plan(host, facts))
+        job.returned.connect(self.planned)
+        job.failed.connect(self.failed)
+        job.start()
+
+    def _offer(self, found: tuple[Preset, ...]) -> None:
+        self.view.set_presets(found)
+        for band in self._bands:
+            band.set_presets(found)
+
+    def _fill(self, preset: Preset, hosts: Sequence[str], answers: dict[str, str]) -> None:
+        def fill() -> tuple[Preset, Filled]:
+            filled = filled_preset(preset.name, hosts, answers)
+            self._remember_filled(filled.plan)
+            return preset, filled
+
+        job = BackgroundJob(fill)
+        job.returned.connect(self._take)
+        job.failed.connect(self.failed)
+        job.start()
+
+    def _take(self, found: tuple[Preset, Filled]) -> None:
+        preset, filled = found
+        self.filled.emit(filled, " ".join(part for part in (*filled.left_out, preset.after) if part))

@@ -1,0 +1,144 @@
+"""Questions that fill in a plan: full cards, and a short band above the steps."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.plans.presets import Preset
+from suites.quantities import duration_text
+from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import button_row
+from widgets.parts.flow_layout import flowing
+from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.theme import SPACE, TextSize, text_font
+from widgets.wizard.wizard_step import clear, scrolled
+
+_RESOURCES = {"cpu": "CPU", "memory": "memory", "disk": "disk", "network": "network", "application": "application"}
+
+
+def preset_duration(preset: Preset) -> str:
+    """Return the duration of the preset and the resources it loads: ``up to 5 min · CPU, memory``."""
+    under_load = ", ".join(_RESOURCES[resource] for resource in preset.resources)
+    return " · ".join(part for part in (minutes_text(preset), under_load) if part)
+
+
+def minutes_text(preset: Preset) -> str:
+    """Return the duration of the preset: ``up to 5 min``; empty where it depends on the answers."""
+    return "" if preset.minutes is None else f"up to {duration_text(preset.minutes * 60)}"
+
+
+def questions_text(preset: Preset) -> str:
+    """Return the inputs of the preset, or an empty string."""
+    inputs = [f"{ask.parameter.title}{' (optional)' if ask.optional else ''}" for ask in preset.asks]
+    return f"Inputs: {'; '.join(inputs)}." if inputs else ""
+
+
+class QuestionCard(QFrame):
+    """Card of one preset; its button or a click anywhere selects it."""
+
+    chosen = Signal(object)  # the Preset
+
+    def __init__(self, preset: Preset) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.preset = preset
+        self.button = QPushButton("Choose…" if preset.asks else "Choose")
+        self.button.setAccessibleName(f"Choose: {preset.title}")
+        self.button.clicked.connect(self._choose)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE[2])
+        head.addWidget(Text(preset.title, font=text_font(TextSize.BODY, bold=True)), 1)
+        head.addWidget(self.button)
+        column = column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
+        column.addLayout(head)
+        column.addWidget(Text(preset.answers))
+        for text in (preset_duration(preset), questions_text(preset)):
+            if text:
+                column.addWidget(Text(text[0].upper() + text[1:], Tone.MUTED, font=text_font(TextSize.SMALL)))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Select the preset if the button is released on the card."""
+        super().mouseReleaseEvent(event)
+        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self._choose()
+
+    def _choose(self) -> None:
+        self.chosen.emit(self.preset)
+
+
+class QuestionBand(QFrame):
+    """Band shown while the plan is empty: a button for each question, and one for their details."""
+
+    chosen = Signal(object)  # the Preset
+    more_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.buttons: list[QPushButton] = []
+        self.more = QPushButton("Details…")
+        self.more.clicked.connect(self.more_requested)
+        head = QHBoxLayout()
+        head.addWidget(Text("Start from a question", font=text_font(TextSize.BODY, bold=True)), 1)
+        head.addWidget(self.more)
+        self._flow = QVBoxLayout()
+        column = column_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[2]))
+        column.addLayout(head)
+        explanation = "Fills in the tests, tuned to the host. Every value can be changed before the run."
+        column.addWidget(Text(explanation, Tone.MUTED))
+        column.addLayout(self._flow)
+
+    def set_presets(self, presets: Sequence[Preset]) -> None:
+        """Offer `presets`."""
+        clear(self._flow)
+        self.buttons = []
+        for preset in presets:
+            button = QPushButton(preset.title)
+            set_tool_tip(button, f"{preset.answers}\n{preset_duration(preset)}")
+            button.clicked.connect(lambda _checked, chosen=preset: self.chosen.emit(chosen))
+            self.buttons.append(button)
+        self._flow.addWidget(flowing(*self.buttons, spacing=SPACE[1]))
+
+
+class QuestionsView(QWidget):
+    """List of a card for each question, with *Back* to the wizard."""
+
+    chosen = Signal(object)  # the Preset
+    closed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cards: list[QuestionCard] = []
+        self.back = QPushButton("Back")
+        set_tool_tip(self.back, "Select tests manually")
+        self.back.clicked.connect(self.closed)
+        inner = QWidget()
+        inner.setObjectName("page")
+        outer = column_in(inner, -1, (0, SPACE[1], SPACE[1], 0))
+        self._list = QVBoxLayout()
+        self._list.setSpacing(SPACE[1])
+        outer.addLayout(self._list)
+        outer.addStretch(1)
+        foot = button_row(self.back, None)
+        column = column_in(self, SPACE[1], (SPACE[4], SPACE[3], SPACE[4], SPACE[2]))
+        column.addWidget(Text("Start from a question", font=text_font(TextSize.HEADING, bold=True)))
+        explanation = "A question fills in the tests, tuned to the host. Nothing runs yet."
+        column.addWidget(Text(explanation, Tone.MUTED))
+        column.addWidget(scrolled(inner), 1)
+        column.addLayout(foot)
+
+    def set_presets(self, presets: Sequence[Preset]) -> None:
+        """Show a card for each of `presets`."""
+        clear(self._list)
+        self.cards = [QuestionCard(preset) for preset in presets]
+        for card in self.cards:
+            card.chosen.connect(self.chosen)
+            self._list.addWidget(card)
+
+    def focus_first(self) -> None:
+        """Focus the first question."""
+        first = self.cards[0].button if self.cards else self.back
+        first.setFocus(Qt.FocusReason.TabFocusReason)

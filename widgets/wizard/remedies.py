@@ -1,0 +1,81 @@
+"""Apply a remedy's values to a draft, describe the changes and undo them. No Qt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.plans.plan import Plan
+from suites.errors import ParameterError
+from suites.parameters import Parameter
+from suites.vocab import Finding
+from widgets.wizard.draft import DraftStep, PlanDraft
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """One value of one step before and after a remedy, as text."""
+
+    step: str
+    parameter: str
+    title: str
+    before: str
+    after: str
+
+
+def describe(draft: PlanDraft, finding: Finding) -> str:
+    """Return the changes that applying `finding` would make: ``Threads 1 → 8``."""
+    step = _step(draft, finding.step or "")
+    if step is None:
+        return ""
+    parameters = {parameter.name: parameter for parameter in step.suite.parameters}
+    return ", ".join(
+        _change_text(parameters[name].title, step.form.text(name), _text(parameters[name], value))
+        for name, value in finding.changes.items()
+        if name in parameters
+    )
+
+
+def make_changes(draft: PlanDraft, plan: Plan) -> tuple[ValueChange, ...]:
+    """Write the values of `plan` that differ into `draft`, and return these changes."""
+    made: list[ValueChange] = []
+    for frozen in plan.steps:
+        step = _step(draft, frozen.name)
+        if step is None:
+            continue
+        for name, value in frozen.values.items():
+            if step.form.parsed(name) != value:
+                before = step.form.text(name)
+                step.form.use(name, value)
+                title = step.form.parameter(name).title
+                made.append(ValueChange(step.name, name, title, before, step.form.text(name)))
+    return tuple(made)
+
+
+def undo_changes(draft: PlanDraft, changes: Sequence[ValueChange]) -> None:
+    """Undo `changes`, except of values that were edited since."""
+    for change in changes:
+        step = _step(draft, change.step)
+        if step is not None and step.form.text(change.parameter) == change.after:
+            step.form.set_text(change.parameter, change.before)
+
+
+def changes_text(changes: Sequence[ValueChange]) -> str:
+    """Return `changes` grouped by step: ``fio: Threads 1 → 8, Runtime 4 s → 30 s``."""
+    by_step: dict[str, list[str]] = {}
+    for change in changes:
+        by_step.setdefault(change.step, []).append(_change_text(change.title, change.before, change.after))
+    return "; ".join(f"{step}: {', '.join(texts)}" for step, texts in by_step.items())
+
+
+def _step(draft: PlanDraft, name: str) -> DraftStep | None:
+    return next((step for step in draft.steps if step.name == name), None)
+
+
+def _text(parameter: Parameter, value: object) -> str:
+    try:
+        return parameter.format(parameter.parse(value))
+    except ParameterError:
+        return str(value)
+
+
+def _change_text(title: str, before: str, after: str) -> str:
+    return f"{title} {before or 'empty'} → {after or 'empty'}"

@@ -1,0 +1,212 @@
+"""Repetition and order as parameters, so that the wizard draws and checks them like those of a suite. No Qt."""
+
+from collections.abc import Callable, Mapping
+
+from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition, check_repetition
+from suites.parameters import Choice, Parameter, Type, Value, Values
+
+
+def _under(*policies: Policy) -> Callable[[Values], bool]:
+    """Return a predicate: the parameter is used under these policies only."""
+    return lambda values: values.get("policy") in policies
+
+
+def _drawn(values: Values) -> bool:
+    return Order(str(values.get("order", Order.BLOCK))).drawn
+
+
+_UNTIL = (Policy.UNTIL_INTERVAL, Policy.UNTIL_VERDICT)
+
+REPETITION = (
+    Parameter(
+        name="policy",
+        title="Stopping rule",
+        type=Type.CHOICE,
+        default=Policy.FIXED.value,
+        choices=(
+            Choice(Policy.FIXED.value, "Fixed number"),
+            Choice(Policy.UNTIL_INTERVAL.value, "Until precise"),
+            Choice(Policy.UNTIL_VERDICT.value, "Until a verdict"),
+            Choice(Policy.BUDGET.value, "Time budget"),
+        ),
+        help="When to stop repeating a step on a host. “Until a verdict” needs a baseline and the fewest trials.",
+    ),
+    Parameter(
+        name="trials",
+        title="Trials",
+        type=Type.INTEGER,
+        default=3,
+        minimum=1,
+        maximum=MAXIMUM_TRIALS,
+        help="Trials of each step on each host. A 95 % interval needs at least six.",
+        applies=_under(Policy.FIXED),
+    ),
+    Parameter(
+        name="precision",
+        title="Target precision ±",
+        type=Type.NUMBER,
+        unit="%",
+        default=2.0,
+        minimum=0.1,
+        maximum=100,
+        help="Stops when the 95 % interval of the result is within ± this share of it, twice in a row. At ±2 %, a "
+        "spread of 1, 3 or 5 % between trials takes about 7, 14 or 27 trials.",
+        applies=_under(Policy.UNTIL_INTERVAL),
+    ),
+    Parameter(
+        name="baseline",
+        title="Baseline",
+        type=Type.TEXT,
+        default="",
+        help="Name of a pinned run. Its step must measure the same.",
+        applies=_under(Policy.UNTIL_VERDICT),
+    ),
+    Parameter(
+        name="margin",
+        title="Equivalence margin ±",
+        type=Type.NUMBER,
+        unit="%",
+        default=5.0,
+        minimum=0,
+        maximum=100,
+        help="Largest difference that does not matter. Stops when the interval of the ratio is entirely outside or "
+        "entirely inside the margin.",
+        applies=_under(Policy.UNTIL_VERDICT),
+    ),
+    Parameter(
+        name="confidence",
+        title="Confidence",
+        type=Type.CHOICE,
+        default="95",
+        choices=(Choice("95", "95 %"), Choice("99", "99 %")),
+        help="If the true difference equals the margin, 8 % of verdicts are wrong at 95 % and 2 % at 99 %.",
+        applies=_under(Policy.UNTIL_VERDICT),
+    ),
+    Parameter(
+        name="minimum",
+        title="Minimum trials",
+        type=Type.INTEGER,
+        unit="trials",
+        default=MINIMUM,
+        minimum=MINIMUM,
+        maximum=MAXIMUM_TRIALS,
+        help="Trials that always run. A 95 % interval needs at least six.",
+        applies=_under(*_UNTIL),
+    ),
+    Parameter(
+        name="cap",
+        title="Maximum trials",
+        type=Type.INTEGER,
+        unit="trials",
+        default=CAP,
+        minimum=MINIMUM,
+        maximum=MAXIMUM_TRIALS,
+        help="Stops the step as undecided after this many trials and estimates how many more it needs.",
+        applies=_under(*_UNTIL),
+    ),
+    Parameter(
+        name="budget",
+        title="Time budget",
+        type=Type.DURATION,
+        default=600.0,
+        minimum=1,
+        maximum=30 * 86400,
+        help="Shared by all steps and hosts. Each step runs at least once on each host.",
+        applies=_under(Policy.BUDGET),
+    ),
+    Parameter(
+        name="warm_ups",
+        title="Warm-ups",
+        type=Type.INTEGER,
+        default=0,
+        minimum=0,
+        maximum=MAXIMUM_TRIALS,
+        help="Trials before the first counted one. They are stored, marked and excluded from the statistics.",
+    ),
+    Parameter(
+        name="pause",
+        title="Pause between trials",
+        type=Type.DURATION,
+        default=0.0,
+        minimum=0,
+        maximum=86400,
+        help="Lets caches, CPU credits and temperature settle.",
+    ),
+    Parameter(
+        name="order",
+        title="Order",
+        type=Type.CHOICE,
+        default=Order.BLOCK.value,
+        choices=(
+            Choice(Order.BLOCK.value, "Step by step"),
+            Choice(Order.INTERLEAVED.value, "Interleaved"),
+            Choice(Order.RANDOMISED.value, "Randomised order"),
+            Choice(Order.ABBA.value, "ABBA, randomised"),
+        ),
+        help="Interleaved: trial 1 of every step on every host, then trial 2, so that drift affects all alike. "
+        "Randomised: periodic load affects all alike, too. ABBA: every second round mirrors the previous one.",
+    ),
+    Parameter(
+        name="seed",
+        title="Random seed",
+        type=Type.TEXT,
+        default="",
+        pattern=r"\d{1,18}",
+        help="The same number gives the same order. Empty: a seed is generated and stored with the run.",
+        applies=_drawn,
+    ),
+)
+"""Parameters of the form. Shares are in percent here."""
+
+_PERCENT = frozenset({"precision", "margin"})
+
+
+def values_of(plan: Plan) -> dict[str, Value]:
+    """Return the form's values for `plan`."""
+    given = plan.repetition
+    values: dict[str, Value] = {
+        "policy": given.policy.value,
+        "confidence": f"{100 * given.confidence:g}",
+        "order": plan.order.value,
+        "seed": "" if plan.seed is None else str(plan.seed),
+    }
+    for name in ("trials", "baseline", "minimum", "cap", "budget", "warm_ups", "pause"):
+        values[name] = getattr(given, name)
+    return values | {name: round(100 * getattr(given, name), 9) for name in _PERCENT}
+
+
+def repetition_of(values: Mapping[str, Value]) -> Repetition:
+    """Return the Repetition of the form's values."""
+    return Repetition(
+        trials=int(values["trials"]),
+        warm_ups=int(values["warm_ups"]),
+        pause=float(values["pause"]),
+        policy=Policy(str(values["policy"])),
+        precision=float(values["precision"]) / 100,
+        baseline=str(values["baseline"]).strip(),
+        margin=float(values["margin"]) / 100,
+        confidence=float(values["confidence"]) / 100,
+        minimum=int(values["minimum"]),
+        cap=int(values["cap"]),
+        budget=float(values["budget"]),
+    )
+
+
+def order_of(values: Mapping[str, Value]) -> tuple[Order, int | None]:
+    """Return the order and seed of the form's values."""
+    order, seed = Order(str(values["order"])), str(values["seed"])
+    return order, int(seed) if order.drawn and seed else None
+
+
+def problem_of(values: Mapping[str, Value], pinned: frozenset[str] | None) -> str:
+    """Return the conflict between the values, or an empty string. `pinned`: names of the baselines, None if unknown."""
+    repetition = repetition_of(values)
+    try:
+        check_repetition(repetition)
+    except PlanError as error:
+        return str(error)
+    wanted = repetition.baseline
+    if repetition.policy is Policy.UNTIL_VERDICT and pinned is not None and wanted not in pinned:
+        known = f"Pinned runs: {', '.join(sorted(pinned))}." if pinned else "Pin a run in the library first."
+        return f"No run is pinned as “{wanted}”. {known}"
+    return ""

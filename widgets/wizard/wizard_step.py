@@ -1,0 +1,56 @@
+"""Base class and helpers of the wizard's steps."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from widgets.parts.boxes import column_in
+from widgets.parts.text import Text, Tone
+from widgets.theme import SPACE, TextSize, text_font
+from widgets.wizard.draft import PlanDraft
+
+
+class WizardStep(QWidget):
+    """One step: a view of the draft, without data of its own."""
+
+    title = ""
+    changed = Signal()  # the draft was edited here
+
+    def __init__(self, draft: PlanDraft, heading: str, explanation: str) -> None:
+        super().__init__()
+        self.draft = draft
+        self.column = column_in(self, SPACE[1], (SPACE[4], SPACE[3], SPACE[4], SPACE[1]))
+        self.heading = Text(heading, font=text_font(TextSize.HEADING, bold=True))
+        self.explanation = Text(explanation, Tone.MUTED)
+        self.column.addWidget(self.heading)
+        self.column.addWidget(self.explanation)
+
+    def refresh(self) -> None:
+        """Show the draft as it is now."""
+
+    def problem(self) -> str:
+        """Return why the next step is not reachable, or an empty string."""
+        return ""
+
+    def focus_first(self) -> None:
+        """Focus the first field of the step."""
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+def scrolled(inner: QWidget) -> QScrollArea:
+    """Return a frameless area in which `inner` scrolls vertically only."""
+    area = QScrollArea()
+    area.setWidget(inner)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return area
+
+
+def clear(layout: QVBoxLayout) -> None:
+    """Remove every widget from `layout`; hide it first, since deleteLater() keeps it in the Tab order until then."""
+    while (item := layout.takeAt(0)) is not None:
+        widget = item.widget()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
