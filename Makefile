@@ -27,9 +27,13 @@ run: setup
 # order of tests/conftest.py, in which those that take longest come first: the last ones end together.
 SHARED := -n $$(($$(nproc) + 4)) --dist loadfile --no-loadscope-reorder
 
+# A test that runs real tools may fail because others share its processors: what failed runs once more, by itself, and
+# must pass then. Its first failure stays in the output. Any other end of pytest (an error of collection, a crash) counts.
+AGAIN := { [ $$? -eq 1 ] && echo "Once more, alone: what failed" && $(BIN)/pytest --last-failed --last-failed-no-failures none
+
 test: setup-test
-	$(BIN)/pytest -m "alone and not slow"
-	$(BIN)/pytest -m "not slow and not alone" $(SHARED)
+	$(BIN)/pytest -m "alone and not slow" || $(AGAIN) -m "alone and not slow"; }
+	$(BIN)/pytest -m "not slow and not alone" $(SHARED) || $(AGAIN) -m "not slow and not alone"; }
 
 test-slow: export BENCHWRIGHT_EXPLORE = 1
 test-slow: setup-test

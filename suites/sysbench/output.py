@@ -1,5 +1,6 @@
 """Parse sysbench's output as it arrives, of both generations (0.4 and 0.5; 1.0 and later)."""
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -151,8 +152,10 @@ Conclude = Callable[[SysbenchOutput], tuple[list[Figure], list[str]]]
 class SysbenchParser(LineParser):
     """Parser of one trial: the shared parts; `read_live` and `conclude` are each test's own."""
 
-    def __init__(self, test: str, read_live: ReadLive, conclude: Conclude) -> None:
+    def __init__(self, test: str, read_live: ReadLive, conclude: Conclude, *, seconds: float = math.inf) -> None:
+        """Parse the test `test`; `seconds` is its time limit, infinite for a test that has none."""
         self._test = test
+        self._seconds = seconds
         self._read_live = read_live
         self._conclude = conclude
         super().__init__()
@@ -178,8 +181,10 @@ class SysbenchParser(LineParser):
             return None
         if self._test not in _UNNAMED or output.version is None:
             return "of another test, or its beginning is missing"
-        # Only the mutex test has one event per thread.
-        found = "mutex" if output.numbers.get("total_events") == output.numbers.get("threads") else "threads"
+        # The mutex test has one event per thread and no time limit. On a busy host the threads test may count no
+        # more events than that, but only after its whole time.
+        one_each = output.numbers.get("total_events") == output.numbers.get("threads")
+        found = "mutex" if one_each and output.numbers.get("total_time", 0) < self._seconds else "threads"
         return None if found == self._test else f"of sysbench's {found} test"
 
     def _read(self, line: str) -> None:

@@ -127,4 +127,4 @@ class SysbenchThreads(Suite):
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return SysbenchParser("threads", read_rate, _conclude)
+        return SysbenchParser("threads", read_rate, _conclude, seconds=float(values["time"]))

@@ -1,5 +1,8 @@
 """sysbench threads and mutex: their commands, what they warn of, and what is read from the real tool's output."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from suites.base import Context, ParsedTrial, Suite, complete_values, tuned_values
@@ -137,6 +140,14 @@ def test_a_failure_is_named_and_gives_no_figure(suite: Suite, case: str, words: 
     assert not found.complete
     assert found.figures == ()
     assert words in " ".join(found.notes)
+
+
+def test_one_event_per_thread_is_the_threads_test_if_it_ran_for_its_whole_time() -> None:
+    quiet = capture("sysbench/1.0.20/threads_default")
+    (threads,) = re.findall(rb"Number of threads: (\d+)", quiet.stdout)
+    busy = replace(quiet, stdout=re.sub(rb"(number of events: +)\d+", rb"\g<1>" + threads, quiet.stdout))
+    assert busy.parse(THREADS.parser(complete_values(THREADS, {"time": 2}))).complete
+    assert not busy.parse(THREADS.parser(complete_values(THREADS, {"time": 10}))).complete
 
 
 def test_a_run_that_was_stopped_keeps_its_samples() -> None:
